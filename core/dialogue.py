@@ -1,0 +1,87 @@
+"""What goes to a model and what comes back."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Literal
+
+from core.states import Phase
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One turn of a dialogue."""
+
+    role: Literal["system", "user", "assistant"]
+    text: str
+
+
+class Finish(StrEnum):
+    """Why a model stopped writing."""
+
+    STOP = "stop"
+    LENGTH = "length"
+    TOOL = "tool"
+    FILTER = "filter"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """A tool call as the backend reported it; its arguments are data, not yet validated."""
+
+    name: str
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRequest:
+    """One question to a model.
+
+    The place (`task_id`, `attempt`, `step_no`, `call_no`) identifies the request: a step that is resumed after a
+    crash asks at the same place and gets the stored reply. `escalation` counts how often the loop was stuck: 0 asks
+    the usual model, 1 and more a higher temperature or the next model.
+    """
+
+    phase: Phase
+    messages: tuple[Message, ...]
+    task_id: int | None = None
+    attempt: int = 1
+    step_no: int = 0
+    call_no: int = 0
+    iteration: int = 0
+    max_tokens: int | None = None
+    temperature: float | None = None
+    json_reply: bool = False
+    escalation: int = 0
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of what is sent."""
+        text = json.dumps([[m.role, m.text] for m in self.messages], ensure_ascii=False)
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+    @property
+    def place(self) -> tuple[int, int, int, int] | None:
+        """The durable key of the reply, or None for a request outside a task."""
+        return None if self.task_id is None else (self.task_id, self.attempt, self.step_no, self.call_no)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completion:
+    """One reply. `cost_usd` is None when the price of the model is not known; it is never guessed."""
+
+    text: str
+    backend: str
+    model: str
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost_usd: float | None = None
+    latency_s: float = 0.0
+    finish: Finish = Finish.STOP
+    tool_calls: tuple[ToolCall, ...] = ()
+    replayed: bool = False
+    extra: Mapping[str, Any] = field(default_factory=dict)

@@ -1,0 +1,156 @@
+"""The tree of errors; what each branch means decides who may catch it.
+
+NightshiftError
+├── ConfigError            settings are wrong; lists every fault at once
+├── TaskError
+│   ├── InvalidTask        what a person sent is not a task; names the fields
+│   ├── UnknownTask
+│   ├── IllegalMove        a task may not go from this status to that one
+│   └── StaleFence         another worker owns the task now
+├── Interruption           ends an attempt from the inside; carries why
+│   ├── BudgetSpent · TimeUp · CancelledByUser · ShuttingDown · LeaseLost
+│   └── Parked             not now: wait until a stated time or for a model
+├── ModelError
+│   ├── ModelUnavailable   retryable: connection, 5xx, 429, time-out, cut stream
+│   ├── ModelRefused       not retryable: bad key, unknown model, bad request
+│   └── BadReply           an answer came and is unusable
+├── SandboxError           untrusted code could not be run safely
+└── GitError
+    └── MergeConflict      the change no longer fits its target
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from core.states import Ending
+
+
+class NightshiftError(Exception):
+    """Something went wrong inside Nightshift."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(message or (type(self).__doc__ or "").strip())
+
+
+class ConfigError(NightshiftError):
+    """The settings are not usable."""
+
+    def __init__(self, faults: Sequence[str]) -> None:
+        self.faults = tuple(faults)
+        super().__init__("\n".join(self.faults))
+
+
+class TaskError(NightshiftError):
+    """The task cannot do that."""
+
+
+class InvalidTask(TaskError):
+    """What was sent is not a task."""
+
+    def __init__(self, fields: Mapping[str, str]) -> None:
+        self.fields = dict(fields)
+        super().__init__("; ".join(f"{name}: {why}" for name, why in self.fields.items()))
+
+
+class UnknownTask(TaskError):
+    """There is no task with that id."""
+
+    def __init__(self, task_id: int) -> None:
+        self.task_id = task_id
+        super().__init__(f"there is no task {task_id}")
+
+
+class IllegalMove(TaskError):
+    """The task is in a status that does not allow this."""
+
+
+class StaleFence(TaskError):
+    """Another worker owns this task now; the result of this one is discarded."""
+
+
+class Interruption(NightshiftError):
+    """The attempt ends here."""
+
+    ending: Ending | None = None
+
+
+class BudgetSpent(Interruption):
+    """A budget of this task is spent."""
+
+    ending = Ending.BUDGET
+
+
+class TimeUp(Interruption):
+    """The task's wall time is over."""
+
+    ending = Ending.TIMEOUT
+
+
+class CancelledByUser(Interruption):
+    """The owner cancelled the task."""
+
+    ending = Ending.USER
+
+
+class ShuttingDown(Interruption):
+    """The daemon stops; the task goes back to the queue at its last finished step."""
+
+
+class LeaseLost(Interruption):
+    """The lease of this attempt ran out and another worker may own the task."""
+
+
+class Parked(Interruption):
+    """The task waits for something that will come back by itself.
+
+    Args:
+        message: why, in words for the owner.
+        until: when to look again, aware UTC; None means as soon as a model is available.
+    """
+
+    def __init__(self, message: str, until: datetime | None = None) -> None:
+        super().__init__(message)
+        self.until = until
+
+
+class ModelError(NightshiftError):
+    """A model could not answer."""
+
+
+class ModelUnavailable(ModelError):
+    """The model cannot be reached or is overloaded; trying again later may help.
+
+    Args:
+        message: what happened.
+        retry_after_s: the wait that the provider asked for, in seconds.
+    """
+
+    def __init__(self, message: str = "", retry_after_s: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+
+class ModelRefused(ModelError):
+    """The backend refused the request, and will refuse it again."""
+
+
+class BadReply(ModelError):
+    """The model's answer cannot be used."""
+
+
+class SandboxError(NightshiftError):
+    """Untrusted code could not be run safely, so it was not run."""
+
+
+class GitError(NightshiftError):
+    """Git could not do it."""
+
+
+class MergeConflict(GitError):
+    """The change conflicts with what its target has become."""
+
+    def __init__(self, paths: Sequence[str], message: str = "") -> None:
+        self.paths = tuple(paths)
+        super().__init__(message or f"conflict in {', '.join(self.paths) or 'the tree'}")

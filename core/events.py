@@ -1,0 +1,78 @@
+"""Events: the one log that streams, metrics, reports and timelines are readings of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from core.states import Phase
+
+
+class Level(StrEnum):
+    """How much an event wants to be seen; the order is `RANK`."""
+
+    DEBUG = "DEBUG"
+    INFO = "INFO"
+    WARNING = "WARNING"
+    ERROR = "ERROR"
+
+
+RANK = {level: rank for rank, level in enumerate(Level)}
+
+
+class Kind(StrEnum):
+    """What happened. The text is what `logs/agent.log` and the API call `event`."""
+
+    DAEMON_STARTED = "daemon_started"
+    DAEMON_STOPPED = "daemon_stopped"
+    PAUSED = "paused"
+    RESUMED = "resumed"
+    CHECKPOINT = "checkpoint"
+    STATE_SAVED = "state_saved"
+    INBOX_READ = "inbox_read"
+    INBOX_REJECTED = "inbox_rejected"
+    TASK_SUBMITTED = "task_submitted"
+    TASK_CLAIMED = "task_claimed"
+    TASK_MOVED = "task_moved"
+    TASK_RECOVERED = "task_recovered"
+    TASK_CANCEL_REQUESTED = "task_cancel_requested"
+    STEP_FINISHED = "step_finished"
+    ITERATION_WARNING = "iteration_warning"
+    STUCK = "stuck"
+    MODEL_CALLED = "model_called"
+    MODEL_REPLAYED = "model_replayed"
+    MODEL_FAILED = "model_failed"
+    MODEL_FALLBACK = "model_fallback"
+    MODEL_UP = "model_up"
+    MODEL_DOWN = "model_down"
+    BUDGET_REACHED = "budget_reached"
+    SUITE_JUDGED = "suite_judged"
+    FILES_DROPPED = "files_dropped"
+    COMMITTED = "committed"
+    INTEGRATED = "integrated"
+    CONFLICT = "conflict"
+    PUSHED = "pushed"
+    PUSH_FAILED = "push_failed"
+    LESSON_RECALLED = "lesson_recalled"
+    LESSON_STORED = "lesson_stored"
+    WORKER_ERROR = "worker_error"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One line of the log. `id` and `at` are given when it is stored; `data` is small JSON (8 KB at most)."""
+
+    kind: Kind
+    level: Level = Level.INFO
+    message: str = ""
+    task_id: int | None = None
+    attempt: int | None = None
+    iteration: int | None = None
+    phase: Phase | None = None
+    worker: str | None = None
+    data: Mapping[str, Any] = field(default_factory=dict)
+    id: int = 0
+    at: datetime | None = None

@@ -1,0 +1,96 @@
+"""The ports: what a room needs from others, at most three methods each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from core.dialogue import Completion, ModelRequest
+    from core.events import Event
+    from core.isolation import SandboxJob, SandboxResult
+    from core.verdicts import SuiteJob, Verdict
+    from core.work import Lesson, Work
+
+Sink = Callable[["Event"], None]
+"""Takes an event that is not part of a transaction; never raises, never blocks on I/O for long."""
+
+
+class Model(Protocol):
+    """Answers requests; the one door to all backends."""
+
+    async def complete(self, request: ModelRequest) -> Completion:
+        """Answer, or replay the stored answer of this place.
+
+        Raises:
+            Parked: no backend can answer now.
+            BudgetSpent: a budget of the task is spent.
+            ModelRefused: no backend will ever answer this.
+        """
+        ...
+
+
+class Sandbox(Protocol):
+    """Runs untrusted code."""
+
+    @property
+    def name(self) -> str:
+        """The isolation's short name, for evidence and pages."""
+        ...
+
+    async def run(self, job: SandboxJob) -> SandboxResult:
+        """Run to the end, to the limit, or until cancelled; nothing of the job is left running.
+
+        Raises:
+            SandboxError: the isolation could not be set up; the job was not started.
+        """
+        ...
+
+
+class Suite(Protocol):
+    """Judges a tree."""
+
+    async def judge(self, job: SuiteJob) -> Verdict:
+        """Run the job's tests and say what they proved.
+
+        Raises:
+            SandboxError: nothing could be run.
+        """
+        ...
+
+
+class Memory(Protocol):
+    """Long-term memory."""
+
+    async def recall(self, query: str, limit: int) -> Sequence[Lesson]:
+        """The nearest lessons, best first."""
+        ...
+
+    async def remember(self, work: Work, task_id: int, description: str) -> None:
+        """Store the failure that the last verdict of `work` shows, when it happens."""
+        ...
+
+    async def conclude(self, work: Work, task_id: int, solved: bool) -> None:
+        """Complete the attempt's failures with the fix, and score the lessons that were recalled."""
+        ...
+
+
+class Tree(Protocol):
+    """The files of one commit, read without a checkout."""
+
+    @property
+    def commit(self) -> str:
+        """Full id of the commit."""
+        ...
+
+    def entries(self) -> Mapping[str, str]:
+        """Path to the id of its content, for each regular file, in path order."""
+        ...
+
+    def read(self, path: str) -> bytes:
+        """A file's bytes.
+
+        Raises:
+            KeyError: there is no such file.
+        """
+        ...

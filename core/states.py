@@ -1,0 +1,94 @@
+"""The enums of states and the one table of legal moves; the database enforces it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Status(StrEnum):
+    """Where a task stands. Why it ended is an `Ending`."""
+
+    QUEUED = "queued"
+    SCHEDULED = "scheduled"
+    BLOCKED = "blocked"
+    RUNNING = "running"
+    WAITING = "waiting"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+class Ending(StrEnum):
+    """Why a task ended."""
+
+    COMMITTED = "committed"
+    NO_CHANGE = "no_change"
+    GAVE_UP = "gave_up"
+    STUCK = "stuck"
+    BUDGET = "budget"
+    TIMEOUT = "timeout"
+    CRASHED = "crashed"
+    DEPENDENCY = "dependency"
+    USER = "user"
+    REFUSED = "refused"
+    ERROR = "error"
+
+
+class DaemonState(StrEnum):
+    """What the daemon as a whole does."""
+
+    STARTING = "starting"
+    RUNNING = "running"
+    PAUSED = "paused"
+    CHECKPOINT = "checkpoint"
+    DRAINING = "draining"
+    STOPPED = "stopped"
+
+
+class Phase(StrEnum):
+    """A phase of one attempt; the value is what the first line of a system prompt says."""
+
+    CLARIFYING = "CLARIFYING"
+    PLANNING = "PLANNING"
+    CODING = "CODING"
+    REVIEW = "REVIEW"
+    AUDIT = "AUDIT"
+    TESTING = "TESTING"
+    REFLECTING = "REFLECTING"
+    COMMIT = "COMMIT"
+    ABANDON = "ABANDON"
+    HOLD = "HOLD"
+
+
+class Outcome(StrEnum):
+    """What a phase found; the phase table turns it into the next phase."""
+
+    OK = "ok"
+    REDO = "redo"
+    REPLAN = "replan"
+    GIVE_UP = "give_up"
+    HOLD = "hold"
+
+
+# Where a run of the machine ends.
+TERMINAL_PHASES = frozenset({Phase.COMMIT, Phase.ABANDON, Phase.HOLD})
+
+_S = Status
+MOVES: dict[Status, frozenset[Status]] = {
+    _S.QUEUED: frozenset({_S.RUNNING, _S.SCHEDULED, _S.BLOCKED, _S.FAILED, _S.CANCELLED}),
+    _S.SCHEDULED: frozenset({_S.QUEUED, _S.BLOCKED, _S.FAILED, _S.CANCELLED}),
+    _S.BLOCKED: frozenset({_S.QUEUED, _S.SCHEDULED, _S.FAILED, _S.CANCELLED}),
+    _S.RUNNING: frozenset({_S.DONE, _S.FAILED, _S.QUEUED, _S.SCHEDULED, _S.WAITING, _S.CANCELLED}),
+    _S.WAITING: frozenset({_S.QUEUED, _S.FAILED, _S.CANCELLED}),
+    _S.FAILED: frozenset({_S.QUEUED, _S.SCHEDULED, _S.BLOCKED}),
+    _S.DONE: frozenset(),
+    _S.CANCELLED: frozenset({_S.QUEUED, _S.SCHEDULED, _S.BLOCKED}),
+}
+
+OPEN = frozenset({_S.QUEUED, _S.SCHEDULED, _S.BLOCKED, _S.RUNNING, _S.WAITING})
+ENDED = frozenset(_S) - OPEN
+
+
+def may_move(start: Status, end: Status) -> bool:
+    """Tell whether the table allows the move."""
+    return end in MOVES[start]

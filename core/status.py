@@ -1,0 +1,60 @@
+"""What the daemon says about itself: the answer of `/api/status`, the dashboard's head and `cli.py --status`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from core.states import DaemonState, Phase
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerStatus:
+    """One worker; `task_id` is None while it is idle."""
+
+    name: str
+    task_id: int | None = None
+    description: str = ""
+    phase: Phase | None = None
+    iteration: int = 0
+    since: datetime | None = None
+    last_line: str = ""
+    done: int = 0
+    failed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelStatus:
+    """One backend of the chain. `circuit` is closed, open or half_open."""
+
+    name: str
+    model: str
+    available: bool
+    detail: str = ""
+    circuit: str = "closed"
+    calls: int = 0
+    failures: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost_usd: float = 0.0
+    latency_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DaemonStatus:
+    """The daemon as a whole; `queue` counts the tasks of each status."""
+
+    state: DaemonState
+    uptime_s: float
+    version: str
+    workers: tuple[WorkerStatus, ...] = ()
+    queue: Mapping[str, int] = field(default_factory=dict)
+    models: tuple[ModelStatus, ...] = ()
+    next_checkpoint_at: datetime | None = None
+    sandbox: str = ""
+    sandbox_detail: str = ""
+    embedder: str = ""
+    workspace: str = ""
+    notices: tuple[str, ...] = ()
+    pid: int = 0

@@ -1,0 +1,172 @@
+"""The one validation of what people send as a task: YAML, API, CLI and dashboard accept and refuse alike."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import PurePosixPath
+from typing import Annotated, Any
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictInt,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+
+from core.errors import InvalidTask
+from core.tasks import Kind, Language, Limits, TaskSpec
+
+MAX_FILES = 500
+MAX_FILE_CHARS = 1_000_000
+MAX_TOTAL_CHARS = 8_000_000
+
+PositiveInt = Annotated[StrictInt, Field(ge=1)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=False)
+
+
+class LimitsIn(_Strict):
+    """What a person may say about limits."""
+
+    attempts: PositiveInt | None = None
+    iterations: Annotated[StrictInt, Field(ge=1, le=100)] | None = None
+    wall_s: Annotated[float, Field(gt=0, le=604_800)] | None = None
+    model_calls: PositiveInt | None = None
+    tokens: PositiveInt | None = None
+    cost_usd: Annotated[float, Field(ge=0)] | None = None
+    suite_s: Annotated[float, Field(gt=0, le=86_400)] | None = None
+    memory_mb: Annotated[StrictInt, Field(ge=64, le=1_048_576)] | None = None
+
+
+class TaskIn(_Strict):
+    """A task as a person writes it; the field names are those of the API."""
+
+    description: Annotated[str, Field(min_length=1, max_length=100_000)]
+    priority: Annotated[StrictInt, Field(ge=-1_000_000, le=1_000_000)] = 1
+    repo: Annotated[str, Field(min_length=1, max_length=4096)] | None = None
+    base: Annotated[str, Field(min_length=1, max_length=250)] | None = None
+    kind: Kind | None = None
+    language: Language = Language.PYTHON
+    tests: dict[str, str] = Field(default_factory=dict)
+    test_command: list[Annotated[str, Field(min_length=1)]] = Field(default_factory=list)
+    files: dict[str, str] = Field(default_factory=dict)
+    depends_on: list[PositiveInt] = Field(default_factory=list)
+    key: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    not_before: datetime | None = None
+    limits: LimitsIn = Field(default_factory=LimitsIn)
+    review: StrictBool | None = None
+    audit: StrictBool | None = None
+    clarify: StrictBool | None = None
+    integrate: StrictBool | None = None
+    metadata: dict[str, Any] = Field(default_factory=dict)
+
+    @field_validator("description")
+    @classmethod
+    def _says_something(cls, text: str) -> str:
+        if not text.strip():
+            raise ValueError("says nothing; describe what is to be done")
+        if "\x00" in text:
+            raise ValueError("holds a NUL character; remove it")
+        return text.strip()
+
+    @field_validator("tests", "files")
+    @classmethod
+    def _plain_paths(cls, files: dict[str, str]) -> dict[str, str]:
+        if len(files) > MAX_FILES or sum(map(len, files.values())) > MAX_TOTAL_CHARS:
+            raise ValueError(f"too much: at most {MAX_FILES} files and {MAX_TOTAL_CHARS} characters together")
+        for path, text in files.items():
+            if why := path_fault(path):
+                raise ValueError(f"{path!r}: {why}")
+            if len(text) > MAX_FILE_CHARS:
+                raise ValueError(f"{path!r}: longer than {MAX_FILE_CHARS} characters")
+        return files
+
+    @field_validator("not_before")
+    @classmethod
+    def _aware(cls, at: datetime | None) -> datetime | None:
+        return at.replace(tzinfo=UTC) if at and at.tzinfo is None else at and at.astimezone(UTC)
+
+    @model_validator(mode="after")
+    def _one_judge(self) -> TaskIn:
+        if self.tests and self.test_command:
+            raise ValueError("give either tests or test_command, not both")
+        if self.base and not self.repo:
+            raise ValueError("base names a branch of a repo; give repo too")
+        if clash := sorted(self.tests.keys() & self.files.keys()):
+            raise ValueError(f"{clash[0]!r} stands in both files and tests")
+        return self
+
+
+def path_fault(path: str) -> str | None:
+    """Say why this may not be the path of a file in a repository, or None when it may."""
+    if not path or len(path.encode("utf-8", "surrogatepass")) > 400:
+        return "must have 1 to 400 bytes"
+    if any(unicodedata.category(c) in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"} for c in path) or "\\" in path:
+        return "holds a control or format character or a backslash"
+    if unicodedata.normalize("NFC", path) != path:
+        return "is not in Unicode normal form C"
+    parts = path.split("/")
+    if path.startswith("/") or any(p in {"", ".", ".."} for p in parts):
+        return "must be relative, with / between names and without . or .."
+    if len(parts) > 20 or any(len(p) > 200 for p in parts):
+        return "is too deep or has too long a name"
+    for part in parts:
+        folded = unicodedata.normalize("NFKC", part).casefold().rstrip(" .")
+        if part[0] in "-~" or part[-1] in " ." or _is_git_name(folded):
+            return f"has a name that is not allowed ({part!r})"
+    return None
+
+
+def _is_git_name(folded: str) -> bool:
+    harmless = folded in {".gitignore", ".gitkeep"}
+    return bool(re.fullmatch(r"git~\d+", folded)) or (folded.startswith(".git") and not harmless)
+
+
+def is_test_path(path: str) -> bool:
+    """Tell whether a path names a test or steers tests, by the usual conventions of pytest and node:test."""
+    name = PurePosixPath(path).name
+    stem = name.rsplit(".", 1)[0]
+    return (
+        name == "conftest.py"
+        or (name.endswith(".py") and (name.startswith("test_") or stem.endswith("_test")))
+        or bool(re.search(r"\.(test|spec)\.[cm]?[jt]s$", name))
+    )
+
+
+def parse_spec(data: object) -> TaskSpec:
+    """Make a task of what a person sent.
+
+    Raises:
+        InvalidTask: names each wrong field and how to mend it.
+    """
+    if not isinstance(data, Mapping):
+        raise InvalidTask({"task": "must be a mapping with at least a description"})
+    try:
+        read = TaskIn.model_validate(dict(data))
+    except ValidationError as error:
+        raise InvalidTask(_faults(error)) from None
+    values = read.model_dump()
+    values["limits"] = Limits(**values["limits"])
+    values |= {"test_command": tuple(read.test_command), "depends_on": tuple(dict.fromkeys(read.depends_on))}
+    return TaskSpec(**values)
+
+
+def _faults(error: ValidationError) -> dict[str, str]:
+    faults: dict[str, str] = {}
+    for item in error.errors(include_url=False, include_input=False):
+        name = ".".join(str(part) for part in item["loc"]) or "task"
+        if item["type"] == "extra_forbidden":
+            known = LimitsIn if name.startswith("limits.") else TaskIn
+            faults[name] = f"unknown field; known are {', '.join(known.model_fields)}"
+        else:
+            faults.setdefault(name, item["msg"].removeprefix("Value error, "))
+    return faults

@@ -1,0 +1,124 @@
+"""What a task is: the specification a person gave, its limits, and its row in the queue."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from core.states import Ending, Status
+
+Files = Mapping[str, str]
+"""Path relative to the repository's root, with `/`, to text."""
+
+Change = Mapping[str, str | None]
+"""Path to its new text; None removes the file."""
+
+
+class Kind(StrEnum):
+    """What is being built; picks the guidance in the prompts."""
+
+    WEB_APP = "web_app"
+    DATA_PIPELINE = "data_pipeline"
+    CLI_TOOL = "cli_tool"
+    LIBRARY = "library"
+
+
+class Language(StrEnum):
+    """The language of the task's code and tests."""
+
+    PYTHON = "python"
+    JAVASCRIPT = "javascript"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What one task may use; None leaves it to the settings.
+
+    `wall_s` counts the seconds of one attempt, `tokens` prompt and reply together, over all attempts.
+    """
+
+    attempts: int | None = None
+    iterations: int | None = None
+    wall_s: float | None = None
+    model_calls: int | None = None
+    tokens: int | None = None
+    cost_usd: float | None = None
+    suite_s: float | None = None
+    memory_mb: int | None = None
+
+    def over(self, defaults: Limits) -> Limits:
+        """These limits, with `defaults` where this says nothing."""
+        pairs = {f.name: getattr(self, f.name) for f in fields(self)}
+        return Limits(**{k: getattr(defaults, k) if v is None else v for k, v in pairs.items()})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskSpec:
+    """What the owner asked for. Made by `core.submission.parse_spec` only, whichever door it came through."""
+
+    description: str
+    priority: int = 1
+    repo: str | None = None
+    base: str | None = None
+    kind: Kind | None = None
+    language: Language = Language.PYTHON
+    tests: Files = field(default_factory=dict)
+    test_command: tuple[str, ...] = ()
+    files: Files = field(default_factory=dict)
+    depends_on: tuple[int, ...] = ()
+    key: str | None = None
+    not_before: datetime | None = None
+    limits: Limits = field(default_factory=Limits)
+    review: bool | None = None
+    audit: bool | None = None
+    clarify: bool | None = None
+    integrate: bool | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spent:
+    """What has been used so far; adds up with `+`."""
+
+    model_calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost_usd: float = 0.0
+    model_s: float = 0.0
+    suite_s: float = 0.0
+
+    def __add__(self, other: Spent) -> Spent:
+        return Spent(**{f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self)})
+
+    @property
+    def tokens(self) -> int:
+        """Prompt and reply tokens together."""
+        return self.tokens_in + self.tokens_out
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """A task in the queue. `fence` grows with each claim; a write that carries an older one is refused."""
+
+    id: int
+    spec: TaskSpec
+    status: Status
+    created_at: datetime
+    ending: Ending | None = None
+    reason: str = ""
+    attempt: int = 0
+    crashes: int = 0
+    worker: str | None = None
+    fence: int = 0
+    lease_until: datetime | None = None
+    not_before: datetime | None = None
+    cancel_requested: bool = False
+    iterations: int = 0
+    commit: str | None = None
+    branch: str | None = None
+    spent: Spent = field(default_factory=Spent)
+    started_at: datetime | None = None
+    ended_at: datetime | None = None

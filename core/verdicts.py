@@ -1,0 +1,114 @@
+"""Verdicts: what a suite run proved, with the evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from core.ports import Tree
+from core.tasks import Change, Files, Language
+
+
+class Label(StrEnum):
+    """How much a passing verdict is worth, shown wherever a commit is."""
+
+    VERIFIED = "verified"
+    TESTS_PASSED = "tests_passed"
+    SELF_TESTED = "self_tested"
+    EXIT_CODE = "exit_code"
+
+
+class Result(StrEnum):
+    """How one test ended."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    ERROR = "error"
+    SKIPPED = "skipped"
+    MISSING = "missing"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseResult:
+    """One test of the owner's suite, under the name he knows it by."""
+
+    id: str
+    result: Result
+    duration_s: float = 0.0
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """One distinct failure, shaped for a model: no absolute paths, no times.
+
+    `frame` is the last own frame (`path:line in function`) and `excerpt` a few lines of code around it.
+    """
+
+    id: str
+    kind: str
+    message: str
+    frame: str = ""
+    excerpt: str = ""
+    output: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What a verdict rests on; stored with the commit so that it can be judged again.
+
+    `tree` is the digest of every file that was visible to the run; two runs with the same digest see the same bytes.
+    `complete` tells that the whole repository was staged, not only the closure of the tests.
+    """
+
+    tree: str
+    sandbox: str
+    label: Label
+    ids: tuple[str, ...] = ()
+    twins: int = 0
+    complete: bool = True
+    python: str = ""
+    dropped: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """The judgement of one run. `reason` says in a line why it did not pass."""
+
+    passed: bool
+    reason: str
+    evidence: Evidence
+    results: tuple[CaseResult, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    duration_s: float = 0.0
+
+    def count(self, result: Result) -> int:
+        """How many tests ended so."""
+        return sum(case.result is result for case in self.results)
+
+    @property
+    def failing(self) -> frozenset[str]:
+        """The ids of all tests that did not pass."""
+        return frozenset(case.id for case in self.results if case.result is not Result.PASSED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteJob:
+    """A tree to judge: `base` with `change` on top.
+
+    `given` are the task's tests, `own` those the agent wrote (they must fail without the change), `regression` paths
+    of test files of the base that must go on passing. Without any of them `command` decides by its exit code.
+    """
+
+    base: Tree
+    change: Change
+    given: Files = field(default_factory=dict)
+    own: Files = field(default_factory=dict)
+    regression: tuple[str, ...] = ()
+    command: tuple[str, ...] = ()
+    language: Language = Language.PYTHON
+    wall_s: float | None = None
+    memory_mb: int | None = None
+    whole_tree: bool = True

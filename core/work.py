@@ -1,0 +1,106 @@
+"""The case file of one attempt and what a phase returns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from core.states import Ending, Outcome, Phase
+from core.tasks import Change, Files, Spent, Task
+from core.verdicts import Verdict
+
+SHORT_TERM = 5
+"""How many tries the short-term memory holds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lesson:
+    """Something learned earlier: what failed, and what mended it."""
+
+    id: int
+    text: str
+    score: float
+    age_s: float = 0.0
+    source: str = "failure"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reflection:
+    """Why a try failed and what to do about it."""
+
+    pattern: str = ""
+    root_cause: str = ""
+    hypothesis: str = ""
+    suggested_fix: str = ""
+    replan: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Try:
+    """One iteration, as short-term memory keeps it. `digest` is that of the change it made."""
+
+    iteration: int
+    digest: str
+    failing: tuple[str, ...]
+    feedback: str
+    reflection: Reflection = field(default_factory=Reflection)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """All that an attempt knows. Stored after each step; a resumed attempt continues from it.
+
+    `change` is relative to the base commit and leaves tests out: `own_tests` are those the agent wrote.
+    `iteration` counts tries, each begun by a CODING step.
+    """
+
+    phase: Phase
+    base: str
+    attempt: int = 1
+    step_no: int = 0
+    iteration: int = 0
+    plan: str = ""
+    change: Change = field(default_factory=dict)
+    own_tests: Files = field(default_factory=dict)
+    summary: str = ""
+    feedback: str = ""
+    tries: tuple[Try, ...] = ()
+    seen: tuple[str, ...] = ()
+    lessons: tuple[Lesson, ...] = ()
+    verdict: Verdict | None = None
+    escalation: int = 0
+    ending: Ending | None = None
+    reason: str = ""
+    models: tuple[str, ...] = ()
+    spent: Spent = field(default_factory=Spent)
+
+    def with_try(self, new: Try) -> Work:
+        """The case file with one more try; only the last few are kept."""
+        return replace(self, tries=(*self.tries, new)[-SHORT_TERM:], seen=(*self.seen, new.digest))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """What a phase returns. `note` is one line for the timeline, `data` small JSON beside it."""
+
+    phase: Phase
+    outcome: Outcome
+    work: Work
+    note: str = ""
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """What never changes during an attempt: the task and the switches that hold for it."""
+
+    task: Task
+    review: bool = False
+    audit: bool = False
+    clarify: bool = False
+    iterations: int = 15
+    warn_at: int = 12
+    whole_tree: bool = True
+    suite_s: float = 60.0
+    memory_mb: int = 512
