@@ -1,0 +1,31 @@
+# Two commands: `make run` and `make test`. Each does all set-up first; a second run finds it done.
+PYTHON ?= python3
+VENV := .venv/bin/python
+
+.PHONY: run test setup setup-dev lint format bench
+.DEFAULT_GOAL := run
+
+run: setup
+	@exec $(VENV) main.py
+
+test: setup-dev lint
+	@$(VENV) -m pytest -q
+
+lint: setup-dev
+	@$(VENV) -m ruff check .
+	@$(VENV) -m ruff format --check -q .
+	@$(VENV) -m mypy .
+
+format: setup-dev
+	@$(VENV) -m ruff check --fix .
+	@$(VENV) -m ruff format .
+
+setup:
+	@$(PYTHON) scripts/setup.py
+
+setup-dev:
+	@$(PYTHON) scripts/setup.py --dev
+
+bench: setup-dev
+	@$(VENV) bench/queue.py
+	@$(VENV) bench/overhead.py

@@ -1,0 +1,129 @@
+"""Sets a checkout up: system packages, virtual environment, and the test libraries that the sandbox shows.
+
+Standard library only, because it runs before anything is installed. Each step looks first whether it is done, so that
+a second run takes a moment. System packages are installed where that is allowed (root or passwordless sudo, with apt);
+elsewhere the exact command is printed. A missing package stops the set-up only under `CI=true`: the daemon itself
+explains at its start what cannot work without it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
+PYTHON = VENV / "bin" / "python"
+OLDEST = (3, 11)
+# Program that must be on the PATH, and the Debian package that brings it.
+SYSTEM = {"bwrap": "bubblewrap", "git": "git", "setpriv": "util-linux", "prlimit": "util-linux"}
+
+
+def main() -> None:
+    """Do every step that is not done yet."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--dev", action="store_true", help="also what tests and linters need")
+    dev = parser.parse_args().dev
+    if sys.version_info < OLDEST:
+        stop(f"Python {'.'.join(map(str, OLDEST))} or newer is needed, this is {sys.version.split()[0]}.", 1)
+    with (ROOT / ".setup.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # `make run` and `make test` may be typed at the same time
+        system_packages(SYSTEM)
+        environment("requirements-dev.txt" if dev else "requirements.txt")
+        run([PYTHON, "-m", "sandbox.runtime", "--prepare", ROOT / ".runner"])
+
+
+def system_packages(wanted: dict[str, str]) -> None:
+    """Install what is missing, or say how."""
+    missing = sorted({package for program, package in wanted.items() if shutil.which(program) is None})
+    if not missing:
+        return
+    say(f"installing {', '.join(missing)}")
+    prefix = apt_prefix()
+    if prefix is not None:
+        env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+        subprocess.run([*prefix, "apt-get", "update", "-qq"], env=env, check=False)
+        install = [*prefix, "apt-get", "install", "-y", "-qq", "--no-install-recommends", *missing]
+        subprocess.run(install, env=env, check=False, stdout=subprocess.DEVNULL)
+    still = sorted({package for program, package in wanted.items() if shutil.which(program) is None})
+    if still:
+        text = f"These packages are missing and could not be installed: type `sudo apt-get install {' '.join(still)}`."
+        stop(text, 1) if os.environ.get("CI") == "true" or "git" in still else say(text)
+
+
+def apt_prefix() -> list[str] | None:
+    """How apt may be called here, or None when it may not."""
+    if shutil.which("apt-get") is None:
+        return None
+    if os.geteuid() == 0:
+        return []
+    sudo = shutil.which("sudo")
+    if sudo and subprocess.run([sudo, "-n", "true"], check=False, capture_output=True).returncode == 0:
+        return [sudo, "-n"]
+    return None
+
+
+def environment(requirements: str) -> None:
+    """Make the virtual environment and install into it, unless it holds just this already."""
+    texts = [(ROOT / name).read_bytes() for name in ("requirements.txt", "requirements-dev.txt", "constraints.txt")]
+    stamp, mark = VENV / ".nightshift", hashlib.sha256(b"".join(texts)).hexdigest()
+    done = stamp.read_text().split() if stamp.exists() else []
+    if PYTHON.exists() and done[:1] == [mark] and requirements in done:
+        return
+    if not has_pip():
+        make_venv()
+    say(f"installing {requirements} (some minutes the first time)")
+    pip = [PYTHON, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+    run([*pip, "-r", ROOT / requirements, "-c", ROOT / "constraints.txt"])
+    kept = done[1:] if done[:1] == [mark] else []
+    stamp.write_text(" ".join([mark, *kept, requirements]) + "\n")
+
+
+def has_pip() -> bool:
+    """Tell whether the environment is there and whole."""
+    probe = [PYTHON, "-m", "pip", "--version"]
+    return PYTHON.exists() and subprocess.run(probe, capture_output=True, check=False).returncode == 0
+
+
+def make_venv() -> None:
+    """Make a virtual environment; Debian ships that in a package of its own."""
+    say("making the virtual environment")
+    create = [sys.executable, "-m", "venv", "--clear", VENV]
+    made = subprocess.run(create, capture_output=True, text=True, check=False)
+    if made.returncode == 0:
+        return
+    package, prefix = f"python{sys.version_info.major}.{sys.version_info.minor}-venv", apt_prefix()
+    if prefix is not None:
+        subprocess.run([*prefix, "apt-get", "update", "-qq"], check=False)
+        subprocess.run([*prefix, "apt-get", "install", "-y", "-qq", package], check=False, stdout=subprocess.DEVNULL)
+        made = subprocess.run(create, capture_output=True, text=True, check=False)
+    if made.returncode:
+        stop(f"{made.stdout}{made.stderr}\nType `sudo apt-get install {package}` and try again.", 1)
+
+
+def run(argv: list[str | Path]) -> None:
+    """Run a step; stop the set-up when it fails."""
+    done = subprocess.run([str(part) for part in argv], cwd=ROOT, check=False)
+    if done.returncode:
+        stop(f"`{' '.join(map(str, argv))}` failed; see above.", done.returncode)
+
+
+def say(text: str) -> None:
+    """Tell what goes on."""
+    print(f"setup: {text}", file=sys.stderr, flush=True)
+
+
+def stop(text: str, code: int) -> None:
+    """End the set-up."""
+    say(text)
+    raise SystemExit(code)
+
+
+if __name__ == "__main__":
+    main()
