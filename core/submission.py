@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from collections.abc import Mapping
@@ -27,7 +28,9 @@ MAX_FILES = 500
 MAX_FILE_CHARS = 1_000_000
 MAX_TOTAL_CHARS = 8_000_000
 
-PositiveInt = Annotated[StrictInt, Field(ge=1)]
+MAX_METADATA_CHARS = 64_000
+
+PositiveInt = Annotated[StrictInt, Field(ge=1, lt=2**53)]
 
 
 class _Strict(BaseModel):
@@ -42,7 +45,7 @@ class LimitsIn(_Strict):
     wall_s: Annotated[float, Field(gt=0, le=604_800)] | None = None
     model_calls: PositiveInt | None = None
     tokens: PositiveInt | None = None
-    cost_usd: Annotated[float, Field(ge=0)] | None = None
+    cost_usd: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     suite_s: Annotated[float, Field(gt=0, le=86_400)] | None = None
     memory_mb: Annotated[StrictInt, Field(ge=64, le=1_048_576)] | None = None
 
@@ -90,10 +93,25 @@ class TaskIn(_Strict):
                 raise ValueError(f"{path!r}: longer than {MAX_FILE_CHARS} characters")
         return files
 
+    @field_validator("metadata")
+    @classmethod
+    def _plain_json(cls, metadata: dict[str, Any]) -> dict[str, Any]:
+        try:
+            text = json.dumps(metadata, ensure_ascii=False, allow_nan=False)
+            text.encode()
+        except (TypeError, ValueError, RecursionError):
+            raise ValueError("must be plain JSON: texts, finite numbers, booleans, null, lists, mappings") from None
+        if len(text) > MAX_METADATA_CHARS:
+            raise ValueError(f"longer than {MAX_METADATA_CHARS} characters")
+        return metadata
+
     @field_validator("not_before")
     @classmethod
     def _aware(cls, at: datetime | None) -> datetime | None:
-        return at.replace(tzinfo=UTC) if at and at.tzinfo is None else at and at.astimezone(UTC)
+        try:
+            return at.replace(tzinfo=UTC) if at and at.tzinfo is None else at and at.astimezone(UTC)
+        except OverflowError:
+            raise ValueError("is outside the years 1 to 9999") from None
 
     @model_validator(mode="after")
     def _one_judge(self) -> TaskIn:
