@@ -1,0 +1,85 @@
+"""Settings: which source wins, and what a person is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from config import Settings, load_settings
+from core.errors import ConfigError
+
+
+@pytest.fixture(autouse=True)
+def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in Settings.model_fields:
+        monkeypatch.delenv(name.upper(), raising=False)
+
+
+def test_the_defaults_are_those_of_the_documents(tmp_path: Path) -> None:
+    found = load_settings(home=tmp_path)
+    assert (found.worker_count, found.max_retries, found.task_timeout, found.flask_port) == (3, 3, 300, 5000)
+    assert (found.git_auto_push, found.checkpoint_days, found.model_type) == (True, 7, "auto")
+
+
+def test_flags_win_over_the_environment_and_that_over_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "config.yaml").write_text("worker_count: 4\nmax_retries: 5\ntask_timeout: 60\n")
+    (tmp_path / ".env").write_text("MAX_RETRIES=6\nTASK_TIMEOUT=70\n")
+    monkeypatch.setenv("TASK_TIMEOUT", "80")
+    monkeypatch.setenv("FLASK_PORT", "81")
+    found = load_settings({"flask_port": 82, "model_name": None}, tmp_path)
+    assert (found.worker_count, found.max_retries, found.task_timeout, found.flask_port) == (4, 6, 80, 82)
+
+
+def test_every_fault_is_reported_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "config.yaml").write_text("workr_count: 2\nlog_level: LOUD\n")
+    monkeypatch.setenv("FLASK_PORT", "many")
+    with pytest.raises(ConfigError) as refused:
+        load_settings(home=tmp_path)
+    faults = "\n".join(refused.value.faults)
+    assert "did you mean worker_count?" in faults
+    assert "log_level (LOG_LEVEL)" in faults
+    assert "flask_port (FLASK_PORT)" in faults
+
+
+@pytest.mark.parametrize("text", ["[1, 2]", "a: b: c", "\x00"])
+def test_a_file_that_is_no_mapping_is_refused_by_name(tmp_path: Path, text: str) -> None:
+    (tmp_path / "config.yaml").write_text(text)
+    with pytest.raises(ConfigError, match=r"config\.yaml"):
+        load_settings(home=tmp_path)
+
+
+def test_secrets_do_not_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret-key-0123456789")
+    found = load_settings(home=tmp_path)
+    assert "very-secret" not in repr(found)
+    assert "very-secret" not in str(found)
+    assert found.secrets == ("sk-very-secret-key-0123456789",)
+
+
+def test_a_secret_does_not_show_in_a_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("API_TOKEN", "token-very-secret")
+    monkeypatch.setenv("FLASK_HOST", "0.0.0.0")
+    monkeypatch.setenv("WORKER_COUNT", "token-very-secret")
+    with pytest.raises(ConfigError) as refused:
+        load_settings(home=tmp_path)
+    assert "very-secret" not in str(refused.value)
+
+
+def test_an_open_address_without_a_token_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FLASK_HOST", "0.0.0.0")
+    with pytest.raises(ConfigError, match="API_TOKEN"):
+        load_settings(home=tmp_path)
+
+
+def test_an_empty_variable_counts_as_unset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MODEL_NAME", "")
+    monkeypatch.setenv("WORKER_COUNT", "")
+    found = load_settings(home=tmp_path)
+    assert (found.model_name, found.worker_count) == (None, 3)
+
+
+def test_all_state_lies_below_the_home(tmp_path: Path) -> None:
+    found = load_settings(home=tmp_path)
+    paths = (found.db_path, found.tasks_file, found.log_file, found.workspace, found.reports_dir, found.state_dir)
+    assert all(path.is_relative_to(tmp_path) for path in paths)
