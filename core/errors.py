@@ -102,6 +102,10 @@ class LeaseLost(Interruption):
     """The lease of this attempt ran out and another worker may own the task."""
 
 
+class Held(Interruption):
+    """The task waits for a person's answer."""
+
+
 class Parked(Interruption):
     """The task waits for something that will come back by itself.
 
