@@ -14,6 +14,9 @@ NightshiftError
 │   ├── ModelUnavailable   retryable: connection, 5xx, 429, time-out, cut stream
 │   ├── ModelRefused       not retryable: bad key, unknown model, bad request
 │   └── BadReply           an answer came and is unusable
+├── StoreError             the database could not be read or written
+│   ├── StoreMissing · StoreTooNew · StoreTooOld · StoreDamaged
+│   └── StoreFull          nothing was written; space is needed
 ├── SandboxError           untrusted code could not be run safely
 └── GitError
     └── MergeConflict      the change no longer fits its target
@@ -142,6 +145,30 @@ class ModelRefused(ModelError):
 
 class BadReply(ModelError):
     """The model's answer cannot be used."""
+
+
+class StoreError(NightshiftError):
+    """The database could not be read or written."""
+
+
+class StoreMissing(StoreError):
+    """There is no database yet."""
+
+
+class StoreTooNew(StoreError):
+    """The database was written by a newer Nightshift."""
+
+
+class StoreTooOld(StoreError):
+    """The database was written by an older Nightshift and was opened for reading only."""
+
+
+class StoreDamaged(StoreError):
+    """The database file is damaged."""
+
+
+class StoreFull(StoreError):
+    """The disk of the database is full; nothing was written."""
 
 
 class SandboxError(NightshiftError):
