@@ -1,0 +1,98 @@
+"""Commit messages: a subject, a body, and the trailers that recovery and reports read back."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from core.masking import printable
+from core.tasks import Task
+from core.work import Work
+
+SUBJECT_CHARS = 72
+BODY_CHARS = 8000
+SLUG_CHARS = 40
+_TRAILER = re.compile(r"([A-Za-z][A-Za-z0-9-]*): (.*)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitMessage:
+    """What a commit says. The body comes from a model or a person: it is text, and cannot add a trailer."""
+
+    subject: str
+    body: str = ""
+    trailers: Mapping[str, str]
+
+    def text(self) -> str:
+        """The message as git stores it; the trailers are its last paragraph."""
+        lines = [f"{name}: {_one_line(value)}" for name, value in self.trailers.items() if _one_line(value)]
+        parts = (_subject(self.subject), _body(self.body), "\n".join(lines))
+        return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def message_for(task: Task, work: Work) -> CommitMessage:
+    """Say what an attempt did, why, and how: the summary is the model's, the rest is ours."""
+    first, _, rest = (work.summary.strip() or task.spec.description.strip()).partition("\n")
+    asked = textwrap.indent(_wrapped(task.spec.description), "> ", lambda _line: True)
+    verdict = str(work.verdict.evidence.label) if work.verdict else ""
+    return CommitMessage(
+        subject=first,
+        body="\n\n".join(part for part in (_wrapped(rest), f"Asked for:\n{asked}") if part),
+        trailers={
+            "Task": str(task.id),
+            "Model": ", ".join(dict.fromkeys(work.models)),
+            "Iterations": str(work.iteration),
+            "Verdict": verdict,
+        },
+    )
+
+
+def trailers(message: str) -> dict[str, str]:
+    """The trailers of a message: its last paragraph, if each line of it is one and it is not the subject."""
+    paragraphs = message.strip().split("\n\n")
+    lines = paragraphs[-1].split("\n") if len(paragraphs) > 1 else []
+    found = [_TRAILER.fullmatch(line) for line in lines]
+    return {match[1]: match[2] for match in found if match} if all(found) else {}
+
+
+def task_of(message: str) -> int | None:
+    """The number of the task that a commit was made for, or None."""
+    number = trailers(message).get("Task", "")
+    return int(number) if re.fullmatch(r"[0-9]{1,18}", number, re.ASCII) else None
+
+
+def slug(description: str) -> str:
+    """A few words of a description as part of a branch name: ASCII letters, digits and single hyphens."""
+    plain = unicodedata.normalize("NFKD", description).encode("ascii", "ignore").decode().lower()
+    words = re.findall(r"[a-z0-9]+", plain)
+    short = ""
+    for word in words:
+        if short and len(short) + 1 + len(word) > SLUG_CHARS:
+            break
+        short = f"{short}-{word}" if short else word[:SLUG_CHARS]
+    return short or "task"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(printable(text).split())
+
+
+def _subject(text: str) -> str:
+    line = _one_line(text) or "Change made by Nightshift"
+    if len(line) <= SUBJECT_CHARS:
+        return line
+    cut = line[: SUBJECT_CHARS - 1]
+    return (cut[: cut.rfind(" ")] if " " in cut else cut) + "…"
+
+
+def _body(text: str) -> str:
+    cut = printable(text, max_chars=BODY_CHARS)
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(line.rstrip() for line in cut.split("\n"))).strip()
+
+
+def _wrapped(text: str) -> str:
+    lines = text.strip().split("\n")
+    return "\n".join(textwrap.fill(line, SUBJECT_CHARS, break_long_words=False) for line in lines)

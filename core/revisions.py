@@ -1,0 +1,67 @@
+"""What the repository hands out: who commits, where an attempt works, and the commits it makes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from core.ports import Tree
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Author:
+    """Who stands in the commits; None takes what the repository's owner configured for git."""
+
+    name: str | None = None
+    email: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workspace:
+    """Where one task works: a repository, a base commit in it, and the branch that takes the result.
+
+    `repo` is the root of the checkout that was named, `git_dir` the folder all its worktrees share. `target` is the
+    full name of the branch that the base was taken from, None for a base that is no branch. `since` is when the task
+    was created: an older commit that names the same task number belongs to a task of another database.
+    """
+
+    repo: Path
+    git_dir: Path
+    is_own: bool
+    task_id: int
+    base: str
+    target: str | None
+    branch: str
+    tree: Tree
+    since: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
+    """A commit of the daemon's. `tree` is git's id of its tree, `branch` the short name of the branch that holds it."""
+
+    id: str
+    tree: str
+    branch: str
+    parent: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogLine:
+    """One commit of a history; `task_id` is that of its trailer."""
+
+    id: str
+    at: datetime
+    author: str
+    subject: str
+    task_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PushResult:
+    """What became of a push. `tried` is False where there was nothing to push to or pushing is off."""
+
+    pushed: bool
+    tried: bool
+    detail: str
