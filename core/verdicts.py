@@ -75,13 +75,18 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """The judgement of one run. `reason` says in a line why it did not pass."""
+    """The judgement of one run. `reason` says in a line why it did not pass.
+
+    `weak` names the self-written tests that prove nothing: they pass without the change, or go on passing when what
+    they expect is perturbed. Such a verdict blames the tests, not the code.
+    """
 
     passed: bool
     reason: str
     evidence: Evidence
     results: tuple[CaseResult, ...] = ()
     failures: tuple[Failure, ...] = ()
+    weak: tuple[str, ...] = ()
     duration_s: float = 0.0
 
     def count(self, result: Result) -> int:
@@ -99,13 +104,15 @@ class SuiteJob:
     """A tree to judge: `base` with `change` on top.
 
     `given` are the task's tests, `own` those the agent wrote (they must fail without the change), `regression` paths
-    of test files of the base that must go on passing. Without any of them `command` decides by its exit code.
+    of test files of the base that must go on passing. Without any of them `command` decides by its exit code. `start`
+    are the files that the owner gave with the task: "without the change" is the base with these on top.
     """
 
     base: Tree
     change: Change
     given: Files = field(default_factory=dict)
     own: Files = field(default_factory=dict)
+    start: Files = field(default_factory=dict)
     regression: tuple[str, ...] = ()
     command: tuple[str, ...] = ()
     language: Language = Language.PYTHON

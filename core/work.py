@@ -27,13 +27,17 @@ class Lesson:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reflection:
-    """Why a try failed and what to do about it."""
+    """Why a try failed and what to do about it.
+
+    `tests_at_fault` says that the agent's own tests are wrong, not the code; given tests are never at fault.
+    """
 
     pattern: str = ""
     root_cause: str = ""
     hypothesis: str = ""
     suggested_fix: str = ""
     replan: bool = False
+    tests_at_fault: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
