@@ -1,0 +1,1 @@
+"""The database: connections, the one writer, migrations, and the stores on top of them."""

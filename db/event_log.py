@@ -1,0 +1,220 @@
+"""The one log: an append-only table; streams, pages, reports and the file log are readers with a cursor over it.
+
+Events are stored first and told afterwards. Ids grow in the order of the commits, also across processes (SQLite has
+one writer at a time), so a reader that continues after the last id it saw misses nothing and sees nothing twice.
+Subscribers are served from the table too: they see exactly what a reader sees, the events of other processes included.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import replace
+from datetime import datetime
+
+from core.clock import Clock, from_text, to_text, utc_now
+from core.events import RANK, Event, Kind, Level
+from core.masking import Masker
+from core.states import Phase
+from db import artifacts
+from db.codec import plain, storable
+from db.database import Database
+from db.sqlite import Connection, Row
+
+MAX_DATA_BYTES = 8192
+MAX_MESSAGE_CHARS = 2000
+BATCH = 1000
+
+Subscriber = Callable[[Sequence[Event]], None]
+
+log = logging.getLogger(__name__)
+
+
+class EventLog:
+    """Stores, reads and tells events.
+
+    Args:
+        db: where they are kept.
+        clock: gives events their time.
+        masker: takes secrets out of messages and data.
+    """
+
+    def __init__(self, db: Database, clock: Clock = utc_now, masker: Masker | None = None) -> None:
+        self._db, self._clock = db, clock
+        self.mask = masker or Masker()
+        self._subscribers: list[Subscriber] = []
+        self._told = self.newest_id()
+        db.listen(self._tell)
+
+    def insert(self, conn: Connection, event: Event) -> Event:
+        """Store an event inside a write job; returned as stored, with id, time, and without secrets."""
+        at = event.at or self._clock()
+        message, data = self.clean(event.message, MAX_MESSAGE_CHARS), "{}"
+        if event.data:
+            data = _fitted(conn, json.dumps(plain(event.data, self.mask), separators=(",", ":")))
+        cursor = conn.execute(
+            "INSERT INTO execution_logs (at, level, kind, message, task_id, attempt, iteration, phase, worker, data) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                *(to_text(at), event.level, event.kind, message, event.task_id),
+                *(event.attempt, event.iteration, event.phase, event.worker, data),
+            ),
+        )
+        return replace(event, id=cursor.lastrowid or 0, at=at, message=message, data=json.loads(data))
+
+    def clean(self, text: str, max_chars: int) -> str:
+        """The text without secrets, storable, and cut to a length."""
+        masked = storable(self.mask(text))
+        return masked if len(masked) <= max_chars else masked[: max_chars - 8] + " … (cut)"
+
+    def emit(self, event: Event) -> None:
+        """Hand in an event that is part of no transaction; never raises and never waits (a `core.ports.Sink`)."""
+        timed = event if event.at else replace(event, at=self._clock())
+        self._db.write(lambda conn: self.insert(conn, timed)).add_done_callback(_complain)
+
+    def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
+        """Call `subscriber` with the new events after each commit, in order, on the writer's thread.
+
+        It must be quick and must not wait for a write. One that raises is dropped. Returns what ends it.
+        """
+        self._subscribers.append(subscriber)
+        return lambda: self._drop(subscriber)
+
+    def catch_up(self) -> Future[None]:
+        """Tell the subscribers what other processes have written (see `Database.data_version`)."""
+        return self._db.write(lambda _: None)
+
+    def _drop(self, subscriber: Subscriber) -> None:
+        if subscriber in self._subscribers:
+            self._subscribers.remove(subscriber)
+
+    def _tell(self, conn: Connection) -> None:
+        if not self._subscribers:
+            self._told = _newest_id(conn)
+            return
+        while rows := conn.execute(_SELECT + "WHERE id > ? ORDER BY id LIMIT ?", (self._told, BATCH)).fetchall():
+            events = [_event(row) for row in rows]
+            self._told = events[-1].id
+            for subscriber in tuple(self._subscribers):
+                try:
+                    subscriber(events)
+                except Exception:
+                    log.exception("a subscriber of the event log is dropped: it raised")
+                    self._drop(subscriber)
+
+    def newest_id(self) -> int:
+        """The id of the newest event, 0 when there is none."""
+        return _newest_id(self._db.reader())
+
+    def after(
+        self,
+        event_id: int,
+        *,
+        limit: int,
+        level: Level | None = None,
+        task_id: int | None = None,
+        worker: str | None = None,
+        text: str | None = None,
+    ) -> list[Event]:
+        """The first `limit` events after a cursor, oldest first.
+
+        Args:
+            event_id: the id of the last event that was seen, 0 for none.
+            limit: how many at most.
+            level: only events of this level or a worse one.
+            task_id: only events of this task.
+            worker: only events of this worker.
+            text: only events whose message holds it, in any case.
+        """
+        where, values = _filter(level, task_id, worker, text)
+        query = _SELECT + f"WHERE id > ? {where} ORDER BY id LIMIT ?"
+        return [_event(row) for row in self._db.reader().execute(query, (event_id, *values, limit))]
+
+    def last(
+        self,
+        limit: int,
+        *,
+        level: Level | None = None,
+        task_id: int | None = None,
+        worker: str | None = None,
+        text: str | None = None,
+    ) -> list[Event]:
+        """The newest `limit` events, oldest first, with the filters of `after`."""
+        where, values = _filter(level, task_id, worker, text)
+        query = _SELECT + f"WHERE id > 0 {where} ORDER BY id DESC LIMIT ?"
+        return [_event(row) for row in self._db.reader().execute(query, (*values, limit))][::-1]
+
+    def cursor_at(self, moment: datetime) -> int:
+        """The cursor after which the events since `moment` come (a binary search: times grow with the ids)."""
+        low, high, wanted = 0, self.newest_id(), to_text(moment)
+        query = "SELECT at FROM execution_logs WHERE id > ? ORDER BY id LIMIT 1"
+        while low < high:
+            middle = (low + high) // 2
+            if self._db.reader().execute(query, (middle,)).fetchone()[0] < wanted:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+
+_SELECT = (
+    "SELECT id, at, level, kind, message, task_id, attempt, iteration, phase, worker, data FROM execution_logs "
+)  # fmt: skip
+_AT_LEAST = {
+    Level.DEBUG: "",
+    Level.INFO: "AND level <> 'DEBUG' ",
+    Level.WARNING: "AND level IN ('WARNING', 'ERROR') ",  # as the partial index has it
+    Level.ERROR: "AND level IN ('WARNING', 'ERROR') AND level = 'ERROR' ",
+}
+assert list(_AT_LEAST) == list(RANK)
+
+
+def _filter(level: Level | None, task_id: int | None, worker: str | None, text: str | None) -> tuple[str, list[object]]:
+    where, values = _AT_LEAST[level or Level.DEBUG], list[object]()
+    if task_id is not None:
+        where, values = where + "AND task_id = ? ", [*values, task_id]
+    if worker is not None:
+        where, values = where + "AND worker = ? ", [*values, worker]
+    if text:
+        where, values = where + "AND message LIKE ? ESCAPE '\\' ", [*values, like(text)]
+    return where, values
+
+
+def like(text: str) -> str:
+    r"""A LIKE pattern (escape character `\`) for texts that hold this one."""
+    escaped = storable(text).replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    return f"%{escaped}%"
+
+
+def _event(row: Row) -> Event:
+    return Event(
+        id=row["id"],
+        at=from_text(row["at"]),
+        level=Level(row["level"]),
+        kind=Kind(row["kind"]),
+        message=row["message"],
+        task_id=row["task_id"],
+        attempt=row["attempt"],
+        iteration=row["iteration"],
+        phase=row["phase"] and Phase(row["phase"]),
+        worker=row["worker"],
+        data=json.loads(row["data"]),
+    )
+
+
+def _fitted(conn: Connection, data: str) -> str:
+    """The JSON text, or the name of the artifact that it became because it is too long."""
+    if len(data) <= MAX_DATA_BYTES:
+        return data
+    return json.dumps({"cut": True, "bytes": len(data), "artifact": artifacts.put(conn, data)})
+
+
+def _newest_id(conn: Connection) -> int:
+    return int(conn.execute("SELECT COALESCE(MAX(id), 0) FROM execution_logs").fetchone()[0])
+
+
+def _complain(written: Future[Event]) -> None:
+    if error := written.exception():
+        log.error("an event could not be stored: %s", error)

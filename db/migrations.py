@@ -1,0 +1,125 @@
+"""The schema's history: an append-only list of named steps, applied with sqlite-utils' `Migrations`.
+
+A step is never edited once it was released; a change of mind is a new step. Names in the database that are not in the
+list mean that a newer Nightshift wrote it. The guard against illegal moves is the exception: it is generated from
+`core.states.MOVES` and compared at each opening, so that table and triggers cannot drift apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from core.errors import StoreTooNew, StoreTooOld
+from core.states import MOVES, Status
+from db import schema
+from db.sqlite import Connection
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database as Tables
+
+SET = "nightshift"
+FIRST = (Status.QUEUED, Status.SCHEDULED, Status.BLOCKED)
+"""The statuses that a new task may have."""
+
+
+def _tables(db: Tables) -> None:
+    for statement in schema.TABLES:
+        db.execute(statement)
+
+
+STEPS: tuple[tuple[str, Callable[[Tables], None]], ...] = (("0001_tables", _tables),)
+
+
+def check(conn: Connection, path: Path) -> None:
+    """Make sure that this program and the database fit.
+
+    Raises:
+        StoreTooNew: a newer Nightshift wrote it.
+        StoreTooOld: the schema lacks steps.
+    """
+    if pending(conn, path):
+        raise StoreTooOld(f"{path}: was written by an older Nightshift; start the daemon once to bring it up to date")
+
+
+def migrate(conn: Connection, path: Path) -> None:
+    """Bring the schema up to date; of several processes that try at once, one does it.
+
+    Raises:
+        StoreTooNew: a newer Nightshift wrote the database; it is left as it is.
+    """
+    if not pending(conn, path) and _guards(conn) == guards():
+        return
+    conn.execute("BEGIN IMMEDIATE")
+    try:
+        if pending(conn, path):
+            _apply(conn)
+        _renew_guards(conn)
+    except BaseException:
+        conn.execute("ROLLBACK")
+        raise
+    conn.execute("COMMIT")
+
+
+def pending(conn: Connection, path: Path) -> list[str]:
+    """The names of the steps that the database lacks.
+
+    Raises:
+        StoreTooNew: it has steps that this program does not know.
+    """
+    known, applied = [name for name, _ in STEPS], _applied(conn)
+    if unknown := sorted(applied - set(known)):
+        raise StoreTooNew(
+            f"{path}: was written by a newer Nightshift (it has {', '.join(unknown)}); "
+            "update this program, or use another database"
+        )
+    return [name for name in known if name not in applied]
+
+
+def _applied(conn: Connection) -> set[str]:
+    """Read sqlite-utils' own record by hand: importing it is worth its time only when there is something to do."""
+    table = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '_sqlite_migrations'"
+    if conn.execute(table).fetchone() is None:
+        return set()
+    return {row[0] for row in conn.execute("SELECT name FROM _sqlite_migrations WHERE migration_set = ?", (SET,))}
+
+
+def _apply(conn: Connection) -> None:
+    from sqlite_utils import Database as Tables  # noqa: PLC0415  a quarter of a second (numpy)
+    from sqlite_utils import Migrations  # noqa: PLC0415  as above
+
+    steps = Migrations(SET)
+    for name, step in STEPS:
+        steps(name=name)(step)
+    steps.apply(Tables(conn))
+
+
+def guards() -> dict[str, str]:
+    """The triggers that refuse illegal moves, by name."""
+    moves = ", ".join(f"'{start}>{end}'" for start in Status for end in sorted(MOVES[start]))
+    first = ", ".join(f"'{status}'" for status in FIRST)
+    return {
+        "tasks_move": (
+            "CREATE TRIGGER tasks_move BEFORE UPDATE OF status ON tasks "
+            f"WHEN OLD.status || '>' || NEW.status NOT IN ({moves}) "
+            "BEGIN SELECT RAISE(ABORT, 'illegal move of a task'); END"
+        ),
+        "tasks_begin": (
+            f"CREATE TRIGGER tasks_begin BEFORE INSERT ON tasks WHEN NEW.status NOT IN ({first}) "
+            "BEGIN SELECT RAISE(ABORT, 'illegal first status of a task'); END"
+        ),
+    }
+
+
+def _guards(conn: Connection) -> dict[str, str]:
+    rows = conn.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'tasks'")
+    return dict(rows.fetchall())
+
+
+def _renew_guards(conn: Connection) -> None:
+    wanted, found = guards(), _guards(conn)
+    for name in (name for name in found if found[name] != wanted.get(name)):
+        conn.execute(f'DROP TRIGGER "{name}"')
+    for name in (name for name in wanted if wanted[name] != found.get(name)):
+        conn.execute(wanted[name])

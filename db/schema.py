@@ -1,0 +1,206 @@
+"""The tables as the first migration makes them. Released: changes are new migrations, never edits here.
+
+Times are texts of `core.clock.to_text`, which sort as the times do; JSON is text; long texts are rows of `artifacts`,
+named by their digest. What may not be claimed is another status with a partial index of its own, never a filter in
+the claim: its time must not grow with what it skips. A task's specification may be megabytes (files, tests) and a row
+is rewritten as a whole at each heartbeat, so it has a table of its own.
+"""
+
+from __future__ import annotations
+
+QUEUE = (
+    """CREATE TABLE tasks (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        status TEXT NOT NULL,
+        priority INTEGER NOT NULL,
+        key TEXT,
+        description TEXT NOT NULL,
+        ending TEXT,
+        reason TEXT NOT NULL DEFAULT '',
+        attempt INTEGER NOT NULL DEFAULT 0,
+        tries INTEGER NOT NULL DEFAULT 0, -- attempts since a person last asked
+        resume INTEGER NOT NULL DEFAULT 0, -- the next claim goes on with this attempt
+        crashes INTEGER NOT NULL DEFAULT 0, -- since the last progress
+        worker TEXT,
+        fence INTEGER NOT NULL DEFAULT 0,
+        lease_until TEXT,
+        not_before TEXT, -- NULL while scheduled: until a model is back
+        cancel_requested INTEGER NOT NULL DEFAULT 0,
+        iterations INTEGER NOT NULL DEFAULT 0,
+        commit_id TEXT,
+        branch TEXT,
+        spent TEXT NOT NULL DEFAULT '{}',
+        created_at TEXT NOT NULL,
+        started_at TEXT,
+        ended_at TEXT)""",
+    "CREATE INDEX tasks_ready ON tasks (priority DESC, id) WHERE status = 'queued'",
+    "CREATE INDEX tasks_due ON tasks (not_before) WHERE status = 'scheduled'",
+    "CREATE INDEX tasks_leased ON tasks (lease_until) WHERE status = 'running'",
+    "CREATE UNIQUE INDEX tasks_key ON tasks (key) WHERE key IS NOT NULL",
+    "CREATE INDEX tasks_status ON tasks (status, id)",
+    "CREATE TABLE task_specs (task_id INTEGER PRIMARY KEY REFERENCES tasks (id), spec TEXT NOT NULL)",
+    """CREATE TABLE task_dependencies (
+        task_id INTEGER NOT NULL REFERENCES tasks (id),
+        depends_on INTEGER NOT NULL REFERENCES tasks (id),
+        PRIMARY KEY (task_id, depends_on)) WITHOUT ROWID""",
+    "CREATE INDEX task_dependants ON task_dependencies (depends_on)",
+    """CREATE TABLE approvals (
+        id INTEGER PRIMARY KEY,
+        task_id INTEGER NOT NULL REFERENCES tasks (id),
+        attempt INTEGER NOT NULL,
+        question TEXT NOT NULL,
+        answer TEXT,
+        asked_at TEXT NOT NULL,
+        answered_at TEXT)""",
+    "CREATE INDEX approvals_task ON approvals (task_id)",
+)
+
+LOG = (
+    """CREATE TABLE execution_logs (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        at TEXT NOT NULL,
+        level TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        message TEXT NOT NULL,
+        task_id INTEGER,
+        attempt INTEGER,
+        iteration INTEGER,
+        phase TEXT,
+        worker TEXT,
+        data TEXT NOT NULL DEFAULT '{}')""",
+    "CREATE INDEX execution_logs_task ON execution_logs (task_id, id) WHERE task_id IS NOT NULL",
+    "CREATE INDEX execution_logs_bad ON execution_logs (id) WHERE level IN ('WARNING', 'ERROR')",
+    "CREATE TABLE artifacts (digest TEXT PRIMARY KEY, chars INTEGER NOT NULL, body BLOB NOT NULL, at TEXT NOT NULL)",
+)
+
+STEPS = (
+    """CREATE TABLE steps (
+        task_id INTEGER NOT NULL REFERENCES tasks (id),
+        attempt INTEGER NOT NULL,
+        step_no INTEGER NOT NULL,
+        iteration INTEGER NOT NULL,
+        phase TEXT NOT NULL,
+        outcome TEXT NOT NULL,
+        note TEXT NOT NULL,
+        data TEXT NOT NULL,
+        work TEXT NOT NULL REFERENCES artifacts (digest),
+        passed INTEGER,
+        failed INTEGER,
+        total INTEGER,
+        started_at TEXT NOT NULL,
+        ended_at TEXT NOT NULL,
+        duration_s REAL NOT NULL,
+        PRIMARY KEY (task_id, attempt, step_no))""",
+    """CREATE TABLE iterations (
+        task_id INTEGER NOT NULL REFERENCES tasks (id),
+        attempt INTEGER NOT NULL,
+        iteration INTEGER NOT NULL,
+        phases TEXT NOT NULL, -- [[phase, outcome, seconds], …]
+        passed INTEGER,
+        failed INTEGER,
+        total INTEGER,
+        tokens_in INTEGER NOT NULL,
+        tokens_out INTEGER NOT NULL,
+        cost_usd REAL NOT NULL,
+        duration_s REAL NOT NULL,
+        started_at TEXT NOT NULL,
+        ended_at TEXT NOT NULL,
+        PRIMARY KEY (task_id, attempt, iteration))""",
+    """CREATE TABLE replies (
+        task_id INTEGER NOT NULL REFERENCES tasks (id),
+        attempt INTEGER NOT NULL,
+        step_no INTEGER NOT NULL,
+        call_no INTEGER NOT NULL,
+        iteration INTEGER NOT NULL,
+        phase TEXT NOT NULL,
+        backend TEXT NOT NULL,
+        model TEXT NOT NULL,
+        tokens_in INTEGER NOT NULL,
+        tokens_out INTEGER NOT NULL,
+        cost_usd REAL,
+        latency_s REAL NOT NULL,
+        finish TEXT NOT NULL,
+        prompt TEXT NOT NULL REFERENCES artifacts (digest),
+        reply TEXT NOT NULL REFERENCES artifacts (digest), -- the text
+        rest TEXT NOT NULL, -- the completion without its text
+        at TEXT NOT NULL,
+        PRIMARY KEY (task_id, attempt, step_no, call_no))""",
+)
+
+MEMORY = (
+    """CREATE TABLE failures (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        task_id INTEGER,
+        attempt INTEGER,
+        signature TEXT NOT NULL, -- normalised: no addresses, numbers, paths
+        error TEXT NOT NULL,
+        code TEXT NOT NULL DEFAULT '', -- what failed, as a diff
+        fix TEXT NOT NULL DEFAULT '',
+        lesson TEXT NOT NULL DEFAULT '',
+        language TEXT NOT NULL DEFAULT '',
+        repo TEXT NOT NULL DEFAULT '',
+        embedder TEXT NOT NULL DEFAULT '',
+        embedding BLOB,
+        solved INTEGER NOT NULL DEFAULT 0,
+        created_at TEXT NOT NULL,
+        fixed_at TEXT,
+        last_used_at TEXT,
+        times_used INTEGER NOT NULL DEFAULT 0,
+        helped INTEGER NOT NULL DEFAULT 0,
+        retired INTEGER NOT NULL DEFAULT 0)""",
+    "CREATE INDEX failures_signature ON failures (signature)",
+    "CREATE INDEX failures_task ON failures (task_id, attempt)",
+    """CREATE TABLE patterns (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        task_id INTEGER,
+        problem TEXT NOT NULL,
+        solution TEXT NOT NULL,
+        lesson TEXT NOT NULL DEFAULT '',
+        language TEXT NOT NULL DEFAULT '',
+        repo TEXT NOT NULL DEFAULT '',
+        embedder TEXT NOT NULL DEFAULT '',
+        embedding BLOB,
+        created_at TEXT NOT NULL,
+        last_used_at TEXT,
+        times_used INTEGER NOT NULL DEFAULT 0,
+        helped INTEGER NOT NULL DEFAULT 0,
+        retired INTEGER NOT NULL DEFAULT 0)""",
+    "CREATE INDEX patterns_task ON patterns (task_id)",
+)
+
+STATE = (
+    """CREATE TABLE git_commits (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        at TEXT NOT NULL,
+        task_id INTEGER NOT NULL,
+        attempt INTEGER NOT NULL,
+        repo TEXT NOT NULL,
+        branch TEXT NOT NULL,
+        commit_id TEXT NOT NULL,
+        base TEXT NOT NULL,
+        subject TEXT NOT NULL,
+        label TEXT NOT NULL,
+        model TEXT NOT NULL,
+        iterations INTEGER NOT NULL,
+        integrated INTEGER NOT NULL,
+        UNIQUE (repo, commit_id))""",
+    "CREATE INDEX git_commits_task ON git_commits (task_id)",
+    """CREATE TABLE model_stats (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        at TEXT NOT NULL,
+        task_id INTEGER,
+        attempt INTEGER,
+        phase TEXT NOT NULL,
+        backend TEXT NOT NULL,
+        model TEXT NOT NULL,
+        tokens_in INTEGER NOT NULL,
+        tokens_out INTEGER NOT NULL,
+        cost_usd REAL, -- NULL: the price is not known
+        latency_s REAL NOT NULL)""",
+    "CREATE INDEX model_stats_at ON model_stats (at)",
+    "CREATE TABLE metrics (id INTEGER PRIMARY KEY, at TEXT NOT NULL, name TEXT NOT NULL, value REAL NOT NULL)",
+    "CREATE INDEX metrics_name ON metrics (name, at)",
+    "CREATE TABLE system_state (key TEXT PRIMARY KEY, value TEXT NOT NULL, at TEXT NOT NULL) WITHOUT ROWID",
+)
+
+TABLES = (*QUEUE, *LOG, *STEPS, *MEMORY, *STATE)

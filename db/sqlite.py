@@ -1,0 +1,144 @@
+"""The one SQLite module of this process, and how files are opened with it.
+
+`pysqlite3` is taken where it is installed (many Python builds cannot load extensions), the standard module elsewhere.
+That is what sqlite-utils does too; the choice is made here by hand because importing sqlite-utils costs a quarter of a
+second, and it must come out the same: two builds of SQLite in one process drop each other's file locks.
+"""
+
+from __future__ import annotations
+
+import importlib
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from core.errors import StoreDamaged, StoreError, StoreFull, StoreMissing
+
+if TYPE_CHECKING:
+    import sqlite3
+else:
+    try:
+        sqlite3 = importlib.import_module("pysqlite3")
+    except ImportError:
+        import sqlite3
+
+Connection = sqlite3.Connection
+Row = sqlite3.Row
+Error = sqlite3.Error
+DatabaseError = sqlite3.DatabaseError
+IntegrityError = sqlite3.IntegrityError
+OperationalError = sqlite3.OperationalError
+
+BUSY, LOCKED, CORRUPT, FULL, CANTOPEN, NOTADB = 5, 6, 11, 13, 14, 26
+"""Primary result codes, https://sqlite.org/rescode.html; the low byte of an extended one."""
+
+
+def code_of(error: Error) -> int:
+    """The primary result code, 0 where SQLite gave none."""
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
+
+
+def store_error(error: Error, path: Path) -> StoreError:
+    """Say in our words what SQLite reported."""
+    code, text = code_of(error), str(error)
+    if code == FULL:
+        return StoreFull(f"{path}: the disk is full; nothing was written ({text})")
+    if code in {CORRUPT, NOTADB}:
+        return StoreDamaged(f"{path}: the database is damaged ({text})")
+    if code in {BUSY, LOCKED}:
+        return StoreError(f"{path}: another process keeps the database locked ({text})")
+    return StoreError(f"{path}: {text}")
+
+
+def connect(path: Path, *, readonly: bool = False, busy_s: float = 5.0) -> Connection:
+    """Open a connection in autocommit mode: transactions are begun and ended in plain sight.
+
+    WAL lets readers go on while the writer writes; synchronous=FULL makes a commit survive a power cut. The
+    connection may be used on another thread than this one, but on one at a time.
+
+    Args:
+        path: the database file; created unless `readonly`.
+        readonly: refuse every write, also on a file or in a folder that this user may not write.
+        busy_s: how long a statement waits for another connection's lock.
+
+    Raises:
+        StoreMissing: `readonly`, and there is no such file.
+        StoreDamaged: the file is not a database, or a broken one.
+        StoreError: it cannot be opened.
+    """
+    if readonly and not path.exists():
+        raise StoreMissing(f"{path}: there is no database yet")
+    try:
+        return _open_readonly(path, busy_s) if readonly else _open_writable(path, busy_s)
+    except Error as error:
+        raise store_error(error, path) from error
+
+
+def _open(path: Path, query: str, busy_s: float) -> Connection:
+    uri = f"file:{quote(str(path.absolute()))}?{query}"
+    conn = sqlite3.connect(uri, uri=True, timeout=busy_s, isolation_level=None, check_same_thread=False)
+    conn.row_factory = Row
+    return conn
+
+
+def _open_writable(path: Path, busy_s: float) -> Connection:
+    conn = _open(path, "mode=rwc", busy_s)
+    try:
+        _use_wal(conn, busy_s)
+        conn.execute("PRAGMA synchronous=FULL")
+        conn.execute("PRAGMA foreign_keys=ON")
+    except BaseException:
+        conn.close()
+        raise
+    return conn
+
+
+def _use_wal(conn: Connection, busy_s: float) -> None:
+    """Switch to WAL; the switch itself does not wait for locks, so two first openers must try again."""
+    deadline = time.monotonic() + busy_s
+    while True:
+        try:
+            conn.execute("PRAGMA journal_mode=WAL").fetchone()
+        except OperationalError as error:
+            if code_of(error) not in {BUSY, LOCKED} or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
+def _open_readonly(path: Path, busy_s: float) -> Connection:
+    """Open with mode=ro, which still needs a shared-memory file beside a WAL database.
+
+    Where that can neither be found nor created, an empty log means that the file alone is the whole database, so it
+    may be read as immutable.
+    """
+    conn = _open(path, "mode=ro", busy_s)
+    try:
+        conn.execute("SELECT 1 FROM sqlite_master").fetchone()
+    except OperationalError as error:
+        conn.close()
+        log = path.with_name(path.name + "-wal")
+        if code_of(error) != CANTOPEN or (log.exists() and log.stat().st_size):
+            raise
+        return _open(path, "mode=ro&immutable=1", busy_s)
+    except BaseException:
+        conn.close()
+        raise
+    return conn
+
+
+def faults(path: Path) -> list[str]:
+    """Check a database file from end to end; an empty list means that it is sound."""
+    try:
+        conn = connect(path, readonly=True)
+    except StoreError as error:
+        return [str(error)]
+    try:
+        found = [str(row[0]) for row in conn.execute("PRAGMA integrity_check")]
+    except Error as error:
+        return [str(store_error(error, path))]
+    finally:
+        conn.close()
+    return [] if found == ["ok"] else found

@@ -1,0 +1,176 @@
+"""What the daemon as a whole remembers: its state, the ledger of commits, what models cost, and backups."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import Future
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from core.clock import Clock, from_text, to_text, utc_now
+from core.tasks import Spent
+from db import backups, sqlite
+from db.codec import plain, storable
+from db.database import Database
+from db.sqlite import Connection, Row
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
+    """A commit that the agent made. `label` is the worth of its verdict (`core.verdicts.Label`)."""
+
+    task_id: int
+    attempt: int
+    repo: str
+    branch: str
+    commit: str
+    base: str
+    subject: str
+    label: str
+    model: str = ""
+    iterations: int = 0
+    integrated: bool = False
+    at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelTotal:
+    """What one model of one backend was used for, over all time. `unpriced` counts calls of unknown cost."""
+
+    backend: str
+    model: str
+    calls: int
+    tokens_in: int
+    tokens_out: int
+    cost_usd: float
+    unpriced: int
+    latency_s: float
+    last_at: datetime
+
+
+def read_state(conn: Connection, key: str) -> Any:
+    """The JSON value of a key, or None."""
+    row = conn.execute("SELECT value FROM system_state WHERE key = ?", (key,)).fetchone()
+    return None if row is None else json.loads(row["value"])
+
+
+def write_state(conn: Connection, key: str, value: object, at: datetime) -> None:
+    """Set a key inside a write job; None removes it."""
+    if value is None:
+        conn.execute("DELETE FROM system_state WHERE key = ?", (key,))
+        return
+    conn.execute(
+        "INSERT OR REPLACE INTO system_state (key, value, at) VALUES (?, ?, ?)",
+        (key, json.dumps(plain(value)), to_text(at)),
+    )
+
+
+class StateStore:
+    """Small durable facts.
+
+    Args:
+        db: where they are kept.
+        clock: gives them their time.
+    """
+
+    def __init__(self, db: Database, *, clock: Clock = utc_now) -> None:
+        self._db, self._clock = db, clock
+
+    def get(self, key: str) -> Any:
+        """The JSON value of a key, or None."""
+        return read_state(self._db.reader(), key)
+
+    def set(self, key: str, value: object) -> Future[None]:
+        """Set a key to a JSON value; None removes it."""
+        return self._db.write(lambda conn: write_state(conn, key, value, self._clock()))
+
+    def record_commit(self, commit: Commit) -> Future[None]:
+        """Enter a commit into the ledger; entering it again renews the entry."""
+        at = to_text(commit.at or self._clock())
+
+        def job(conn: Connection) -> None:
+            conn.execute(
+                "INSERT INTO git_commits (at, task_id, attempt, repo, branch, commit_id, base, subject, label, model, "
+                "iterations, integrated) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (repo, commit_id) "
+                "DO UPDATE SET branch = excluded.branch, label = excluded.label, integrated = excluded.integrated",
+                (
+                    *(at, commit.task_id, commit.attempt, commit.repo, commit.branch, commit.commit, commit.base),
+                    *(storable(commit.subject), commit.label, commit.model, commit.iterations, commit.integrated),
+                ),
+            )
+
+        return self._db.write(job)
+
+    def commits(self, limit: int, *, task_id: int | None = None) -> list[Commit]:
+        """The newest commits first, of all tasks or of one."""
+        query = "SELECT * FROM git_commits WHERE (? IS NULL OR task_id = ?) ORDER BY id DESC LIMIT ?"
+        return [_commit(row) for row in self._db.reader().execute(query, (task_id, task_id, limit))]
+
+    def model_totals(self) -> list[ModelTotal]:
+        """What each model was used for, the most used first."""
+        rows = self._db.reader().execute(
+            "SELECT backend, model, COUNT(*) AS calls, SUM(tokens_in) AS tokens_in, SUM(tokens_out) AS tokens_out, "
+            "TOTAL(cost_usd) AS cost_usd, SUM(cost_usd IS NULL) AS unpriced, SUM(latency_s) AS latency_s, "
+            "MAX(at) AS last_at FROM model_stats GROUP BY backend, model ORDER BY calls DESC, backend, model"
+        )
+        return [ModelTotal(**{**dict(row), "last_at": from_text(row["last_at"])}) for row in rows]
+
+    def spent_since(self, moment: datetime | None) -> Spent:
+        """What all model calls since `moment` (None: ever) used together. Calls of unknown price add no cost."""
+        query = (
+            "SELECT COUNT(*) AS model_calls, COALESCE(SUM(tokens_in), 0) AS tokens_in, "
+            "COALESCE(SUM(tokens_out), 0) AS tokens_out, TOTAL(cost_usd) AS cost_usd, TOTAL(latency_s) AS model_s "
+            "FROM model_stats WHERE at >= ?"
+        )
+        row = self._db.reader().execute(query, (to_text(moment) if moment else "",)).fetchone()
+        return Spent(**dict(row))
+
+    def spent_total(self) -> Spent:
+        """What all model calls ever used; reads every call, so ask once and add what follows."""
+        return self.spent_since(None)
+
+    def record_metric(self, name: str, value: float) -> Future[None]:
+        """Note a measurement of now."""
+        at = to_text(self._clock())
+
+        def job(conn: Connection) -> None:
+            conn.execute("INSERT INTO metrics (at, name, value) VALUES (?, ?, ?)", (at, name, value))
+
+        return self._db.write(job)
+
+    def metrics(self, name: str, since: datetime) -> list[tuple[datetime, float]]:
+        """The measurements of that name since `since`, oldest first."""
+        query = "SELECT at, value FROM metrics WHERE name = ? AND at >= ? ORDER BY at, id"
+        rows = self._db.reader().execute(query, (name, to_text(since)))
+        return [(from_text(row["at"]), row["value"]) for row in rows]
+
+    def backup(self, to: Path) -> None:
+        """Copy the database while it is in use; `to` appears when the copy is complete and on the disk.
+
+        Raises:
+            StoreError: the copy could not be made; what stood at `to` is left as it was.
+        """
+        backups.copy(self._db.path, to)
+
+    def integrity(self) -> list[str]:
+        """Faults of the database file; empty when it is sound. Reads the whole file."""
+        return sqlite.faults(self._db.path)
+
+
+def _commit(row: Row) -> Commit:
+    return Commit(
+        task_id=row["task_id"],
+        attempt=row["attempt"],
+        repo=row["repo"],
+        branch=row["branch"],
+        commit=row["commit_id"],
+        base=row["base"],
+        subject=row["subject"],
+        label=row["label"],
+        model=row["model"],
+        iterations=row["iterations"],
+        integrated=bool(row["integrated"]),
+        at=from_text(row["at"]),
+    )

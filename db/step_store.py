@@ -1,0 +1,213 @@
+"""Durable steps: each finished step of an attempt, and each model reply, before the next one starts.
+
+A daemon that died resumes at the step it was in: `last_work` is the case file to go on from, and a step that asks a
+model at a place where it asked before gets the stored reply instead of paying again.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from concurrent.futures import Future
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from core.clock import Clock, to_text, utc_now
+from core.dialogue import Completion, ModelRequest
+from core.errors import StaleFence
+from core.events import Event, Kind
+from core.states import Phase, Status
+from core.verdicts import Result
+from core.work import Step, Work
+from db import artifacts
+from db.codec import decode, encode, plain, storable
+from db.database import Database
+from db.event_log import EventLog
+from db.sqlite import Connection, Row
+from db.step_rows import Call, IterationRow, StepRow, call_of, iteration_of, step_of
+
+Place = tuple[int, int, int, int]
+
+log = logging.getLogger(__name__)
+
+
+class StepStore:
+    """Stores and reads the steps, iterations and model calls of tasks.
+
+    Args:
+        db: where they are kept.
+        events: gets one event for each step, in the step's transaction; its masker cleans stored prompts.
+        clock: gives replies their time.
+    """
+
+    def __init__(self, db: Database, events: EventLog, *, clock: Clock = utc_now) -> None:
+        self._db, self._events, self._clock = db, events, clock
+
+    def save_step(
+        self, task_id: int, attempt: int, fence: int, step: Step, *, started_at: datetime, duration_s: float
+    ) -> Future[None]:
+        """Store a finished step, its iteration's summary and its event, all or nothing.
+
+        The future fails with `StaleFence` when the task is no longer this worker's. Storing a step twice is harmless.
+        """
+
+        def job(conn: Connection) -> None:
+            if not _owned(conn, task_id, fence):
+                raise StaleFence
+            _insert_step(conn, task_id, attempt, step, started_at, duration_s)
+            _sum_up(conn, task_id, attempt, step.work.iteration)
+            self._events.insert(conn, _finished(task_id, attempt, step, duration_s))
+
+        return self._db.write(job)
+
+    def last_work(self, task_id: int, attempt: int) -> Work | None:
+        """The case file after the attempt's last stored step, or None when there is none to go on from."""
+        query = "SELECT work FROM steps WHERE task_id = ? AND attempt = ? ORDER BY step_no DESC LIMIT 1"
+        row = self._db.reader().execute(query, (task_id, attempt)).fetchone()
+        text = row and self.artifact(row["work"])
+        if not text:
+            return None
+        try:
+            return decode(Work, text)
+        except ValueError as error:  # a version with another vocabulary wrote it
+            log.warning("attempt %d of task %d starts anew, its case file cannot be read: %s", attempt, task_id, error)
+            return None
+
+    def timeline(self, task_id: int) -> list[StepRow]:
+        """All steps of a task, in order."""
+        query = "SELECT * FROM steps WHERE task_id = ? ORDER BY attempt, step_no"
+        return [step_of(row) for row in self._db.reader().execute(query, (task_id,))]
+
+    def iterations(self, task_id: int) -> list[IterationRow]:
+        """All iterations of a task, in order; iteration 0 is what came before the first try."""
+        query = "SELECT * FROM iterations WHERE task_id = ? ORDER BY attempt, iteration"
+        return [iteration_of(row) for row in self._db.reader().execute(query, (task_id,))]
+
+    def reply(self, place: Place) -> Completion | None:
+        """The stored reply of a place, marked as replayed, or None when nothing was asked there yet."""
+        query = "SELECT reply, rest FROM replies WHERE task_id = ? AND attempt = ? AND step_no = ? AND call_no = ?"
+        row = self._db.reader().execute(query, place).fetchone()
+        if row is None:
+            return None
+        return replace(decode(Completion, row["rest"]), text=self.artifact(row["reply"]) or "", replayed=True)
+
+    def save_reply(self, request: ModelRequest, completion: Completion) -> Future[None]:
+        """Store what was paid for: the reply under its place (if it has one) with its prompt, and its cost.
+
+        A second reply for the same place is counted, but the first one stays the stored one.
+        """
+        at = to_text(self._clock())
+
+        def job(conn: Connection) -> None:
+            _insert_stats(conn, request, completion, at)
+            if request.place is not None:
+                prompt = [[m.role, self._events.mask(m.text)] for m in request.messages]
+                _insert_reply(conn, request, completion, artifacts.put(conn, json.dumps(prompt)), at)
+
+        return self._db.write(job)
+
+    def calls(self, task_id: int) -> list[Call]:
+        """All stored model calls of a task, in order."""
+        query = "SELECT * FROM replies WHERE task_id = ? ORDER BY attempt, step_no, call_no"
+        return [call_of(row) for row in self._db.reader().execute(query, (task_id,))]
+
+    def put_artifact(self, conn: Connection, text: str) -> str:
+        """Store a long text inside a write job; returns its digest."""
+        return artifacts.put(conn, text)
+
+    def artifact(self, digest: str) -> str | None:
+        """The text of that digest, or None when there is none."""
+        return artifacts.get(self._db.reader(), digest)
+
+
+def _owned(conn: Connection, task_id: int, fence: int) -> bool:
+    query = "SELECT 1 FROM tasks WHERE id = ? AND fence = ? AND status = ?"
+    return conn.execute(query, (task_id, fence, Status.RUNNING)).fetchone() is not None
+
+
+def _finished(task_id: int, attempt: int, step: Step, duration_s: float) -> Event:
+    return Event(
+        kind=Kind.STEP_FINISHED,
+        message=step.note or f"{step.phase}: {step.outcome}",
+        task_id=task_id,
+        attempt=attempt,
+        iteration=step.work.iteration,
+        phase=step.phase,
+        data={"outcome": step.outcome, "duration_s": round(duration_s, 3), **step.data},
+    )
+
+
+def _tests(step: Step) -> tuple[int | None, int | None, int | None]:
+    """How many tests passed, did not pass, and there were; only TESTING has them."""
+    verdict = step.work.verdict
+    if step.phase is not Phase.TESTING or verdict is None or not verdict.results:
+        return None, None, None
+    passed, total = verdict.count(Result.PASSED), len(verdict.results)
+    return passed, total - passed, total
+
+
+def _insert_step(
+    conn: Connection, task_id: int, attempt: int, step: Step, started_at: datetime, duration_s: float
+) -> None:
+    conn.execute(
+        "INSERT OR REPLACE INTO steps (task_id, attempt, step_no, iteration, phase, outcome, note, data, work, passed, "
+        "failed, total, started_at, ended_at, duration_s) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            *(task_id, attempt, step.work.step_no, step.work.iteration, step.phase, step.outcome),
+            *(storable(step.note), json.dumps(plain(step.data)), artifacts.put(conn, encode(step.work))),
+            *_tests(step),
+            *(to_text(started_at), to_text(started_at + timedelta(seconds=duration_s)), duration_s),
+        ),
+    )
+
+
+def _sum_up(conn: Connection, task_id: int, attempt: int, iteration: int) -> None:
+    """Fold the iteration's steps and calls into its row; the fold starts anew each time, so it may be repeated."""
+    where = (task_id, attempt, iteration)
+    steps = conn.execute(
+        "SELECT * FROM steps WHERE task_id = ? AND attempt = ? AND iteration = ? ORDER BY step_no", where
+    ).fetchall()
+    tokens_in, tokens_out, cost_usd = conn.execute(
+        "SELECT TOTAL(tokens_in), TOTAL(tokens_out), TOTAL(cost_usd) FROM replies "
+        "WHERE task_id = ? AND attempt = ? AND iteration = ?",
+        where,
+    ).fetchone()
+    judged: Row | dict[str, None] = dict.fromkeys(("passed", "failed", "total"))
+    for step in steps:
+        judged = step if step["total"] is not None else judged
+    conn.execute(
+        "INSERT OR REPLACE INTO iterations (task_id, attempt, iteration, phases, passed, failed, total, tokens_in, "
+        "tokens_out, cost_usd, duration_s, started_at, ended_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            *where,
+            json.dumps([[step["phase"], step["outcome"], step["duration_s"]] for step in steps]),
+            *(judged["passed"], judged["failed"], judged["total"], int(tokens_in), int(tokens_out), cost_usd),
+            *(sum(step["duration_s"] for step in steps), steps[0]["started_at"], steps[-1]["ended_at"]),
+        ),
+    )
+
+
+def _insert_stats(conn: Connection, request: ModelRequest, completion: Completion, at: str) -> None:
+    conn.execute(
+        "INSERT INTO model_stats (at, task_id, attempt, phase, backend, model, tokens_in, tokens_out, cost_usd, "
+        "latency_s) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            *(at, request.task_id, request.attempt, request.phase, completion.backend, completion.model),
+            *(completion.tokens_in, completion.tokens_out, completion.cost_usd, completion.latency_s),
+        ),
+    )
+
+
+def _insert_reply(conn: Connection, request: ModelRequest, completion: Completion, prompt: str, at: str) -> None:
+    conn.execute(
+        "INSERT INTO replies (task_id, attempt, step_no, call_no, iteration, phase, backend, model, tokens_in, "
+        "tokens_out, cost_usd, latency_s, finish, prompt, reply, rest, at) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        (
+            *(request.place or ()),
+            *(request.iteration, request.phase, completion.backend, completion.model),
+            *(completion.tokens_in, completion.tokens_out, completion.cost_usd, completion.latency_s),
+            *(completion.finish, prompt, artifacts.put(conn, completion.text)),
+            *(encode(replace(completion, text="")), at),
+        ),
+    )

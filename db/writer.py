@@ -1,0 +1,233 @@
+"""The one thread that writes: every job that waits goes into one transaction (group commit).
+
+Several writers on one SQLite file starve each other, because its busy handler sleeps and is not fair; one writer
+that shares the cost of a disk flush among all who wait is several times faster and its worst case far shorter.
+Each job has a savepoint of its own, so one that raises undoes only its own changes. A future is resolved after the
+COMMIT that holds its job, never before, and a job that was accepted cannot be withdrawn.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from core.errors import StoreError
+from db.sqlite import (
+    BUSY,
+    LOCKED,
+    Connection,
+    DatabaseError,
+    Error,
+    IntegrityError,
+    OperationalError,
+    code_of,
+    connect,
+    store_error,
+)
+
+T = TypeVar("T")
+Job = Callable[[Connection], T]
+Listener = Callable[[Connection], None]
+
+MAX_GROUP = 256
+LINGER = 0.5
+"""How long to wait for those who are about to write again, as a share of the last commit's time."""
+MAX_LINGER_S = 0.005
+
+log = logging.getLogger(__name__)
+
+
+class _Entry(Generic[T]):
+    """A job on its way, with the future of whoever waits for it."""
+
+    __slots__ = ("error", "future", "job", "result")
+
+    def __init__(self, job: Job[T]) -> None:
+        self.job = job
+        self.future: Future[T] = Future()
+        self.future.set_running_or_notify_cancel()
+        self.result: T | None = None
+        self.error: BaseException | None = None
+
+    def run(self, conn: Connection) -> None:
+        """Do the job in its savepoint. An error that ended the whole transaction is raised, others are kept."""
+        self.result = self.error = None
+        conn.execute("SAVEPOINT job")
+        try:
+            self.result = self.job(conn)
+        except BaseException as error:
+            if not conn.in_transaction:
+                raise
+            self.error = error  # whatever it is, it belongs to who waits for the job
+            conn.execute("ROLLBACK TO job")
+        conn.execute("RELEASE job")
+
+    def settle(self, path: Path) -> None:
+        """Tell who waits how the job ended; its transaction is committed."""
+        if self.error is None:
+            self.future.set_result(self.result)  # type: ignore[arg-type]  # run() stored a T
+        else:
+            self.fail(self.error, path)
+
+    def fail(self, error: BaseException, path: Path) -> None:
+        """Tell who waits that nothing was written."""
+        if isinstance(error, DatabaseError) and not isinstance(error, IntegrityError):
+            error = store_error(error, path)
+        self.future.set_exception(error)
+
+
+class Writer:
+    """Runs jobs in the order they came; starts its thread with the first one.
+
+    Args:
+        path: the database file.
+        patience_s: how long a group waits for another process's lock before its futures fail.
+    """
+
+    def __init__(self, path: Path, patience_s: float) -> None:
+        self._path, self._patience_s = path, patience_s
+        self._waiting: queue.SimpleQueue[_Entry[object] | None] = queue.SimpleQueue()
+        self._listeners: list[Listener] = []
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._closed, self._open = False, True
+        self._conn: Connection | None = None
+        self._last_group, self._last_commit_s = 0, 0.0
+
+    def submit(self, job: Job[T]) -> Future[T]:
+        """Hand in a job; it may be run more than once (all but the last undone), so it changes only the database."""
+        entry = _Entry(job)
+        with self._lock:
+            if self._closed:
+                entry.future.set_exception(StoreError(f"{self._path}: the database is closed"))
+                return entry.future
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="db-writer", daemon=True)
+                self._thread.start()
+            self._waiting.put(entry)  # type: ignore[arg-type]  # Entry is invariant in T
+        return entry.future
+
+    def listen(self, listener: Listener) -> None:
+        """Call `listener` with the writer's connection after each commit, on the writer's thread."""
+        self._listeners.append(listener)
+
+    def close(self) -> None:
+        """Finish what was accepted, then end the thread. May be called twice, and not from a job."""
+        with self._lock:
+            if not self._closed:
+                self._closed = True
+                self._waiting.put(None)
+        if self._thread is not None:
+            self._thread.join()
+
+    def _run(self) -> None:
+        while self._open:
+            if group := self._gather():
+                self._write(group)
+        if self._conn is not None:
+            self._conn.close()
+
+    def _gather(self) -> list[_Entry[object]]:
+        """The next group.
+
+        Writers come back: those who were just served, and those who waited meanwhile, are likely to write again at
+        once. If anybody waited, the group lingers a moment for the others, else the two halves would take turns and
+        each flush would serve only one of them (compare PostgreSQL's commit_delay). Nobody waits for a lone writer.
+        """
+        group: list[_Entry[object]] = []
+        self._take(group, 0.0)
+        if not group:
+            self._take(group, None)
+            self._take(group, 0.0)
+            return group
+        wanted = min(len(group) + self._last_group, MAX_GROUP)
+        deadline = time.monotonic() + min(LINGER * self._last_commit_s, MAX_LINGER_S)
+        while len(group) < wanted and (left_s := deadline - time.monotonic()) > 0 and self._open:
+            self._take(group, left_s)
+        return group
+
+    def _take(self, group: list[_Entry[object]], wait_s: float | None) -> None:
+        """Move what waits into the group, waiting for the first at most `wait_s` (None: until one comes)."""
+        while self._open and len(group) < MAX_GROUP:
+            try:
+                entry = self._waiting.get(timeout=wait_s) if wait_s != 0 else self._waiting.get_nowait()
+            except queue.Empty:
+                return
+            if entry is None:
+                self._open = False
+                return
+            group.append(entry)
+            wait_s = 0.0
+
+    def _write(self, group: list[_Entry[object]]) -> None:
+        try:
+            conn = self._begin()
+        except BaseException as error:  # noqa: BLE001  the thread must outlive a full disk; who waits gets the error
+            self._fail(group, error)
+            return
+        try:
+            self._transact(conn, group)
+        except BaseException as error:  # noqa: BLE001  as above
+            self._undo(conn)
+            self._one_by_one(group, error)
+            return
+        for entry in group:
+            entry.settle(self._path)
+        self._notify(conn)
+
+    def _begin(self) -> Connection:
+        """Take the write lock, trying again while another process holds it."""
+        if self._conn is None:
+            self._conn = connect(self._path)
+        deadline = time.monotonic() + self._patience_s
+        while True:
+            try:
+                self._conn.execute("BEGIN IMMEDIATE")
+            except OperationalError as error:
+                if code_of(error) not in {BUSY, LOCKED} or time.monotonic() > deadline:
+                    raise
+            else:
+                return self._conn
+
+    def _transact(self, conn: Connection, group: list[_Entry[object]]) -> None:
+        for entry in group:
+            entry.run(conn)
+        started = time.monotonic()
+        conn.execute("COMMIT")
+        self._last_group, self._last_commit_s = len(group), time.monotonic() - started
+
+    def _undo(self, conn: Connection) -> None:
+        """Leave no transaction open; a connection that cannot even do that is replaced."""
+        try:
+            if conn.in_transaction:
+                conn.execute("ROLLBACK")
+        except Error:
+            log.exception("the write connection is reopened")
+            conn.close()
+            self._conn = None
+
+    def _one_by_one(self, group: list[_Entry[object]], error: BaseException) -> None:
+        """The transaction as a whole was lost (a full disk ends it): find out whose job it was."""
+        if len(group) == 1:
+            self._fail(group, error)
+            return
+        for entry in group:
+            self._write([entry])
+
+    def _fail(self, group: list[_Entry[object]], error: BaseException) -> None:
+        for entry in group:
+            entry.fail(error, self._path)
+
+    def _notify(self, conn: Connection) -> None:
+        for listener in tuple(self._listeners):
+            try:
+                listener(conn)
+            except Exception:
+                log.exception("a listener of the database is dropped: it raised")
+                self._listeners.remove(listener)
