@@ -1,0 +1,1 @@
+"""The weekly report's parts: figures, what follows from them, and the page."""
