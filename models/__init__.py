@@ -1,0 +1,32 @@
+"""The vendors, one a file, and the registry that names them. A new backend is one file and one line here."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+from core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from models.base import BaseModelHandler
+
+BACKENDS: dict[str, str] = {
+    "openai": "models.openai_compat:OpenAIBackend",
+    "anthropic": "models.anthropic_api:AnthropicBackend",
+    "ollama": "models.ollama_api:OllamaBackend",
+    "gpt4all": "models.gpt4all_local:GPT4AllBackend",
+}
+"""Short name to `module:Class`. The order is that of `MODEL_TYPE=auto`: those that answer best first."""
+
+
+def backend_class(name: str) -> type[BaseModelHandler]:
+    """Import the class behind a short name.
+
+    Raises:
+        ConfigError: there is no backend of that name.
+    """
+    if name not in BACKENDS:
+        raise ConfigError([f"model_type (MODEL_TYPE): unknown backend {name!r}; known are auto, {', '.join(BACKENDS)}"])
+    module, _, attribute = BACKENDS[name].partition(":")
+    found: type[BaseModelHandler] = getattr(importlib.import_module(module), attribute)
+    return found

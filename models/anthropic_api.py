@@ -1,0 +1,204 @@
+"""Anthropic's messages API. The system prompt is marked for the prompt cache: it is what stays the same."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
+
+from core.dialogue import Completion, Finish, Message, ModelRequest
+from core.errors import ModelUnavailable
+from models.base import BackendSettings, OnText
+from models.probing import choose, fetch_json
+from models.remote import RemoteBackend, tool_calls
+
+OFFICIAL = "https://api.anthropic.com"
+API_VERSION = "2023-06-01"
+PREFERRED = (r"sonnet", r"opus", r"haiku")
+FINISHES = {
+    "end_turn": Finish.STOP,
+    "stop_sequence": Finish.STOP,
+    "pause_turn": Finish.STOP,
+    "max_tokens": Finish.LENGTH,
+    "model_context_window_exceeded": Finish.LENGTH,
+    "tool_use": Finish.TOOL,
+    "refusal": Finish.FILTER,
+}
+
+
+@dataclass(slots=True)
+class _Heard:
+    """What a stream has brought so far. Tokens in count cached ones too, which the API reports apart."""
+
+    texts: list[str] = field(default_factory=list)
+    tools: dict[int, tuple[str, str]] = field(default_factory=dict)
+    model: str = ""
+    stop_reason: str | None = None
+    ended: bool = False
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+
+
+class AnthropicBackend(RemoteBackend):
+    """Messages, streamed."""
+
+    name = "anthropic"
+    vendor = "Anthropic"
+    setup = "set ANTHROPIC_API_KEY"
+    optional: ClassVar[frozenset[str]] = frozenset({"temperature"})
+
+    def __init__(
+        self, *, model: str | None, api_key: str | None, base_url: str, connect_s: float = 5.0, max_tokens: int = 8192
+    ) -> None:
+        super().__init__(model=model, api_key=api_key, base_url=base_url, connect_s=connect_s)
+        self._max_tokens = max_tokens
+
+    @classmethod
+    def configured(cls, settings: BackendSettings, model: str | None) -> Self | None:
+        """Needs a key."""
+        if not settings.anthropic_api_key:
+            return None
+        return cls(
+            model=model,
+            api_key=settings.anthropic_api_key,
+            base_url=settings.anthropic_base_url or OFFICIAL,
+            connect_s=settings.connect_s,
+            max_tokens=settings.max_tokens,
+        )
+
+    def is_available(self) -> bool:
+        """Ask for the list of models: it shows that the server is there and takes the key."""
+        head = {"x-api-key": self._key or "", "anthropic-version": API_VERSION}
+        probe = fetch_json(f"{self._base_url}/v1/models?limit=100", head)
+        names = [str(row["id"]) for row in probe.rows("data") if row.get("id")]
+        if not self._named and self._model not in names:
+            self._model = choose(names, PREFERRED, r"embed") or self._model
+        return self._looked(probe, names, "ANTHROPIC_API_KEY")
+
+    def _new_client(self, http_options: dict[str, Any]) -> Any:
+        import anthropic  # noqa: PLC0415 - heavy; only needed once this model is asked
+
+        http = anthropic.DefaultAsyncHttpxClient(**http_options)
+        key = self._key or "none"
+        return anthropic.AsyncAnthropic(
+            api_key=key, base_url=self._base_url, max_retries=0, http_client=http, open_telemetry=False
+        )
+
+    async def generate(self, request: ModelRequest, *, on_text: OnText | None = None) -> Completion:
+        """See `BaseModelHandler.generate`. `extra` tells the tokens read from and written to the prompt cache."""
+        client = await self._connected()
+        import anthropic  # noqa: PLC0415 - loaded by `_connected`
+
+        began = time.monotonic()
+        with self._translated(anthropic):
+            heard = await self._listen(await self._open(client, request), on_text)
+            if not heard.ended:
+                raise ModelUnavailable(self._broken_off(EOFError("the stream ended without its final event")))
+            return self._completion(heard, time.monotonic() - began)
+
+    async def _open(self, client: Any, request: ModelRequest) -> Any:
+        """Start the stream; some models take no temperature, and say so."""
+        import anthropic  # noqa: PLC0415 - loaded by `_connected`
+
+        while True:
+            params = self._params(request)
+            try:
+                return await client.messages.create(**params)
+            except anthropic.BadRequestError as error:
+                if not self._unlearn(error.message, params["extra_body"]):
+                    raise
+
+    def _params(self, request: ModelRequest) -> dict[str, Any]:
+        system, turns = _split(request.messages)
+        params: dict[str, Any] = {
+            "model": self.model,
+            "messages": turns,
+            "max_tokens": request.max_tokens or self._max_tokens,
+            "stream": True,
+            "extra_body": self._temperature(request),
+        }
+        return {**params, "system": system} if system else params
+
+    def _temperature(self, request: ModelRequest) -> dict[str, float]:
+        """Sent beside the package's own parameters, which leave it out since the newest models take none."""
+        wanted = request.temperature is not None and "temperature" not in self._unknown
+        return {"temperature": min(request.temperature or 0.0, 1.0)} if wanted else {}
+
+    async def _listen(self, stream: Any, on_text: OnText | None) -> _Heard:
+        heard = _Heard()
+        async with stream:
+            async for event in stream:
+                text = _take(event, heard)
+                if on_text:
+                    on_text(text)
+        return heard
+
+    def _completion(self, heard: _Heard, latency_s: float) -> Completion:
+        cache = {"cached_tokens": heard.cache_read, "cache_write_tokens": heard.cache_write}
+        return Completion(
+            text="".join(heard.texts),
+            backend=self.name,
+            model=heard.model or self.model,
+            tokens_in=heard.tokens_in,
+            tokens_out=heard.tokens_out,
+            latency_s=latency_s,
+            finish=FINISHES.get(heard.stop_reason or "", Finish.STOP),
+            tool_calls=tool_calls(heard.tools),
+            extra={name: count for name, count in cache.items() if count},
+        )
+
+
+def _split(messages: Sequence[Message]) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
+    """The system prompt as blocks, the last one marked for the cache, and the turns, of which there is at least one."""
+    system: list[dict[str, Any]] = [{"type": "text", "text": m.text} for m in messages if m.role == "system" and m.text]
+    turns = [{"role": m.role, "content": m.text} for m in messages if m.role != "system"]
+    if not turns:
+        return [], [{"role": "user", "content": "\n\n".join(block["text"] for block in system)}]
+    if system:
+        system[-1]["cache_control"] = {"type": "ephemeral"}
+    return system, turns
+
+
+def _take(event: Any, heard: _Heard) -> str:
+    """Add one event of the stream; its text, or ""."""
+    if event.type == "message_start":
+        heard.model = event.message.model or ""
+        _count(event.message.usage, heard)
+    elif event.type == "content_block_start" and event.content_block.type == "tool_use":
+        heard.tools[event.index] = (event.content_block.name, "")
+    elif event.type == "content_block_delta":
+        return _take_delta(event, heard)
+    elif event.type == "message_delta":
+        heard.stop_reason = event.delta.stop_reason
+        _count(event.usage, heard)
+    elif event.type == "message_stop":
+        heard.ended = True
+    return ""
+
+
+def _take_delta(event: Any, heard: _Heard) -> str:
+    delta = event.delta
+    if delta.type == "text_delta":
+        heard.texts.append(delta.text)
+        return str(delta.text)
+    if delta.type == "input_json_delta":
+        name, arguments = heard.tools[event.index]
+        heard.tools[event.index] = (name, arguments + delta.partial_json)
+    return ""
+
+
+def _count(usage: Any, heard: _Heard) -> None:
+    """Usage comes twice, the second time with the final numbers; a missing one leaves what was known."""
+
+    def number(name: str, known: int) -> int:
+        value = getattr(usage, name, None)
+        return known if value is None else int(value)
+
+    heard.cache_read = number("cache_read_input_tokens", heard.cache_read)
+    heard.cache_write = number("cache_creation_input_tokens", heard.cache_write)
+    if getattr(usage, "input_tokens", None) is not None:
+        heard.tokens_in = int(usage.input_tokens) + heard.cache_read + heard.cache_write
+    heard.tokens_out = number("output_tokens", heard.tokens_out)

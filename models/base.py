@@ -1,0 +1,105 @@
+"""What every backend is: one model of one vendor, asked once. Patience, money and choice are the door's business."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar, Self
+
+from core.dialogue import Completion, Message, ModelRequest
+
+BYTES_PER_TOKEN = 3.5
+TOKENS_PER_MESSAGE = 4
+OnText = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackendSettings:
+    """What the owner set, for all backends alike; each takes what concerns it (`BaseModelHandler.configured`).
+
+    `options` is for backends that are not known here: their own settings by name.
+    """
+
+    openai_api_key: str | None = field(default=None, repr=False)
+    openai_base_url: str | None = None
+    anthropic_api_key: str | None = field(default=None, repr=False)
+    anthropic_base_url: str | None = None
+    ollama_base_url: str = "http://localhost:11434"
+    gpt4all_model_path: Path | None = None
+    num_ctx: int = 32768
+    max_tokens: int = 8192
+    connect_s: float = 5.0
+    options: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+class BaseModelHandler(ABC):
+    """One backend.
+
+    Attributes:
+        name: its short name, as in `models.BACKENDS`.
+        setup: one line for an owner who has no model yet: what to do to get this one.
+        streams: whether `on_text` is called while the reply is written; if not, only the total time-out can notice a
+            backend that hangs.
+        parallel: how many requests it takes at once; None leaves it to the server behind it.
+    """
+
+    name: ClassVar[str]
+    setup: ClassVar[str] = ""
+    streams: ClassVar[bool] = True
+    parallel: int | None = None
+
+    def __init__(self, *, model: str | None = None) -> None:
+        self._model = model
+        self._detail = ""
+
+    @classmethod
+    def configured(cls, settings: BackendSettings, model: str | None) -> Self | None:  # noqa: ARG003 - for heirs
+        """Make one of the owner's settings, or None where they do not suffice (`setup` tells what is missing)."""
+        return cls(model=model)
+
+    @property
+    def model(self) -> str:
+        """The model that answers; empty while that is still to be found out by `is_available`."""
+        return self._model or ""
+
+    @property
+    def detail(self) -> str:
+        """Why it is not available and how to mend it, in words for the owner; empty when all is well."""
+        return self._detail
+
+    @property
+    def free(self) -> bool:
+        """Whether its replies cost nothing because it runs on the owner's machine."""
+        return False
+
+    @abstractmethod
+    def is_available(self) -> bool:
+        """Look whether it could answer now. Blocking, but for a few seconds at most; called in a thread; never raises.
+
+        Sets `detail`, and `model` where none was named.
+        """
+
+    @abstractmethod
+    async def generate(self, request: ModelRequest, *, on_text: OnText | None = None) -> Completion:
+        """Ask once. `on_text` gets the reply's pieces on the caller's loop, or "" as a mere sign of life.
+
+        Raises:
+            ModelUnavailable: connection, time-out, overload or a reply that broke off; asking again may help.
+            ModelRefused: the request, the key or the model's name is wrong; asking again will not help.
+        """
+
+    async def aclose(self) -> None:  # noqa: B027 - not abstract: most small backends hold nothing open
+        """Let go of connections and threads; it is not used afterwards."""
+
+
+def estimate_tokens(texts: Iterable[str]) -> int:
+    """About how many tokens these messages are: UTF-8 bytes divided by 3.5, which code and English come near to."""
+    return sum(math.ceil(len(text.encode("utf-8", "replace")) / BYTES_PER_TOKEN) + TOKENS_PER_MESSAGE for text in texts)
+
+
+def estimate_request(messages: Iterable[Message]) -> int:
+    """About how many tokens a prompt is."""
+    return estimate_tokens(message.text for message in messages)

@@ -1,0 +1,106 @@
+"""From a vendor's error to ours: what may be tried again, how long the vendor asks to wait, how to mend it."""
+
+from __future__ import annotations
+
+import email.utils
+import math
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from core.clock import from_text
+from core.errors import ModelError, ModelRefused, ModelUnavailable
+from core.masking import MASK, printable
+
+RETRYABLE = frozenset({408, 409, 423, 425, 429})
+MISCONFIGURED = frozenset({401, 402, 403, 404})
+NO_CREDIT_WAIT_S = 3600.0
+_RESETS = (
+    ("x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"),
+    ("x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"),
+    ("anthropic-ratelimit-requests-remaining", "anthropic-ratelimit-requests-reset"),
+    ("anthropic-ratelimit-tokens-remaining", "anthropic-ratelimit-tokens-reset"),
+    ("x-ratelimit-remaining", "x-ratelimit-reset"),
+)
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+class BackendMisconfigured(ModelRefused):
+    """The backend's key, model or address is wrong: it will refuse every request until the owner mends it."""
+
+
+def from_status(
+    who: str, status: int, headers: Mapping[str, str], message: str, *, mend: str = "", now: datetime | None = None
+) -> ModelError:
+    """The error for an HTTP status.
+
+    Args:
+        who: the backend, for the message.
+        status: the HTTP status, 400 or more.
+        headers: the response's, with lower-case names.
+        message: what the server said, already without secrets.
+        mend: what the owner can do about a wrong key or model.
+        now: the present, for headers that name a time of day.
+    """
+    said = f"{who} answered {status}: {message}"
+    if status == 429 and "insufficient_quota" in message:
+        wait = f"{said} (no credit is left at the provider: add some there)"
+        return ModelUnavailable(wait, retry_after_s=NO_CREDIT_WAIT_S)
+    if status in RETRYABLE or status >= 500:
+        return ModelUnavailable(said, retry_after_s=retry_after_s(headers, now or datetime.now(UTC)))
+    if status in MISCONFIGURED:
+        return BackendMisconfigured(f"{said}. {mend}".rstrip(". ") + ".")
+    return ModelRefused(said)
+
+
+def quote(text: object, secret: str | None = None, max_chars: int = 400) -> str:
+    """What a server said, in one line that is safe to show: without the key, cut, no control characters."""
+    said = " ".join(str(text).split())
+    return printable(said.replace(secret, MASK) if secret else said, max_chars=max_chars)
+
+
+def retry_after_s(headers: Mapping[str, str], now: datetime) -> float | None:
+    """The wait that a server asks for, in seconds, or None.
+
+    Read are `retry-after-ms`, `Retry-After` (seconds or an HTTP date, RFC 9110 section 10.2.3), and the reset times of
+    OpenAI (`6m0s`), Anthropic (RFC 3339) and others (seconds, or a Unix time in seconds or milliseconds), of which
+    those count whose limit is used up.
+    """
+    if wait := _number(headers.get("retry-after-ms")):
+        return wait / 1000
+    if text := headers.get("retry-after"):
+        return _when(text, now)
+    waits = [(headers.get(left), _when(headers[reset], now)) for left, reset in _RESETS if reset in headers]
+    used_up = [wait for left, wait in waits if wait is not None and left in {"0", None}]
+    return max(used_up, default=None)
+
+
+def _when(text: str, now: datetime) -> float | None:
+    """Seconds from now to the time that a header names in one of the usual ways."""
+    number = _number(text)
+    if number is not None:
+        at_s = number / 1000 if number > 1e11 else number
+        return max(0.0, at_s - now.timestamp()) if at_s > 1e9 else at_s
+    if re.fullmatch(r"(\d+(\.\d+)?(ms|s|m|h|d))+", text.strip()):
+        parts = re.findall(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)", text)
+        return sum(float(count) * _UNITS[unit] for count, unit in parts)
+    return _until(text, now)
+
+
+def _until(text: str, now: datetime) -> float | None:
+    for read in (email.utils.parsedate_to_datetime, from_text):
+        try:
+            at = read(text.strip())
+        except ValueError:
+            continue
+        aware = at if at.tzinfo else at.replace(tzinfo=UTC)
+        return max(0.0, (aware - now).total_seconds())
+    return None
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        number = float(text or "")
+    except ValueError:
+        return None
+    return number if math.isfinite(number) and number >= 0 else None

@@ -1,0 +1,214 @@
+"""GPT4All: a model file on this machine, run in this process, in a thread of its own.
+
+The native library is driven one call below `GPT4All.generate`, because only there a reply can be stopped while the
+prompt is still being read, tokens can be counted exactly, and the chat template's control tokens are understood.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Self
+
+from core.dialogue import Completion, Finish, ModelRequest
+from core.errors import ModelRefused, ModelUnavailable
+from models.base import BackendSettings, BaseModelHandler, OnText
+from models.chat_format import write_chat
+from models.faults import BackendMisconfigured
+from models.gguf_header import GGUFHeader, is_gguf, read_header
+
+# How many prompt tokens are read at a time, and so between two looks whether to stop.
+BATCH = 128
+TEMPERATURE = 0.2
+# The library reports its own errors as a token of this id.
+ERROR_TOKEN = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Loaded:
+    """A model in memory."""
+
+    engine: Any
+    header: GGUFHeader
+    num_ctx: int
+
+
+class _Call:
+    """Listens to one run of the engine, counts its tokens, and stops it when it has to stop."""
+
+    def __init__(self, loaded: _Loaded, most: int, say: OnText, stopped: Callable[[], bool]) -> None:
+        self._loaded, self._most, self._say, self._stopped = loaded, most, say, stopped
+        self.texts: list[str] = []
+        self.tokens_in = self.tokens_out = 0
+        self.full = False
+        self.fault = ""
+
+    def on_prompt_token(self, _token: int) -> bool:
+        """Called for each token of the prompt; whether to go on."""
+        self.tokens_in += 1
+        return not self._stopped()
+
+    def on_text(self, token: int, text: str) -> bool:
+        """Called for each piece of text that is complete; whether to go on."""
+        if token == ERROR_TOKEN:
+            self.fault = text
+            return False
+        self.texts.append(text)
+        self._say(text)
+        return True
+
+    def decoder(self, callback: Callable[[int, str], bool]) -> Callable[[int, bytes], bool]:
+        """The package's decoder of tokens into texts, with an eye on every token, also those that are half a letter."""
+        engine = self._loaded.engine.model
+        decoded = type(engine)._callback_decoder(engine, callback)  # noqa: SLF001 - the only hook for every token
+
+        def on_token(token: int, raw: bytes) -> bool:
+            if self._stopped() or token in self._loaded.header.control:
+                return False
+            self.tokens_out += token != ERROR_TOKEN
+            # At the end of its context the engine would go on by forgetting the beginning of the prompt.
+            at_end = self.tokens_in + self.tokens_out >= self._loaded.num_ctx - 1
+            self.full = at_end or self.tokens_out >= self._most
+            return decoded(token, raw) and not self.full
+
+        return on_token
+
+
+class GPT4AllBackend(BaseModelHandler):
+    """One model file; it is loaded with the first request and stays loaded."""
+
+    name = "gpt4all"
+    setup = "set GPT4ALL_MODEL_PATH to a model file (.gguf)"
+    parallel = 1
+
+    def __init__(
+        self, *, path: Path, num_ctx: int = 32768, device: str | None = None, threads: int | None = None
+    ) -> None:
+        super().__init__(model=path.name)
+        self._path, self._num_ctx, self._device, self._threads = path, num_ctx, device, threads
+        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="gpt4all")
+        self._loaded: _Loaded | None = None
+        self._closing = threading.Event()
+
+    @classmethod
+    def configured(cls, settings: BackendSettings, model: str | None) -> Self | None:
+        """Needs the path of a model file, or of a folder and the file's name as the model."""
+        path = settings.gpt4all_model_path
+        if path is None:
+            return None
+        return cls(path=path / model if model and path.is_dir() else path, num_ctx=settings.num_ctx)
+
+    @property
+    def free(self) -> bool:
+        """It runs here."""
+        return True
+
+    def is_available(self) -> bool:
+        """Whether the file and the package are there; nothing is loaded for it."""
+        if find_spec("gpt4all") is None:
+            self._detail = "the package gpt4all is not installed: run `pip install gpt4all`"
+        elif not is_gguf(self._path):
+            self._detail = f"{self._path} is no GGUF model file: set GPT4ALL_MODEL_PATH to one"
+        else:
+            self._detail = ""
+        return not self._detail
+
+    async def generate(self, request: ModelRequest, *, on_text: OnText | None = None) -> Completion:
+        """See `BaseModelHandler.generate`. When cancelled, the thread stops within a token or a batch of the prompt."""
+        loop, stop = asyncio.get_running_loop(), threading.Event()
+
+        def say(text: str) -> None:
+            if on_text and not stop.is_set():
+                loop.call_soon_threadsafe(on_text, text)
+
+        try:
+            return await loop.run_in_executor(self._pool, self._run, request, say, stop)
+        finally:
+            stop.set()
+
+    async def aclose(self) -> None:
+        """Stop what is being generated and free the model's memory."""
+        self._closing.set()
+        await asyncio.get_running_loop().run_in_executor(self._pool, self._unload)
+        self._pool.shutdown(wait=True)
+
+    # What runs in the backend's own thread.
+
+    def _run(self, request: ModelRequest, say: OnText, stop: threading.Event) -> Completion:
+        if stop.is_set():
+            raise ModelUnavailable("cancelled before it began")
+        began = time.monotonic()
+        loaded = self._load()
+        call = _Call(loaded, request.max_tokens or loaded.num_ctx, say, lambda: stop.is_set() or self._closing.is_set())
+        self._prompt(loaded, request, call)
+        if call.fault:
+            raise self._too_long(loaded) if "context window" in call.fault else ModelRefused(call.fault)
+        if stop.is_set() or self._closing.is_set():
+            raise ModelUnavailable("GPT4All was stopped")
+        return self._completion(call, time.monotonic() - began)
+
+    def _load(self) -> _Loaded:
+        if self._loaded is None:
+            try:
+                header = read_header(self._path)
+                num_ctx = min(self._num_ctx, header.context_length or self._num_ctx)
+                self._loaded = _Loaded(engine=self._engine(num_ctx), header=header, num_ctx=num_ctx)
+            except (OSError, ValueError, RuntimeError) as error:
+                advice = "set GPT4ALL_MODEL_PATH to a model file that GPT4All can run"
+                raise BackendMisconfigured(f"GPT4All cannot load {self._path}: {error}; {advice}") from error
+        return self._loaded
+
+    def _engine(self, num_ctx: int) -> Any:
+        from gpt4all import GPT4All  # type: ignore[import-untyped]  # noqa: PLC0415 - no types; loads native libraries
+
+        where = {"model_path": self._path.parent, "allow_download": False}
+        model = GPT4All(self._path.name, device=self._device, n_ctx=num_ctx, n_threads=self._threads, **where)
+        try:
+            model.model.thread_count()
+        except Exception as error:  # the package raises a bare one
+            model.close()
+            raise RuntimeError("the engine does not know this kind of model, or the file is damaged") from error
+        return model
+
+    def _prompt(self, loaded: _Loaded, request: ModelRequest, call: _Call) -> None:
+        engine = loaded.engine.model
+        engine._prompt_callback = call.on_prompt_token  # noqa: SLF001 - the only way to stop while the prompt is read
+        engine._callback_decoder = call.decoder  # noqa: SLF001 - see `_Call.decoder`
+        engine.prompt_model(
+            write_chat(request.messages, loaded.header.chat_template, loaded.header.control),
+            "%1",
+            call.on_text,
+            n_predict=request.max_tokens or loaded.num_ctx,
+            temp=TEMPERATURE if request.temperature is None else request.temperature,
+            top_p=0.95,
+            repeat_penalty=1.05,
+            n_batch=BATCH,
+            reset_context=True,
+            special=True,
+        )
+
+    def _completion(self, call: _Call, latency_s: float) -> Completion:
+        return Completion(
+            text="".join(call.texts),
+            backend=self.name,
+            model=self.model,
+            tokens_in=call.tokens_in,
+            tokens_out=call.tokens_out,
+            latency_s=latency_s,
+            finish=Finish.LENGTH if call.full else Finish.STOP,
+        )
+
+    def _too_long(self, loaded: _Loaded) -> ModelRefused:
+        advice = "raise MODEL_NUM_CTX or use a model with a larger context"
+        return ModelRefused(f"the prompt does not fit {self.model}'s context of {loaded.num_ctx} tokens: {advice}")
+
+    def _unload(self) -> None:
+        if self._loaded is not None:
+            self._loaded.engine.close()
+            self._loaded = None

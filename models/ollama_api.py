@@ -1,0 +1,221 @@
+"""Ollama, through its own chat API.
+
+Each model gets one context size for good: Ollama's default silently drops most of a coding prompt, and a size that
+changes between calls makes it load the model anew each time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from core.dialogue import Completion, Finish, ModelRequest, ToolCall
+from core.errors import ModelRefused, ModelUnavailable
+from models.base import BackendSettings, BaseModelHandler, OnText, estimate_request, estimate_tokens
+from models.faults import BackendMisconfigured, from_status, quote
+from models.probing import CODERS, Probe, choose, fetch_json, is_loopback
+
+KEEP_ALIVE = "30m"
+SUGGESTED = "qwen2.5-coder:7b"
+UNFIT = r"embed|minilm|bge-|rerank|guard|ocr"
+
+
+@dataclass(slots=True)
+class _Heard:
+    """What a stream has brought so far; `last` is its final part."""
+
+    texts: list[str] = field(default_factory=list)
+    tools: list[ToolCall] = field(default_factory=list)
+    last: Any = None
+
+
+class OllamaBackend(BaseModelHandler):
+    """Ollama's chat, streamed."""
+
+    name = "ollama"
+    setup = f"install Ollama from https://ollama.com and run `ollama pull {SUGGESTED}`"
+
+    def __init__(
+        self,
+        *,
+        model: str | None,
+        base_url: str,
+        num_ctx: int = 32768,
+        connect_s: float = 5.0,
+        parallel: int | None = None,
+    ) -> None:
+        super().__init__(model=model)
+        self.parallel = parallel
+        self._named = bool(model)
+        self._base_url, self._num_ctx, self._connect_s = base_url.rstrip("/"), num_ctx, connect_s
+        self._pinned: dict[str, int] = {}
+        self._client: Any = None
+        self._loading = asyncio.Lock()
+
+    @classmethod
+    def configured(cls, settings: BackendSettings, model: str | None) -> Self | None:
+        """Always a candidate: whether it runs is seen by looking."""
+        return cls(
+            model=model, base_url=settings.ollama_base_url, num_ctx=settings.num_ctx, connect_s=settings.connect_s
+        )
+
+    @property
+    def free(self) -> bool:
+        """Models of this machine cost nothing; those that Ollama forwards to its cloud are named so."""
+        return not self.model.endswith(("-cloud", ":cloud"))
+
+    def is_available(self) -> bool:
+        """Whether the server answers and has the model; the largest coder model is taken where none was named."""
+        probe = fetch_json(f"{self._base_url}/api/tags", {})
+        rows = sorted(probe.rows("models"), key=_size, reverse=True)
+        names = [str(row.get("name") or row.get("model")) for row in rows]
+        if not self._named and self._model not in names:
+            self._model = choose(names, CODERS, UNFIT)
+        self._detail = self._fault(probe, names)
+        return not self._detail
+
+    def _fault(self, probe: Probe, names: list[str]) -> str:
+        if probe.status != 200:
+            return f"Ollama at {self._base_url} {probe.fault}; start it (`ollama serve`), or {self.setup}"
+        if not self._model:
+            return f"Ollama has no model that can chat: run `ollama pull {SUGGESTED}`"
+        if self._model not in names and f"{self._model}:latest" not in names:
+            return f"Ollama does not have the model {self._model}: run `ollama pull {self._model}`"
+        return ""
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        if self._client is not None:
+            await self._client.close()
+            self._client = None
+
+    async def _connected(self) -> Any:
+        """The client. It is made in a thread, because importing the package takes a fraction of a second."""
+        async with self._loading:
+            if self._client is None:
+                self._client = await asyncio.to_thread(self._load)
+        return self._client
+
+    def _load(self) -> Any:
+        import httpx  # noqa: PLC0415 - heavy; only needed once this model is asked
+        import ollama  # noqa: PLC0415
+
+        # Without a read time-out: how long to wait is the door's decision.
+        timeout = httpx.Timeout(None, connect=self._connect_s)
+        hooks = {"response": [self._refuse]}
+        trust = not is_loopback(self._base_url)
+        return ollama.AsyncClient(host=self._base_url, timeout=timeout, trust_env=trust, event_hooks=hooks)
+
+    async def _refuse(self, response: Any) -> None:
+        """Called by the HTTP client with each response, because the package's own errors forget the headers."""
+        if response.status_code >= 400:
+            await response.aread()
+            mend = f"Check the model ({self.model}; `ollama pull {self.model}`) and the address ({self._base_url})"
+            raise from_status("Ollama", response.status_code, response.headers, quote(response.text), mend=mend)
+
+    async def generate(self, request: ModelRequest, *, on_text: OnText | None = None) -> Completion:
+        """See `BaseModelHandler.generate`. A prompt that would not fit the context is refused: Ollama would cut it."""
+        client = await self._connected()
+        began = time.monotonic()
+        with self._translated():
+            options = self._options(request, await self._context(client))
+            stream = await client.chat(
+                model=self.model,
+                messages=[{"role": message.role, "content": message.text} for message in request.messages],
+                stream=True,
+                format="json" if request.json_reply else None,
+                options=options,
+                keep_alive=KEEP_ALIVE,
+            )
+            heard = await self._listen(stream, on_text)
+            if heard.last is None:
+                raise ModelUnavailable("Ollama: the stream ended without its final part")
+            return self._completion(request, heard, time.monotonic() - began)
+
+    async def _context(self, client: Any) -> int:
+        """The pinned context size: the setting, or what the model was made for if that is less."""
+        if self.model not in self._pinned:
+            try:
+                most = _context_length(await client.show(self.model))
+            except ValueError:  # servers that only resemble Ollama leave parts of the answer out
+                most = None
+            self._pinned[self.model] = min(self._num_ctx, most or self._num_ctx)
+        return self._pinned[self.model]
+
+    def _options(self, request: ModelRequest, num_ctx: int) -> dict[str, Any]:
+        room = num_ctx - estimate_request(request.messages)
+        if room < 1:
+            advice = "raise MODEL_NUM_CTX or use a model with a larger context"
+            raise ModelRefused(f"the prompt does not fit {self.model}'s context of {num_ctx} tokens: {advice}")
+        # Ollama itself sets no end to a reply; a model that repeats itself would go on for ever.
+        options: dict[str, Any] = {"num_ctx": num_ctx, "num_predict": min(request.max_tokens or room, room)}
+        return options if request.temperature is None else {**options, "temperature": request.temperature}
+
+    async def _listen(self, stream: Any, on_text: OnText | None) -> _Heard:
+        heard = _Heard()
+        try:
+            async for part in stream:
+                text = part.message.content or ""
+                heard.texts.append(text)
+                for call in part.message.tool_calls or ():
+                    heard.tools.append(ToolCall(name=call.function.name, arguments=dict(call.function.arguments)))
+                if part.done:
+                    heard.last = part
+                if on_text:
+                    on_text(text)
+        finally:
+            await stream.aclose()
+        return heard
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        """Raise our errors instead of those of the package and of the HTTP client below it."""
+        import httpx  # noqa: PLC0415 - loaded by `_connected`
+        import ollama  # noqa: PLC0415
+
+        try:
+            yield
+        except ollama.ResponseError as error:
+            raise self._stream_error(error) from error
+        except (httpx.HTTPError, httpx.StreamError, ConnectionError) as error:
+            said = quote(error) or type(error).__name__
+            raise ModelUnavailable(f"Ollama at {self._base_url}: {said}") from error
+        except (ValueError, TypeError, AttributeError) as error:
+            # JSON and pydantic errors, and attributes that are missing: this is not Ollama's format.
+            raise ModelUnavailable(f"Ollama at {self._base_url} does not speak its own format") from error
+
+    def _stream_error(self, error: Any) -> Exception:
+        said = f"Ollama broke off: {quote(error.error)}"
+        return BackendMisconfigured(said) if "not found" in said else ModelUnavailable(said)
+
+    def _completion(self, request: ModelRequest, heard: _Heard, latency_s: float) -> Completion:
+        text, last = "".join(heard.texts), heard.last
+        counted = last.prompt_eval_count is not None and last.eval_count is not None
+        finish = Finish.LENGTH if last.done_reason == "length" else Finish.TOOL if heard.tools else Finish.STOP
+        return Completion(
+            text=text,
+            backend=self.name,
+            model=self.model,
+            tokens_in=last.prompt_eval_count if counted else estimate_request(request.messages),
+            tokens_out=last.eval_count if counted else estimate_tokens([text]),
+            latency_s=latency_s,
+            finish=finish,
+            tool_calls=tuple(heard.tools),
+            extra={} if counted else {"estimated": True},
+        )
+
+
+def _size(row: Mapping[str, Any]) -> int:
+    size = row.get("size")
+    return size if isinstance(size, int) else 0
+
+
+def _context_length(shown: Any) -> int | None:
+    """The context that the model was trained for, as `show` reports it."""
+    info: Mapping[str, Any] = shown.modelinfo or {}
+    found = [value for key, value in info.items() if key.endswith(".context_length") and isinstance(value, int)]
+    return found[0] if found else None

@@ -1,0 +1,143 @@
+"""What the vendors with generated clients (OpenAI, Anthropic) have in common.
+
+That is the lazily loaded client, the translation of its errors, and unlearning parameters that a server does not know.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, ClassVar
+
+from core.dialogue import ToolCall
+from core.errors import ModelError, ModelRefused, ModelUnavailable
+from models.base import BaseModelHandler
+from models.faults import from_status, quote
+from models.probing import Probe, is_loopback
+
+# Said in the middle of a stream, where the status is 200 already.
+_PASSING = frozenset({"overloaded_error", "api_error", "rate_limit_error", "timeout_error", "server_error"})
+
+
+class RemoteBackend(BaseModelHandler):
+    """A vendor's HTTP API behind the vendor's own client package.
+
+    Attributes:
+        vendor: the name that messages to the owner use.
+        optional: request parameters that are left out from then on when a server complains about them.
+    """
+
+    vendor: ClassVar[str]
+    optional: ClassVar[frozenset[str]]
+
+    def __init__(self, *, model: str | None, api_key: str | None, base_url: str, connect_s: float = 5.0) -> None:
+        super().__init__(model=model)
+        self._named = bool(model)
+        self._key, self._base_url, self._connect_s = api_key, base_url.rstrip("/"), connect_s
+        self._unknown: set[str] = set()
+        self._client: Any = None
+        self._loading = asyncio.Lock()
+
+    @property
+    def free(self) -> bool:
+        """A server on this machine costs nothing."""
+        return is_loopback(self._base_url)
+
+    @abstractmethod
+    def _new_client(self, http_options: dict[str, Any]) -> Any:
+        """Import the package and make its asynchronous client, without retries of its own."""
+
+    async def _connected(self) -> Any:
+        """The client. It is made in a thread, because importing the package takes up to a second."""
+        async with self._loading:
+            if self._client is None:
+                self._client = await asyncio.to_thread(self._load)
+        return self._client
+
+    def _load(self) -> Any:
+        import httpx2  # noqa: PLC0415 - heavy; only needed once a model is asked
+
+        # Without a read time-out: how long to wait is the door's decision.
+        timeout = httpx2.Timeout(None, connect=self._connect_s)
+        return self._new_client({"timeout": timeout, "trust_env": not is_loopback(self._base_url)})
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        if self._client is not None:
+            await self._client.close()
+            self._client = None
+
+    def _unlearn(self, message: str, sent: Iterable[str]) -> bool:
+        """Remember the optional parameter that a refusal complains about; whether there was one to leave out."""
+        blamed = {name for name in self.optional.intersection(sent) if name in message}
+        self._unknown |= blamed
+        return bool(blamed)
+
+    @contextmanager
+    def _translated(self, package: Any) -> Iterator[None]:
+        """Raise our errors instead of those of the vendor's package and of the HTTP client below it."""
+        import httpx2  # noqa: PLC0415 - loaded already by the package
+
+        try:
+            yield
+        except package.APIStatusError as error:
+            raise self._status_error(error) from error
+        except package.APIConnectionError as error:
+            raise ModelUnavailable(self._broken_off(error.__cause__ or error)) from error
+        except package.APIError as error:
+            raise self._event_error(error) from error
+        except (httpx2.HTTPError, httpx2.StreamError) as error:
+            raise ModelUnavailable(self._broken_off(error)) from error
+        except (ValueError, TypeError, AttributeError) as error:
+            # The packages build their objects without validation: a server that is not what it says shows up as these.
+            said = f"{type(error).__name__}: {quote(error, self._key)}"
+            raise ModelUnavailable(
+                f"{self.vendor} at {self._base_url} does not speak its own format ({said})"
+            ) from error
+
+    def _broken_off(self, error: BaseException) -> str:
+        said = quote(error, self._key) or type(error).__name__
+        return f"{self.vendor} at {self._base_url}: the connection failed or the answer broke off ({said})"
+
+    def _status_error(self, error: Any) -> ModelError:
+        if error.status_code < 400:
+            return self._event_error(error)
+        mend = f"Check the key, the model ({self.model}) and the address ({self._base_url})"
+        said = quote(error.message, self._key)
+        return from_status(self.vendor, error.status_code, error.response.headers, said, mend=mend)
+
+    def _event_error(self, error: Any) -> ModelError:
+        """The error that a stream ended with."""
+        said = f"{self.vendor} broke off: {quote(error.message, self._key)}"
+        kind = getattr(error, "type", None)
+        return ModelUnavailable(said) if kind in _PASSING or kind is None else ModelRefused(said)
+
+    def _looked(self, probe: Probe, names: list[str], key_name: str) -> bool:
+        """Judge a request for the list of models, and say in `detail` what the owner can do."""
+        if probe.status in {401, 403}:
+            self._detail = f"{self.vendor} does not accept the key: set {key_name} to a valid one"
+        elif probe.status == 0 or probe.status >= 500:
+            self._detail = f"{self.vendor} at {self._base_url} {probe.fault}"
+        elif not self._model:
+            offered = f"offers {', '.join(names[:5])}" if names else "offers no model"
+            self._detail = f"{self.vendor} at {self._base_url} {offered}: set MODEL_NAME"
+        else:
+            self._detail = ""
+        return not self._detail
+
+
+def read_arguments(text: str) -> Mapping[str, Any]:
+    """A tool call's arguments; what is no JSON object is handed on under `text`, for the reader to judge."""
+    try:
+        read = json.loads(text or "{}")
+    except ValueError:
+        read = None
+    return read if isinstance(read, dict) else {"text": text}
+
+
+def tool_calls(parts: Mapping[int, tuple[str, str]]) -> tuple[ToolCall, ...]:
+    """Tool calls from their streamed parts: index to (name, arguments as text)."""
+    return tuple(ToolCall(name=name, arguments=read_arguments(text)) for _, (name, text) in sorted(parts.items()))

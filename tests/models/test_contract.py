@@ -1,0 +1,266 @@
+"""One contract, kept by every backend: it answers, streams, translates faults, stops when told, says what is missing."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from core.dialogue import Finish, Message, ModelRequest
+from core.errors import ModelError, ModelRefused, ModelUnavailable
+from core.states import Phase
+from models import BACKENDS, backend_class
+from models.base import BackendSettings, BaseModelHandler
+from models.faults import BackendMisconfigured
+from tests.support.tiny_gguf import write_tiny_gguf
+from tests.support.wire_server import Reply, WireServer
+
+KEY = "sk-test-0123456789abcdef"
+HTTP = ("openai", "anthropic", "ollama")
+TEXT = "def add(a, b):\n    return a + b\n" * 40
+
+
+@dataclass
+class Rig:
+    """A backend with what stands behind it: a server, or a model file."""
+
+    name: str
+    backend: BaseModelHandler
+    server: WireServer | None
+    model_file: Path
+
+    def take_away(self) -> None:
+        if self.server:
+            self.server.stop()
+        else:
+            self.model_file.write_bytes(b"no model any more")
+
+
+def settings(server: WireServer | None, model_file: Path) -> BackendSettings:
+    return BackendSettings(
+        openai_api_key=KEY,
+        openai_base_url=server and server.openai_base_url,
+        anthropic_api_key=KEY,
+        anthropic_base_url=server and server.anthropic_base_url,
+        ollama_base_url=server.ollama_base_url if server else "http://127.0.0.1:9",
+        gpt4all_model_path=model_file,
+        num_ctx=4096,
+    )
+
+
+@contextmanager
+def standing_behind(name: str, chunk_s: float = 0.0) -> Iterator[WireServer | None]:
+    if name in HTTP:
+        with WireServer(lambda _phase, _messages: TEXT, chunk_s=chunk_s) as server:
+            yield server
+    else:
+        yield None
+
+
+@asynccontextmanager
+async def rig_of(name: str, tmp_path: Path, chunk_s: float = 0.0) -> AsyncIterator[Rig]:
+    model_file = write_tiny_gguf(tmp_path / "tiny.gguf", context_length=2048)
+    with standing_behind(name, chunk_s) as server:
+        model = "tiny-coder" if server else None
+        backend = backend_class(name).configured(settings(server, model_file), model)
+        assert backend is not None
+        try:
+            yield Rig(name, backend, server, model_file)
+        finally:
+            await backend.aclose()
+
+
+@pytest.fixture(params=BACKENDS)
+async def rig(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Rig]:
+    async with rig_of(request.param, tmp_path) as made:
+        yield made
+
+
+@pytest.fixture(params=HTTP)
+async def http(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Rig]:
+    async with rig_of(request.param, tmp_path) as made:
+        yield made
+
+
+def ask(text: str = "Write add.", **more: object) -> ModelRequest:
+    turns = (Message(role="system", text="Phase: CODING\nBe brief."), Message(role="user", text=text))
+    return ModelRequest(phase=Phase.CODING, messages=turns, **{"max_tokens": 40, **more})  # type: ignore[arg-type]
+
+
+# Every backend.
+
+
+async def test_it_is_available_and_knows_its_model(rig: Rig) -> None:
+    assert await asyncio.to_thread(rig.backend.is_available)
+    assert rig.backend.detail == ""
+    assert rig.backend.model == ("tiny-coder" if rig.server else "tiny.gguf")
+    assert rig.backend.name == rig.name
+
+
+async def test_it_answers_and_counts(rig: Rig) -> None:
+    completion = await rig.backend.generate(ask(temperature=0.7))
+    assert completion.text == TEXT if rig.server else len(completion.text) > 10
+    assert (completion.backend, completion.model) == (rig.name, rig.backend.model)
+    assert completion.tokens_in > 3
+    assert completion.tokens_out > 3
+    assert completion.latency_s > 0
+    assert completion.cost_usd is None
+    assert "estimated" not in completion.extra
+
+
+async def test_it_streams_on_the_loop_of_the_caller(rig: Rig) -> None:
+    chunks: list[tuple[str, str]] = []
+    completion = await rig.backend.generate(
+        ask(), on_text=lambda text: chunks.append((text, threading.current_thread().name))
+    )
+    await asyncio.sleep(0)
+    assert "".join(text for text, _ in chunks) == completion.text
+    assert len([text for text, _ in chunks if text]) > 5
+    assert {name for _, name in chunks} == {threading.current_thread().name}
+
+
+async def test_a_reply_that_is_cut_by_length_says_so(rig: Rig) -> None:
+    if rig.server:
+        rig.server.fail_next("length")
+    completion = await rig.backend.generate(ask(max_tokens=7))
+    assert completion.finish is Finish.LENGTH
+    if not rig.server:
+        assert completion.tokens_out == 7
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+async def test_a_cancelled_reply_stops_at_once_and_the_next_one_works(name: str, tmp_path: Path) -> None:
+    async with rig_of(name, tmp_path, chunk_s=0.01) as rig:
+        heard = asyncio.Event()
+        task = asyncio.create_task(
+            rig.backend.generate(ask("x" * 500, max_tokens=1500), on_text=lambda text: heard.set() if text else None)
+        )
+        await heard.wait()
+        began = time.monotonic()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert time.monotonic() - began < 0.3
+        if rig.server:
+            await asyncio.to_thread(rig.server.until, lambda: rig.server and rig.server.requests[-1].gone)
+        completion = await rig.backend.generate(ask(max_tokens=5))
+        assert completion.tokens_out > 0
+
+
+async def test_several_requests_at_once_do_not_mix(rig: Rig) -> None:
+    completions = await asyncio.gather(*(rig.backend.generate(ask(f"{n}", max_tokens=5)) for n in range(4)))
+    assert len(completions) == 4
+
+
+async def test_when_it_is_gone_it_says_how_to_get_it_back(rig: Rig) -> None:
+    rig.take_away()
+    assert not await asyncio.to_thread(rig.backend.is_available)
+    wanted = {"ollama": "ollama serve", "gpt4all": "GPT4ALL_MODEL_PATH"}.get(rig.name, "does not answer")
+    assert wanted in rig.backend.detail
+    with pytest.raises(ModelError) as caught:
+        await rig.backend.generate(ask())
+    assert isinstance(caught.value, ModelUnavailable if rig.server else BackendMisconfigured)
+
+
+async def test_a_prompt_that_does_not_fit_is_refused_and_not_cut(rig: Rig) -> None:
+    if rig.server:
+        rig.server.fail_next("400", message="this model's maximum context length is 10 tokens")
+    with pytest.raises(ModelRefused, match="context"):
+        await rig.backend.generate(ask("word " * 6000))
+
+
+def test_it_is_made_of_the_settings_or_not_at_all(tmp_path: Path) -> None:
+    bare = {name: backend_class(name).configured(BackendSettings(), None) for name in BACKENDS}
+    assert [name for name, made in bare.items() if made] == ["ollama"]
+    assert all(backend_class(name).setup for name in BACKENDS)
+
+
+# Those behind HTTP.
+
+
+@pytest.mark.parametrize("kind", ["429", "500", "502", "503", "529", "drop", "cut", "quiet", "error_event", "broken"])
+async def test_what_may_pass_is_unavailable(http: Rig, kind: str) -> None:
+    assert http.server
+    http.server.fail_next(kind)
+    with pytest.raises(ModelUnavailable) as caught:
+        await http.backend.generate(ask())
+    assert KEY not in str(caught.value)
+    assert len(http.server.requests) == 1, "it asked again by itself"
+    assert (await http.backend.generate(ask())).text == TEXT
+
+
+@pytest.mark.parametrize("kind", ["400", "401", "402", "403", "404", "413", "422"])
+async def test_what_will_not_pass_is_refused(http: Rig, kind: str) -> None:
+    assert http.server
+    http.server.fail_next(kind, message=f"no, not with {KEY}")
+    with pytest.raises(ModelRefused) as caught:
+        await http.backend.generate(ask())
+    if http.name != "ollama":  # it has no key that could be echoed
+        assert KEY not in str(caught.value)
+    assert isinstance(caught.value, BackendMisconfigured) == (kind in {"401", "402", "403", "404"})
+    assert len(http.server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("headers", "wait_s"),
+    [({"Retry-After": "7"}, 7.0), ({"retry-after-ms": "1500"}, 1.5), ({"x-ratelimit-reset-requests": "1m2s"}, 62.0)],
+)
+async def test_the_wait_that_the_server_asks_for_is_told(http: Rig, headers: dict[str, str], wait_s: float) -> None:
+    assert http.server
+    http.server.fail_next("429", headers=headers)
+    with pytest.raises(ModelUnavailable) as caught:
+        await http.backend.generate(ask())
+    assert caught.value.retry_after_s == wait_s
+
+
+async def test_an_empty_reply_is_a_reply(http: Rig) -> None:
+    assert http.server
+    http.server.fail_next("empty")
+    completion = await http.backend.generate(ask())
+    assert (completion.text, completion.finish) == ("", Finish.STOP)
+
+
+async def test_tool_calls_come_along(http: Rig) -> None:
+    assert http.server
+    http.server.reply = lambda _phase, _messages: Reply(
+        text="look", finish="tool", tools=[("write_file", {"path": "a.py", "text": "x = 1\n"}), ("done", {})]
+    )
+    completion = await http.backend.generate(ask())
+    assert [(call.name, dict(call.arguments)) for call in completion.tool_calls] == [
+        ("write_file", {"path": "a.py", "text": "x = 1\n"}),
+        ("done", {}),
+    ]
+    assert completion.finish is Finish.TOOL
+
+
+async def test_a_model_that_nobody_has_is_refused_with_its_name(http: Rig, tmp_path: Path) -> None:
+    backend = backend_class(http.name).configured(settings(http.server, tmp_path), "missing-model")
+    assert backend
+    with pytest.raises(BackendMisconfigured, match="missing-model"):
+        await backend.generate(ask())
+    await backend.aclose()
+
+
+async def test_without_a_name_it_picks_a_model_that_can_code(http: Rig, tmp_path: Path) -> None:
+    assert http.server
+    http.server.models = ["nomic-embed-text", "llama-chat", "some-coder:7b"]
+    backend = backend_class(http.name).configured(settings(http.server, tmp_path), None)
+    assert backend
+    assert await asyncio.to_thread(backend.is_available)
+    assert backend.model == ("llama-chat" if http.name == "anthropic" else "some-coder:7b")
+
+
+@pytest.mark.parametrize("name", ["openai", "anthropic"])
+async def test_a_wrong_key_shows_before_anything_is_asked(name: str, tmp_path: Path) -> None:
+    with WireServer(keys=["sk-the-right-one"]) as server:
+        backend = backend_class(name).configured(settings(server, tmp_path), None)
+        assert backend
+        assert not await asyncio.to_thread(backend.is_available)
+        assert f"{name.upper()}_API_KEY" in backend.detail
+        assert KEY not in backend.detail + repr(backend) + repr(settings(server, tmp_path))
