@@ -6,7 +6,9 @@ import json
 import re
 import unicodedata
 from collections.abc import Mapping
+from dataclasses import fields
 from datetime import UTC, datetime
+from enum import Enum
 from pathlib import PurePosixPath
 from typing import Annotated, Any
 
@@ -21,6 +23,7 @@ from pydantic import (
     model_validator,
 )
 
+from core.clock import to_text
 from core.errors import InvalidTask
 from core.tasks import Kind, Language, Limits, TaskSpec
 
@@ -176,6 +179,32 @@ def parse_spec(data: object) -> TaskSpec:
     values["limits"] = Limits(**values["limits"])
     values |= {"test_command": tuple(read.test_command), "depends_on": tuple(dict.fromkeys(read.depends_on))}
     return TaskSpec(**values)
+
+
+def as_input(spec: TaskSpec) -> dict[str, Any]:
+    """What a person would send to get this task: JSON values, only what differs from the defaults.
+
+    `parse_spec(as_input(spec)) == spec` for every task that `parse_spec` made.
+    """
+    said = _said(spec, TaskSpec(description=""))
+    return said | ({"limits": limits} if (limits := _said(spec.limits, Limits())) else {})
+
+
+def _said(value: TaskSpec | Limits, default: TaskSpec | Limits) -> dict[str, Any]:
+    pairs = ((f.name, getattr(value, f.name)) for f in fields(value))
+    return {name: _plain(got) for name, got in pairs if got != getattr(default, name) and name != "limits"}
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case datetime():
+            return to_text(value)
+        case tuple():
+            return list(value)
+        case Mapping():
+            return dict(value)
+        case _:
+            return value.value if isinstance(value, Enum) else value
 
 
 def _faults(error: ValidationError) -> dict[str, str]:

@@ -18,16 +18,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
-from datetime import datetime
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from core.clock import to_text
 from core.errors import InvalidTask
-from core.submission import parse_spec
-from core.tasks import Limits, TaskSpec
+from core.submission import as_input, parse_spec
+from core.tasks import TaskSpec
 from intake.marked_yaml import BrokenFile, Fault, Marked, parse
 
 MAX_BYTES = 8 << 20
@@ -114,21 +111,8 @@ def read_tasks(text: str) -> Reading:
 
 def content_key(spec: TaskSpec, after: tuple[str, ...] = ()) -> str:
     """A key made of what the task says: SHA-256 of its fields that differ from their defaults."""
-    bare = _said(replace(spec, key=None))
-    text = json.dumps([bare, list(after)], sort_keys=True, ensure_ascii=False, default=_plain)
+    text = json.dumps([as_input(replace(spec, key=None)), list(after)], sort_keys=True, ensure_ascii=False)
     return "file:" + hashlib.sha256(text.encode()).hexdigest()[:32]
-
-
-def _said(value: TaskSpec | Limits) -> Mapping[str, Any]:
-    default = asdict(TaskSpec(description="") if isinstance(value, TaskSpec) else Limits())
-    found = {f.name: getattr(value, f.name) for f in fields(value)}
-    said = {name: got for name, got in found.items() if name != "limits" and got != default[name]}
-    return {**said, "limits": _said(value.limits)} if isinstance(value, TaskSpec) else said
-
-
-def _plain(value: object) -> str:
-    assert isinstance(value, datetime)
-    return to_text(value)
 
 
 def _top_fault(message: str) -> Fault:

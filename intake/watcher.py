@@ -7,6 +7,7 @@ moment; a file of the same bytes as the last time is not read again.
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -17,6 +18,7 @@ from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver
 from watchdog.observers.polling import PollingObserver
 
+from core.errors import StoreError
 from intake.marked_yaml import BrokenFile, Fault
 from intake.tasks_file import Reading, load_bytes, read_bytes
 
@@ -24,6 +26,7 @@ OnReading = Callable[[Reading], None]
 OnFaults = Callable[[Sequence[Fault]], None]
 OnCrash = Callable[[Exception], None]
 _UNREAD = object()
+log = logging.getLogger(__name__)
 
 
 class Watcher:
@@ -36,6 +39,8 @@ class Watcher:
         on_crash: told when a callback raised; the watcher has ended then.
         debounce_s: how long the file must be quiet before it is read.
         max_wait_s: after this it is read even if it goes on changing.
+        retry_s: when `on_reading` raises a `StoreError` (a full disk, a locked database), the file is read again
+            after this, because nobody would touch it only for that.
     """
 
     def __init__(
@@ -47,11 +52,12 @@ class Watcher:
         *,
         debounce_s: float = 0.3,
         max_wait_s: float = 3.0,
+        retry_s: float = 30.0,
     ) -> None:
         self.last = Reading()
         self._path = path
         self._on_reading, self._on_faults, self._on_crash = on_reading, on_faults, on_crash
-        self._debounce_s, self._max_wait_s = debounce_s, max_wait_s
+        self._debounce_s, self._max_wait_s, self._retry_s = debounce_s, max_wait_s, retry_s
         self._seen: object = _UNREAD
         self._touched, self._stopping = threading.Event(), threading.Event()
         self._observer: BaseObserver | None = None
@@ -109,28 +115,31 @@ class Watcher:
     def _run(self) -> None:
         try:
             while not self._stopping.is_set():
-                self._read()
-                self._wait_for_change()
+                taken = self._read()
+                self._wait_for_change(None if taken else self._retry_s)
         except Exception as error:  # noqa: BLE001  # the end of a side thread must reach the one who can act on it
             self._on_crash(error)
 
-    def _wait_for_change(self) -> None:
-        self._touched.wait()
+    def _wait_for_change(self, at_most_s: float | None) -> None:
+        self._touched.wait(at_most_s)
         deadline = time.monotonic() + self._max_wait_s
         while self._touched.is_set() and not self._stopping.is_set() and time.monotonic() < deadline:
             self._touched.clear()
             self._touched.wait(self._debounce_s)
         self._touched.clear()
 
-    def _read(self) -> None:
+    def _read(self) -> bool:
+        """Read the file if it changed; False where the same reading must be handed on again later."""
         try:
             raw = read_bytes(self._path)
-            if raw == self._seen:
-                return
-            self._seen = raw
-            reading = load_bytes(raw)
+            if raw != self._seen:
+                self._seen = raw
+                self.last = load_bytes(raw)
+                self._on_reading(self.last)
         except BrokenFile as broken:
             self._on_faults(broken.faults)
-        else:
-            self.last = reading
-            self._on_reading(reading)
+        except StoreError as error:
+            log.warning("%s is read again in %g s: %s", self._path.name, self._retry_s, error)
+            self._seen = _UNREAD
+            return False
+        return True

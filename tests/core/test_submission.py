@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InvalidTask
-from core.submission import is_test_path, parse_spec, path_fault
+from core.submission import as_input, is_test_path, parse_spec, path_fault
 from core.tasks import Kind, Limits
 
 json = st.recursive(
@@ -36,6 +36,17 @@ def test_every_field_arrives() -> None:
     assert spec.depends_on == (2, 1)
     assert spec.not_before == datetime(2030, 1, 1, tzinfo=UTC)
     assert spec.limits.iterations == 3
+
+
+def test_a_task_can_be_written_as_what_a_person_would_send() -> None:
+    sent = {
+        "description": "x", "priority": 5, "repo": "/r", "base": "main", "kind": "cli_tool", "language": "javascript",
+        "test_command": ["make", "test"], "files": {"x.py": "f"}, "depends_on": [2, 1], "key": "k",
+        "not_before": "2030-01-01T00:00:00.000000Z", "limits": {"iterations": 3}, "review": True, "audit": False,
+        "metadata": {"category": ["api", None]},
+    }  # fmt: skip
+    assert as_input(parse_spec(sent)) == sent
+    assert as_input(parse_spec({"description": "x", "priority": 1, "tests": {}})) == {"description": "x"}
 
 
 @pytest.mark.parametrize(
