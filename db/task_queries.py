@@ -1,0 +1,61 @@
+"""What may be asked about tasks without changing any."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from core.queueing import PauseState
+from core.states import Status
+from core.tasks import Task
+from db import pause
+from db import task_rows as rows
+from db.database import Database
+
+
+class TaskQueries:
+    """Readers of the queue, for any thread."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    def get(self, task_id: int) -> Task:
+        """One task.
+
+        Raises:
+            UnknownTask: there is none with that id.
+        """
+        return rows.read(self._db.reader(), task_id).task
+
+    def by_key(self, key: str) -> Task | None:
+        """The task that was submitted under an idempotency key."""
+        known = rows.id_of_key(self._db.reader(), key)
+        return None if known is None else self.get(known)
+
+    def find(
+        self, status: Status | None = None, limit: int = 50, after: int | None = None, text: str | None = None
+    ) -> list[Task]:
+        """Tasks, the newest first.
+
+        Args:
+            status: only those with this status.
+            limit: how many at most.
+            after: the last id of the page before; older ones follow.
+            text: only those whose description holds it, in any case.
+        """
+        return rows.find(self._db.reader(), status, limit, after, text)
+
+    def counts(self) -> dict[Status, int]:
+        """How many tasks have each status."""
+        return rows.counts(self._db.reader())
+
+    def answers(self, task_id: int) -> list[tuple[str, str | None]]:
+        """What the task asked its owner and what he answered (None: not yet), oldest first."""
+        return rows.answers(self._db.reader(), task_id)
+
+    def next_due(self) -> datetime | None:
+        """When the next scheduled task falls due; those that wait for a model have no such time."""
+        return rows.next_due(self._db.reader())
+
+    def pause_state(self) -> PauseState:
+        """Whether claims are held back."""
+        return pause.read(self._db.reader())

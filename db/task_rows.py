@@ -1,0 +1,245 @@
+"""Tasks as rows: how they are read, and the SQL of the queue. Which move is right is `queue_manager`'s business."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+
+from core.clock import from_text, to_text
+from core.errors import StaleFence, UnknownTask
+from core.states import Ending, Status
+from core.tasks import Spent, Task, TaskSpec
+from db.codec import decode, encode, storable
+from db.event_log import like
+from db.sqlite import Connection, Row
+
+Value = str | int | None
+_SELECT = "SELECT tasks.*, spec FROM tasks JOIN task_specs ON task_id = id "
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A task and what only the queue knows about it.
+
+    `tries` counts attempts since a person last asked for the task; `resume` tells that the next claim goes on with
+    the interrupted attempt; `fault` is set when the specification cannot be read any more.
+    """
+
+    task: Task
+    tries: int
+    resume: bool
+    fault: str = ""
+
+
+def read(conn: Connection, task_id: int) -> Entry:
+    """One task.
+
+    Raises:
+        UnknownTask: there is none with that id.
+    """
+    row = conn.execute(_SELECT + "WHERE id = ?", (task_id,)).fetchone()
+    if row is None:
+        raise UnknownTask(task_id)
+    return _entry(row)
+
+
+def owned(conn: Connection, task_id: int, fence: int) -> Entry:
+    """One task that runs under this fence.
+
+    Raises:
+        UnknownTask: there is none with that id.
+        StaleFence: it does not run, or runs under another fence.
+    """
+    entry = read(conn, task_id)
+    if entry.task.status is not Status.RUNNING or entry.task.fence != fence:
+        raise StaleFence
+    return entry
+
+
+def next_ready(conn: Connection) -> Entry | None:
+    """The task to claim next: highest priority first, then the oldest. One step into its index, whatever waits."""
+    head = "SELECT id FROM tasks INDEXED BY tasks_ready WHERE status = 'queued' ORDER BY priority DESC, id LIMIT 1"
+    row = conn.execute(_SELECT + f"WHERE id = ({head})").fetchone()
+    return None if row is None else _entry(row)
+
+
+def running(conn: Connection, *, expired_at: datetime | None = None) -> list[Entry]:
+    """What is running, or only that whose lease was over at a time."""
+    where = "WHERE status = 'running' AND (? IS NULL OR lease_until < ?) ORDER BY id"
+    bound = expired_at and to_text(expired_at)
+    return [_entry(row) for row in conn.execute(_SELECT + where, (bound, bound))]
+
+
+def due(conn: Connection, now: datetime, limit: int) -> list[Entry]:
+    """Scheduled tasks whose time has come, the longest due first."""
+    where = "WHERE status = 'scheduled' AND not_before <= ? ORDER BY not_before LIMIT ?"
+    return [_entry(row) for row in conn.execute(_SELECT + where, (to_text(now), limit))]
+
+
+def without_model(conn: Connection) -> list[Entry]:
+    """Scheduled tasks that wait for any model."""
+    rows = conn.execute(_SELECT + "WHERE status = 'scheduled' AND not_before IS NULL ORDER BY id")
+    return [_entry(row) for row in rows]
+
+
+def next_due(conn: Connection) -> datetime | None:
+    """When the next scheduled task falls due."""
+    query = "SELECT MIN(not_before) FROM tasks WHERE status = 'scheduled' AND not_before IS NOT NULL"
+    text = conn.execute(query).fetchone()[0]
+    return _time(text)
+
+
+def blocked_by(conn: Connection, task_id: int) -> list[Entry]:
+    """The blocked tasks that depend on this one."""
+    where = (
+        "WHERE status = 'blocked' AND id IN (SELECT task_id FROM task_dependencies WHERE depends_on = ?) ORDER BY id"
+    )
+    return [_entry(row) for row in conn.execute(_SELECT + where, (task_id,))]
+
+
+def dependencies(conn: Connection, task_id: int) -> dict[int, Status]:
+    """The tasks that this one depends on, with their status."""
+    query = "SELECT id, status FROM task_dependencies JOIN tasks ON id = depends_on WHERE task_id = ?"
+    return {row["id"]: Status(row["status"]) for row in conn.execute(query, (task_id,))}
+
+
+def statuses(conn: Connection, ids: Iterable[int]) -> dict[int, Status]:
+    """The status of each of these tasks that exists."""
+    found = (conn.execute("SELECT id, status FROM tasks WHERE id = ?", (task_id,)).fetchone() for task_id in ids)
+    return {row["id"]: Status(row["status"]) for row in found if row is not None}
+
+
+def id_of_key(conn: Connection, key: str) -> int | None:
+    """The task that was submitted under this idempotency key."""
+    row = conn.execute("SELECT id FROM tasks WHERE key = ?", (storable(key),)).fetchone()
+    return None if row is None else int(row["id"])
+
+
+def insert(conn: Connection, spec: TaskSpec, status: Status, now: datetime) -> int:
+    """Store a new task with its dependencies; returns its id."""
+    cursor = conn.execute(
+        "INSERT INTO tasks (status, priority, key, description, not_before, created_at) VALUES (?, ?, ?, ?, ?, ?)",
+        (
+            *(status, spec.priority, spec.key and storable(spec.key), storable(spec.description)),
+            *(spec.not_before and to_text(spec.not_before), to_text(now)),
+        ),
+    )
+    task_id = int(cursor.lastrowid or 0)
+    conn.execute("INSERT INTO task_specs (task_id, spec) VALUES (?, ?)", (task_id, encode(spec)))
+    for other in spec.depends_on:
+        conn.execute("INSERT INTO task_dependencies (task_id, depends_on) VALUES (?, ?)", (task_id, other))
+    return task_id
+
+
+def update(conn: Connection, task: Task, columns: Mapping[str, Value]) -> Task | None:
+    """Change the row if it still has the status and the fence of `task`, and return it as it is then, else None.
+
+    Args:
+        conn: the writer's connection.
+        task: the row as it was read.
+        columns: new values by column name; the names come from this program only.
+    """
+    names = ", ".join(f"{name} = ?" for name in columns)
+    changed = conn.execute(
+        f"UPDATE tasks SET {names} WHERE id = ? AND status = ? AND fence = ? RETURNING *",  # noqa: S608  see above
+        (*columns.values(), task.id, task.status, task.fence),
+    ).fetchall()
+    return _task(changed[0], task.spec) if changed else None
+
+
+def extend_lease(conn: Connection, task_id: int, fence: int, until: datetime) -> bool | None:
+    """Renew the lease; returns whether a cancel was asked for, or None when the lease is lost."""
+    renewed = conn.execute(
+        "UPDATE tasks SET lease_until = ? WHERE id = ? AND fence = ? AND status = 'running' RETURNING cancel_requested",
+        (to_text(until), task_id, fence),
+    ).fetchall()
+    return bool(renewed[0]["cancel_requested"]) if renewed else None
+
+
+def ask(conn: Connection, task: Task, question: str, now: datetime) -> None:
+    """Note a question to the owner."""
+    conn.execute(
+        "INSERT INTO approvals (task_id, attempt, question, asked_at) VALUES (?, ?, ?, ?)",
+        (task.id, task.attempt, question, to_text(now)),
+    )
+
+
+def answer(conn: Connection, task_id: int, text: str, now: datetime) -> None:
+    """Note the owner's answer to what the task asks."""
+    conn.execute(
+        "UPDATE approvals SET answer = ?, answered_at = ? WHERE task_id = ? AND answered_at IS NULL",
+        (storable(text), to_text(now), task_id),
+    )
+
+
+def answers(conn: Connection, task_id: int) -> list[tuple[str, str | None]]:
+    """The questions of a task with their answers (None: not yet), oldest first."""
+    query = "SELECT question, answer FROM approvals WHERE task_id = ? ORDER BY id"
+    return [(row["question"], row["answer"]) for row in conn.execute(query, (task_id,))]
+
+
+def find(conn: Connection, status: Status | None, limit: int, after: int | None, text: str | None) -> list[Task]:
+    """The newest tasks first, with the filters that are not None; `after` is the last id of the page before."""
+    clauses: Sequence[tuple[str, Value]] = (
+        ("status = ?", status),
+        ("id < ?", after),
+        ("description LIKE ? ESCAPE '\\'", like(text) if text else None),
+    )
+    given = [(clause, value) for clause, value in clauses if value is not None]
+    where = "".join(f"AND {clause} " for clause, _ in given)
+    query = _SELECT + f"WHERE id > 0 {where}ORDER BY id DESC LIMIT ?"
+    return [_entry(row).task for row in conn.execute(query, (*(value for _, value in given), limit))]
+
+
+def counts(conn: Connection) -> dict[Status, int]:
+    """How many tasks have each status, read from an index alone."""
+    found = dict(conn.execute("SELECT status, COUNT(*) FROM tasks GROUP BY status").fetchall())
+    return {status: found.get(status, 0) for status in Status}
+
+
+def spent_text(spent: Spent) -> str:
+    """`Spent` as the column holds it."""
+    return json.dumps(asdict(spent))
+
+
+def _entry(row: Row) -> Entry:
+    spec, fault = _spec(row)
+    return Entry(task=_task(row, spec), tries=row["tries"], resume=bool(row["resume"]), fault=fault)
+
+
+def _spec(row: Row) -> tuple[TaskSpec, str]:
+    """Read the specification; one that a version with another vocabulary wrote must not stop the queue."""
+    try:
+        return decode(TaskSpec, row["spec"]), ""
+    except ValueError as error:
+        return TaskSpec(description=row["description"]), f"its specification cannot be read: {error}"
+
+
+def _task(row: Row, spec: TaskSpec) -> Task:
+    return Task(
+        id=row["id"],
+        spec=spec,
+        status=Status(row["status"]),
+        created_at=from_text(row["created_at"]),
+        ending=row["ending"] and Ending(row["ending"]),
+        reason=row["reason"],
+        attempt=row["attempt"],
+        crashes=row["crashes"],
+        worker=row["worker"],
+        fence=row["fence"],
+        lease_until=_time(row["lease_until"]),
+        not_before=_time(row["not_before"]),
+        cancel_requested=bool(row["cancel_requested"]),
+        iterations=row["iterations"],
+        commit=row["commit_id"],
+        branch=row["branch"],
+        spent=Spent(**json.loads(row["spent"])),
+        started_at=_time(row["started_at"]),
+        ended_at=_time(row["ended_at"]),
+    )
+
+
+def _time(text: str | None) -> datetime | None:
+    return None if text is None else from_text(text)

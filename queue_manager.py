@@ -1,0 +1,296 @@
+"""The only writer of tasks: submit, claim, move, park, cancel, recover.
+
+A claim hands out a lease and a fence. Whoever holds them renews the lease by heartbeats and shows the fence with every
+write; a task whose lease ran out goes to somebody else under a higher fence, and what the first one still sends is
+refused. Every change of status is one guarded update and its event in one transaction (`db.task_moves`), and the
+database itself refuses a move that `core.states.MOVES` does not have. Writing methods return a future that resolves
+when the change is on the disk: threads call `.result()`, coroutines await `asyncio.wrap_future` of it. An accepted
+write cannot be withdrawn, so a coroutine that is cancelled while it waits for a claim may own a task: shield it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from datetime import datetime, timedelta
+
+from core.clock import Clock, to_text, utc_now
+from core.errors import IllegalMove, StaleFence
+from core.events import Event, Kind, Level
+from core.queueing import Heartbeat, PauseState, RetryPolicy, Submitted
+from core.states import ENDED, Ending, Status
+from core.tasks import Spent, Task, TaskSpec
+from db import pause
+from db import task_rows as rows
+from db.database import Database
+from db.event_log import EventLog
+from db.sqlite import Connection
+from db.task_moves import TaskMoves, first_status, lost
+from db.task_queries import TaskQueries
+from db.task_rows import Value
+
+__all__ = ["Heartbeat", "PauseState", "QueueManager", "RetryPolicy", "Submitted"]
+
+GOOD = frozenset({Ending.COMMITTED, Ending.NO_CHANGE})
+RETRIED = frozenset({Ending.ERROR, Ending.CRASHED, Ending.TIMEOUT})
+PROMOTED_AT_ONCE = 500
+"""How many due tasks one transaction promotes; the writer's other users must not wait for thousands."""
+
+
+class QueueManager(TaskQueries):
+    """The queue.
+
+    Args:
+        db: where the tasks are kept.
+        events: gets an event for each move, in the move's transaction.
+        clock: the time, for leases and due times.
+        retry: how often and when failed attempts are tried again.
+        lease_s: how long a claim or heartbeat holds, in seconds.
+        max_crashes: a task that was running at so many deaths of its daemon without progress in between is failed.
+    """
+
+    def __init__(
+        self,
+        db: Database,
+        events: EventLog,
+        *,
+        clock: Clock = utc_now,
+        retry: RetryPolicy | None = None,
+        lease_s: float = 60.0,
+        max_crashes: int = 3,
+    ) -> None:
+        super().__init__(db)
+        self._events, self._clock = events, clock
+        self._retry = retry or RetryPolicy()
+        self._lease, self._max_crashes = timedelta(seconds=lease_s), max_crashes
+        self._moves = TaskMoves(events, clock)
+
+    def submit(self, spec: TaskSpec) -> Future[Submitted]:
+        """Store a task. A key that was seen before gives the task it made then, whatever became of it.
+
+        The future fails with `InvalidTask` when a dependency does not exist or cannot be met any more.
+        """
+        return self._db.write(lambda conn: self._moves.admit(conn, spec, "depends_on"))
+
+    def submit_many(self, specs: Sequence[TaskSpec]) -> Future[list[Submitted]]:
+        """Store several tasks, all or none; `InvalidTask` names the fault as `<position>.depends_on`."""
+        return self._db.write(
+            lambda conn: [self._moves.admit(conn, spec, f"{number}.depends_on") for number, spec in enumerate(specs)]
+        )
+
+    def claim(self, worker: str) -> Future[Task | None]:
+        """Hand the next task to a worker: highest priority first, then the oldest. None when there is none, or paused.
+
+        A task that was interrupted goes on with its attempt, any other begins a new one.
+        """
+        return self._db.write(lambda conn: self._claim(conn, worker))
+
+    def _claim(self, conn: Connection, worker: str) -> Task | None:
+        if pause.read(conn).paused:
+            return None
+        while (entry := rows.next_ready(conn)) is not None:
+            if not entry.fault:
+                return self._moves.claim(conn, entry, worker, self._lease)
+            self._moves.end(conn, entry.task, Status.FAILED, Ending.ERROR, entry.fault)
+        return None
+
+    def heartbeat(self, owned: Sequence[tuple[int, int]]) -> Future[Heartbeat]:
+        """Renew the leases of (task id, fence) pairs."""
+
+        def job(conn: Connection) -> Heartbeat:
+            until = self._clock() + self._lease
+            answers = {task_id: rows.extend_lease(conn, task_id, fence, until) for task_id, fence in owned}
+            return Heartbeat(
+                lost=frozenset(task_id for task_id, answer in answers.items() if answer is None),
+                cancelled=frozenset(task_id for task_id, answer in answers.items() if answer),
+            )
+
+        return self._db.write(job)
+
+    def progress(self, task_id: int, fence: int, *, iterations: int, spent: Spent) -> Future[None]:
+        """Note how far a running task is; `spent` is the task's total. Earlier crashes are forgiven: it gets ahead."""
+
+        def job(conn: Connection) -> None:
+            facts = _facts(iterations=iterations, spent=spent)
+            if rows.update(conn, rows.owned(conn, task_id, fence).task, {**facts, "crashes": 0}) is None:
+                raise StaleFence
+
+        return self._db.write(job)
+
+    def finish(
+        self,
+        task_id: int,
+        fence: int,
+        ending: Ending,
+        *,
+        reason: str = "",
+        commit: str | None = None,
+        branch: str | None = None,
+        iterations: int | None = None,
+        spent: Spent | None = None,
+    ) -> Future[Task]:
+        """End an attempt. What can be mended by trying again is scheduled for another one while tries are left.
+
+        The future fails with `StaleFence` when the task is no longer this worker's. None leaves a value as it is.
+        """
+        facts = _facts(commit_id=commit, branch=branch, iterations=iterations, spent=spent)
+        return self._db.write(lambda conn: self._finish(conn, task_id, fence, ending, reason, facts))
+
+    def _finish(
+        self, conn: Connection, task_id: int, fence: int, ending: Ending, reason: str, facts: dict[str, Value]
+    ) -> Task:
+        entry = rows.owned(conn, task_id, fence)
+        task, allowed = entry.task, entry.task.spec.limits.attempts or self._retry.attempts
+        if ending in GOOD:
+            return self._moves.end(conn, task, Status.DONE, ending, reason, facts)
+        if ending is Ending.USER:
+            return self._moves.end(conn, task, Status.CANCELLED, ending, reason, facts)
+        if ending not in RETRIED or entry.tries >= allowed:
+            return self._moves.end(conn, task, Status.FAILED, ending, reason, facts)
+        rest_s = self._retry.rest_s(entry.tries)
+        why = f"attempt {entry.tries} of {allowed}, next in {rest_s:.0f} s: {reason or ending}"
+        due = {"not_before": to_text(self._clock() + timedelta(seconds=rest_s))}
+        return self._moves.leave(conn, task, Status.SCHEDULED, why, {**facts, **due}, level=Level.WARNING)
+
+    def requeue(self, task_id: int, fence: int, reason: str) -> Future[Task]:
+        """Give a running task back, for instance at shutdown; its attempt goes on with the next claim."""
+        return self._leave(task_id, fence, Status.QUEUED, reason, {"resume": 1})
+
+    def park(self, task_id: int, fence: int, reason: str, until: datetime | None) -> Future[Task]:
+        """Put a running task off until a time (None: until `models_back`); its attempt goes on then."""
+        columns: dict[str, Value] = {"resume": 1, "not_before": to_text(until) if until else None}
+        return self._leave(task_id, fence, Status.SCHEDULED, reason, columns)
+
+    def _leave(self, task_id: int, fence: int, to: Status, reason: str, columns: dict[str, Value]) -> Future[Task]:
+        return self._db.write(
+            lambda conn: self._moves.leave(conn, rows.owned(conn, task_id, fence).task, to, reason, columns)
+        )
+
+    def hold(self, task_id: int, fence: int, question: str) -> Future[Task]:
+        """Let a running task wait for its owner's answer (`release`)."""
+
+        def job(conn: Connection) -> Task:
+            task = rows.owned(conn, task_id, fence).task
+            held = self._moves.leave(conn, task, Status.WAITING, question, {"resume": 1})
+            if held.status is Status.WAITING:
+                rows.ask(conn, held, held.reason, self._clock())
+            return held
+
+        return self._db.write(job)
+
+    def release(self, task_id: int, answer: str = "") -> Future[Task]:
+        """Let a waiting task go on, with the owner's answer. Fails with `UnknownTask` or `IllegalMove`."""
+
+        def job(conn: Connection) -> Task:
+            task = rows.read(conn, task_id).task
+            if task.status is not Status.WAITING:
+                raise IllegalMove(f"task {task_id} is {task.status} and asks nothing")
+            rows.answer(conn, task_id, answer, self._clock())
+            return self._moves.move(conn, task, Status.QUEUED, reason="answered")
+
+        return self._db.write(job)
+
+    def cancel(self, task_id: int) -> Future[Task]:
+        """Cancel a task at once, or ask the worker that runs it to. Fails with `UnknownTask` or `IllegalMove`."""
+
+        def job(conn: Connection) -> Task:
+            task = rows.read(conn, task_id).task
+            if task.status is not Status.RUNNING:
+                return self._moves.end(conn, task, Status.CANCELLED, Ending.USER, "cancelled by the owner")
+            if task.cancel_requested:
+                return task
+            event = Event(kind=Kind.TASK_CANCEL_REQUESTED, task_id=task_id, attempt=task.attempt, worker=task.worker)
+            self._events.insert(conn, event)
+            return rows.update(conn, task, {"cancel_requested": 1}) or task
+
+        return self._db.write(job)
+
+    def retry(self, task_id: int) -> Future[Task]:
+        """Queue a failed or cancelled task again, with all its tries. What failed because of it stays failed.
+
+        The future fails with `UnknownTask`, or with `IllegalMove` when it has not ended or depends on what failed.
+        """
+
+        def job(conn: Connection) -> Task:
+            task, needed = rows.read(conn, task_id).task, rows.dependencies(conn, task_id)
+            if task.status not in ENDED:
+                raise IllegalMove(f"task {task_id} is {task.status}; only one that ended can be retried")
+            if fault := lost(needed):
+                raise IllegalMove(f"{fault}; retry that one first")
+            status = first_status(needed, None, self._clock())
+            anew: dict[str, Value] = {"tries": 0, "crashes": 0, "resume": 0, "not_before": None}
+            return self._moves.move(conn, task, status, anew, reason="retried by the owner")
+
+        return self._db.write(job)
+
+    def recover(self) -> Future[list[Task]]:
+        """Give back what a dead daemon left running. Only under the single-instance lock, before any claim."""
+        return self._db.write(lambda conn: [self._survive(conn, e.task, "its daemon died") for e in rows.running(conn)])
+
+    def sweep(self) -> Future[list[Task]]:
+        """Give back running tasks whose lease is over. Send heartbeats first: after a suspend all leases look old."""
+
+        def job(conn: Connection) -> list[Task]:
+            expired = rows.running(conn, expired_at=self._clock())
+            return [self._survive(conn, entry.task, "its lease ran out") for entry in expired]
+
+        return self._db.write(job)
+
+    def _survive(self, conn: Connection, task: Task, what: str) -> Task:
+        crashes = task.crashes + 1
+        if crashes >= self._max_crashes and not task.cancel_requested:
+            reason = f"set aside: {what} {crashes} times while it ran, without progress in between"
+            return self._moves.end(conn, task, Status.FAILED, Ending.CRASHED, reason, {"crashes": crashes})
+        columns: dict[str, Value] = {"resume": 1, "crashes": crashes}
+        recovered, bad = Kind.TASK_RECOVERED, Level.WARNING
+        return self._moves.leave(conn, task, Status.QUEUED, what, columns, kind=recovered, level=bad)
+
+    def tick(self) -> Future[int]:
+        """Queue scheduled tasks that are due, at most 500 at once; returns how many. Costs a read when none is."""
+        due = self.next_due()
+        if due is None or due > self._clock():
+            nothing: Future[int] = Future()
+            nothing.set_result(0)
+            return nothing
+
+        def job(conn: Connection) -> int:
+            found = rows.due(conn, self._clock(), PROMOTED_AT_ONCE)
+            return len([self._moves.move(conn, entry.task, Status.QUEUED, reason="due") for entry in found])
+
+        return self._db.write(job)
+
+    def models_back(self) -> Future[int]:
+        """Queue the tasks that were parked until a model is available; returns how many."""
+
+        def job(conn: Connection) -> int:
+            found = rows.without_model(conn)
+            return len([self._moves.move(conn, e.task, Status.QUEUED, reason="a model is back") for e in found])
+
+        return self._db.write(job)
+
+    def pause(self, reason: str = "") -> Future[PauseState]:
+        """Hold back all claims, also over a restart; what runs goes on. Pausing again changes the reason."""
+        return self._db.write(lambda conn: pause.pause(conn, self._events, reason, self._clock()))
+
+    def resume(self) -> Future[PauseState]:
+        """Allow claims again."""
+        return self._db.write(lambda conn: pause.resume(conn, self._events, self._clock()))
+
+    def on_wake(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """Call `callback` after commits that give workers or the ticker something to do; returns what ends that.
+
+        It is called on the writer's thread: let it do no more than wake a loop.
+        """
+        return self._events.subscribe(lambda events: callback() if any(map(_wakes, events)) else None)
+
+
+def _wakes(event: Event) -> bool:
+    if event.kind in {Kind.RESUMED, Kind.TASK_CANCEL_REQUESTED}:
+        return True
+    return event.data.get("to") in {Status.QUEUED, Status.SCHEDULED}
+
+
+def _facts(*, spent: Spent | None, **columns: Value) -> dict[str, Value]:
+    """The columns that were given a value."""
+    columns["spent"] = rows.spent_text(spent) if spent else None
+    return {name: value for name, value in columns.items() if value is not None}
