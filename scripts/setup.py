@@ -79,7 +79,7 @@ def environment(requirements: str) -> None:
     if not has_pip():
         make_venv()
     say(f"installing {requirements} (some minutes the first time)")
-    pip = [PYTHON, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+    pip: list[str | Path] = [PYTHON, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
     run([*pip, "-r", ROOT / requirements, "-c", ROOT / "constraints.txt"])
     kept = done[1:] if done[:1] == [mark] else []
     stamp.write_text(" ".join([mark, *kept, requirements]) + "\n")
@@ -87,14 +87,14 @@ def environment(requirements: str) -> None:
 
 def has_pip() -> bool:
     """Tell whether the environment is there and whole."""
-    probe = [PYTHON, "-m", "pip", "--version"]
+    probe: list[str | Path] = [PYTHON, "-m", "pip", "--version"]
     return PYTHON.exists() and subprocess.run(probe, capture_output=True, check=False).returncode == 0
 
 
 def make_venv() -> None:
     """Make a virtual environment; Debian ships that in a package of its own."""
     say("making the virtual environment")
-    create = [sys.executable, "-m", "venv", "--clear", VENV]
+    create: list[str | Path] = [sys.executable, "-m", "venv", "--clear", VENV]
     made = subprocess.run(create, capture_output=True, text=True, check=False)
     if made.returncode == 0:
         return
