@@ -154,6 +154,16 @@ class Settings(BaseSettings):
         return self.home / "state"
 
     @property
+    def lock_file(self) -> Path:
+        """Held by the daemon of this home as long as it lives."""
+        return self.state_dir / "lock"
+
+    @property
+    def port_file(self) -> Path:
+        """The port that the daemon got, for those on this machine who want to speak to it."""
+        return self.state_dir / "port"
+
+    @property
     def runner_dir(self) -> Path:
         """The test libraries shown inside the sandbox; made at set-up, shared by all homes of a checkout."""
         return ROOT / ".runner"
