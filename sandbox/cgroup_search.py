@@ -1,0 +1,106 @@
+"""Finds a place where control groups can be made: version 2 where delegated, otherwise version 1.
+
+Groups are made below the one this process is in, so that limits which the owner put on the daemon go on holding. In
+version 2 a group with processes of its own cannot hand controllers on; where the daemon is alone in its group it moves
+itself into a leaf first, which is what a delegated systemd unit expects of it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from pathlib import Path
+
+from core.isolation import SandboxLimits
+from sandbox.cgroups import V1, V2, CgroupError, Hierarchy, text_of, write
+
+_PARENT = "nightshift"
+_CONTROLLERS = ("memory", "pids", "cpu")
+
+
+def find(proc: Path = Path("/proc/self")) -> Hierarchy:
+    """Find a place for groups and try one out.
+
+    Raises:
+        CgroupError: there is none that this process may use; says why for each version.
+    """
+    faults = []
+    for look in (_find_v2, _find_v1):
+        try:
+            hierarchy = look(proc)
+            group = hierarchy.create(SandboxLimits())
+        except (CgroupError, OSError) as error:
+            faults.append(str(error))
+        else:
+            group.remove()
+            return hierarchy
+    raise CgroupError("; ".join(faults))
+
+
+def _find_v2(proc: Path) -> V2:
+    own = _own_groups(proc).get("")
+    mount = _mounts(proc).get("")
+    if own is None or mount is None:
+        raise CgroupError("version 2 is not mounted")
+    folder = mount / own.lstrip("/")
+    missing = set(_CONTROLLERS) - set(text_of(folder / "cgroup.controllers").split())
+    if missing:
+        raise CgroupError(f"version 2 hands no {', '.join(sorted(missing))} controller to {own}")
+    if not os.access(folder / "cgroup.subtree_control", os.W_OK):
+        raise CgroupError(f"{own} is not delegated to this user")
+    if text_of(folder / "cgroup.procs").split() == [str(os.getpid())]:
+        leaf = folder / "daemon"
+        leaf.mkdir(exist_ok=True)
+        write(leaf / "cgroup.procs", os.getpid())
+    parent = folder / _PARENT
+    parent.mkdir(exist_ok=True)
+    for level in (folder, parent):
+        write(level / "cgroup.subtree_control", "+memory +pids +cpu")
+    _sweep(parent)
+    return V2(parent)
+
+
+def _find_v1(proc: Path) -> V1:
+    own, mounts = _own_groups(proc), _mounts(proc)
+    if missing := [name for name in _CONTROLLERS if name not in own or name not in mounts]:
+        raise CgroupError(f"version 1 has no {', '.join(missing)} controller mounted")
+    parents = []
+    for name in _CONTROLLERS:
+        inside = mounts[name] / own[name].lstrip("/")
+        # A container sees its own group at the mount's root while /proc tells the path on the host.
+        parent = (inside if inside.is_dir() else mounts[name]) / _PARENT
+        parent.mkdir(exist_ok=True)
+        _sweep(parent)
+        parents.append(parent)
+    return V1(tuple(parents))
+
+
+def _own_groups(proc: Path) -> dict[str, str]:
+    """Controller to the path of this process's group; the empty name is version 2."""
+    groups = {}
+    for line in text_of(proc / "cgroup").splitlines():
+        _, names, path = line.split(":", 2)
+        groups.update(dict.fromkeys(names.split(","), path))
+    return groups
+
+
+def _mounts(proc: Path) -> dict[str, Path]:
+    """Controller to where it is mounted; the empty name is version 2."""
+    found: dict[str, Path] = {}
+    for line in text_of(proc / "mountinfo").splitlines():
+        before, _, after = line.partition(" - ")
+        kind, _, options = after.split(" ", 2)
+        if kind in {"cgroup", "cgroup2"}:
+            names = options.split(",") if kind == "cgroup" else [""]
+            found.update({name: Path(before.split(" ")[4]) for name in names})
+    return found
+
+
+def _sweep(parent: Path) -> None:
+    """Remove groups whose daemon is gone; `--die-with-parent` has ended what ran in them."""
+    for folder in parent.iterdir():
+        owner = re.fullmatch(r"(\d+)-[0-9a-f]+", folder.name)
+        if owner and not Path("/proc", owner[1]).exists():
+            with contextlib.suppress(OSError):
+                folder.rmdir()

@@ -1,0 +1,200 @@
+"""Limits on memory, processes and CPU for a whole job, by control groups: version 2 where delegated, version 1 by hand.
+
+Per-process limits do not bound a job that forks; only a control group does. A limit counts as set when the kernel
+reads it back: writing a control file through a buffered file object hides the kernel's refusal until the file is
+closed, where nobody looks, so all writes go through `os.write`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import secrets
+import signal
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from core.errors import SandboxError
+from core.isolation import SandboxLimits
+
+PERIOD_US = 100_000
+# Without swap accounting in the kernel these are missing, and there is no swap to bound either; older kernels of
+# version 2 have no common fate of a group that runs out of memory.
+_OPTIONAL = frozenset({"memory.swap.max", "memory.oom.group", "memory.memsw.limit_in_bytes"})
+
+
+class CgroupError(Exception):
+    """The kernel did not take a limit."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What a group used: how many processes the kernel killed for memory, and the peak in bytes where it is known."""
+
+    oom_kills: int = 0
+    peak_bytes: int | None = None
+
+
+class Hierarchy(Protocol):
+    """A place where groups can be made."""
+
+    def create(self, limits: SandboxLimits) -> Group:
+        """Make a group with these limits in force.
+
+        Raises:
+            CgroupError: the kernel refused one of them.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """One job's control group. `folders` are those of its controllers; one for version 2."""
+
+    folders: tuple[Path, ...]
+
+    @property
+    def join_files(self) -> tuple[Path, ...]:
+        """Files into which a process writes its number to enter."""
+        return tuple(folder / "cgroup.procs" for folder in self.folders)
+
+    def usage(self) -> Usage:
+        """What the group used so far."""
+        folder = self.folders[0]
+        events = _table(folder / "memory.events") or _table(folder / "memory.oom_control")
+        peak = _number(folder / "memory.peak") or _number(folder / "memory.max_usage_in_bytes")
+        return Usage(oom_kills=events.get("oom_kill", 0), peak_bytes=peak)
+
+    def kill(self) -> None:
+        """Send SIGKILL to every process in the group; new ones can only be children of killed ones."""
+        with contextlib.suppress(OSError):
+            write(self.folders[0] / "cgroup.kill", 1)
+        for file in self.join_files:
+            for pid in text_of(file).split():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(int(pid), signal.SIGKILL)
+
+    def remove(self) -> bool:
+        """Remove the group; False while processes are still ending in it."""
+        gone = True
+        for folder in self.folders:
+            try:
+                folder.rmdir()
+            except FileNotFoundError:
+                continue
+            except OSError:
+                gone = False
+        return gone
+
+
+@dataclass(frozen=True, slots=True)
+class V2:
+    """Groups of the unified hierarchy below `parent`, which hands on memory, pids and cpu."""
+
+    parent: Path
+
+    def create(self, limits: SandboxLimits) -> Group:
+        """Make a group with these limits in force."""
+        wanted: dict[str, int | str] = {
+            "memory.max": limits.memory_mb << 20,
+            "pids.max": limits.pids,
+            "cpu.max": f"{_quota(limits)} {PERIOD_US}",
+            "memory.swap.max": 0,
+            "memory.oom.group": 1,
+        }
+        return _make({self.parent: wanted})
+
+
+@dataclass(frozen=True, slots=True)
+class V1:
+    """Groups of the separate hierarchies; one folder for each controller, memory first."""
+
+    parents: tuple[Path, ...]
+
+    def create(self, limits: SandboxLimits) -> Group:
+        """Make a group with these limits in force."""
+        memory_bytes = limits.memory_mb << 20
+        wanted: tuple[Mapping[str, int | str], ...] = (
+            {"memory.limit_in_bytes": memory_bytes, "memory.memsw.limit_in_bytes": memory_bytes},
+            {"pids.max": limits.pids},
+            {"cpu.cfs_period_us": PERIOD_US, "cpu.cfs_quota_us": _quota(limits)},
+        )
+        return _make(dict(zip(self.parents, wanted, strict=True)))
+
+
+async def remove(group: Group) -> None:
+    """Remove a group; the kernel needs a moment after the last process has ended.
+
+    Raises:
+        SandboxError: processes do not end.
+    """
+    for attempt in range(200):
+        if group.remove():
+            return
+        group.kill()
+        await asyncio.sleep(0.001 * min(20, attempt + 1))
+    raise SandboxError(f"processes are left in {group.folders[0]}")
+
+
+def write(file: Path, value: int | str) -> None:
+    """Write a control file so that the kernel's refusal raises.
+
+    Raises:
+        OSError: the kernel refused.
+    """
+    descriptor = os.open(file, os.O_WRONLY)
+    try:
+        os.write(descriptor, str(value).encode())
+    finally:
+        os.close(descriptor)
+
+
+def _make(wanted: Mapping[Path, Mapping[str, int | str]]) -> Group:
+    """Make a folder in each parent and set its values; nothing is left behind when one is refused."""
+    name = f"{os.getpid()}-{secrets.token_hex(6)}"
+    group = Group(tuple(parent / name for parent in wanted))
+    try:
+        for folder, values in zip(group.folders, wanted.values(), strict=True):
+            folder.mkdir()
+            _set_all(folder, values)
+    except (CgroupError, OSError):
+        group.remove()
+        raise
+    return group
+
+
+def _quota(limits: SandboxLimits) -> int:
+    return max(1000, int(limits.cpus * PERIOD_US))
+
+
+def _set_all(folder: Path, values: Mapping[str, int | str]) -> None:
+    for name, value in values.items():
+        if name in _OPTIONAL and not (folder / name).exists():
+            continue
+        try:
+            write(folder / name, value)
+        except OSError as error:
+            raise CgroupError(f"{name} = {value} was refused: {error.strerror}") from error
+        if text_of(folder / name).split() != str(value).split():
+            raise CgroupError(f"{name} is {text_of(folder / name).strip()} after {value} was written")
+
+
+def text_of(file: Path) -> str:
+    """A control file's text, empty where there is none."""
+    try:
+        return file.read_text()
+    except OSError:
+        return ""
+
+
+def _number(file: Path) -> int | None:
+    text = text_of(file).strip()
+    return int(text) if text.isdigit() else None
+
+
+def _table(file: Path) -> dict[str, int]:
+    pairs = (line.split() for line in text_of(file).splitlines())
+    return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].isdigit()}

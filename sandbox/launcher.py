@@ -1,0 +1,66 @@
+"""The prefix of every job's command line: control group, limits of each process, and an unprivileged user.
+
+The order matters. A process enters its control group and takes its limits while it still may, and drops root last,
+before anything that touches untrusted code. Started by root, bubblewrap alone would leave the job root in the kernel's
+eyes, and what /proc/sys holds would be writable from inside.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+from collections.abc import Sequence
+from pathlib import Path
+
+from core.isolation import SandboxLimits
+
+JOB_UID = 64321
+"""User and group of jobs when the daemon runs as root; no other process uses it."""
+
+ENV = {"PATH": "/usr/bin:/bin:/usr/sbin:/sbin"}
+"""The launcher's environment. A job can read that of bubblewrap, so nothing of the daemon's may be in it."""
+
+_DROP = (
+    "setpriv", f"--reuid={JOB_UID}", f"--regid={JOB_UID}", "--clear-groups", "--inh-caps=-all", "--bounding-set=-all",
+    "--no-new-privs", "--",
+)  # fmt: skip
+_MAX_FILES = 256
+
+
+def job_uid() -> int:
+    """The user that jobs run as."""
+    return JOB_UID if os.geteuid() == 0 else os.geteuid()
+
+
+def prefix(limits: SandboxLimits, join_files: Sequence[Path], *, address_space: bool) -> list[str]:
+    """The words before the command.
+
+    Args:
+        limits: of the job.
+        join_files: control files to enter the job's group.
+        address_space: bound the memory of each process too, where no group bounds that of all.
+    """
+    enter = "".join(f"echo $$ > '{file}' && " for file in join_files)
+    group = ["/bin/sh", "-c", f'{enter}exec "$@"', "sh"] if join_files else []
+    return [*group, *rlimits(limits, address_space=address_space), *(_DROP if os.geteuid() == 0 else ())]
+
+
+def rlimits(limits: SandboxLimits, *, address_space: bool) -> list[str]:
+    """The words that set limits of single processes; a limit that is lower already stays."""
+    size = limits.work_mb << 20
+    wanted = {
+        "core": (resource.RLIMIT_CORE, 0),
+        "fsize": (resource.RLIMIT_FSIZE, size),
+        "nofile": (resource.RLIMIT_NOFILE, _MAX_FILES),
+        "cpu": (resource.RLIMIT_CPU, int(limits.wall_s * max(1.0, limits.cpus)) + 5),
+        "memlock": (resource.RLIMIT_MEMLOCK, 1 << 16),
+        "msgqueue": (resource.RLIMIT_MSGQUEUE, 0),
+    }
+    if address_space:
+        wanted["as"] = (resource.RLIMIT_AS, limits.memory_mb << 20)
+    return ["prlimit", *(f"--{name}={_at_most(*limit)}" for name, limit in wanted.items()), "--"]
+
+
+def _at_most(which: int, value: int) -> int:
+    hard = resource.getrlimit(which)[1]
+    return value if hard == resource.RLIM_INFINITY else min(value, hard)
