@@ -7,7 +7,7 @@ the composer (which recurses) sees the text.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,11 +39,11 @@ class Fault:
 
 
 class BrokenFile(NightshiftError):
-    """The file cannot be used; names every fault."""
+    """The file cannot be used; names every fault, with the file's name where it is known."""
 
-    def __init__(self, faults: list[Fault]) -> None:
+    def __init__(self, faults: Iterable[Fault], name: str = "") -> None:
         self.faults = tuple(sorted(faults, key=lambda f: (f.line, f.column)))
-        super().__init__("\n".join(map(str, self.faults)))
+        super().__init__("\n".join(f"{name}:{fault}" if name else str(fault) for fault in self.faults))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

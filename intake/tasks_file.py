@@ -59,7 +59,10 @@ def load_file(path: Path) -> Reading:
     Raises:
         BrokenFile: it cannot be read, is too large, or holds faults.
     """
-    return load_bytes(read_bytes(path))
+    try:
+        return load_bytes(read_bytes(path))
+    except BrokenFile as broken:
+        raise BrokenFile(broken.faults, path.name) from None
 
 
 def read_bytes(path: Path) -> bytes:

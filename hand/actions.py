@@ -1,0 +1,155 @@
+"""What each action does, through whichever door there is; every one returns an exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from core.submission import as_input
+from hand.asked import Action, Asked
+from hand.blocks import Cell
+from hand.door import Verb
+from hand.exits import Exit
+from hand.following import follow_logs, run, wait
+from hand.hand import Hand
+from intake.inbox import with_ids
+from intake.tasks_file import load_file
+
+
+def perform(asked: Asked) -> int:
+    """Do what was asked.
+
+    Raises:
+        NightshiftError: it could not be done; `hand.exits` knows which code that is.
+    """
+    return do(Hand(asked), asked)
+
+
+def do(hand: Hand, asked: Asked) -> int:
+    """Do one thing with a hand that may have done others before."""
+    hand.let_go()
+    return ACTIONS[asked.action](hand, asked)
+
+
+def add(hand: Hand, asked: Asked) -> int:
+    """Submit a task."""
+    added = hand.door.submit(asked.data)
+    task = added.task
+    known = "" if added.new else ", known by its key"
+    line = Cell(f"task {task.task_id} {task.status}{known}")
+    hand.result({"task_id": task.task_id, "status": task.status, "new": added.new}, line)
+    hand.say_if_down("the task waits in the queue until it starts")
+    return Exit.OK
+
+
+def load(hand: Hand, asked: Asked) -> int:
+    """Submit the entries of a file, each under its key; a broken file is refused whole."""
+    assert asked.path is not None
+    reading, ids = load_file(asked.path), dict[str, int]()
+    rows: list[Mapping[str, object]] = []
+    for entry in reading.entries:
+        added = hand.door.submit(as_input(with_ids(entry, ids)))
+        ids[entry.key] = added.task.task_id
+        rows.append({"task_id": added.task.task_id, "status": added.task.status, "new": added.new, "line": entry.line})
+    if hand.out.as_json:
+        hand.out.mapping({"tasks": rows, "notices": list(reading.notices)})
+        return Exit.OK
+    for row in rows:
+        what = row["status"] if row["new"] else "known"
+        hand.out.line(Cell(f"task {row['task_id']} {what} (line {row['line']})"))
+    for notice in reading.notices:
+        hand.out.note(notice)
+    hand.out.note(f"{sum(bool(row['new']) for row in rows)} new of {len(rows)} tasks")
+    hand.say_if_down("the tasks wait in the queue until it starts")
+    return Exit.OK
+
+
+def status(hand: Hand, _: Asked) -> int:
+    """What the daemon does now."""
+    report = hand.door.report()
+    hand.answer(report, hand.views.report(report))
+    return _live(hand)
+
+
+def logs(hand: Hand, asked: Asked) -> int:
+    """The last events, and what happens next where that was asked for."""
+    follow_logs(hand, asked)
+    return _live(hand)
+
+
+def history(hand: Hand, asked: Asked) -> int:
+    """The newest tasks."""
+    tasks = hand.door.tasks(asked.count)
+    if hand.out.as_json:
+        hand.out.documents([task.model_dump_json() for task in tasks.tasks])
+    else:
+        hand.out.blocks(hand.views.tasks(tasks))
+    return Exit.OK
+
+
+def show(hand: Hand, asked: Asked) -> int:
+    """One task in full."""
+    task = hand.door.task(asked.task_id)
+    hand.answer(task, hand.views.task(task))
+    return Exit.OK
+
+
+def act(hand: Hand, asked: Asked) -> int:
+    """Cancel or retry a task."""
+    moved = hand.door.act(Verb.CANCEL if asked.action is Action.CANCEL else Verb.RETRY, asked.task_id)
+    later = ", to be cancelled at its next safe point" if moved.cancel_requested else ""
+    hand.answer_line(moved, Cell(f"task {moved.task_id} {moved.status}{later}"))
+    return Exit.OK
+
+
+def pause(hand: Hand, asked: Asked) -> int:
+    """Pause or resume the daemon."""
+    paused = asked.action is Action.PAUSE
+    answer = hand.door.pause(paused)
+    state = str(answer.state) if hand.door.live else ("paused" if paused else "not paused")
+    hand.answer_line(answer, Cell(state))
+    hand.say_if_down(f"it will start {'without claiming tasks' if paused else 'working'}")
+    return Exit.OK
+
+
+def completion(hand: Hand, asked: Asked) -> int:
+    """The script that completes our options."""
+    from click.shell_completion import get_completion_class  # noqa: PLC0415  # needed here alone
+
+    from hand.command import command  # noqa: PLC0415  # it imports this module
+
+    shell = get_completion_class(asked.shell)
+    assert shell is not None
+    hand.out.document(shell(command, {}, "cli.py", "_CLI_PY_COMPLETE").source())
+    return Exit.OK
+
+
+def prompt(hand: Hand, asked: Asked) -> int:
+    """The interactive prompt."""
+    from hand.prompt import Prompt  # noqa: PLC0415  # it imports this module
+
+    return Prompt(hand, asked).run()
+
+
+def _live(hand: Hand) -> int:
+    if hand.door.live:
+        return Exit.OK
+    hand.out.note(f"{hand.choice.why_not_live}; this is what the database says")
+    return Exit.DAEMON_DOWN
+
+
+ACTIONS: Mapping[Action, Callable[[Hand, Asked], int]] = {
+    Action.ADD: add,
+    Action.RUN: run,
+    Action.LOAD: load,
+    Action.STATUS: status,
+    Action.LOGS: logs,
+    Action.HISTORY: history,
+    Action.SHOW: show,
+    Action.WAIT: wait,
+    Action.CANCEL: act,
+    Action.RETRY: act,
+    Action.PAUSE: pause,
+    Action.RESUME: pause,
+    Action.COMPLETION: completion,
+    Action.PROMPT: prompt,
+}

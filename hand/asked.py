@@ -1,0 +1,49 @@
+"""What the command line asked for, once it is known to make sense."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from core.events import Level
+from hand.show import Color
+
+
+class Action(StrEnum):
+    """The one thing a call does; the value is how a person asks for it."""
+
+    ADD = "a task"
+    RUN = "--run"
+    LOAD = "--load-tasks"
+    STATUS = "--status"
+    LOGS = "--logs"
+    HISTORY = "--history"
+    SHOW = "--show"
+    WAIT = "--wait"
+    CANCEL = "--cancel"
+    RETRY = "--retry"
+    PAUSE = "--pause"
+    RESUME = "--resume"
+    COMPLETION = "--completion"
+    PROMPT = "the prompt"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """One call. `data` is the body of a new task, as the API takes it; `count` how many lines or tasks to show."""
+
+    action: Action
+    data: Mapping[str, Any] = field(default_factory=dict)
+    task_id: int = 0
+    count: int = 0
+    path: Path | None = None
+    shell: str = ""
+    follow: bool = False
+    level: Level | None = None
+    log_task: int | None = None
+    as_json: bool = False
+    color: Color = Color.AUTO
+    home: Path | None = None

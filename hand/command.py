@@ -1,0 +1,125 @@
+"""The one command of `cli.py`: reads the options and hands what they ask for to `hand.actions`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from core.events import Level
+from core.tasks import Kind, Language
+from hand.asked import Action, Asked
+from hand.exits import Exit
+from hand.options import EXAMPLES, NEW_TASK, GroupedCommand, Option, Whole, chosen_action
+from hand.show import Color
+from hand.task_options import LIMITS, task_body
+
+ADD, MORE, WATCH, STEER, OUTPUT = "New task", "More about a new task", "Looking", "Steering", "Output"
+_LOGS, _MORE = frozenset({Action.LOGS}), {"group": MORE, "fits": NEW_TASK}
+_REPEAT = {"multiple": True, "metavar": "FILE", "type": click.Path(path_type=str)}
+F = TypeVar("F", bound=Callable[..., Any])
+_ID = Whole(2**63 - 1)
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+def _option(*names: str, **attributes: Any) -> Callable[[F], F]:
+    return click.option(*names, cls=Option, **attributes)
+
+
+def _switch(name: str, text: str) -> Callable[[F], F]:
+    return _option(f"--{name}/--no-{name}", default=None, help=text, **_MORE)
+
+
+@click.command(cls=GroupedCommand, epilog=EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("text", metavar="[TASK]", nargs=-1)
+@_option("-p", "--priority", type=int, group=ADD, fits=NEW_TASK, help="Higher is sooner; 1 by default.")
+@_option("--run", metavar="TASK", group=ADD, action=Action.RUN, help="Work on a task until it ends.")
+@_option("--load-tasks", "load", metavar="FILE", type=_FILE, group=ADD,
+         action=Action.LOAD, help="Submit the tasks of a YAML file that are not in the queue yet.")  # fmt: skip
+@_option("--repo", metavar="PATH", help="The repository to work in, instead of the daemon's own.", **_MORE)
+@_option("--base", metavar="REF", help="The branch or commit to start from.", **_MORE)
+@_option("--kind", type=click.Choice(list(map(str, Kind))), help="What is being built.", **_MORE)
+@_option("--language", type=click.Choice(list(map(str, Language))), help="python by default.", **_MORE)
+@_option("--tests", help="A file of tests that must pass (FILE, or PATH=FILE). Repeat for more.", **_REPEAT, **_MORE)
+@_option("--test-command", metavar="COMMAND", help="Judge by this command's exit code instead.", **_MORE)
+@_option("--file", "files", help="A file to start with (FILE, or PATH=FILE). Repeat for more.", **_REPEAT, **_MORE)
+@_option("--depends-on", multiple=True, metavar="ID", type=_ID, help="Wait for this task. Repeat for more.", **_MORE)
+@_option("--key", metavar="KEY", help="A second task of the same key is not made.", **_MORE)
+@_option("--not-before", metavar="TIME", help="Start no sooner; your own time zone unless it names one.", **_MORE)
+@_option("--limit", "limits", multiple=True, metavar="NAME=N", help=f"One of {', '.join(LIMITS)}.", **_MORE)
+@_option("--meta", "metadata", multiple=True, metavar="NAME=TEXT", help="Noted with the task.", **_MORE)
+@_switch("review", "Have the code reviewed.")
+@_switch("audit", "Have the code audited for security.")
+@_switch("clarify", "Ask you first where the task is unclear.")
+@_switch("integrate", "Merge the branch into its base once it passed.")
+@_option("--status", is_flag=True, group=WATCH, action=Action.STATUS, help="What the daemon does now.")
+@_option("--logs", is_flag=False, flag_value=50, type=Whole(1000), metavar="[N]", group=WATCH,
+         action=Action.LOGS, help="The last N events; 50 by default.")  # fmt: skip
+@_option("-f", "--follow", is_flag=True, group=WATCH, fits=_LOGS, help="Go on with what happens next.")
+@_option("--level", type=click.Choice(list(map(str, Level)), case_sensitive=False), group=WATCH, fits=_LOGS,
+         help="Only events of this level and above.")  # fmt: skip
+@_option("--task", "log_task", metavar="ID", type=_ID, group=WATCH, fits=_LOGS, help="Only events of this task.")
+@_option("--history", is_flag=False, flag_value=20, type=Whole(500), metavar="[N]", group=WATCH,
+         action=Action.HISTORY, help="The newest N tasks; 20 by default.")  # fmt: skip
+@_option("--show", metavar="ID", type=_ID, group=WATCH, action=Action.SHOW, help="One task with its iterations.")
+@_option("--wait", metavar="ID", type=_ID, group=WATCH, action=Action.WAIT, help="Wait until it ends.")
+@_option("--cancel", metavar="ID", type=_ID, group=STEER, action=Action.CANCEL, help="Cancel a task.")
+@_option("--retry", metavar="ID", type=_ID, group=STEER, action=Action.RETRY, help="Queue a task that ended again.")
+@_option("--pause", is_flag=True, group=STEER, action=Action.PAUSE, help="Claim no more tasks; running ones go on.")
+@_option("--resume", is_flag=True, group=STEER, action=Action.RESUME, help="Claim tasks again, after a checkpoint too.")
+@_option("--json", "as_json", is_flag=True, group=OUTPUT, help="JSON on the standard output, for scripts.")
+@_option("--color", type=click.Choice(list(map(str, Color))), default="auto", group=OUTPUT,
+         help="NO_COLOR is honoured as well.")  # fmt: skip
+@_option("--home", metavar="FOLDER", type=click.Path(file_okay=False, path_type=Path), group=OUTPUT,
+         help="Where the daemon's database lies; NIGHTSHIFT_HOME, else this checkout.")  # fmt: skip
+@_option("--completion", type=click.Choice(["bash", "zsh", "fish"]), group=OUTPUT, action=Action.COMPLETION,
+         help="Print a script that completes these options.")  # fmt: skip
+@_option("--version", is_flag=True, is_eager=True, expose_value=False, group=OUTPUT, help="Print the version.",
+         callback=lambda ctx, _, given: _print_version(ctx) if given else None)  # fmt: skip
+@click.pass_context
+def command(ctx: click.Context, /, **values: Any) -> int:
+    """Nightshift works through your coding tasks while you do not.
+
+    TASK is what is to be done, in quotes; `-` reads it from the standard input.
+    """
+    if len(values["text"]) > 1:
+        raise click.UsageError(f"put the task in quotes: {values['text'][0]!r} and {values['text'][1]!r} came apart.")
+    action = chosen_action(ctx)
+    if action is None and not (sys.stdin.isatty() and sys.stdout.isatty()):
+        click.echo(ctx.get_help(), err=True)
+        return Exit.USAGE
+    return _perform(_asked(values, action))
+
+
+def _asked(values: dict[str, Any], action: Action | None) -> Asked:
+    text = values["run"] if action is Action.RUN else next(iter(values["text"]), "")
+    return Asked(
+        action=action or Action.PROMPT,
+        data=task_body(text, values) if action in NEW_TASK else {},
+        task_id=values["show"] or values["wait"] or values["cancel"] or values["retry"] or 0,
+        count=values["logs"] or values["history"] or 0,
+        path=values["load"],
+        shell=values["completion"] or "",
+        follow=values["follow"],
+        level=Level(values["level"]) if values["level"] else None,
+        log_task=values["log_task"],
+        as_json=values["as_json"],
+        color=Color(values["color"]),
+        home=values["home"],
+    )
+
+
+def _perform(asked: Asked) -> int:
+    from hand.actions import perform  # noqa: PLC0415  # help, completion and usage errors need not wait for it
+
+    return perform(asked)
+
+
+def _print_version(ctx: click.Context) -> None:
+    from config import VERSION  # noqa: PLC0415  # as above
+
+    click.echo(f"Nightshift {VERSION}")
+    ctx.exit()

@@ -1,0 +1,98 @@
+"""What the command line needs from Nightshift: one protocol with two doors behind it.
+
+`hand.remote` speaks to a running daemon over its API, `hand.local` works on the database when none runs. Both answer
+with the API's own values, so what is shown and what `--json` prints is the same through either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Protocol
+
+from core.errors import NightshiftError
+from core.events import Level
+
+if TYPE_CHECKING:
+    from server.schemas import DaemonReport, Logs, Moved, Paused, Submitted, TaskDetail, Tasks
+
+
+class DaemonGone(NightshiftError):
+    """No daemon answers."""
+
+
+class Stranger(DaemonGone):
+    """Something answers at the daemon's address that is not Nightshift."""
+
+
+class NotAllowed(NightshiftError):
+    """The daemon refused the request."""
+
+
+class Verb(StrEnum):
+    """What a person does to a task; the value is the last part of the API's path."""
+
+    CANCEL = "cancel"
+    RETRY = "retry"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogQuery:
+    """Which events: the newest `limit`, or from `after` on the oldest `limit`."""
+
+    after: int | None = None
+    limit: int = 50
+    level: Level | None = None
+    task_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Added:
+    """What became of a task that was sent; `new` is false where its key was known."""
+
+    task: Submitted
+    new: bool
+
+
+class Door(Protocol):
+    """The daemon as a person at a terminal knows it; each method is one request of the API.
+
+    Every method raises `DaemonGone` where the daemon went away, `NotAllowed` where it refuses, and those that name a
+    task `UnknownTask` or `IllegalMove`.
+    """
+
+    live: bool
+    """Whether a daemon is behind it."""
+
+    def report(self) -> DaemonReport:
+        """The daemon as a whole."""
+        ...
+
+    def logs(self, query: LogQuery) -> Logs:
+        """Events, oldest first."""
+        ...
+
+    def tasks(self, limit: int) -> Tasks:
+        """The newest tasks, newest first."""
+        ...
+
+    def task(self, task_id: int) -> TaskDetail:
+        """One task in full."""
+        ...
+
+    def submit(self, data: Mapping[str, Any]) -> Added:
+        """Add a task, given as the API's body.
+
+        Raises:
+            InvalidTask: names what is wrong with it.
+        """
+        ...
+
+    def act(self, verb: Verb, task_id: int) -> Moved:
+        """Cancel or retry a task."""
+        ...
+
+    def pause(self, paused: bool) -> Paused:
+        """Pause or resume the daemon."""
+        ...

@@ -1,0 +1,148 @@
+"""The door to the database, for when no daemon runs.
+
+Reading opens the file read-only and creates nothing. What is written goes through the same queue manager as in the
+daemon, so the tasks wait there until it starts; several processes may write, each through its own `Database`.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any, TypeVar
+
+from core.errors import NightshiftError, StoreMissing, UnknownTask
+from core.masking import Masker
+from core.states import DaemonState, Status
+from core.submission import parse_spec
+from db.database import Database
+from db.event_log import EventLog
+from db.step_store import StepStore
+from hand.door import Added, LogQuery, Verb
+from queue_manager import QueueManager
+from server.schemas import (
+    DaemonReport,
+    Logs,
+    Moved,
+    Paused,
+    Submitted,
+    TaskDetail,
+    Tasks,
+    log_line,
+    task_detail,
+    task_summary,
+)
+
+WRITE_WALL_S = 30.0
+T = TypeVar("T")
+
+
+class LocalDoor:
+    """Works on a database that no daemon is serving.
+
+    Args:
+        path: the database file; created by the first write.
+        version: told in the report.
+        secrets: texts that must not reach the log.
+    """
+
+    live = False
+
+    def __init__(self, path: Path, version: str, secrets: tuple[str, ...] = ()) -> None:
+        self._path, self._version, self._masker = path, version, Masker(secrets)
+
+    @functools.cached_property
+    def _reading(self) -> Database | None:
+        """The database for reading; None before the first task."""
+        try:
+            return Database(self._path, readonly=True)
+        except StoreMissing:
+            return None
+
+    @functools.cached_property
+    def _writing(self) -> QueueManager:
+        database = Database(self._path)
+        return QueueManager(database, EventLog(database, masker=self._masker))
+
+    def report(self) -> DaemonReport:
+        """See `Door.report`: what the database alone can tell."""
+        counts: Mapping[Status, int] = {}
+        notices = ["no database yet: nothing was ever submitted"]
+        if self._reading:
+            events = EventLog(self._reading)
+            queue = QueueManager(self._reading, events)
+            counts, pause = queue.counts(), queue.pause_state()
+            last = events.last(1)
+            notices = [f"daemon stopped, as of {last[0].at:%Y-%m-%d %H:%M:%S} UTC" if last else "daemon stopped"]
+            if pause.paused:
+                notices.append(f"paused: it will start without claiming tasks{pause.reason and f' ({pause.reason})'}")
+        return DaemonReport(
+            state=DaemonState.STOPPED,
+            uptime_s=0.0,
+            version=self._version,
+            workers=[],
+            queue={status: counts.get(status, 0) for status in Status},
+            models=[],
+            next_checkpoint_at=None,
+            sandbox="",
+            sandbox_detail="",
+            embedder="",
+            workspace="",
+            notices=notices,
+            pid=0,
+        )
+
+    def logs(self, query: LogQuery) -> Logs:
+        """See `Door.logs`."""
+        if not self._reading:
+            return Logs(events=[], last_id=query.after or 0)
+        events = EventLog(self._reading)
+        if query.after is None:
+            newest = events.newest_id()
+            found = events.last(query.limit, level=query.level, task_id=query.task_id)
+        else:
+            newest = query.after
+            found = events.after(query.after, limit=query.limit, level=query.level, task_id=query.task_id)
+        return Logs(events=[log_line(event) for event in found], last_id=max([newest, *(e.id for e in found)]))
+
+    def tasks(self, limit: int) -> Tasks:
+        """See `Door.tasks`."""
+        if not self._reading:
+            return Tasks(tasks=[], next_after=None)
+        found = QueueManager(self._reading, EventLog(self._reading)).find(limit=limit + 1)
+        more = found[limit - 1].id if len(found) > limit else None
+        return Tasks(tasks=[task_summary(task) for task in found[:limit]], next_after=more)
+
+    def task(self, task_id: int) -> TaskDetail:
+        """See `Door.task`."""
+        if not self._reading:
+            raise UnknownTask(task_id)
+        events = EventLog(self._reading)
+        task = QueueManager(self._reading, events).get(task_id)
+        return task_detail(task, StepStore(self._reading, events).iterations(task.id))
+
+    def submit(self, data: Mapping[str, Any]) -> Added:
+        """See `Door.submit`."""
+        sent = _settled(self._writing.submit(parse_spec(data)))
+        return Added(task=Submitted(task_id=sent.task_id, status=sent.status), new=sent.created)
+
+    def act(self, verb: Verb, task_id: int) -> Moved:
+        """See `Door.act`."""
+        if not self._reading:
+            raise UnknownTask(task_id)
+        act = self._writing.cancel if verb is Verb.CANCEL else self._writing.retry
+        task = _settled(act(task_id))
+        return Moved(task_id=task.id, status=task.status, cancel_requested=task.cancel_requested)
+
+    def pause(self, paused: bool) -> Paused:
+        """See `Door.pause`: it holds for the daemon's next start."""
+        _settled(self._writing.pause() if paused else self._writing.resume())
+        return Paused(state=DaemonState.STOPPED)
+
+
+def _settled(write: Future[T]) -> T:
+    try:
+        return write.result(WRITE_WALL_S)
+    except TimeoutError:
+        raise NightshiftError("the database is busy; look before you send it again, or send a key") from None

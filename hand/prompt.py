@@ -1,0 +1,144 @@
+"""The interactive prompt: a line is a task, a line that begins with `/` a command."""
+
+from __future__ import annotations
+
+import readline  # gives input() its line editing and history
+import sys
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from core.errors import NightshiftError
+from core.states import ENDED
+from hand.actions import do
+from hand.asked import Action, Asked
+from hand.blocks import Cell
+from hand.doors import choose
+from hand.exits import Exit
+from hand.hand import Hand
+from hand.session import tell
+from hand.views import outcome
+from server.schemas import TaskDetail
+
+PROMPT = "nightshift> "
+LOOK_S = 1.0
+GREETING = "Type a task to add it, or /help. Ctrl-D leaves."
+HELP = """\
+Type a task to add it, or:
+  /status         what the daemon does now
+  /logs [N]       the last events
+  /history [N]    the newest tasks
+  /show ID        one task
+  /cancel ID      cancel a task
+  /retry ID       queue a task again
+  /pause /resume  hold back claims, or allow them again
+  /quit           leave (or Ctrl-D)"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """A command: its action, and the number it takes. `default` is None where a number must be given."""
+
+    action: Action
+    takes: str = ""
+    default: int | None = 0
+
+
+COMMANDS: Mapping[str, Command] = {
+    "/status": Command(action=Action.STATUS),
+    "/logs": Command(action=Action.LOGS, takes="count", default=20),
+    "/history": Command(action=Action.HISTORY, takes="count", default=20),
+    "/show": Command(action=Action.SHOW, takes="task_id", default=None),
+    "/cancel": Command(action=Action.CANCEL, takes="task_id", default=None),
+    "/retry": Command(action=Action.RETRY, takes="task_id", default=None),
+    "/pause": Command(action=Action.PAUSE),
+    "/resume": Command(action=Action.RESUME),
+}
+LARGEST = {"count": 500, "task_id": 2**63 - 1}
+
+
+class Prompt:
+    """Reads lines until the person leaves; tells when one of the tasks typed here has ended."""
+
+    def __init__(self, hand: Hand, asked: Asked) -> None:
+        self._hand, self._base = hand, asked
+        self._open: set[int] = set()
+        self._left = threading.Event()
+        self._speaking = threading.Lock()
+
+    def run(self) -> int:
+        """Serve until Ctrl-D or /quit."""
+        print(GREETING)
+        watcher = threading.Thread(target=self._watch, name="prompt-watch", daemon=True)
+        watcher.start()
+        try:
+            while self._turn():
+                pass
+        finally:
+            self._left.set()
+            watcher.join()
+        return Exit.OK
+
+    def _turn(self) -> bool:
+        """One line; False when the person leaves. Ctrl-C only drops the line."""
+        try:
+            line = input(PROMPT).strip()
+            with self._speaking:
+                return self._obey(line)
+        except EOFError:
+            print()
+            return False
+        except KeyboardInterrupt:
+            print()
+            return True
+        except NightshiftError as error:
+            tell(error, as_json=False)
+            return True
+
+    def _obey(self, line: str) -> bool:
+        word, _, rest = line.partition(" ")
+        if line in {"/quit", "/exit"}:
+            return False
+        if line == "/help":
+            print(HELP)
+        elif word in COMMANDS:
+            self._command(word, COMMANDS[word], rest.strip())
+        elif line.startswith("/"):
+            print(f"{Cell(word).text} is no command; /help lists them.")
+        elif line:
+            self._add(line)
+        return True
+
+    def _add(self, line: str) -> None:
+        self._hand.let_go()
+        task = self._hand.door.submit({"description": line}).task
+        self._open.add(task.task_id)
+        print(f"task {task.task_id} {task.status}")
+        self._hand.say_if_down("the task waits in the queue until it starts")
+
+    def _command(self, word: str, command: Command, rest: str) -> None:
+        largest = LARGEST.get(command.takes, 0)
+        number = int(rest) if rest.isascii() and rest.isdigit() and len(rest) < 20 else command.default
+        if number is None or number > largest or (rest and not rest.isdigit()):
+            print(f"{word} takes a number from 1 to {largest}." if largest else f"{word} stands alone.")
+            return
+        count, task_id = (number, 0) if command.takes == "count" else (0, number)
+        do(self._hand, replace(self._base, action=command.action, count=count, task_id=task_id))
+
+    def _watch(self) -> None:
+        """Look after the tasks that were typed, with a door of this thread's own."""
+        while not self._left.wait(LOOK_S):
+            for task_id in sorted(self._open):
+                try:
+                    task = choose(self._hand.settings).door.task(task_id)
+                except NightshiftError:  # the daemon comes or goes; the next look will tell
+                    break
+                if task.status in ENDED:
+                    self._open.discard(task_id)
+                    self._announce(task)
+
+    def _announce(self, task: TaskDetail) -> None:
+        """Put a line above the one that is being typed."""
+        with self._speaking:
+            sys.stdout.write(f"\r\x1b[K{outcome(task).text}\n{PROMPT}{readline.get_line_buffer()}")
+            sys.stdout.flush()

@@ -1,0 +1,136 @@
+"""The door to a running daemon: its HTTP API, spoken over the loopback.
+
+The port may belong to somebody else: an answer counts only if it has the shape of the daemon's report. `http.client`
+is used rather than `urllib.request` because it follows no redirects and takes no proxy from the environment, which
+would hand the token to whoever sits there.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+from collections.abc import Mapping
+from typing import Any, TypeVar
+from urllib.parse import urlencode
+
+from pydantic import ValidationError
+
+from core.errors import IllegalMove, InvalidTask, NightshiftError, UnknownTask
+from hand.door import Added, DaemonGone, LogQuery, NotAllowed, Stranger, Verb
+from server.schemas import Answer, DaemonReport, Failed, Logs, Moved, Paused, Submitted, TaskDetail, Tasks
+
+MAX_ANSWER_BYTES = 50_000_000
+_ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104  # read, never bound
+A = TypeVar("A", bound=Answer)
+
+
+class RemoteDoor:
+    """Speaks to the daemon at an address.
+
+    Args:
+        host: as the daemon was told to listen.
+        port: TCP port.
+        token: sent with each request where there is one.
+        timeout_s: for the connection and for each answer.
+    """
+
+    live = True
+
+    def __init__(self, host: str, port: int, token: str | None = None, *, timeout_s: float = 10.0) -> None:
+        self._host, self._port = _ANY_ADDRESS.get(host, host), port
+        self._headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self._timeout_s = timeout_s
+
+    def report(self) -> DaemonReport:
+        """See `Door.report`.
+
+        Raises:
+            Stranger: what answers is not Nightshift, or of another version.
+        """
+        try:
+            return self._get("/api/status", DaemonReport)
+        except UnknownTask:  # any 404
+            raise Stranger(self._at("something that is not Nightshift answers")) from None
+
+    def logs(self, query: LogQuery) -> Logs:
+        """See `Door.logs`."""
+        asked = {"after": query.after, "limit": query.limit, "level": query.level, "task": query.task_id}
+        return self._get("/api/logs", Logs, asked)
+
+    def tasks(self, limit: int) -> Tasks:
+        """See `Door.tasks`."""
+        return self._get("/api/tasks", Tasks, {"limit": limit})
+
+    def task(self, task_id: int) -> TaskDetail:
+        """See `Door.task`."""
+        return self._get(f"/api/task/{task_id}", TaskDetail, task_id=task_id)
+
+    def submit(self, data: Mapping[str, Any]) -> Added:
+        """See `Door.submit`."""
+        status, body = self._ask("POST", "/api/task", json.dumps(data).encode())
+        return Added(task=self._read(Submitted, status, body), new=status == http.client.CREATED)
+
+    def act(self, verb: Verb, task_id: int) -> Moved:
+        """See `Door.act`."""
+        return self._post(f"/api/task/{task_id}/{verb}", Moved, task_id)
+
+    def pause(self, paused: bool) -> Paused:
+        """See `Door.pause`."""
+        return self._post("/api/pause" if paused else "/api/resume", Paused)
+
+    def _get(self, path: str, kind: type[A], query: Mapping[str, object] | None = None, task_id: int = 0) -> A:
+        asked = urlencode({name: value for name, value in (query or {}).items() if value is not None})
+        status, body = self._ask("GET", f"{path}?{asked}" if asked else path)
+        return self._read(kind, status, body, task_id)
+
+    def _post(self, path: str, kind: type[A], task_id: int = 0) -> A:
+        status, body = self._ask("POST", path, b"{}")
+        return self._read(kind, status, body, task_id)
+
+    def _ask(self, method: str, path: str, body: bytes | None = None) -> tuple[int, bytes]:
+        headers = {**self._headers, "Accept": "application/json"}
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+        connection = http.client.HTTPConnection(self._host, self._port, timeout=self._timeout_s)
+        try:
+            connection.request(method, path, body, headers)
+            answer = connection.getresponse()
+            return answer.status, answer.read(MAX_ANSWER_BYTES)
+        except TimeoutError:
+            raise Stranger(self._at(f"something listens but gave no answer in {self._timeout_s:g} s")) from None
+        except (http.client.HTTPException, ValueError):  # an answer that is not HTTP
+            raise Stranger(self._at("something that does not speak HTTP answers")) from None
+        except OSError as error:
+            raise DaemonGone(self._at(f"no daemon answers: {error.strerror or error}")) from None
+        finally:
+            connection.close()
+
+    def _read(self, kind: type[A], status: int, body: bytes, task_id: int = 0) -> A:
+        if status in {http.client.OK, http.client.CREATED, http.client.ACCEPTED}:
+            try:
+                return kind.model_validate_json(body)
+            except ValidationError:
+                why = "something that is not Nightshift answers, or one of another version"
+                raise Stranger(self._at(why)) from None
+        try:
+            failed = Failed.model_validate_json(body)
+        except ValidationError:
+            raise Stranger(self._at(f"something that is not Nightshift answers (HTTP {status})")) from None
+        raise _error(status, failed, task_id)
+
+    def _at(self, what: str) -> str:
+        return f"{what} at {self._host}:{self._port}"
+
+
+def _error(status: int, failed: Failed, task_id: int) -> NightshiftError:
+    match status:
+        case http.client.BAD_REQUEST | http.client.UNPROCESSABLE_ENTITY:
+            return InvalidTask(failed.fields or {"task": failed.error})
+        case http.client.UNAUTHORIZED | http.client.FORBIDDEN:
+            return NotAllowed(failed.error)
+        case http.client.NOT_FOUND:
+            return UnknownTask(task_id)
+        case http.client.CONFLICT:
+            return IllegalMove(failed.error)
+        case _:
+            return NightshiftError(f"the daemon answered with HTTP {status}: {failed.error}")

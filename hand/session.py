@@ -1,0 +1,63 @@
+"""One call of the command line from its arguments to its exit code; every error becomes a sentence and a code."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from core.errors import InvalidTask, NightshiftError
+from core.masking import printable
+from hand.command import command
+from hand.exits import Exit, exit_of
+
+PROGRAM = "cli.py"
+
+
+def call(arguments: Sequence[str]) -> int:
+    """Do what the arguments ask; returns the exit code."""
+    as_json = "--json" in arguments
+    try:
+        return int(command.main(list(arguments), prog_name=PROGRAM, standalone_mode=False) or Exit.OK)
+    except click.ClickException as error:
+        return _tell_usage(error, as_json)
+    except (click.Abort, KeyboardInterrupt):
+        return Exit.INTERRUPTED
+    except BrokenPipeError:
+        return _leave_pipe()
+    except NightshiftError as error:
+        tell(error, as_json)
+        return exit_of(error)
+
+
+def tell(error: NightshiftError, as_json: bool) -> None:
+    """Write an error to the standard error stream, in the API's shape where JSON was asked for."""
+    if as_json:
+        fields = error.fields if isinstance(error, InvalidTask) else {}
+        print(json.dumps({"error": str(error), "fields": fields}), file=sys.stderr)
+        return
+    for line in _lines(error):
+        print(f"error: {printable(line)}", file=sys.stderr)
+
+
+def _lines(error: NightshiftError) -> Sequence[str]:
+    if isinstance(error, InvalidTask):
+        return [f"{name}: {why}" for name, why in error.fields.items()]
+    return str(error).split("\n")
+
+
+def _tell_usage(error: click.ClickException, as_json: bool) -> int:
+    if as_json:
+        print(json.dumps({"error": error.format_message(), "fields": {}}), file=sys.stderr)
+    else:
+        error.show()
+    return error.exit_code
+
+
+def _leave_pipe() -> int:
+    """The reader has gone (`cli.py --logs | head`): say nothing, not even when the interpreter flushes at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return Exit.OK

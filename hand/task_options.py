@@ -1,0 +1,105 @@
+"""Makes the body of a new task from what was typed; the validation proper is the same as at every other door."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from datetime import datetime
+from pathlib import Path, PurePath
+from typing import Any
+
+import click
+
+from core.tasks import Limits
+
+SAME_NAME = ("priority", "base", "kind", "language", "key", "review", "audit", "clarify", "integrate")
+LIMITS = tuple(limit.name for limit in fields(Limits))
+FRACTIONS = {"wall_s", "cost_usd", "suite_s"}
+
+
+def task_body(text: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The task as `POST /api/task` takes it.
+
+    Args:
+        text: the description; `-` reads it from the standard input.
+        options: what was given on the command line, by parameter name.
+
+    Raises:
+        click.UsageError: a value cannot be understood, or a file cannot be read.
+    """
+    body = {"description": sys.stdin.read() if text == "-" else text}
+    body |= {name: options[name] for name in SAME_NAME if options[name] is not None}
+    made = {
+        "repo": _repo(options["repo"]),
+        "tests": _files(options["tests"]),
+        "files": _files(options["files"]),
+        "test_command": _command(options["test_command"]),
+        "depends_on": list(options["depends_on"]),
+        "not_before": _time(options["not_before"]),
+        "limits": {name: _number(name, value) for name, value in _pairs("--limit", options["limits"])},
+        "metadata": dict(_pairs("--meta", options["metadata"])),
+    }
+    return body | {name: value for name, value in made.items() if value}
+
+
+def _repo(text: str | None) -> str | None:
+    """A path is the typist's, so it is made whole here: the daemon runs in another folder."""
+    return str(Path(text).expanduser().resolve()) if text else None
+
+
+def _files(texts: Sequence[str]) -> dict[str, str]:
+    named = dict(map(_named, texts))
+    if len(named) < len(texts):
+        raise click.UsageError("two of the files would have the same path in the repository; use PATH=FILE")
+    return {name: _read(path) for name, path in named.items()}
+
+
+def _named(text: str) -> tuple[str, Path]:
+    """`PATH=FILE`, or a file that keeps its relative path; one from elsewhere keeps its name alone."""
+    name, separator, file = text.partition("=")
+    if separator and not Path(text).exists():
+        return name, Path(file).expanduser()
+    path = PurePath(text)
+    outside = path.is_absolute() or ".." in path.parts or text.startswith("~")
+    return (path.name if outside else path.as_posix()), Path(text).expanduser()
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "is not UTF-8 text"
+        raise click.UsageError(f"{path}: {why}") from None
+
+
+def _command(text: str | None) -> list[str]:
+    try:
+        return shlex.split(text or "")
+    except ValueError as error:
+        raise click.UsageError(f"--test-command: {error}") from None
+
+
+def _time(text: str | None) -> str | None:
+    """A time without a zone is the typist's own, other than in the API, which cannot know it."""
+    if text is None:
+        return None
+    try:
+        return datetime.fromisoformat(text).astimezone().isoformat()
+    except (ValueError, OverflowError):
+        raise click.UsageError(f"--not-before: {text!r} is no time; write for example 2026-11-23T02:30") from None
+
+
+def _pairs(option: str, texts: Sequence[str]) -> list[tuple[str, str]]:
+    pairs = [text.partition("=") for text in texts]
+    if wrong := [text for text, separator, _ in pairs if not separator]:
+        raise click.UsageError(f"{option}: {wrong[0]!r} must be NAME=VALUE")
+    return [(name, value) for name, _, value in pairs]
+
+
+def _number(name: str, text: str) -> int | float:
+    try:
+        return float(text) if name in FRACTIONS else int(text)
+    except ValueError:
+        raise click.UsageError(f"--limit: {name}: {text!r} is no number") from None

@@ -1,0 +1,184 @@
+"""What a person sees of the daemon's answers: each function turns one of them into blocks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from core.events import Level
+from core.masking import printable
+from core.states import ENDED, DaemonState, Status
+from hand.blocks import Block, Cell, Fields, Lines, Table, Tone, cell, span, stamp
+from server.schemas import DaemonReport, Iteration, LogLine, Logs, TaskDetail, Tasks, TaskSummary
+
+STATUS_TONE: Mapping[Status, Tone] = {
+    Status.RUNNING: Tone.BUSY,
+    Status.WAITING: Tone.WARN,
+    Status.DONE: Tone.GOOD,
+    Status.FAILED: Tone.BAD,
+    Status.CANCELLED: Tone.DIM,
+}
+STATE_TONE: Mapping[DaemonState, Tone] = {
+    DaemonState.RUNNING: Tone.GOOD,
+    DaemonState.PAUSED: Tone.WARN,
+    DaemonState.CHECKPOINT: Tone.WARN,
+    DaemonState.STOPPED: Tone.BAD,
+}
+LEVEL_TONE: Mapping[Level, Tone] = {Level.DEBUG: Tone.DIM, Level.WARNING: Tone.WARN, Level.ERROR: Tone.BAD}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Views:
+    """Makes the blocks; `local` times are for people, others for programs."""
+
+    local: bool = False
+
+    def report(self, report: DaemonReport) -> list[Block]:
+        """The daemon as a whole."""
+        blocks: list[Block] = [Fields(pairs=self._daemon(report))]
+        if report.workers:
+            blocks.append(self._workers(report))
+        if report.models:
+            blocks.append(_models(report))
+        if report.notices:
+            blocks.append(Lines(lines=[Cell(f"note: {text}", Tone.WARN) for text in report.notices]))
+        return blocks
+
+    def tasks(self, tasks: Tasks) -> list[Block]:
+        """A list of tasks."""
+        head = ("id", "status", "ending", "priority", "iterations", "created", "ended", "commit", "description")
+        return [Table(head=head, rows=[self._task_row(task) for task in tasks.tasks])]
+
+    def _task_row(self, task: TaskSummary) -> list[Cell]:
+        return [
+            cell(task.task_id),
+            cell(task.status, STATUS_TONE.get(task.status, Tone.PLAIN)),
+            cell(task.ending),
+            cell(task.priority),
+            cell(task.iteration_count),
+            stamp(task.created_at, local=self.local),
+            stamp(task.ended_at, local=self.local),
+            cell((task.commit or "")[:12]),
+            cell(task.description),
+        ]
+
+    def task(self, task: TaskDetail) -> list[Block]:
+        """One task in full."""
+        blocks: list[Block] = [Fields(pairs=self._task_fields(task))]
+        blocks.append(Lines(lines=[Cell(line) for line in printable(task.description).split("\n")]))
+        if task.iterations:
+            head = ("attempt", "iteration", "passed", "failed", "tests", "seconds", "phases")
+            blocks.append(Table(head=head, rows=[_iteration_row(row) for row in task.iterations]))
+        return blocks
+
+    def _task_fields(self, task: TaskDetail) -> list[tuple[str, Cell]]:
+        asked = (("kind", task.kind), ("repo", task.repo), ("base", task.base), ("key", task.key))
+        after = ", ".join(map(str, task.depends_on))
+        given = [(name, cell(value)) for name, value in (*asked, ("depends on", after)) if value]
+        times = ("not before", task.not_before), ("started", task.started_at), ("ended", task.ended_at)
+        ending = f"{task.status} ({task.ending})" if task.ending else str(task.status)
+        return [
+            ("task", cell(task.task_id)),
+            ("status", cell(ending, STATUS_TONE.get(task.status, Tone.PLAIN))),
+            *([("reason", cell(task.reason))] if task.reason else []),
+            *([("cancelling", cell("at its next safe point", Tone.WARN))] if task.cancel_requested else []),
+            ("priority", cell(task.priority)),
+            *given,
+            ("created", stamp(task.created_at, local=self.local)),
+            *((name, stamp(at, local=self.local)) for name, at in times if at),
+            *([("commit", cell(task.commit, Tone.GOOD))] if task.commit else []),
+            *([("branch", cell(task.branch))] if task.branch else []),
+            ("attempt", cell(task.attempt)),
+            ("iterations", cell(task.iteration_count)),
+            ("spent", cell(_spent(task))),
+        ]
+
+    def logs(self, logs: Logs) -> list[Block]:
+        """Events, one a line."""
+        return [Lines(lines=[self.log_line(line) for line in logs.events])]
+
+    def log_line(self, line: LogLine) -> Cell:
+        """One event: time, level, task, event and message in columns."""
+        text = line.message or (json.dumps(line.data, ensure_ascii=False) if line.data else "")
+        time = stamp(line.timestamp, local=self.local).text
+        task = "-" if line.task_id is None else str(line.task_id)
+        columns = f"{time}  {line.level:<7}  {task:>5}  {line.event:<21}  {text}"
+        return Cell(columns.rstrip(), LEVEL_TONE.get(line.level, Tone.PLAIN))
+
+    def _daemon(self, report: DaemonReport) -> list[tuple[str, Cell]]:
+        counts = ", ".join(f"{n} {status}" for status, n in report.queue.items() if n)
+        running = report.state is not DaemonState.STOPPED
+        isolation = f"{report.sandbox}: {report.sandbox_detail}" if report.sandbox_detail else report.sandbox
+        since = f"version {report.version}, process {report.pid}, up {span(report.uptime_s)}"
+        return [
+            ("state", cell(report.state, STATE_TONE.get(report.state, Tone.PLAIN))),
+            *([("daemon", cell(since))] if running else []),
+            ("queue", cell(counts or "empty")),
+            *([("sandbox", cell(isolation))] if report.sandbox else []),
+            *([("embedder", cell(report.embedder))] if report.embedder else []),
+            *([("workspace", cell(report.workspace))] if report.workspace else []),
+            ("checkpoint", stamp(report.next_checkpoint_at, local=self.local)),
+        ]
+
+    def _workers(self, report: DaemonReport) -> Table:
+        rows = [
+            [
+                cell(worker.name),
+                cell(worker.task_id, Tone.BUSY),
+                cell(worker.phase),
+                cell(worker.iteration or None),
+                stamp(worker.since, local=self.local),
+                cell(worker.done),
+                cell(worker.failed),
+                cell(worker.last_line or worker.description),
+            ]
+            for worker in report.workers
+        ]
+        return Table(head=("worker", "task", "phase", "iteration", "since", "done", "failed", "doing"), rows=rows)
+
+
+def outcome(task: TaskSummary) -> Cell:
+    """In a line, how a task stands or ended."""
+    text = f"task {task.task_id} {task.status}"
+    if task.commit:
+        text += f": commit {task.commit[:12]} on {task.branch}"
+    elif task.ending or task.reason:
+        text += ": " + ", ".join(filter(None, [task.ending and str(task.ending), task.reason]))
+    if task.status in ENDED:
+        tries = f"{task.iteration_count} iteration{'' if task.iteration_count == 1 else 's'}"
+        text += f" ({tries}, {task.spent.tokens_in + task.spent.tokens_out} tokens)"
+    return Cell(text, STATUS_TONE.get(task.status, Tone.PLAIN))
+
+
+def _models(report: DaemonReport) -> Table:
+    rows = [
+        [
+            cell(model.name),
+            cell(model.model),
+            cell("yes", Tone.GOOD) if model.available else cell("no", Tone.BAD),
+            cell(model.circuit, Tone.PLAIN if model.circuit == "closed" else Tone.WARN),
+            cell(model.calls),
+            cell(model.failures),
+            cell(model.tokens_in + model.tokens_out),
+            cell(f"{model.cost_usd:.4f}"),
+            cell(model.detail),
+        ]
+        for model in report.models
+    ]
+    head = ("backend", "model", "available", "circuit", "calls", "failures", "tokens", "usd", "detail")
+    return Table(head=head, rows=rows)
+
+
+def _iteration_row(row: Iteration) -> Sequence[Cell]:
+    counts = [cell(row.passed, Tone.GOOD), cell(row.failed, Tone.BAD if row.failed else Tone.PLAIN), cell(row.total)]
+    seconds = sum(phase.duration_s or 0 for phase in row.phases)
+    phases = ", ".join(f"{phase.phase} {phase.outcome}" for phase in row.phases)
+    return [cell(row.attempt), cell(row.iteration), *counts, cell(f"{seconds:.1f}"), cell(phases)]
+
+
+def _spent(task: TaskSummary) -> str:
+    spent = task.spent
+    tokens = f"{spent.tokens_in} + {spent.tokens_out} tokens"
+    times = f"models {span(spent.model_s)}, tests {span(spent.suite_s)}"
+    return f"{spent.model_calls} model calls, {tokens}, {spent.cost_usd:.4f} USD, {times}"
