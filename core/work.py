@@ -86,7 +86,11 @@ class Work:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """What a phase returns. `note` is one line for the timeline, `data` small JSON beside it."""
+    """What a phase returns. `note` is one line for the timeline, `data` small JSON beside it.
+
+    `work.step_no` counts the finished steps, this one included: the number of this one, under which its model calls
+    are stored, is one less.
+    """
 
     phase: Phase
     outcome: Outcome

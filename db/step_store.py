@@ -48,6 +48,7 @@ class StepStore:
     ) -> Future[None]:
         """Store a finished step, its iteration's summary and its event, all or nothing.
 
+        `step.work.step_no` counts the finished steps, so the step's own number, which its calls have too, is one less.
         The future fails with `StaleFence` when the task is no longer this worker's. Storing a step twice is harmless.
         """
 
@@ -153,7 +154,7 @@ def _insert_step(
         "INSERT OR REPLACE INTO steps (task_id, attempt, step_no, iteration, phase, outcome, note, data, work, passed, "
         "failed, total, started_at, ended_at, duration_s) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
-            *(task_id, attempt, step.work.step_no, step.work.iteration, step.phase, step.outcome),
+            *(task_id, attempt, step.work.step_no - 1, step.work.iteration, step.phase, step.outcome),
             *(storable(step.note), json.dumps(plain(step.data)), artifacts.put(conn, encode(step.work))),
             *_tests(step),
             *(to_text(started_at), to_text(started_at + timedelta(seconds=duration_s)), duration_s),
