@@ -6,12 +6,24 @@ The same database and the same span give the same bytes: nothing in the report d
 from __future__ import annotations
 
 import os
+from datetime import datetime
 from pathlib import Path
 
-from weekly.figures import Summary, summarise
+from db.database import Database
+from db.report_queries import ReportQueries
+from weekly.figures import Summary, fold
 from weekly.page import render, report_name
 
 __all__ = ["Summary", "render", "summarise", "write_report"]
+
+
+def summarise(database: Database, since: datetime, until: datetime) -> Summary:
+    """Read and fold one span of time, since ≤ t < until.
+
+    Raises:
+        StoreError: the database cannot be read.
+    """
+    return fold(ReportQueries(database), since, until)
 
 
 def write_report(summary: Summary, reports_dir: Path) -> Path:

@@ -11,7 +11,6 @@ import pytest
 from core.clock import to_text
 from core.states import Ending, Status
 from db.database import Database
-from db.report_queries import ReportQueries
 from weekly.advice import recommendations
 from weekly.page import report_name
 from weekly_summary import render, summarise, write_report
@@ -26,7 +25,6 @@ class Week:
 
     def __init__(self, path: Path) -> None:
         self.db = Database(path)
-        self.queries = ReportQueries(self.db)
 
     def run(self, statement: str, *values: object) -> int:
         return self.db.write(lambda conn: conn.execute(statement, values).lastrowid or 0).result()
@@ -87,7 +85,7 @@ class Week:
         )
 
     def advice(self) -> str:
-        return "\n".join(recommendations(summarise(self.queries, SINCE, UNTIL)))
+        return "\n".join(recommendations(summarise(self.db, SINCE, UNTIL)))
 
 
 @pytest.fixture
@@ -103,7 +101,7 @@ def test_tasks_are_counted_by_ending_and_kind(week: Week) -> None:
     week.task(attempt=2)
     week.task(Ending.STUCK, iterations=15, kind="library")
     week.task(None)
-    tasks = summarise(week.queries, SINCE, UNTIL).tasks
+    tasks = summarise(week.db, SINCE, UNTIL).tasks
     assert (tasks.submitted, tasks.ended, tasks.open_at_end, tasks.first_try) == (5, 4, 1, 1)
     assert tasks.by_status == {Status.DONE: 3, Status.FAILED: 1}
     assert tasks.by_ending == {Ending.COMMITTED: 3, Ending.STUCK: 1}
@@ -114,7 +112,7 @@ def test_tasks_are_counted_by_ending_and_kind(week: Week) -> None:
 def test_times_are_from_start_to_end_and_the_wait_before(week: Week) -> None:
     for work_s in (10, 20, 600):
         week.task(wait_s=5, work_s=work_s)
-    tasks = summarise(week.queries, SINCE, UNTIL).tasks
+    tasks = summarise(week.db, SINCE, UNTIL).tasks
     assert (tasks.duration_s.median, tasks.duration_s.most, tasks.queue_wait_s.median) == (20, 600, 5)
     assert [task.id for task in tasks.slowest] == [3, 2, 1]
 
@@ -122,17 +120,17 @@ def test_times_are_from_start_to_end_and_the_wait_before(week: Week) -> None:
 @pytest.mark.parametrize(("end", "inside"), [(SINCE, True), (SINCE - timedelta(seconds=1), False), (UNTIL, False)])
 def test_a_task_belongs_to_the_span_in_which_it_ended(week: Week, end: datetime, inside: bool) -> None:
     week.task(created=end - timedelta(seconds=70))
-    assert summarise(week.queries, SINCE, UNTIL).tasks.ended == inside
+    assert summarise(week.db, SINCE, UNTIL).tasks.ended == inside
 
 
 def test_models_are_summed_and_an_unknown_price_is_not_guessed(week: Week) -> None:
     week.call("openai", "big", 100, 0.5, latency_s=2)
     week.call("openai", "big", 200, 0.25, latency_s=4)
     week.call("ollama", "small", 300, None)
-    small, big = summarise(week.queries, SINCE, UNTIL).models
+    small, big = summarise(week.db, SINCE, UNTIL).models
     assert (big.calls, big.tokens_in, big.tokens_out, big.cost_usd, big.unpriced_tokens) == (2, 300, 2, 0.75, 0)
     assert (big.latency_s.median, small.unpriced_tokens) == (3, 301)
-    assert "| ollama | small | 1 | 300 | 1 | unknown |" in render(summarise(week.queries, SINCE, UNTIL))
+    assert "| ollama | small | 1 | 300 | 1 | unknown |" in render(summarise(week.db, SINCE, UNTIL))
 
 
 def test_commits_failures_and_events_are_counted(week: Week) -> None:
@@ -143,7 +141,7 @@ def test_commits_failures_and_events_are_counted(week: Week) -> None:
     week.failure("AssertionError", 0)
     week.event("conflict")
     week.event("conflict", at=UNTIL)
-    summary = summarise(week.queries, SINCE, UNTIL)
+    summary = summarise(week.db, SINCE, UNTIL)
     assert (summary.commits, summary.integrated) == ({"verified": 3, "self_tested": 1}, 2)
     assert [(f.signature, f.count, f.solved) for f in summary.failures] == [
         ("KeyError: *", 3, 2),
@@ -153,7 +151,7 @@ def test_commits_failures_and_events_are_counted(week: Week) -> None:
 
 
 def test_an_empty_week_has_a_report_too(week: Week) -> None:
-    page = render(summarise(week.queries, SINCE, UNTIL))
+    page = render(summarise(week.db, SINCE, UNTIL))
     assert page.startswith("# Nightshift, 2026-W47\n\n2026-11-15 06:00 to 2026-11-22 06:00 UTC\n")
     assert "Nothing stands out." in page
     assert "No model was called." in page
@@ -163,9 +161,9 @@ def test_a_rerun_gives_the_same_bytes_and_leaves_nothing_else(week: Week, tmp_pa
     week.task()
     week.call("openai", "big", 100, 0.5)
     folder = tmp_path / "reports"
-    first = write_report(summarise(week.queries, SINCE, UNTIL), folder)
+    first = write_report(summarise(week.db, SINCE, UNTIL), folder)
     before = first.read_bytes()
-    assert write_report(summarise(week.queries, SINCE, UNTIL), folder) == first
+    assert write_report(summarise(week.db, SINCE, UNTIL), folder) == first
     assert first.read_bytes() == before
     assert [path.name for path in folder.iterdir()] == ["2026-W47.md"]
 
@@ -177,7 +175,7 @@ def test_shorter_spans_have_names_of_their_own() -> None:
 
 def test_foreign_text_cannot_become_markup(week: Week) -> None:
     week.task(text="a | b\n# head <script>x</script> [l](http://x) `c` \x1b[31m" + "x" * 500)
-    page = render(summarise(week.queries, SINCE, UNTIL))
+    page = render(summarise(week.db, SINCE, UNTIL))
     (row,) = [line for line in page.splitlines() if "a \\| b" in line]
     assert row.endswith("… |")
     assert "\\<script\\>" in row

@@ -87,12 +87,8 @@ class Summary:
         return self.events.get(kind, 0)
 
 
-def summarise(queries: ReportQueries, since: datetime, until: datetime) -> Summary:
-    """Read and fold one span of time.
-
-    Raises:
-        StoreError: the database cannot be read.
-    """
+def fold(queries: ReportQueries, since: datetime, until: datetime) -> Summary:
+    """All figures of one span."""
     commits = queries.commits(since, until)
     return Summary(
         since=since,
