@@ -70,7 +70,8 @@ def _run_here(hand: Hand, asked: Asked) -> int:
 
     task = asyncio.run(run_one(parse_spec(asked.data), hand.settings, on_event))
     hand.let_go()
-    return _ended(hand, hand.door.task(task.id))
+    code = _ended(hand, hand.door.task(task.id))
+    return Exit.INTERRUPTED if task.status is Status.CANCELLED else code
 
 
 def _go_on(hand: Hand, query: LogQuery) -> None:
