@@ -1,0 +1,110 @@
+"""From the owner's settings to the chain of backends: which ones, in which order, with which models.
+
+`MODEL_TYPE` is `auto`, a backend's name, or several in order of preference (`openai,ollama`). `MODEL_NAME` is a model,
+or several: `backend=model` says whose it is, a plain name belongs to the backend at the same place of `MODEL_TYPE`.
+With `auto` every backend that is configured takes part, and a plain name goes to the vendor whose models are called so
+(`claude…`, `gpt-…`, `….gguf`), otherwise to Ollama and to a server of one's own behind `OPENAI_BASE_URL`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from core.errors import ConfigError
+from core.states import TERMINAL_PHASES, Phase
+from models import BACKENDS, backend_class
+from models.base import BackendSettings, BaseModelHandler
+
+_SHAPES = (("anthropic", r"^claude"), ("openai", r"^(gpt-\d|o\d|chatgpt)"), ("gpt4all", r"\.gguf$"))
+
+
+def build_chain(
+    settings: BackendSettings,
+    *,
+    model_type: str = "auto",
+    model_name: str | None = None,
+    phase_models: Mapping[str, str] | None = None,
+) -> tuple[BaseModelHandler, ...]:
+    """Make the backends, in the order in which they are asked; those for single phases come last.
+
+    Raises:
+        ConfigError: names an unknown backend, or one that is asked for and not configured.
+    """
+    automatic = model_type.strip().lower() in {"", "auto"}
+    kinds = list(BACKENDS) if automatic else [kind.lower() for kind in _listed(model_type)]
+    named = _named(kinds, _listed(model_name or ""), settings, automatic=automatic)
+    # A model that the owner named comes before those that are merely found.
+    order = sorted(kinds, key=lambda kind: kind not in named) if automatic else kinds
+    pairs = [(kind, named.get(kind)) for kind in order]
+    made = [backend_class(kind).configured(settings, model) for kind, model in pairs]
+    if not automatic and (faults := [_missing(k) for (k, _), backend in zip(pairs, made, strict=True) if not backend]):
+        raise ConfigError(faults)
+    chain = [backend for backend in made if backend]
+    return (*chain, *_for_phases(settings, chain, (phase_models or {}).values()))
+
+
+def phase_routes(phase_models: Mapping[str, str]) -> dict[Phase, str]:
+    """The setting `PHASE_MODELS` with its phases checked.
+
+    Raises:
+        ConfigError: names what is no phase.
+    """
+    asking = {phase.value: phase for phase in Phase if phase not in TERMINAL_PHASES}
+    if wrong := [name for name in phase_models if name.upper() not in asking]:
+        known = ", ".join(asking)
+        raise ConfigError([f"phase_models (PHASE_MODELS): {name!r} is no phase; known are {known}" for name in wrong])
+    return {asking[name.upper()]: model for name, model in phase_models.items()}
+
+
+def how_to_get_one() -> str:
+    """What an owner without any model can do, in one sentence a way."""
+    return "; or ".join(backend_class(name).setup for name in ("ollama", *(n for n in BACKENDS if n != "ollama")))
+
+
+def _listed(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _named(
+    kinds: Sequence[str], entries: Sequence[str], settings: BackendSettings, *, automatic: bool
+) -> dict[str, str]:
+    """Backend to the model that `MODEL_NAME` gives it."""
+    named = {kind: model for kind, mark, model in (entry.partition("=") for entry in entries) if mark}
+    for kind in named:
+        backend_class(kind)
+    plain = [entry for entry in entries if "=" not in entry]
+    if automatic:
+        return named | {kind: model for model in plain for kind in _homes(model, settings)}
+    free = [kind for kind in kinds if kind not in named]
+    if len(plain) > len(free):
+        raise ConfigError(["model_name (MODEL_NAME): more models than backends; write backend=model to pair them"])
+    return named | dict(zip(free, plain, strict=False))
+
+
+def _homes(model: str, settings: BackendSettings) -> list[str]:
+    for kind, shape in _SHAPES:
+        if re.search(shape, model):
+            return [kind]
+    return ["ollama", "openai"] if settings.openai_base_url else ["ollama"]
+
+
+def _missing(kind: str) -> str:
+    return f"model_type (MODEL_TYPE): {kind} is not configured: {backend_class(kind).setup}"
+
+
+def _for_phases(
+    settings: BackendSettings, chain: Sequence[BaseModelHandler], wanted: Iterable[str]
+) -> list[BaseModelHandler]:
+    """The backends that `PHASE_MODELS` needs beside the chain; a plain model name belongs to the chain's first."""
+    more: list[BaseModelHandler] = []
+    for text in dict.fromkeys(wanted):
+        if any(text in {b.name, b.model, f"{b.name}={b.model}"} for b in (*chain, *more)) or text in BACKENDS:
+            continue
+        kind, _, model = text.rpartition("=")
+        kind = kind or (chain[0].name if chain else "")
+        made = backend_class(kind).configured(settings, model)
+        if made is None:
+            raise ConfigError([f"phase_models (PHASE_MODELS): {_missing(kind)}"])
+        more.append(made)
+    return more

@@ -1,0 +1,283 @@
+"""A line to one backend: how long it is waited for, whether it is asked again, what it used, how it did."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from itertools import count
+from typing import Any
+
+from core.clock import Clock
+from core.dialogue import Completion, ModelRequest
+from core.errors import ModelError, ModelRefused, ModelUnavailable
+from core.events import Event, Kind, Level
+from core.ports import Sink
+from core.status import ModelStatus
+from models.base import BaseModelHandler, estimate_request, estimate_tokens
+from models.circuit import Circuit, State
+from models.faults import BackendMisconfigured
+from models.policy import CallPolicy, Price, price_of
+from models.presence import Presence
+
+Charge = Callable[[Completion], None]
+"""Takes what was paid for; a reply that broke off has `lost` in its `extra`."""
+
+
+@dataclass(slots=True)
+class _Tally:
+    """What this line did since the process began."""
+
+    calls: int = 0
+    failures: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost_usd: float = 0.0
+    latency_s: float = 0.0
+
+
+class Line:
+    """One backend of the chain. Used from one event loop.
+
+    Args:
+        backend: who answers.
+        policy: how patient to be.
+        clock: the time, for pauses that may last hours; short waits are measured by the event loop.
+        emit: takes the events.
+        masker: takes secrets out of what vendors say.
+        prices: what the owner's models cost.
+    """
+
+    def __init__(
+        self,
+        backend: BaseModelHandler,
+        *,
+        policy: CallPolicy,
+        clock: Clock,
+        emit: Sink,
+        masker: Callable[[str], str],
+        prices: Mapping[str, Price],
+    ) -> None:
+        self.backend, self._policy, self._clock, self._emit, self._masker = backend, policy, clock, emit, masker
+        self._prices = prices
+        self.circuit = Circuit(
+            clock, failures=policy.breaker_failures, pause_s=policy.breaker_s, pause_max_s=policy.breaker_max_s
+        )
+        self.presence = Presence(backend, clock, emit, masker)
+        self._why = ""
+        self._quiet_until: datetime | None = None
+        limit = backend.parallel
+        self._places: AbstractAsyncContextManager[Any] = asyncio.Semaphore(limit) if limit else nullcontext()
+        self._tally = _Tally()
+
+    @property
+    def label(self) -> str:
+        """`backend=model`, as settings write it."""
+        return self.presence.label
+
+    def is_called(self, wanted: str) -> bool:
+        """Whether the settings mean this line by `backend=model`, `backend` or `model`."""
+        return wanted in {self.label, self.backend.name, self.backend.model}
+
+    @property
+    def price(self) -> Price | None:
+        """What its model costs, if that is known."""
+        return price_of(self._prices, self.backend.name, self.backend.model, free=self.backend.free)
+
+    @property
+    def why(self) -> str:
+        """Why it does not answer, in words for the owner."""
+        return self.presence.why or self._why
+
+    @property
+    def next_time(self) -> datetime | None:
+        """When to ask again; None while the backend is not there, for then nobody knows."""
+        now = self._clock()
+        if not self.presence.available:
+            return None
+        known = [at for at in (self.circuit.opens_at, self._quiet_until) if at and at > now]
+        return max(known, default=now + timedelta(seconds=self._policy.breaker_s))
+
+    def status(self) -> ModelStatus:
+        """The line as pages show it; `latency_s` is the mean."""
+        tally = self._tally
+        unpriced = "" if self.price else "its price is not set: only tokens are counted (MODEL_PRICES)"
+        return ModelStatus(
+            name=self.backend.name,
+            model=self.backend.model,
+            available=self.presence.available,
+            detail=self._masker("; ".join(filter(None, (self.why, unpriced)))),
+            circuit=self.circuit.state.value,
+            calls=tally.calls,
+            failures=tally.failures,
+            tokens_in=tally.tokens_in,
+            tokens_out=tally.tokens_out,
+            cost_usd=tally.cost_usd,
+            latency_s=tally.latency_s / tally.calls if tally.calls else None,
+        )
+
+    async def ready(self) -> bool:
+        """Whether it is there and may be asked; one that was not there a moment ago is not looked for again yet."""
+        if not self.presence.available:
+            await self.look(self._clock() - timedelta(seconds=self._policy.probe_fresh_s))
+        return self.presence.available and self.circuit.state is not State.OPEN
+
+    async def look(self, since: datetime) -> bool:
+        """Look whether the backend is there, unless somebody did after `since`; whether it has just come up."""
+        came_up = await self.presence.look(since)
+        if came_up:
+            self.circuit.succeeded()
+            self._why = ""
+        return came_up
+
+    async def ask(self, request: ModelRequest, charge: Charge) -> Completion:
+        """Ask until there is an answer or no patience is left. `charge` gets what was used, also by a lost reply.
+
+        Raises:
+            ModelUnavailable: it did not answer; `next_time` tells when to try again.
+            ModelRefused: it will not answer this.
+        """
+        for tries in count(1):
+            await self._keep_quiet()
+            if not self.circuit.enter():
+                raise ModelUnavailable(f"{self.label} is left alone until {self.circuit.opens_at}: {self._why}")
+            try:
+                completion = await self._once(request, charge)
+            except ModelError as error:
+                wait_s = self._failed(request, error, tries)
+                if wait_s is None:
+                    raise
+                await asyncio.sleep(wait_s)
+            except BaseException:
+                self.circuit.left()
+                raise
+            else:
+                return self._answered(completion, charge)
+        raise AssertionError("the loop above ends by itself")
+
+    async def _keep_quiet(self) -> None:
+        """Wait as the server asked, whichever call it told."""
+        if self._quiet_until and (wait_s := (self._quiet_until - self._clock()).total_seconds()) > 0:
+            await asyncio.sleep(wait_s * random.uniform(1.0, 1.1))  # noqa: S311 - no secret
+
+    async def _once(self, request: ModelRequest, charge: Charge) -> Completion:
+        heard: list[str] = []
+        async with self._places:
+            began = asyncio.get_running_loop().time()
+            try:
+                return await self._timed(request, heard)
+            except BaseException:
+                if any(heard):
+                    charge(self._lost(request, "".join(heard), asyncio.get_running_loop().time() - began))
+                raise
+
+    async def _timed(self, request: ModelRequest, heard: list[str]) -> Completion:
+        """One call under the three time-outs; each sign of life moves the deadline, but never past the total."""
+        policy, loop = self._policy, asyncio.get_running_loop()
+        last = loop.time() + policy.total_s
+        first_s = policy.first_text_s if self.backend.streams else policy.total_s
+        try:
+            async with asyncio.timeout(min(first_s, policy.total_s)) as limit:
+
+                def hear(text: str) -> None:
+                    heard.append(text)
+                    if not limit.expired():
+                        limit.reschedule(min(loop.time() + policy.gap_s, last))
+
+                return await self.backend.generate(request, on_text=hear)
+        except TimeoutError:
+            after = "stopped in the middle of its answer" if any(heard) else "did not answer in time"
+            raise ModelUnavailable(f"{self.label} {after}") from None
+
+    def _lost(self, request: ModelRequest, text: str, latency_s: float) -> Completion:
+        """A reply that broke off: it was paid for, so it is counted, as an estimate."""
+        lost = Completion(
+            text=text,
+            backend=self.backend.name,
+            model=self.backend.model,
+            tokens_in=estimate_request(request.messages),
+            tokens_out=estimate_tokens([text]),
+            latency_s=latency_s,
+            extra={"estimated": True, "lost": True},
+        )
+        return replace(lost, cost_usd=self.price.of(lost) if self.price else None)
+
+    def _answered(self, completion: Completion, charge: Charge) -> Completion:
+        """Price, charge and count a reply, before anybody looks into it."""
+        self.circuit.succeeded()
+        self._why = ""
+        if completion.cost_usd is None and self.price:
+            completion = replace(completion, cost_usd=self.price.of(completion))
+        charge(completion)
+        tally = self._tally
+        tally.calls += 1
+        tally.tokens_in += completion.tokens_in
+        tally.tokens_out += completion.tokens_out
+        tally.cost_usd += completion.cost_usd or 0.0
+        tally.latency_s += completion.latency_s
+        return completion
+
+    def _failed(self, request: ModelRequest, error: ModelError, tries: int) -> float | None:
+        """Draw the consequences; the wait before the next try in seconds, or None when there is to be none."""
+        self._tally.failures += 1
+        self._why = str(error)
+        wait_s = self._consequences(error, tries)
+        again = wait_s is not None and tries < self._policy.tries and self.circuit.state is not State.OPEN
+        self._tell(request, error, tries, wait_s if again else None)
+        return wait_s if again else None
+
+    def _consequences(self, error: ModelError, tries: int) -> float | None:
+        policy = self._policy
+        if isinstance(error, BackendMisconfigured):
+            self.circuit.open_for(policy.breaker_max_s)
+        elif isinstance(error, ModelRefused):
+            self.circuit.succeeded()
+        elif isinstance(error, ModelUnavailable):
+            return self._pause(error.retry_after_s, tries)
+        else:
+            self.circuit.failed()
+        return None
+
+    def _pause(self, asked_s: float | None, tries: int) -> float | None:
+        policy = self._policy
+        if asked_s is None:
+            self.circuit.failed()
+            longest_s = min(policy.backoff_s * 2 ** (tries - 1), policy.backoff_max_s)
+            return random.uniform(0, longest_s)  # noqa: S311 - no secret
+        if asked_s > policy.max_wait_s:
+            self.circuit.open_for(asked_s)
+            return None
+        # It works and is only busy: that is no failure of the kind the circuit counts.
+        self.circuit.left()
+        self._quiet_until = self._clock() + timedelta(seconds=asked_s)
+        return 0.0
+
+    def _tell(self, request: ModelRequest, error: ModelError, tries: int, retry_in_s: float | None) -> None:
+        data = {
+            "backend": self.backend.name,
+            "model": self.backend.model,
+            "error": type(error).__name__,
+            "try": tries,
+            "retry_in_s": None if retry_in_s is None else round(retry_in_s, 3),
+            "circuit": self.circuit.state.value,
+        }
+        self._emit(event_of(request, Kind.MODEL_FAILED, self._masker(str(error)), data, Level.WARNING))
+
+
+def event_of(
+    request: ModelRequest, kind: Kind, message: str, data: Mapping[str, Any], level: Level = Level.INFO
+) -> Event:
+    """An event about a request."""
+    return Event(
+        kind=kind,
+        level=level,
+        message=message,
+        task_id=request.task_id,
+        attempt=request.attempt,
+        iteration=request.iteration,
+        phase=request.phase,
+        data=data,
+    )

@@ -1,0 +1,64 @@
+"""Whether a backend is there: looked up in a thread, at most one look at a time, and told when it changes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from datetime import datetime
+
+from core.clock import Clock
+from core.events import Event, Kind, Level
+from core.ports import Sink
+from models.base import BaseModelHandler
+
+
+class Presence:
+    """What is known of a backend's being there; `available` is False until somebody has looked."""
+
+    def __init__(self, backend: BaseModelHandler, clock: Clock, emit: Sink, masker: Callable[[str], str]) -> None:
+        self._backend, self._clock, self._emit, self._masker = backend, clock, emit, masker
+        self._known: bool | None = None
+        self._broken = ""
+        self._looked_at: datetime | None = None
+        self._looking = asyncio.Lock()
+
+    @property
+    def available(self) -> bool:
+        """The answer of the last look."""
+        return bool(self._known)
+
+    @property
+    def label(self) -> str:
+        """`backend=model`, or the backend alone while its model is not known."""
+        return f"{self._backend.name}={self._backend.model}" if self._backend.model else self._backend.name
+
+    @property
+    def why(self) -> str:
+        """Why it is not there, in words for the owner."""
+        return self._broken or self._backend.detail
+
+    async def look(self, since: datetime) -> bool:
+        """Look, unless somebody did after `since`. Whether it has just come up; an event tells each change."""
+        async with self._looking:
+            if self._looked_at is not None and self._looked_at > since:
+                return False
+            found = await asyncio.to_thread(self._is_available)
+            self._looked_at = self._clock()
+            changed, self._known = found != self._known, found
+        if changed:
+            self._tell(found)
+        return changed and found
+
+    def _is_available(self) -> bool:
+        self._broken = ""
+        try:
+            return self._backend.is_available()
+        except Exception as error:  # noqa: BLE001 - a backend that breaks its promise not to raise is not there
+            self._broken = f"{self._backend.name} cannot tell whether it is available: {type(error).__name__}: {error}"
+            return False
+
+    def _tell(self, found: bool) -> None:
+        kind, level = (Kind.MODEL_UP, Level.INFO) if found else (Kind.MODEL_DOWN, Level.WARNING)
+        text = f"{self.label} is available" if found else f"{self.label} is not available: {self.why}"
+        data = {"backend": self._backend.name, "model": self._backend.model}
+        self._emit(Event(kind=kind, level=level, message=self._masker(text), data=data))
