@@ -21,6 +21,7 @@ class Database:
     Args:
         path: the file; its folder is created.
         readonly: never write, not even the schema.
+        busy_s: how long SQLite itself waits for a lock before it asks what to do.
         patience_s: how long a write waits for another process's lock before its future fails.
 
     Raises:
@@ -31,12 +32,13 @@ class Database:
         StoreError: it cannot be opened.
     """
 
-    def __init__(self, path: Path, *, readonly: bool = False, patience_s: float = 60.0) -> None:
+    def __init__(self, path: Path, *, readonly: bool = False, busy_s: float = 5.0, patience_s: float = 60.0) -> None:
         self.path, self.readonly = path, readonly
         self._lock = threading.Lock()
         self._local = threading.local()
         self._readers: dict[threading.Thread, Connection] = {}
-        self._writer = None if readonly else Writer(path, patience_s)
+        self._closed = False
+        self._writer = None if readonly else Writer(path, busy_s, patience_s)
         self._prepare()
 
     def __enter__(self) -> Self:
@@ -62,6 +64,8 @@ class Database:
         Raises:
             StoreError: the database is closed or cannot be opened.
         """
+        if self._closed:
+            raise StoreError(f"{self.path}: the database is closed")
         conn: Connection | None = getattr(self._local, "conn", None)
         if conn is None:
             conn = connect(self.path, readonly=True)
@@ -101,8 +105,11 @@ class Database:
     def close(self) -> None:
         """Finish all accepted writes, then close every connection. Nothing may be read afterwards."""
         if self._writer is not None:
-            self._writer.close()
+            self._writer.stop()
         with self._lock:
+            self._closed = True
             for conn in self._readers.values():
                 conn.close()
             self._readers.clear()
+        if self._writer is not None:
+            self._writer.release()

@@ -29,8 +29,9 @@ Error = sqlite3.Error
 DatabaseError = sqlite3.DatabaseError
 IntegrityError = sqlite3.IntegrityError
 OperationalError = sqlite3.OperationalError
+ProgrammingError = sqlite3.ProgrammingError
 
-BUSY, LOCKED, CORRUPT, FULL, CANTOPEN, NOTADB = 5, 6, 11, 13, 14, 26
+BUSY, LOCKED, READONLY, CORRUPT, FULL, CANTOPEN, NOTADB = 5, 6, 8, 11, 13, 14, 26
 """Primary result codes, https://sqlite.org/rescode.html; the low byte of an extended one."""
 
 
@@ -120,7 +121,7 @@ def _open_readonly(path: Path, busy_s: float) -> Connection:
     except OperationalError as error:
         conn.close()
         log = path.with_name(path.name + "-wal")
-        if code_of(error) != CANTOPEN or (log.exists() and log.stat().st_size):
+        if code_of(error) not in {CANTOPEN, READONLY} or (log.exists() and log.stat().st_size):
             raise
         return _open(path, "mode=ro&immutable=1", busy_s)
     except BaseException:

@@ -58,8 +58,14 @@ def owned(conn: Connection, task_id: int, fence: int) -> Entry:
     return entry
 
 
-def next_ready(conn: Connection) -> Entry | None:
-    """The task to claim next: highest priority first, then the oldest. One step into its index, whatever waits."""
+def next_ready(conn: Connection, only: int | None = None) -> Entry | None:
+    """The task to claim next: highest priority first, then the oldest. One step into its index, whatever waits.
+
+    `only` asks for one task by its id instead; None unless it is queued.
+    """
+    if only is not None:
+        row = conn.execute(_SELECT + "WHERE id = ? AND status = 'queued'", (only,)).fetchone()
+        return None if row is None else _entry(row)
     head = "SELECT id FROM tasks INDEXED BY tasks_ready WHERE status = 'queued' ORDER BY priority DESC, id LIMIT 1"
     row = conn.execute(_SELECT + f"WHERE id = ({head})").fetchone()
     return None if row is None else _entry(row)

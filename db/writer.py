@@ -87,11 +87,12 @@ class Writer:
 
     Args:
         path: the database file.
+        busy_s: how long SQLite itself waits for a lock.
         patience_s: how long a group waits for another process's lock before its futures fail.
     """
 
-    def __init__(self, path: Path, patience_s: float) -> None:
-        self._path, self._patience_s = path, patience_s
+    def __init__(self, path: Path, busy_s: float, patience_s: float) -> None:
+        self._path, self._busy_s, self._patience_s = path, busy_s, patience_s
         self._waiting: queue.SimpleQueue[_Entry[object] | None] = queue.SimpleQueue()
         self._listeners: list[Listener] = []
         self._lock = threading.Lock()
@@ -117,7 +118,7 @@ class Writer:
         """Call `listener` with the writer's connection after each commit, on the writer's thread."""
         self._listeners.append(listener)
 
-    def close(self) -> None:
+    def stop(self) -> None:
         """Finish what was accepted, then end the thread. May be called twice, and not from a job."""
         with self._lock:
             if not self._closed:
@@ -126,12 +127,16 @@ class Writer:
         if self._thread is not None:
             self._thread.join()
 
+    def release(self) -> None:
+        """Close the connection of a stopped writer. Closed last of all, it folds the write-ahead log into the file."""
+        if self._conn is not None:
+            self._conn.close()
+            self._conn = None
+
     def _run(self) -> None:
         while self._open:
             if group := self._gather():
                 self._write(group)
-        if self._conn is not None:
-            self._conn.close()
 
     def _gather(self) -> list[_Entry[object]]:
         """The next group.
@@ -184,7 +189,7 @@ class Writer:
     def _begin(self) -> Connection:
         """Take the write lock, trying again while another process holds it."""
         if self._conn is None:
-            self._conn = connect(self._path)
+            self._conn = connect(self._path, busy_s=self._busy_s)
         deadline = time.monotonic() + self._patience_s
         while True:
             try:

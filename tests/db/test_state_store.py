@@ -1,0 +1,91 @@
+"""State, ledger, totals and backups."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from core.dialogue import Completion, ModelRequest
+from core.states import Phase
+from core.tasks import Spent
+from db.database import Database
+from db.state_store import Commit, StateStore
+from tests.support.store import Store, open_store
+
+
+def call(store: Store, model: str = "m", **values: float | None) -> None:
+    reply = replace(Completion(text="", backend="b", model=model, tokens_in=10, tokens_out=1), **values)  # type: ignore[arg-type]
+    store.steps.save_reply(ModelRequest(phase=Phase.CODING, messages=()), reply).result()
+
+
+def test_a_value_outlives_a_restart_and_none_removes_it(tmp_path: Path) -> None:
+    with open_store(tmp_path / "a.sqlite") as store:
+        assert store.state.get("k") is None
+        store.state.set("k", {"since": store.clock(), "list": (1, 2.5, None)}).result()
+    with open_store(tmp_path / "a.sqlite") as store:
+        assert store.state.get("k") == {"since": "2026-03-01T12:00:00.000000Z", "list": [1, 2.5, None]}
+        store.state.set("k", None).result()
+        assert store.state.get("k") is None
+
+
+def test_the_ledger_has_each_commit_once_newest_first(store: Store) -> None:
+    first = Commit(
+        task_id=1, attempt=1, repo="/r", branch="agent/1-x", commit="c1", base="b", subject="s", label="verified",
+        model="m", iterations=2, at=datetime(2026, 1, 1, tzinfo=UTC),
+    )  # fmt: skip
+    second = replace(first, task_id=2, commit="c2")
+    for commit in (first, second, replace(first, integrated=True)):
+        store.state.record_commit(commit).result()
+    assert store.state.commits(9) == [second, replace(first, integrated=True)]
+    assert store.state.commits(1) == [second]
+    assert store.state.commits(9, task_id=1) == [replace(first, integrated=True)]
+
+
+def test_totals_know_priced_and_unpriced_calls(store: Store) -> None:
+    call(store, cost_usd=0.5, latency_s=2.0)
+    call(store, cost_usd=None, latency_s=1.0)
+    store.clock.advance(60)
+    call(store, "other", cost_usd=0.25)
+    busy, other = store.state.model_totals()
+    assert (busy.model, busy.calls, busy.tokens_in, busy.cost_usd, busy.unpriced) == ("m", 2, 20, 0.5, 1)
+    assert busy.latency_s == 3.0
+    assert (other.model, other.calls, other.last_at) == ("other", 1, store.clock())
+
+
+def test_what_was_spent_is_told_since_a_moment_and_ever(store: Store) -> None:
+    assert store.state.spent_total() == Spent()
+    call(store, cost_usd=0.5, latency_s=2.0)
+    store.clock.advance(3600)
+    midnight = store.clock()
+    call(store, cost_usd=0.25, latency_s=1.0)
+    assert store.state.spent_since(midnight) == Spent(
+        model_calls=1, tokens_in=10, tokens_out=1, cost_usd=0.25, model_s=1.0
+    )
+    assert store.state.spent_total().cost_usd == 0.75
+    assert store.state.spent_since(midnight + timedelta(seconds=1)) == Spent()
+
+
+def test_metrics_are_read_by_name_and_time(store: Store) -> None:
+    for number in range(3):
+        store.state.record_metric("memory_mb", 100 + number).result()
+        store.state.record_metric("queue", number).result()
+        store.clock.advance(10)
+    start = datetime(2026, 3, 1, 12, 0, 10, tzinfo=UTC)
+    assert [value for _, value in store.state.metrics("memory_mb", start)] == [101, 102]
+
+
+def test_a_backup_is_made_while_writers_go_on_and_is_whole(store: Store, tmp_path: Path) -> None:
+    store.state.set("k", 1).result()
+    later = [store.state.set("k", n) for n in range(2, 50)]
+    store.state.backup(tmp_path / "backups" / "one.sqlite")
+    for future in later:
+        future.result()
+    assert [path.name for path in (tmp_path / "backups").iterdir()] == ["one.sqlite"]
+    with Database(tmp_path / "backups" / "one.sqlite", readonly=True) as db:
+        copy = StateStore(db)
+        assert 1 <= copy.get("k") < 50
+        assert copy.integrity() == []
+
+
+def test_a_sound_database_has_no_faults(store: Store) -> None:
+    store.state.set("k", 1).result()
+    assert store.state.integrity() == []

@@ -1,0 +1,207 @@
+"""Durable steps and replies: what a daemon that died goes on from."""
+
+import json
+from concurrent.futures import Future
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from core.dialogue import Completion, Finish, Message, ModelRequest, ToolCall
+from core.errors import StaleFence
+from core.events import Kind
+from core.states import Outcome, Phase
+from core.tasks import Task, TaskSpec
+from core.verdicts import CaseResult, Evidence, Label, Result, Verdict
+from core.work import Step, Work
+from db.step_rows import PhaseTime
+from tests.support.store import Store, open_store
+
+
+def claimed(store: Store) -> Task:
+    store.queue.submit(TaskSpec(description="x")).result()
+    task = store.queue.claim("w").result()
+    assert task is not None
+    return task
+
+
+def judged(*results: Result) -> Verdict:
+    cases = tuple(CaseResult(id=str(number), result=result) for number, result in enumerate(results))
+    evidence = Evidence(tree="t", sandbox="s", label=Label.TESTS_PASSED)
+    return Verdict(passed=all(r is Result.PASSED for r in results), reason="", evidence=evidence, results=cases)
+
+
+def step(number: int, phase: Phase, outcome: Outcome = Outcome.OK, **work: object) -> Step:
+    """The `number`th step of an attempt, counted from 0."""
+    return Step(
+        phase=phase,
+        outcome=outcome,
+        work=replace(Work(phase=Phase.CODING, base="b", step_no=number + 1), **work),  # type: ignore[arg-type]
+        note=f"step {number}",
+        data={"number": number},
+    )
+
+
+def save(store: Store, task: Task, done: Step, fence: int | None = None) -> Future[None]:
+    began = store.clock()
+    store.clock.advance(2)
+    return store.steps.save_step(task.id, task.attempt, fence or task.fence, done, started_at=began, duration_s=2)
+
+
+def request(task: Task, step_no: int = 0, call_no: int = 0, iteration: int = 0, text: str = "do it") -> ModelRequest:
+    return ModelRequest(
+        phase=Phase.CODING,
+        messages=(Message(role="system", text="Phase: CODING"), Message(role="user", text=text)),
+        task_id=task.id,
+        attempt=task.attempt,
+        step_no=step_no,
+        call_no=call_no,
+        iteration=iteration,
+    )
+
+
+def answer(text: str = "here", cost_usd: float | None = 0.25) -> Completion:
+    return Completion(
+        text=text, backend="openai", model="gpt", tokens_in=100, tokens_out=10, cost_usd=cost_usd, latency_s=1.5
+    )
+
+
+def test_the_last_case_file_is_found_after_a_restart(tmp_path: Path) -> None:
+    with open_store(tmp_path / "a.sqlite") as store:
+        task = claimed(store)
+        assert store.steps.last_work(task.id, 1) is None
+        save(store, task, step(0, Phase.PLANNING)).result()
+        last = step(
+            1, Phase.CODING, iteration=1, change={"a.py": "x = '\ud800'", "b.py": None}, verdict=judged(Result.PASSED)
+        )
+        save(store, task, last).result()
+    with open_store(tmp_path / "a.sqlite") as store:
+        assert store.steps.last_work(task.id, 1) == last.work
+        assert store.steps.last_work(task.id, 2) is None
+
+
+def test_a_stale_fence_is_refused_and_leaves_nothing(store: Store) -> None:
+    task = claimed(store)
+    with pytest.raises(StaleFence):
+        save(store, task, step(0, Phase.PLANNING), fence=task.fence + 1).result()
+    store.queue.requeue(task.id, task.fence, "shutdown").result()
+    with pytest.raises(StaleFence):
+        save(store, task, step(0, Phase.PLANNING)).result()
+    assert store.steps.timeline(task.id) == []
+    assert store.steps.iterations(task.id) == []
+
+
+def test_a_step_and_its_event_are_stored_together(store: Store) -> None:
+    task = claimed(store)
+    save(store, task, step(0, Phase.PLANNING)).result()
+    told = store.events.last(1)[0]
+    assert (told.kind, told.message, told.phase, told.task_id) == (
+        Kind.STEP_FINISHED,
+        "step 0",
+        Phase.PLANNING,
+        task.id,
+    )
+    assert told.data == {"outcome": "ok", "duration_s": 2, "number": 0}
+
+
+def test_the_timeline_tells_each_step(store: Store) -> None:
+    task = claimed(store)
+    began = store.clock()
+    save(store, task, step(0, Phase.PLANNING)).result()
+    verdict = judged(Result.PASSED, Result.FAILED, Result.SKIPPED)
+    save(store, task, step(1, Phase.TESTING, Outcome.REDO, iteration=1, verdict=verdict)).result()
+    planned, tested = store.steps.timeline(task.id)
+    assert (planned.step_no, planned.phase, planned.total, planned.note) == (0, Phase.PLANNING, None, "step 0")
+    assert (tested.passed, tested.failed, tested.total, tested.outcome) == (1, 2, 3, Outcome.REDO)
+    assert tested.started_at == began + timedelta(seconds=2)
+    assert tested.ended_at == began + timedelta(seconds=4)
+    assert json.loads(store.steps.artifact(tested.work) or "")["iteration"] == 1
+
+
+def test_an_iteration_is_the_sum_of_its_steps_and_calls(store: Store) -> None:
+    task = claimed(store)
+    save(store, task, step(0, Phase.PLANNING)).result()
+    for number, cost in enumerate((0.25, None)):
+        store.steps.save_reply(request(task, 1, number, iteration=1), answer(cost_usd=cost)).result()
+    bad, good = judged(Result.FAILED), judged(Result.PASSED)
+    save(store, task, step(1, Phase.CODING, iteration=1)).result()
+    save(store, task, step(2, Phase.TESTING, Outcome.REDO, iteration=1, verdict=bad)).result()
+    save(store, task, step(3, Phase.REFLECTING, Outcome.REDO, iteration=1, verdict=bad)).result()
+    save(store, task, step(4, Phase.CODING, iteration=2, verdict=bad)).result()
+    save(store, task, step(5, Phase.TESTING, iteration=2, verdict=good)).result()
+    none, first, second = store.steps.iterations(task.id)
+    assert (none.iteration, none.total) == (0, None)
+    assert first.phases == (
+        PhaseTime(phase=Phase.CODING, outcome=Outcome.OK, duration_s=2),
+        PhaseTime(phase=Phase.TESTING, outcome=Outcome.REDO, duration_s=2),
+        PhaseTime(phase=Phase.REFLECTING, outcome=Outcome.REDO, duration_s=2),
+    )
+    assert (first.passed, first.failed, first.total) == (0, 1, 1)
+    assert (first.tokens_in, first.tokens_out, first.cost_usd, first.duration_s) == (200, 20, 0.25, 6)
+    assert (second.passed, second.failed, second.total, second.tokens_in) == (1, 0, 1, 0)
+    assert second.ended_at - second.started_at == timedelta(seconds=4)
+
+
+def test_storing_a_step_twice_changes_nothing(store: Store) -> None:
+    task = claimed(store)
+    done = step(0, Phase.CODING, iteration=1)
+    store.steps.save_step(task.id, 1, task.fence, done, started_at=store.clock(), duration_s=2).result()
+    before = store.steps.timeline(task.id), store.steps.iterations(task.id)
+    store.steps.save_step(task.id, 1, task.fence, done, started_at=store.clock(), duration_s=2).result()
+    assert (store.steps.timeline(task.id), store.steps.iterations(task.id)) == before
+
+
+def test_a_reply_is_found_at_its_place_and_marked(tmp_path: Path) -> None:
+    full = replace(
+        answer("text \ud800"),
+        finish=Finish.TOOL,
+        tool_calls=(ToolCall(name="f", arguments={"a": 1}),),
+        extra={"id": "x"},
+    )
+    with open_store(tmp_path / "a.sqlite") as store:
+        task = claimed(store)
+        store.steps.save_reply(request(task, 3, 1), full).result()
+    with open_store(tmp_path / "a.sqlite") as store:
+        assert store.steps.reply((task.id, 1, 3, 1)) == replace(full, replayed=True)
+        for other in ((task.id, 1, 3, 0), (task.id, 2, 3, 1), (task.id + 1, 1, 3, 1)):
+            assert store.steps.reply(other) is None
+
+
+def test_the_first_reply_of_a_place_stays_and_both_are_counted(store: Store) -> None:
+    task = claimed(store)
+    store.steps.save_reply(request(task), answer("first")).result()
+    store.steps.save_reply(request(task), answer("second")).result()
+    kept = store.steps.reply((task.id, 1, 0, 0))
+    assert kept is not None
+    assert kept.text == "first"
+    assert store.state.spent_total().model_calls == 2
+
+
+def test_a_request_outside_a_task_is_counted_only(store: Store) -> None:
+    task = claimed(store)
+    store.steps.save_reply(replace(request(task), task_id=None), answer()).result()
+    assert store.steps.calls(task.id) == []
+    assert store.state.spent_total().tokens == 110
+
+
+def test_the_calls_of_a_task_lead_to_their_texts_without_secrets(tmp_path: Path) -> None:
+    with open_store(tmp_path / "a.sqlite", secrets=("hunter2hunter2",)) as store:
+        task = claimed(store)
+        store.steps.save_reply(request(task, 1, 0, 1, "use hunter2hunter2"), answer("reply", cost_usd=None)).result()
+        (call,) = store.steps.calls(task.id)
+        assert (call.step_no, call.call_no, call.model, call.tokens_in, call.cost_usd) == (1, 0, "gpt", 100, None)
+        prompt = json.loads(store.steps.artifact(call.prompt) or "")
+        assert prompt == [["system", "Phase: CODING"], ["user", "use ***"]]
+        assert store.steps.artifact(call.reply) == "reply"
+
+
+def test_a_case_file_that_cannot_be_read_any_more_starts_the_attempt_anew(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    task = claimed(store)
+    save(store, task, step(0, Phase.PLANNING)).result()
+    odd = store.db.write(lambda conn: store.steps.put_artifact(conn, '{"phase": "DREAMING"}')).result()
+    store.db.write(lambda conn: conn.execute("UPDATE steps SET work = ?", (odd,))).result()
+    assert store.steps.last_work(task.id, 1) is None
+    assert "starts anew" in caplog.text

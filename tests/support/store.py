@@ -1,0 +1,58 @@
+"""A clock that tests set by hand, and the stores on one file."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Self
+
+from core.masking import Masker
+from core.queueing import RetryPolicy
+from db.database import Database
+from db.event_log import EventLog
+from db.state_store import StateStore
+from db.step_store import StepStore
+from queue_manager import QueueManager
+
+
+class HandClock:
+    """Stands still until it is moved."""
+
+    def __init__(self) -> None:
+        self.now = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def advance(self, seconds: float) -> None:
+        self.now += timedelta(seconds=seconds)
+
+
+@dataclass(frozen=True)
+class Store:
+    """Everything that stands on one database file; closed at the end of a `with` block."""
+
+    db: Database
+    clock: HandClock
+    events: EventLog
+    queue: QueueManager
+    steps: StepStore
+    state: StateStore
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.db.close()
+
+
+def open_store(path: Path, clock: HandClock | None = None, *, secrets: tuple[str, ...] = ()) -> Store:
+    """Open the stores; three attempts a task, rests of at most 40 seconds, a lease of one minute."""
+    clock = clock or HandClock()
+    db = Database(path)
+    events = EventLog(db, clock, Masker(secrets))
+    retry = RetryPolicy(attempts=3, base_s=10, cap_s=40, rng=random.Random(1))
+    queue = QueueManager(db, events, clock=clock, retry=retry, lease_s=60, max_crashes=3)
+    return Store(db, clock, events, queue, StepStore(db, events, clock=clock), StateStore(db, clock=clock))
