@@ -1,0 +1,69 @@
+"""The chain of models and the long-term memory, made from the settings."""
+
+from __future__ import annotations
+
+from datetime import UTC
+
+from assembly.store import Store
+from config import Settings
+from core.clock import Clock
+from core.masking import Masker
+from model_handler import ModelHandler
+from models.base import BackendSettings
+from models.chain import build_chain, phase_routes
+from models.policy import Budgets, CallPolicy, Price, Usage
+
+
+def make_models(settings: Settings, store: Store, clock: Clock) -> ModelHandler:
+    """The door to the models.
+
+    Raises:
+        ConfigError: a backend is unknown, or asked for and not configured.
+    """
+
+    def usage() -> Usage:
+        midnight = clock().astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+        return Usage(today=store.state.spent_since(midnight), total=store.state.spent_total())
+
+    chain = build_chain(
+        _backend_settings(settings),
+        model_type=settings.model_type,
+        model_name=settings.model_name,
+        phase_models=settings.phase_models,
+    )
+    return ModelHandler(
+        chain,
+        steps=store.steps,
+        emit=store.events.emit,
+        clock=clock,
+        policy=CallPolicy(
+            total_s=settings.model_timeout_s,
+            max_wait_s=settings.model_max_wait_s,
+            probe_s=settings.model_probe_s,
+            reply_tokens=settings.model_max_tokens,
+        ),
+        budgets=Budgets(
+            day_tokens=settings.day_tokens,
+            day_cost_usd=settings.day_cost_usd,
+            total_tokens=settings.total_tokens,
+            total_cost_usd=settings.total_cost_usd,
+        ),
+        prices={name: Price(**price.model_dump()) for name, price in settings.model_prices.items()},
+        masker=Masker(settings.secrets),
+        phase_models=phase_routes(settings.phase_models),
+        usage=usage,
+    )
+
+
+def _backend_settings(settings: Settings) -> BackendSettings:
+    openai, anthropic = settings.openai_api_key, settings.anthropic_api_key
+    return BackendSettings(
+        openai_api_key=openai.get_secret_value() if openai else None,
+        openai_base_url=settings.openai_base_url,
+        anthropic_api_key=anthropic.get_secret_value() if anthropic else None,
+        anthropic_base_url=settings.anthropic_base_url,
+        ollama_base_url=settings.ollama_base_url,
+        gpt4all_model_path=settings.gpt4all_model_path,
+        num_ctx=settings.model_num_ctx,
+        max_tokens=settings.model_max_tokens,
+    )

@@ -1,0 +1,204 @@
+"""The life cycle of the daemon, from the lock to the last log line.
+
+The order of starting is the order of needing: lock, database, recovery, doors, sandbox, workers. The order of stopping
+is the reverse, with running tasks drained or returned to the queue in between. The main thread's loop is the workers';
+the web server has a thread and a loop of its own, the watcher of `tasks.yaml` a thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from datetime import datetime
+from pathlib import Path
+
+from assembly.greeting import greeting
+from assembly.rooms import Rooms, furnish
+from assembly.store import Store, open_store
+from config import VERSION, Settings
+from core.clock import Clock, utc_now
+from core.events import Event, Kind, Level
+from core.states import DaemonState
+from core.status import DaemonStatus
+from intake.inbox import watch
+from server.desk import Desk
+from server.host import Host, Listen
+from task_executor import TaskExecutor
+from upkeep.housekeeper import CHECKPOINT, Housekeeper, Schedule
+from upkeep.instance_lock import InstanceLock
+
+log = logging.getLogger("nightshift")
+
+
+class Daemon:
+    """One daemon on one home. `serve` runs it to its end; `stop` may be called from a signal handler of its loop."""
+
+    def __init__(self, settings: Settings, *, clock: Clock = utc_now, say: Callable[[str], None] = print) -> None:
+        self._settings, self._clock, self._say = settings, clock, say
+        self._began = time.monotonic()
+        self._asked = asyncio.Event()
+        self._at_once = asyncio.Event()
+        self._life = DaemonState.STARTING
+        self._lag_s = 0.0
+        self._store: Store
+        self._rooms: Rooms
+        self._executor: TaskExecutor | None = None
+        self._housekeeper: Housekeeper
+
+    def stop(self) -> None:
+        """Drain and end; the second call ends at once."""
+        (self._at_once if self._asked.is_set() else self._asked).set()
+
+    async def serve(self) -> None:
+        """Start, serve until `stop`, and end cleanly.
+
+        Raises:
+            AlreadyRunning: another daemon works on this home.
+            NightshiftError: something that is needed could not be had; the message says what.
+        """
+        with ExitStack() as stack:
+            stack.enter_context(InstanceLock(self._settings.lock_file))
+            self._store = open_store(self._settings, stack, self._clock)
+            await asyncio.wrap_future(self._store.queue.recover())
+            self._rooms = furnish(self._settings, self._store, stack, self._clock)
+            self._housekeeper = self._make_housekeeper()
+            host = self._open_web(stack)
+            await self._rooms.prepare()
+            await self._work(host, stack)
+        self._life = DaemonState.STOPPED
+
+    async def _work(self, host: Host, stack: ExitStack) -> None:
+        loop, store = asyncio.get_running_loop(), self._store
+        executor = self._executor = TaskExecutor(
+            self._rooms.parts, workers=self._settings.worker_count, lease_s=self._settings.lease_s
+        )
+        stack.callback(store.queue.on_wake(lambda: loop.call_soon_threadsafe(executor.wake)))
+        inbox = watch(self._settings.tasks_file, store.queue.submit, store.events.emit, self._inbox_died)
+        stack.callback(inbox.stop)
+        inbox.start()
+        self._life = DaemonState.RUNNING
+        self._emit(Kind.DAEMON_STARTED, f"version {VERSION}, process {os.getpid()}, {host.url}")
+        self._say(greeting(self.status(), host.url))
+        async with asyncio.TaskGroup() as group:
+            side = [
+                group.create_task(self._housekeeper.run()),
+                group.create_task(self._rooms.models.watch(self._models_are_back)),
+                group.create_task(self._measure_lag()),
+            ]
+            pool = group.create_task(executor.run())
+            await self._until_asked(pool)
+            for task in side:
+                task.cancel()
+            await self._drain(executor, pool)
+        await self._housekeeper.save_state()
+        self._emit(Kind.DAEMON_STOPPED, "stopped")
+
+    async def _until_asked(self, pool: asyncio.Task[None]) -> None:
+        """Wait for the signal to stop, or for the pool to die."""
+        asked = asyncio.ensure_future(self._asked.wait())
+        await asyncio.wait({asked, pool}, return_when=asyncio.FIRST_COMPLETED)
+        asked.cancel()
+
+    async def _drain(self, executor: TaskExecutor, pool: asyncio.Task[None]) -> None:
+        self._life = DaemonState.DRAINING
+        if executor.busy:
+            self._say(f"finishing running tasks, {self._settings.drain_s:g} s at most; a second signal returns them now")
+        patient = asyncio.ensure_future(executor.stop(self._settings.drain_s))
+        hurried = asyncio.ensure_future(self._at_once.wait())
+        await asyncio.wait({patient, hurried}, return_when=asyncio.FIRST_COMPLETED)
+        hurried.cancel()
+        await executor.stop(0)
+        await pool
+
+    def status(self) -> DaemonStatus:
+        """What the daemon says about itself now; may be called from any thread."""
+        rooms = self._rooms
+        return DaemonStatus(
+            state=self._state(),
+            uptime_s=time.monotonic() - self._began,
+            version=VERSION,
+            workers=self._executor.statuses() if self._executor else (),
+            queue={status.value: count for status, count in self._store.queue.counts().items()},
+            models=rooms.models.status(),
+            next_checkpoint_at=self._housekeeper.next_checkpoint_at(),
+            sandbox=rooms.sandbox_name,
+            sandbox_detail=rooms.sandbox_detail,
+            embedder=rooms.embedder,
+            workspace=str(self._settings.workspace),
+            notices=rooms.notices,
+            pid=os.getpid(),
+        )
+
+    def _state(self) -> DaemonState:
+        if self._life is not DaemonState.RUNNING:
+            return self._life
+        pause = self._store.queue.pause_state()
+        if not pause.paused:
+            return DaemonState.RUNNING
+        return DaemonState.CHECKPOINT if pause.reason == CHECKPOINT else DaemonState.PAUSED
+
+    def _open_web(self, stack: ExitStack) -> Host:
+        settings, store = self._settings, self._store
+        desk = Desk(
+            database=store.db,
+            queue=store.queue,
+            events=store.events,
+            steps=store.steps,
+            status=self.status,
+            loop_lag_s=lambda: self._lag_s,
+            clock=self._clock,
+        )
+        token = settings.api_token.get_secret_value() if settings.api_token else None
+        exposed = settings.sandbox == "process"
+        host = Host(desk, Listen(address=settings.flask_host, port=settings.flask_port, token=token, exposed=exposed))
+        host.start()
+        stack.callback(host.stop)
+        settings.port_file.parent.mkdir(parents=True, exist_ok=True)
+        settings.port_file.write_text(f"{host.port}\n", encoding="utf-8")
+        stack.callback(settings.port_file.unlink, missing_ok=True)
+        return host
+
+    def _make_housekeeper(self) -> Housekeeper:
+        settings, store = self._settings, self._store
+
+        def report(since: datetime, until: datetime) -> Path:
+            from weekly_summary import summarise, write_report  # noqa: PLC0415 - needed once a week
+
+            return write_report(summarise(store.db, since, until), settings.reports_dir)
+
+        schedule = Schedule(
+            state_interval_s=settings.state_interval_s,
+            checkpoint_days=settings.checkpoint_days,
+            state_file=settings.state_file,
+            backups_dir=settings.db_path.parent / "backups",
+        )
+        return Housekeeper(
+            schedule,
+            queue=store.queue,
+            state=store.state,
+            events=store.events,
+            status=self.status,
+            write_report=report,
+            clock=self._clock,
+        )
+
+    async def _measure_lag(self) -> None:
+        """How late the workers' loop wakes, for `/healthz`."""
+        while True:
+            began = time.monotonic()
+            await asyncio.sleep(1.0)
+            self._lag_s = max(0.0, time.monotonic() - began - 1.0)
+
+    def _models_are_back(self) -> None:
+        self._store.queue.models_back()
+
+    def _inbox_died(self, error: Exception) -> None:
+        log.error("tasks.yaml is no longer watched: %s", error)
+        self._emit(Kind.WORKER_ERROR, f"tasks.yaml is no longer watched: {error}", Level.ERROR)
+
+    def _emit(self, kind: Kind, text: str, level: Level = Level.INFO) -> None:
+        self._store.events.emit(Event(kind=kind, level=level, message=text))

@@ -1,0 +1,43 @@
+"""What the daemon says at its start: what it found, and what to do next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from core.status import DaemonStatus, ModelStatus
+
+NO_MODEL = (
+    "No model answers yet. Tasks wait until one does; they go on by themselves. Any of these will do:",
+    "  - Ollama on this machine: install it, then `ollama pull qwen2.5-coder:7b`",
+    "  - an API key: OPENAI_API_KEY (with OPENAI_BASE_URL for any compatible endpoint) or ANTHROPIC_API_KEY",
+    "  - a GGUF file for GPT4All: GPT4ALL_MODEL_PATH=/path/to/model.gguf",
+)
+
+
+def greeting(status: DaemonStatus, url: str) -> str:
+    """The message, as plain text."""
+    return "\n".join(_lines(status, url))
+
+
+def _lines(status: DaemonStatus, url: str) -> Iterator[str]:
+    yield f"Nightshift {status.version} is {status.state.value}: {url}"
+    yield ""
+    yield from (_model(model) for model in status.models)
+    yield f"  sandbox    {status.sandbox or 'none: nothing is executed'}  {status.sandbox_detail}".rstrip()
+    yield f"  embedder   {status.embedder}"
+    yield f"  workspace  {status.workspace}"
+    waiting = {name: count for name, count in status.queue.items() if count}
+    yield f"  queue      {', '.join(f'{count} {name}' for name, count in waiting.items()) or 'empty'}"
+    yield ""
+    if not any(model.available for model in status.models):
+        yield from NO_MODEL
+        yield ""
+    yield from status.notices
+    yield "Give it a task: edit tasks.yaml, open the dashboard, or type"
+    yield '  .venv/bin/python cli.py "Write slugify(text) with tests"'
+
+
+def _model(model: ModelStatus) -> str:
+    found = "answers" if model.available else "not here"
+    detail = f" ({model.detail})" if model.detail else ""
+    return f"  model      {model.name} {model.model}: {found}{detail}".rstrip()

@@ -1,0 +1,50 @@
+"""One task in the foreground: the daemon's rooms with one worker, and no doors."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+
+from assembly.rooms import furnish
+from assembly.store import open_store
+from config import Settings
+from core.clock import utc_now
+from core.events import Event
+from core.tasks import Task, TaskSpec
+from task_executor import TaskExecutor
+from upkeep.instance_lock import InstanceLock
+
+
+async def run_single(spec: TaskSpec, settings: Settings, on_event: Callable[[Event], None]) -> Task:
+    """Submit the task, work on it alone, and return it as it ended.
+
+    Raises:
+        AlreadyRunning: a daemon works on this home; give the task to it.
+    """
+    with ExitStack() as stack:
+        stack.enter_context(InstanceLock(settings.lock_file))
+        store = open_store(settings, stack)
+        await asyncio.wrap_future(store.queue.recover())
+        task_id = (await asyncio.wrap_future(store.queue.submit(spec))).task_id
+
+        def relay(events: Sequence[Event]) -> None:
+            for event in events:
+                if event.task_id == task_id:
+                    on_event(event)
+
+        stack.callback(store.events.subscribe(relay))
+        rooms = furnish(settings, store, stack, utc_now)
+        await rooms.prepare()
+        executor = TaskExecutor(rooms.parts, workers=1, lease_s=settings.lease_s, only=task_id)
+        loop = asyncio.get_running_loop()
+        stack.callback(store.queue.on_wake(lambda: loop.call_soon_threadsafe(executor.wake)))
+        loop.add_signal_handler(signal.SIGINT, lambda: store.queue.cancel(task_id))
+        watch = asyncio.create_task(rooms.models.watch(lambda: store.queue.models_back()))
+        try:
+            await executor.run()
+        finally:
+            watch.cancel()
+            loop.remove_signal_handler(signal.SIGINT)
+        return store.queue.get(task_id)

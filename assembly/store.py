@@ -1,0 +1,49 @@
+"""Everything that stands on the database, opened once and closed in the right order."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from config import Settings
+from core.clock import Clock, utc_now
+from core.events import Level
+from core.masking import Masker
+from db.database import Database
+from db.event_log import EventLog
+from db.file_log import FileLog
+from db.state_store import StateStore
+from db.step_store import StepStore
+from queue_manager import QueueManager, RetryPolicy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Store:
+    """The database and the rooms that speak to it."""
+
+    db: Database
+    events: EventLog
+    steps: StepStore
+    state: StateStore
+    queue: QueueManager
+
+
+def open_store(settings: Settings, stack: ExitStack, clock: Clock = utc_now) -> Store:
+    """Open the database of a home; `stack` closes it.
+
+    Raises:
+        StoreError: it is damaged, newer than this version, or cannot be opened.
+    """
+    db = stack.enter_context(Database(settings.db_path))
+    events = EventLog(db, clock, Masker(settings.secrets))
+    file_log = FileLog(settings.log_file, level=Level(settings.log_level))
+    stack.callback(file_log.close)
+    stack.callback(events.subscribe(file_log))
+    retry = RetryPolicy(attempts=settings.max_retries, base_s=settings.retry_base_s)
+    return Store(
+        db=db,
+        events=events,
+        steps=StepStore(db, events, clock=clock),
+        state=StateStore(db, clock=clock),
+        queue=QueueManager(db, events, clock=clock, retry=retry, lease_s=settings.lease_s),
+    )

@@ -1,0 +1,154 @@
+"""One attempt: open the repository, walk the agent's phases, and hand what passed to integration.
+
+Recovery rests on two facts. Each finished step is stored with its case file before the next begins, so an attempt that
+died continues at the step it was in. And git comes first, the database second: an attempt that died between its commit
+and its row finds the commit by its trailer and finishes the move instead of doing the work again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field, replace
+
+from agent.machine import FIRST, Machine
+from agent.tools import Tools
+from core.errors import GitError, Held, TimeUp
+from core.ports import Sink
+from core.revisions import Workspace
+from core.states import Ending, Outcome, Phase
+from core.tasks import Limits, Spent, Task
+from core.work import Case, Step, Work
+from execution.integration import Integration, Landed
+from execution.parts import Parts
+from execution.regression import WithRegression
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """How an attempt ended, for the queue."""
+
+    ending: Ending
+    reason: str
+    iterations: int = 0
+    spent: Spent = field(default_factory=Spent)
+    commit: str | None = None
+    branch: str | None = None
+
+
+class Attempt:
+    """One run of one task by one worker.
+
+    Args:
+        task: the claimed task.
+        parts: the rooms.
+        emit: takes the attempt's events.
+    """
+
+    def __init__(self, task: Task, parts: Parts, emit: Sink) -> None:
+        self.task, self.parts, self.emit = task, parts, emit
+        self.limits: Limits = task.spec.limits.over(parts.defaults.limits)
+        self._work: Work | None = None
+        self._step_began = parts.clock()
+
+    async def run(self) -> Result:
+        """Work until the task is committed or given up.
+
+        Raises:
+            Interruption: the attempt ends for a reason outside the work itself.
+            NightshiftError: a part failed; another attempt may go better.
+        """
+        try:
+            async with asyncio.timeout(self.limits.wall_s):
+                return await self._until_ended()
+        except TimeoutError:
+            raise TimeUp(f"not done within {self.limits.wall_s:g} s (limits.wall_s, TASK_TIMEOUT)") from None
+
+    def ended(self, ending: Ending, reason: str, commit: str | None = None, branch: str | None = None) -> Result:
+        """The result of an attempt that ends now."""
+        work = self._work
+        return Result(
+            ending=ending,
+            reason=reason,
+            commit=commit,
+            branch=branch,
+            iterations=work.iteration if work else self.task.iterations,
+            spent=work.spent if work else self.task.spent,
+        )
+
+    async def _until_ended(self) -> Result:
+        stored = await asyncio.to_thread(self.parts.steps.last_work, self.task.id, self.task.attempt)
+        try:
+            workspace = await asyncio.to_thread(self._open, stored.base if stored else None)
+        except GitError as error:
+            return self.ended(Ending.REFUSED, str(error))
+        work = self._work = stored or self._new_work(workspace)
+        resumed = work.phase is Phase.COMMIT
+        while True:
+            if work.phase is not Phase.COMMIT:
+                work = await self._machine(workspace, work).run(self._case(workspace), work)
+            if work.phase is Phase.HOLD:
+                raise Held(work.reason)
+            if work.phase is Phase.ABANDON:
+                return self.ended(work.ending or Ending.GAVE_UP, work.reason)
+            end = await Integration(self.task, self.parts, self.emit, resumed=resumed).land(workspace, work)
+            if isinstance(end, Landed):
+                ending = Ending.COMMITTED if end.commit else Ending.NO_CHANGE
+                return self.ended(ending, end.reason, end.commit, end.branch)
+            work, resumed = replace(end.work, step_no=work.step_no + 1), False
+            await self._store(Step(phase=Phase.COMMIT, outcome=Outcome.REDO, work=work, note=end.why))
+            workspace = await asyncio.to_thread(self._open, work.base)
+
+    def _open(self, base: str | None) -> Workspace:
+        spec, git = self.task.spec, self.parts.git
+        workspace = git.open(spec.repo, spec.base, self.task.id, spec.description, self.task.created_at)
+        return workspace if base is None else git.at(workspace, base)
+
+    def _new_work(self, workspace: Workspace) -> Work:
+        return Work(
+            phase=FIRST,
+            base=workspace.base,
+            attempt=self.task.attempt,
+            change=dict(self.task.spec.files),
+            spent=self.task.spent,
+        )
+
+    def _machine(self, workspace: Workspace, work: Work) -> Machine:
+        tools = Tools(
+            model=self.parts.models.for_task(self.task.id, self.limits, work.spent),
+            suite=WithRegression(self.parts.suite, self.parts.imports),
+            memory=self.parts.memory,
+            tree=workspace.tree,
+            emit=self.emit,
+            clock=self.parts.clock,
+            settings=self.parts.defaults.agent,
+        )
+        return Machine(tools, self._store)
+
+    def _case(self, workspace: Workspace) -> Case:
+        spec, defaults = self.task.spec, self.parts.defaults
+        iterations = self.limits.iterations or 15
+        return Case(
+            task=self.task,
+            review=defaults.review if spec.review is None else spec.review,
+            audit=defaults.audit if spec.audit is None else spec.audit,
+            clarify=defaults.clarify if spec.clarify is None else spec.clarify,
+            iterations=iterations,
+            warn_at=min(defaults.warn_at, iterations),
+            whole_tree=not workspace.is_own,
+            suite_s=self.limits.suite_s or 60.0,
+            memory_mb=self.limits.memory_mb or 512,
+        )
+
+    async def _store(self, step: Step) -> None:
+        """Make a step durable; the next one begins only after this."""
+        now = self.parts.clock()
+        began, self._step_began, self._work = self._step_began, now, step.work
+        saved = self.parts.steps.save_step(
+            self.task.id,
+            self.task.attempt,
+            self.task.fence,
+            step,
+            started_at=began,
+            duration_s=(now - began).total_seconds(),
+        )
+        await asyncio.wrap_future(saved)

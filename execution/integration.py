@@ -1,0 +1,237 @@
+"""From a passing tree to a landed commit: commit, rebase, judge the merged tree, move the target by compare-and-swap.
+
+A merged tree is judged again only where that could change the verdict. A suite run sees exactly the files in the
+closure of its tests, so if the target moved on and none of those files did, the run would see the same bytes and its
+verdict holds for the merged tree as well. That is what keeps the thousandth task as quick as the first. Where the
+closure is not known (dynamic imports, folders that are read) the whole tree counts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+
+from core.commit_message import message_for
+from core.dependencies import closure, dependants
+from core.errors import MergeConflict
+from core.events import Event, Kind, Level
+from core.ports import Sink, Tree
+from core.revisions import Commit, Workspace
+from core.states import Phase
+from core.tasks import Change, Files, Task
+from core.verdicts import Label, SuiteJob, Verdict
+from core.work import Work
+from db.state_store import Commit as LedgerEntry
+from execution.evidence import to_note
+from execution.parts import Parts
+from execution.regression import WithRegression
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Landed:
+    """The attempt is over; `commit` is None when there was nothing to change."""
+
+    reason: str
+    commit: str | None = None
+    branch: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reopened:
+    """The target moved on in a way that needs another try; `work` starts from its new tip."""
+
+    why: str
+    work: Work
+
+
+class Integration:
+    """Lands one attempt's work.
+
+    Args:
+        task: the task it belongs to.
+        parts: the rooms.
+        emit: takes the attempt's events.
+        resumed: whether an earlier daemon may have made the commit already.
+    """
+
+    def __init__(self, task: Task, parts: Parts, emit: Sink, *, resumed: bool = False) -> None:
+        self.task, self.parts, self.emit, self._resumed = task, parts, emit, resumed
+
+    async def land(self, workspace: Workspace, work: Work) -> Landed | Reopened:
+        """Commit the work on its branch, and integrate it where that is wanted.
+
+        Raises:
+            GitError: git could not do it.
+        """
+        git, verdict = self.parts.git, work.verdict
+        commit = await self._made_before(workspace, work) if self._resumed else None
+        if commit is None:
+            message = message_for(self.task, work)
+            commit = await asyncio.to_thread(git.commit, workspace, work.base, self._whole_change(work), message)
+            if commit is None:
+                return Landed(reason="the tests pass as things are; nothing had to be changed")
+            self._tell(Kind.COMMITTED, f"{commit.id[:10]} on {commit.branch}: {message.subject}", commit)
+        reason = f"{verdict.reason if verdict else 'tests passed'}"
+        wanted = workspace.is_own or self._integration_wanted()
+        blocked = await asyncio.to_thread(git.blocked, workspace) if wanted else None
+        if wanted and blocked is None:
+            async with self.parts.merge_locks[workspace.git_dir]:
+                end = await self._integrate(workspace, commit, work)
+            if isinstance(end, Reopened):
+                return end
+            commit, verdict = end
+        await self._record(workspace, work, commit, verdict, integrated=wanted and blocked is None)
+        return Landed(reason=f"{reason}; {blocked}" if blocked else reason, commit=commit.id, branch=commit.branch)
+
+    def _integration_wanted(self) -> bool:
+        asked = self.task.spec.integrate
+        return self.parts.defaults.integrate if asked is None else asked
+
+    def _whole_change(self, work: Work) -> Change:
+        return {**work.change, **work.own_tests, **self.task.spec.tests}
+
+    async def _made_before(self, workspace: Workspace, work: Work) -> Commit | None:
+        """The commit that an earlier daemon made of this very work, or None."""
+        git = self.parts.git
+        found = await asyncio.to_thread(git.find_commit, workspace, self.task.id)
+        if found is None or found.parent == work.base:
+            return found
+        landed = workspace.target is not None and await asyncio.to_thread(git.contains, workspace, found)
+        return found if landed else None
+
+    async def _integrate(
+        self, workspace: Workspace, commit: Commit, work: Work
+    ) -> tuple[Commit, Verdict | None] | Reopened:
+        git, verdict = self.parts.git, work.verdict
+        if self._resumed and await asyncio.to_thread(git.contains, workspace, commit):
+            return commit, verdict
+        while True:
+            tip, candidate = await asyncio.to_thread(git.tip, workspace), commit
+            if tip != commit.parent:
+                try:
+                    candidate = await asyncio.to_thread(git.rebase, workspace, commit, tip)
+                except MergeConflict as conflict:
+                    return self._conflicted(work, tip, conflict)
+                verdict = await self._judge_merged(workspace, candidate, work)
+                if not verdict.passed:
+                    return await self._broken(workspace, work, candidate, verdict)
+            if await asyncio.to_thread(git.advance, workspace, candidate, tip):
+                self._tell(Kind.INTEGRATED, f"{candidate.id[:10]} is the tip of {workspace.target}", candidate)
+                return candidate, verdict
+
+    # --- the merged tree
+
+    async def _judge_merged(self, workspace: Workspace, candidate: Commit, work: Work) -> Verdict:
+        """The verdict on the merged tree: a new one, or the earlier one where it still holds."""
+        merged = await asyncio.to_thread(self.parts.git.tree, workspace, candidate.id)
+        same = await asyncio.to_thread(self._sees_the_same, workspace, merged, work)
+        if work.verdict and same:
+            return work.verdict
+        spec = self.task.spec
+        job = SuiteJob(
+            base=merged,
+            change={},
+            given=self._tests(work),
+            command=spec.test_command,
+            language=spec.language,
+            whole_tree=not workspace.is_own,
+            wall_s=spec.limits.suite_s,
+            memory_mb=spec.limits.memory_mb,
+        )
+        changed = frozenset(self._whole_change(work))
+        verdict = await WithRegression(self.parts.suite, self.parts.imports, changed).judge(job)
+        return _relabelled(verdict, work)
+
+    def _tests(self, work: Work) -> Files:
+        return {**self.task.spec.tests, **work.own_tests}
+
+    def _sees_the_same(self, workspace: Workspace, merged: Tree, work: Work) -> bool:
+        """Tell whether all tests that this change can break see the same bytes as when they passed."""
+        if not workspace.is_own or self.task.spec.test_command:
+            return False
+        base, imports = workspace.tree, self.parts.imports
+        before = closure(base, work.change, self._tests(work), imports)
+        after = closure(merged, {}, self._tests(work), imports)
+        if not (before.complete and after.complete and before.paths == after.paths):
+            return False
+        old, new, mine = base.entries(), merged.entries(), self._whole_change(work)
+        if any(old.get(path) != new.get(path) for path in after.paths - mine.keys()):
+            return False
+        if any(path in old and path in new and not _holds(merged, path, text) for path, text in mine.items()):
+            return False
+        return (
+            dependants(merged, mine.keys(), imports) - mine.keys()
+            == dependants(base, mine.keys(), imports) - mine.keys()
+        )
+
+    # --- what stands in the way
+
+    def _conflicted(self, work: Work, tip: str, conflict: MergeConflict) -> Reopened:
+        self._tell(Kind.CONFLICT, str(conflict), level=Level.WARNING)
+        kept = {path: text for path, text in work.change.items() if path not in conflict.paths}
+        feedback = (
+            f"Newer work changed the same lines while you were at it. Make your change again on top of it.\n{conflict}"
+        )
+        return Reopened(
+            why=str(conflict),
+            work=replace(work, base=tip, change=kept, feedback=feedback, verdict=None, phase=Phase.CODING),
+        )
+
+    async def _broken(self, workspace: Workspace, work: Work, candidate: Commit, verdict: Verdict) -> Reopened:
+        """The change merges cleanly but fails together with newer work: carry it over to the new tip and reflect."""
+        merged = await asyncio.to_thread(self.parts.git.tree, workspace, candidate.id)
+        change = {path: _text(merged, path) for path in work.change}
+        why = f"together with newer work: {verdict.reason}"
+        self._tell(Kind.CONFLICT, why, candidate, level=Level.WARNING)
+        return Reopened(
+            why=why,
+            work=replace(
+                work, base=candidate.parent, change=change, verdict=verdict, feedback=why, phase=Phase.REFLECTING
+            ),
+        )
+
+    # --- what is kept
+
+    async def _record(
+        self, workspace: Workspace, work: Work, commit: Commit, verdict: Verdict | None, *, integrated: bool
+    ) -> None:
+        git, label = self.parts.git, str(verdict.evidence.label) if verdict else ""
+        if verdict:
+            note = to_note(self.task, work, commit, verdict)
+            await asyncio.to_thread(git.note, workspace, commit.id, note)
+        entry = LedgerEntry(
+            task_id=self.task.id,
+            attempt=self.task.attempt,
+            repo=str(workspace.repo),
+            branch=commit.branch,
+            commit=commit.id,
+            base=commit.parent,
+            subject=message_for(self.task, work).subject,
+            label=label,
+            model=", ".join(dict.fromkeys(work.models)),
+            iterations=work.iteration,
+            integrated=integrated,
+            at=self.parts.clock(),
+        )
+        await asyncio.wrap_future(self.parts.state.record_commit(entry))
+        target = (workspace.target or "").removeprefix("refs/heads/") if integrated else commit.branch
+        await asyncio.to_thread(git.push, workspace, target)
+
+    def _tell(self, kind: Kind, text: str, commit: Commit | None = None, level: Level = Level.INFO) -> None:
+        data = {"commit": commit.id, "branch": commit.branch} if commit else {}
+        self.emit(Event(kind=kind, level=level, message=text, phase=Phase.COMMIT, data=data))
+
+
+def _relabelled(verdict: Verdict, work: Work) -> Verdict:
+    """Tests that the agent wrote stay marked as its own, although the merged run treats them as given."""
+    if not work.own_tests or verdict.evidence.label is not Label.TESTS_PASSED:
+        return verdict
+    return replace(verdict, evidence=replace(verdict.evidence, label=Label.SELF_TESTED))
+
+
+def _text(tree: Tree, path: str) -> str | None:
+    return tree.read(path).decode("utf-8", "surrogateescape") if path in tree.entries() else None
+
+
+def _holds(tree: Tree, path: str, text: str | None) -> bool:
+    return text is not None and tree.read(path) == text.encode("utf-8", "surrogateescape")

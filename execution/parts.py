@@ -1,0 +1,54 @@
+"""What an attempt is handed, and what holds for every attempt unless its task says otherwise."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from model_handler import ModelHandler
+
+from agent.tools import AgentSettings
+from core.clock import Clock, utc_now
+from core.dependencies import ImportCache
+from core.ports import Memory, Suite
+from core.tasks import Limits
+from db.database import Database
+from db.event_log import EventLog
+from db.state_store import StateStore
+from db.step_store import StepStore
+from git_manager import GitManager
+from queue_manager import QueueManager
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Defaults:
+    """The settings' answer where a task says nothing."""
+
+    limits: Limits
+    warn_at: int = 12
+    review: bool = False
+    audit: bool = False
+    clarify: bool = False
+    integrate: bool = False
+    agent: AgentSettings = field(default_factory=AgentSettings)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """Every room an attempt needs, each built once by `main`."""
+
+    db: Database
+    queue: QueueManager
+    git: GitManager
+    models: ModelHandler
+    suite: Suite
+    memory: Memory
+    steps: StepStore
+    events: EventLog
+    state: StateStore
+    defaults: Defaults
+    clock: Clock = utc_now
+    imports: ImportCache = field(default_factory=ImportCache)
+    merge_locks: defaultdict[Path, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))

@@ -1,0 +1,263 @@
+"""The worker pool: claims tasks, runs each attempt to its end, and tells the queue how it ended.
+
+All of it lives on the main thread's event loop. Workers sleep on an event of their own; whoever gives them something
+to do calls `wake` (from other threads through `loop.call_soon_threadsafe`), so an idle pool costs next to nothing. One
+side task renews the leases of what runs and learns what was cancelled, another notices what falls due and what other
+processes wrote. If one of them dies, the pool ends with its error: a daemon that looks alive and works no more is
+worse than one that stops.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import traceback
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+from core.errors import (
+    CancelledByUser,
+    Held,
+    Interruption,
+    LeaseLost,
+    ModelRefused,
+    Parked,
+    ShuttingDown,
+    StaleFence,
+)
+from core.events import Event, Kind, Level
+from core.ports import Sink
+from core.states import ENDED, Ending, Status
+from core.status import WorkerStatus
+from core.tasks import Task
+from execution.attempt import Attempt, Result
+from execution.parts import Parts
+
+TICK_S = 1.0
+"""How often the clock and the writes of other processes are looked at, in seconds."""
+
+_T = TypeVar("_T")
+
+
+@dataclass(slots=True)
+class _Running:
+    """A task in the hands of a worker; `why` is set before its coroutine is cancelled."""
+
+    attempt: Attempt
+    job: asyncio.Task[Result]
+    why: Interruption | None = None
+
+    def interrupt(self, why: Interruption) -> None:
+        """Stop the attempt; the first reason holds."""
+        if self.why is None:
+            self.why = why
+            self.job.cancel()
+
+
+@dataclass(slots=True)
+class _Worker:
+    status: WorkerStatus
+    woken: asyncio.Event = field(default_factory=asyncio.Event)
+    running: _Running | None = None
+
+
+class TaskExecutor:
+    """N workers on one loop.
+
+    Args:
+        parts: the rooms an attempt needs.
+        workers: how many tasks run at once.
+        lease_s: how long a claim lasts; it is renewed at a third of that.
+        only: serve this task alone and end after it.
+    """
+
+    def __init__(self, parts: Parts, *, workers: int, lease_s: float, only: int | None = None) -> None:
+        self.parts, self._lease_s, self._only = parts, lease_s, only
+        self._beat = asyncio.Event()
+        self._stopping = False
+        self._workers = [_Worker(WorkerStatus(name=f"worker-{n}")) for n in range(1, workers + 1)]
+
+    def wake(self) -> None:
+        """Something may be claimed, or was cancelled. Call it on the loop's own thread."""
+        self._beat.set()
+        for worker in self._workers:
+            worker.woken.set()
+
+    def statuses(self) -> tuple[WorkerStatus, ...]:
+        """What each worker does now."""
+        return tuple(worker.status for worker in self._workers)
+
+    async def run(self) -> None:
+        """Serve until `stop` was called and every worker has put its task down."""
+        async with asyncio.TaskGroup() as group:
+            side = [group.create_task(self._renew_leases()), group.create_task(self._watch_the_clock())]
+            workers = [group.create_task(self._serve_forever(worker)) for worker in self._workers]
+            await asyncio.gather(*workers)
+            for task in side:
+                task.cancel()
+
+    async def stop(self, drain_s: float) -> None:
+        """Claim nothing more; give running tasks `drain_s` seconds to end, then return them to the queue."""
+        self._stopping = True
+        self.wake()
+        jobs = [worker.running.job for worker in self._workers if worker.running]
+        if jobs and drain_s > 0:
+            await asyncio.wait(jobs, timeout=drain_s)
+        for worker in self._workers:
+            if worker.running:
+                worker.running.interrupt(ShuttingDown())
+
+    # --- workers
+
+    async def _serve_forever(self, worker: _Worker) -> None:
+        while not self._stopping:
+            worker.woken.clear()
+            task = await _done(self.parts.queue.claim(worker.status.name, only=self._only))
+            if task is None:
+                await worker.woken.wait()
+            elif self._stopping:
+                await _done(self.parts.queue.requeue(task.id, task.fence, str(ShuttingDown())))
+            else:
+                await self._serve(worker, task)
+            self._stopping |= self._only_one_ended()
+
+    def _only_one_ended(self) -> bool:
+        return self._only is not None and self.parts.queue.get(self._only).status in {*ENDED, Status.WAITING}
+
+    async def _serve(self, worker: _Worker, task: Task) -> None:
+        worker.status = replace(
+            worker.status,
+            task_id=task.id,
+            description=task.spec.description[:200],
+            since=self.parts.clock(),
+            last_line="",
+        )
+        attempt = Attempt(task, self.parts, self._sink(worker, task))
+        worker.running = _Running(attempt, asyncio.create_task(attempt.run()))
+        try:
+            await self._conclude(task, worker.running)
+        except StaleFence as stale:
+            self._log(task, Level.WARNING, str(stale))
+        finally:
+            worker.running = None
+            worker.status = replace(
+                worker.status, task_id=None, description="", phase=None, iteration=0, since=None,
+                done=worker.status.done + 1,
+            )  # fmt: skip
+
+    async def _conclude(self, task: Task, running: _Running) -> None:
+        """Wait for the attempt and make the move that follows from how it ended."""
+        queue, at = self.parts.queue, (task.id, task.fence)
+        try:
+            result = await running.job
+        except asyncio.CancelledError:
+            if running.why is None:
+                raise
+            await self._interrupted(task, running)
+        except LeaseLost as lost:
+            self._log(task, Level.WARNING, str(lost))
+        except Parked as parked:
+            await _done(queue.park(*at, str(parked), parked.until))
+        except Held as held:
+            await _done(queue.hold(*at, str(held)))
+        except (Interruption, ModelRefused) as end:
+            ending = end.ending if isinstance(end, Interruption) else Ending.REFUSED
+            await self._finish(task, running.attempt.ended(ending or Ending.ERROR, str(end)))
+        except StaleFence:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever a part throws ends this task, not the worker
+            text = f"{type(error).__name__}: {error}"
+            self._log(task, Level.ERROR, text, "".join(traceback.format_exception(error)))
+            await self._finish(task, running.attempt.ended(Ending.ERROR, text))
+        else:
+            await self._finish(task, result)
+
+    async def _interrupted(self, task: Task, running: _Running) -> None:
+        why = running.why
+        if isinstance(why, CancelledByUser):
+            await self._finish(task, running.attempt.ended(Ending.USER, str(why)))
+        elif isinstance(why, ShuttingDown):
+            await _done(self.parts.queue.requeue(task.id, task.fence, str(why)))
+        else:
+            self._log(task, Level.WARNING, str(why))
+
+    async def _finish(self, task: Task, result: Result) -> None:
+        await _done(
+            self.parts.queue.finish(
+                task.id,
+                task.fence,
+                result.ending,
+                reason=result.reason,
+                commit=result.commit,
+                branch=result.branch,
+                iterations=result.iterations,
+                spent=result.spent,
+            )
+        )
+
+    # --- side tasks
+
+    async def _renew_leases(self) -> None:
+        while True:
+            await _wait(self._beat, self._lease_s / 3)
+            self._beat.clear()
+            running = {w.running.attempt.task.id: w.running for w in self._workers if w.running}
+            if running:
+                owned = [(r.attempt.task.id, r.attempt.task.fence) for r in running.values()]
+                beat = await _done(self.parts.queue.heartbeat(owned))
+                for task_id in beat.cancelled:
+                    running[task_id].interrupt(CancelledByUser())
+                for task_id in beat.lost:
+                    running[task_id].interrupt(LeaseLost())
+            await _done(self.parts.queue.sweep())
+
+    async def _watch_the_clock(self) -> None:
+        db, queue = self.parts.db, self.parts.queue
+        version = db.data_version()
+        while True:
+            await asyncio.sleep(TICK_S)
+            due = queue.next_due()
+            if due is not None and due <= self.parts.clock():
+                await _done(queue.tick())
+            if (now := db.data_version()) != version:
+                version = now
+                await _done(self.parts.events.catch_up())
+                self.wake()
+
+    # --- telling
+
+    def _sink(self, worker: _Worker, task: Task) -> Sink:
+        """A sink that knows task and worker, and keeps the worker's status fresh."""
+
+        def emit(event: Event) -> None:
+            whole = replace(event, task_id=task.id, attempt=event.attempt or task.attempt, worker=worker.status.name)
+            now = worker.status
+            worker.status = replace(
+                now,
+                phase=event.phase or now.phase,
+                iteration=event.iteration or now.iteration,
+                last_line=event.message or now.last_line,
+            )
+            self.parts.events.emit(whole)
+
+        return emit
+
+    def _log(self, task: Task, level: Level, message: str, trace: str = "") -> None:
+        data: dict[str, Any] = {"trace": trace} if trace else {}
+        self.parts.events.emit(
+            Event(
+                kind=Kind.WORKER_ERROR, level=level, message=message, task_id=task.id, attempt=task.attempt, data=data
+            )
+        )
+
+
+async def _done(future: Future[_T]) -> _T:
+    return await asyncio.wrap_future(future)
+
+
+async def _wait(event: asyncio.Event, seconds: float) -> None:
+    try:
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    except TimeoutError:
+        return

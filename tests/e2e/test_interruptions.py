@@ -1,0 +1,151 @@
+"""What happens when things stop: kill -9, shutdown, cancel, pause, no model."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.test_main_job import settings_for
+from tests.support.answers import Answers, job
+from tests.support.daemon import ENDED, Daemon, git, until
+from tests.support.wire_server import WireServer
+
+
+@pytest.fixture
+def answers() -> Answers:
+    return Answers(wrong_first=1)
+
+
+@pytest.fixture
+def server(answers: Answers) -> Iterator[WireServer]:
+    with WireServer(answers) as running:
+        yield running
+
+
+def status_of(daemon: Daemon, task_id: int) -> str:
+    return str(daemon.get(f"/api/task/{task_id}")["status"])
+
+
+def test_kill_9_at_ten_moments_loses_and_doubles_nothing(tmp_path: Path, server: WireServer, answers: Answers) -> None:
+    daemon = Daemon(tmp_path / "home", settings_for(server, MODEL_TIMEOUT_S="20"))
+    daemon.start()
+    numbers = range(1, 16)
+    ids = [daemon.submit(**job(n)) for n in numbers]
+    dice = random.Random(7)
+    for _ in range(10):
+        time.sleep(dice.uniform(0.1, 0.9))
+        daemon.kill()
+        daemon.start()
+    ended = daemon.wait(*ids, within_s=180)
+    assert {task["ending"] for task in ended} == {"committed"}
+    workspace = daemon.home / "workspace"
+    trailers = git(workspace, "log", "--format=%(trailers:key=Task,valueonly)", "main").split()
+    assert sorted(map(int, trailers)) == sorted(ids)
+    assert git(workspace, "fsck", "--strict") == ""
+    tries = {task["task_id"]: [row["iteration"] for row in task["iterations"] if row["iteration"]] for task in ended}
+    assert all(rows == [1, 2] for rows in tries.values()), tries
+    for (
+        n
+    ) in numbers:  # a request that was under way when the daemon died may be asked once more, none that was answered
+        assert answers.counts[n, "PLANNING"] <= 2
+    assert daemon.stop() == 0
+
+
+def test_no_reply_that_arrived_is_bought_twice(tmp_path: Path, server: WireServer, answers: Answers) -> None:
+    daemon = Daemon(tmp_path / "home", settings_for(server, WORKER_COUNT="1"))
+    daemon.start()
+    server.fail_next("hang", 1, phase="CODING")
+    task_id = daemon.submit(**job(1))
+    until(lambda: any(request.phase == "CODING" for request in server.requests))
+    daemon.kill()
+    daemon.start()
+    (task,) = daemon.wait(task_id)
+    assert task["ending"] == "committed"
+    assert answers.counts[1, "PLANNING"] == 1
+    daemon.stop()
+
+
+def test_shutdown_returns_running_tasks_and_they_go_on_later(
+    tmp_path: Path, server: WireServer, answers: Answers
+) -> None:
+    daemon = Daemon(tmp_path / "home", settings_for(server, DRAIN_S="0"))
+    daemon.start()
+    server.fail_next("hang", 1, phase="CODING")
+    task_id = daemon.submit(**job(1))
+    until(lambda: any(request.phase == "CODING" for request in server.requests))
+    began = time.monotonic()
+    assert daemon.stop() == 0
+    assert time.monotonic() - began < 5
+    offline = daemon.cli("--status", "--json")
+    assert offline.returncode == 3
+    daemon.start()
+    (task,) = daemon.wait(task_id)
+    assert (task["ending"], task["attempt"]) == ("committed", 1)
+    daemon.stop()
+
+
+def test_a_running_task_can_be_cancelled(tmp_path: Path, server: WireServer) -> None:
+    with Daemon(tmp_path / "home", settings_for(server)) as daemon:
+        server.fail_next("hang", 5, phase="CODING")
+        task_id = daemon.submit(**job(1))
+        until(lambda: any(request.phase == "CODING" for request in server.requests))
+        began = time.monotonic()
+        assert daemon.ask("POST", f"/api/task/{task_id}/cancel")[0] == 200
+        (task,) = daemon.wait(task_id)
+        assert (task["status"], task["ending"]) == ("cancelled", "user")
+        assert time.monotonic() - began < 3
+        until(lambda: all(request.gone for request in server.requests if request.phase == "CODING"))
+
+
+def test_a_pause_survives_a_restart(tmp_path: Path, server: WireServer) -> None:
+    daemon = Daemon(tmp_path / "home", settings_for(server))
+    daemon.start()
+    assert daemon.cli("--pause").returncode == 0
+    daemon.stop()
+    daemon.start()
+    assert daemon.get("/api/status")["state"] == "paused"
+    task_id = daemon.submit(**job(1))
+    time.sleep(0.5)
+    assert status_of(daemon, task_id) == "queued"
+    assert daemon.cli("--resume").returncode == 0
+    assert daemon.wait(task_id)[0]["ending"] == "committed"
+    daemon.stop()
+
+
+def test_without_a_model_tasks_wait_and_go_on_when_one_appears(tmp_path: Path, server: WireServer) -> None:
+    server.stop()
+    with Daemon(tmp_path / "home", settings_for(server, MODEL_PROBE_S="0.3")) as daemon:
+        task_id = daemon.submit(**job(1))
+        until(lambda: status_of(daemon, task_id) == "scheduled")
+        assert daemon.get("/api/status")["models"][0]["available"] is False
+        server.start()
+        assert daemon.wait(task_id)[0]["ending"] == "committed"
+
+
+def test_a_task_whose_time_is_over_fails_with_the_limit_named(tmp_path: Path, server: WireServer) -> None:
+    with Daemon(tmp_path / "home", settings_for(server)) as daemon:
+        server.fail_next("hang", 9, phase="CODING")
+        (task,) = daemon.wait(daemon.submit(**job(1), limits={"wall_s": 1.0, "attempts": 1}))
+        assert (task["status"], task["ending"]) == ("failed", "timeout")
+        assert "wall_s" in daemon.cli("--show", str(task["task_id"])).stdout
+
+
+def test_a_second_daemon_on_the_same_home_is_refused(tmp_path: Path, server: WireServer) -> None:
+    with Daemon(tmp_path / "home", settings_for(server)) as first:
+        second = Daemon(first.home, first.settings)
+        with pytest.raises(AssertionError, match="already works on"):
+            second.start()
+        assert first.get("/api/status")["state"] == "running"
+
+
+def test_tasks_added_while_no_daemon_runs_are_done_at_its_start(tmp_path: Path, server: WireServer) -> None:
+    daemon = Daemon(tmp_path / "home", settings_for(server))
+    daemon.home.mkdir()
+    added = daemon.cli("Write total() in job_1.py")
+    assert added.returncode == 0, added.stderr
+    with daemon:
+        assert daemon.wait(1)[0]["status"] in ENDED

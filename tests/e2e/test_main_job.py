@@ -1,0 +1,168 @@
+"""The main job, end to end: the real daemon, a task through each door, a tested commit in the end."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.answers import RIGHT, TESTS, Answers, job
+from tests.support.daemon import Daemon, git, until
+from tests.support.wire_server import WireServer
+
+
+def settings_for(server: WireServer, **more: str) -> dict[str, str]:
+    return {
+        "MODEL_TYPE": "openai", "OPENAI_API_KEY": "test-key", "OPENAI_BASE_URL": server.openai_base_url,
+        "MODEL_NAME": server.model, "WORKER_COUNT": "2", "EMBEDDER": "hashed", **more,
+    }  # fmt: skip
+
+
+@pytest.fixture
+def answers() -> Answers:
+    return Answers(wrong_first=1)
+
+
+@pytest.fixture
+def server(answers: Answers) -> Iterator[WireServer]:
+    with WireServer(answers) as running:
+        yield running
+
+
+@pytest.fixture
+def daemon(tmp_path: Path, server: WireServer) -> Iterator[Daemon]:
+    with Daemon(tmp_path / "home", settings_for(server)) as running:
+        yield running
+
+
+def passes_bare_pytest(repo: Path, commit: str, folder: Path) -> bool:
+    folder.mkdir()
+    archive = subprocess.run(["git", "-C", str(repo), "archive", commit], capture_output=True, check=True)
+    subprocess.run(["tar", "-x", "-C", str(folder)], input=archive.stdout, check=True)
+    argv = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:asyncio", str(folder)]
+    return subprocess.run(argv, cwd=folder, capture_output=True, check=False).returncode == 0
+
+
+def test_wrong_first_and_right_second_ends_as_a_commit_after_two_tries(
+    daemon: Daemon, answers: Answers, tmp_path: Path
+) -> None:
+    (task,) = daemon.wait(daemon.submit(**job(1)))
+    assert (task["status"], task["ending"]) == ("done", "committed")
+    assert [(row["iteration"], row["passed"], row["failed"]) for row in task["iterations"] if row["iteration"]] == [
+        (1, 1, 1),
+        (2, 2, 0),
+    ]
+    assert answers.counts == {(1, "PLANNING"): 1, (1, "CODING"): 2, (1, "REFLECTING"): 1}
+    workspace = daemon.home / "workspace"
+    assert git(workspace, "rev-parse", "main") == task["commit"]
+    assert git(workspace, "show", f"{task['commit']}:job_1.py") + "\n" == RIGHT.format(n=1)
+    message = git(workspace, "log", "-1", "--format=%B", task["commit"])
+    assert "Task: 1" in message
+    assert "Iterations: 2" in message
+    assert f"Model: openai/{WireServer.model}" in message or "Model: " in message
+    assert task["branch"].startswith("agent/1-")
+    assert passes_bare_pytest(workspace, task["commit"], tmp_path / "tree")
+    note = json.loads(git(workspace, "notes", "--ref=nightshift", "show", task["commit"]))
+    assert note["evidence"]["label"] == "tests_passed"
+    assert note["evidence"]["twins"] == 2
+    assert git(workspace, "fsck", "--strict") == ""
+
+
+def test_without_tests_the_agent_writes_them_and_says_so(daemon: Daemon, answers: Answers) -> None:
+    (task,) = daemon.wait(daemon.submit(description="Write total() in job_2.py"))
+    assert task["ending"] == "committed"
+    assert answers.counts[2, "TESTING"] == 1
+    workspace = daemon.home / "workspace"
+    assert git(workspace, "show", f"{task['commit']}:test_job_2.py") + "\n" == TESTS.format(n=2)
+    assert "Verdict: self_tested" in git(workspace, "log", "-1", "--format=%B", task["commit"])
+
+
+def test_many_tasks_land_one_after_the_other_on_a_main_that_passes(
+    daemon: Daemon, answers: Answers, tmp_path: Path
+) -> None:
+    ended = daemon.wait(*[daemon.submit(**job(n)) for n in range(1, 13)], within_s=120)
+    assert {task["ending"] for task in ended} == {"committed"}
+    workspace = daemon.home / "workspace"
+    commits = git(workspace, "rev-list", "--first-parent", "main").split()
+    assert {task["commit"] for task in ended} <= set(commits)
+    assert len(commits) == 12 + 1
+    assert git(workspace, "rev-list", "--merges", "main") == ""
+    assert passes_bare_pytest(workspace, "main", tmp_path / "tree")
+    assert all(answers.counts[n, "CODING"] == 2 for n in range(1, 13))
+    assert git(workspace, "status", "--porcelain") == ""
+
+
+def test_always_wrong_is_never_committed_and_fails_with_a_reason(
+    tmp_path: Path, server: WireServer, answers: Answers
+) -> None:
+    answers.wrong_first = 1000
+    with Daemon(tmp_path / "home", settings_for(server)) as daemon:
+        (task,) = daemon.wait(daemon.submit(**job(3)))
+        assert task["status"] == "failed"
+        assert task["ending"] in {"stuck", "gave_up"}
+        assert task["commit"] is None
+        assert len(daemon.get("/api/logs?limit=200")["logs"]) > 5
+        assert git(daemon.home / "workspace", "rev-list", "--count", "main") == "1"
+        shown = daemon.cli("--show", str(task["task_id"]))
+        assert "test_boundary_and_above" in shown.stdout
+
+
+def test_each_door_leads_to_the_same_queue(daemon: Daemon) -> None:
+    by_cli = daemon.cli("Write total() in job_4.py", "--json")
+    assert by_cli.returncode == 0, by_cli.stderr
+    (daemon.home / "tasks.yaml").write_text('tasks:\n  - description: "Write total() in job_5.py"\n    key: five\n')
+    daemon.submit(description="Write total() in job_6.py")
+    until(lambda: len(daemon.get("/api/tasks")["tasks"]) == 3)
+    ended = daemon.wait(1, 2, 3)
+    assert {task["description"] for task in ended} == {f"Write total() in job_{n}.py" for n in (4, 5, 6)}
+    assert {task["ending"] for task in ended} == {"committed"}
+
+
+def tree_of(folder: Path) -> dict[str, str]:
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def test_in_the_owners_repository_a_branch_is_left_and_nothing_else_moves(daemon: Daemon, tmp_path: Path) -> None:
+    repo = tmp_path / "owned"
+    repo.mkdir()
+    git(repo, "init", "-q", "-b", "trunk")
+    git(repo, "config", "user.name", "Owner")
+    git(repo, "config", "user.email", "owner@example.org")
+    (repo / "other.py").write_text("VALUE = 1\n")
+    git(repo, "add", ".")
+    git(repo, "commit", "-qm", "First")
+    (repo / "other.py").write_text("VALUE = 2\n")
+    git(repo, "stash")
+    (repo / "staged.py").write_text("STAGED = True\n")
+    git(repo, "add", "staged.py")
+    (repo / "loose.py").write_text("LOOSE = True\n")
+    kept = ("HEAD", "index", "config", "refs/heads/trunk", "refs/stash", "logs/HEAD", "logs/refs/stash")
+    before = {name: (repo / ".git" / name).read_bytes() for name in kept}
+    files = {path: digest for path, digest in tree_of(repo).items() if not path.startswith(".git/")}
+    (task,) = daemon.wait(daemon.submit(**job(7), repo=str(repo)))
+    assert task["ending"] == "committed", task
+    assert {name: (repo / ".git" / name).read_bytes() for name in kept} == before
+    assert {path: digest for path, digest in tree_of(repo).items() if not path.startswith(".git/")} == files
+    assert git(repo, "rev-parse", task["branch"]) == task["commit"]
+    assert git(repo, "rev-parse", f"{task['commit']}^") == git(repo, "rev-parse", "trunk")
+    assert sorted(git(repo, "ls-tree", "-r", "--name-only", task["commit"]).split()) == [
+        "job_7.py", "other.py", "test_job_7.py",
+    ]  # fmt: skip
+    assert git(repo, "for-each-ref", "--format=%(refname)", "refs/heads").split() == [
+        f"refs/heads/{task['branch']}", "refs/heads/trunk",
+    ]  # fmt: skip
+
+
+def test_a_repository_that_is_not_there_fails_with_the_field_and_the_mend(daemon: Daemon) -> None:
+    (task,) = daemon.wait(daemon.submit(**job(8), repo="/nowhere/at/all"))
+    assert (task["status"], task["ending"]) == ("failed", "refused")
+    assert "repo" in daemon.cli("--show", str(task["task_id"])).stdout

@@ -1,0 +1,140 @@
+"""Starts the real daemon as its owner would, in a home of its own, and talks to it over HTTP."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Self
+
+ROOT = Path(__file__).resolve().parents[2]
+ENDED = {"done", "failed", "cancelled"}
+
+
+class Daemon:
+    """A daemon process; `with Daemon(home, settings) as daemon: …`.
+
+    Args:
+        home: its `NIGHTSHIFT_HOME`.
+        settings: environment variables on top of a nearly empty environment.
+    """
+
+    def __init__(self, home: Path, settings: Mapping[str, str] | None = None) -> None:
+        self.home, self.settings = home, dict(settings or {})
+        self.process: subprocess.Popen[bytes] | None = None
+        self.url = ""
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def environment(self) -> dict[str, str]:
+        """What the daemon and the CLI are started with."""
+        kept = {k: v for k, v in os.environ.items() if k in {"PATH", "LANG", "HOME"}}
+        return {**kept, "NIGHTSHIFT_HOME": str(self.home), "FLASK_PORT": "0", "GIT_AUTO_PUSH": "false", **self.settings}
+
+    def start(self, wait_s: float = 30) -> None:
+        """Start it and wait until it answers."""
+        port_file = self.home / "state" / "port"
+        port_file.unlink(missing_ok=True)
+        self.home.mkdir(parents=True, exist_ok=True)
+        with (self.home / "daemon.out").open("ab") as out:
+            self.process = subprocess.Popen(
+                [sys.executable, str(ROOT / "main.py")],
+                env=self.environment(), cwd=self.home, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+            )  # fmt: skip
+        end = time.monotonic() + wait_s
+        while time.monotonic() < end:
+            if self.process.poll() is not None:
+                raise AssertionError(f"the daemon ended with {self.process.returncode}:\n{self.output()}")
+            if port_file.exists():
+                self.url = f"http://127.0.0.1:{port_file.read_text().strip()}"
+                return
+            time.sleep(0.02)
+        raise AssertionError(f"the daemon does not answer:\n{self.output()}")
+
+    def stop(self, wait_s: float = 30) -> int:
+        """SIGTERM, and wait for its end."""
+        assert self.process
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(wait_s)
+
+    def kill(self) -> None:
+        """SIGKILL."""
+        assert self.process
+        self.process.kill()
+        self.process.wait(10)
+
+    def output(self) -> str:
+        """What it printed so far."""
+        return (self.home / "daemon.out").read_text(errors="replace")
+
+    def ask(self, method: str, path: str, body: object = None, *, timeout_s: float = 30) -> tuple[int, Any]:
+        """One request; the answer's status and JSON."""
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.url + path, data, {"Content-Type": "application/json"}, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=timeout_s) as answer:
+                return answer.status, json.load(answer)
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, json.load(error)
+
+    def get(self, path: str) -> Any:
+        """The JSON of a GET that succeeds."""
+        status, body = self.ask("GET", path)
+        assert status == 200, (status, body)
+        return body
+
+    def submit(self, **task: Any) -> int:
+        """Submit a task; its id."""
+        status, body = self.ask("POST", "/api/task", task)
+        assert status in {200, 201}, (status, body)
+        return int(body["task_id"])
+
+    def wait(self, *task_ids: int, within_s: float = 60) -> list[dict[str, Any]]:
+        """Wait until these tasks have ended; their last states."""
+        end = time.monotonic() + within_s
+        found: list[dict[str, Any]] = []
+        for task_id in task_ids:
+            while (task := self.get(f"/api/task/{task_id}"))["status"] not in ENDED:
+                if time.monotonic() > end:
+                    raise AssertionError(f"task {task_id} is {task['status']}: {task}\n{self.output()[-3000:]}")
+                time.sleep(0.05)
+            found.append(task)
+        return found
+
+    def cli(self, *args: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+        """Run cli.py against this home."""
+        env = self.environment()
+        if self.url:
+            env["FLASK_PORT"] = self.url.rsplit(":", 1)[1]
+        return subprocess.run(
+            [sys.executable, str(ROOT / "cli.py"), *args],
+            env=env, cwd=self.home, capture_output=True, text=True, input=stdin, timeout=60, check=False,
+        )  # fmt: skip
+
+
+def git(repo: Path, *args: str) -> str:
+    """Run git in a repository; its output."""
+    done = subprocess.run(["git", "-C", str(repo), *args], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def until(condition: Callable[[], bool], within_s: float = 20.0) -> None:
+    """Wait until the condition holds."""
+    end = time.monotonic() + within_s
+    while not condition():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.02)
