@@ -1,0 +1,1 @@
+"""The dashboard, the API and the live stream of one daemon."""

@@ -1,0 +1,84 @@
+"""The token: who may act when the API can be reached by more than the owner.
+
+A program sends the token itself (`Authorization: Bearer …`). A browser gives it once at `/login` and gets a cookie
+that is derived from it, so the token is never kept in the browser and a new token ends all sessions. The cookie's
+name depends on the token as well, because cookies ignore ports and two daemons may share a host.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import secrets
+from pathlib import Path
+
+from server.asgi import Scope, header
+from server.limits import Attempts
+
+SESSION_S = 30 * 24 * 3600
+
+
+class Access:
+    """Compares what was presented with the token, in constant time, and slows down guessing."""
+
+    def __init__(self, token: str) -> None:
+        if not token:
+            raise ValueError("an empty token opens to everybody")
+        self._token = token
+        self.session = self._derived("session")
+        self.cookie_name = f"nightshift_{self._derived('cookie')[:8]}"
+        self._attempts = Attempts()
+
+    def _derived(self, purpose: str) -> str:
+        return hmac.new(self._token.encode(), purpose.encode(), hashlib.sha256).hexdigest()
+
+    def admits(self, scope: Scope) -> bool:
+        """Judge what a request's headers present.
+
+        Raises:
+            Refused: this address presented too many wrong tokens lately.
+        """
+        scheme, _, sent = (header(scope, b"authorization") or "").partition(" ")
+        if scheme.lower() == "bearer":
+            return self._judge(scope, sent.strip(), self._token)
+        session = self._sent_session(header(scope, b"cookie") or "")
+        return session is not None and self._judge(scope, session, self.session)
+
+    def admits_token(self, scope: Scope, sent: str) -> bool:
+        """Judge a token that came in the login form; raises as `admits` does."""
+        return self._judge(scope, sent, self._token)
+
+    def _judge(self, scope: Scope, sent: str, right: str) -> bool:
+        address = scope["client"][0] if scope.get("client") else "socket"
+        self._attempts.check(address)
+        same = hmac.compare_digest(sent.encode("utf-8", "surrogatepass"), right.encode())
+        if not same:
+            self._attempts.failed(address)
+        return same
+
+    def _sent_session(self, cookies: str) -> str | None:
+        pairs = (part.strip().partition("=") for part in cookies.split(";"))
+        return next((value for name, _, value in pairs if name == self.cookie_name), None)
+
+
+def kept_token(path: Path) -> str:
+    """The token in the file, made on first use; the file is readable by its owner alone.
+
+    Raises:
+        OSError: the file can be neither read nor written.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return path.read_text(encoding="ascii").strip() or _remade(path)
+    with os.fdopen(handle, "w", encoding="ascii") as file:
+        file.write(token := secrets.token_urlsafe(32))
+    return token
+
+
+def _remade(path: Path) -> str:
+    """An empty file is what a crash between creating and writing leaves behind."""
+    path.unlink()
+    return kept_token(path)

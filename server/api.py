@@ -1,0 +1,188 @@
+"""The API's views: what each endpoint of the contract does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from flask import Blueprint, Flask, Response, request
+from pydantic import ValidationError
+
+from core.errors import StoreError
+from server import openapi
+from server.bodies import BadBody, read_json, read_task_body
+from server.contract import ENDPOINTS, Endpoint, PauseIn
+from server.desk import Desk, settled
+from server.query import LogsQuery, Query, TasksQuery, read_query
+from server.schemas import (
+    Answer,
+    DaemonReport,
+    Health,
+    Logs,
+    Moved,
+    Paused,
+    Submitted,
+    Tasks,
+    log_line,
+    task_detail,
+    task_summary,
+)
+
+PROBE_WALL_S = 2.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One request, with its parameters validated."""
+
+    desk: Desk
+    query: Query
+    task_id: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What a view answers; the contract names the model of each status."""
+
+    answer: Answer
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+def submit_task(call: Call) -> Reply:
+    """Add a task."""
+    spec = call.desk.read_task(read_task_body(request))
+    sent = settled(call.desk.queue.submit(spec))
+    return Reply(
+        answer=Submitted(task_id=sent.task_id, status=sent.status),
+        status=201 if sent.created else 200,
+        headers={"Location": f"/api/task/{sent.task_id}"},
+    )
+
+
+def show_task(call: Call) -> Reply:
+    """One task with its iterations."""
+    task = call.desk.queue.get(call.task_id)
+    return Reply(answer=task_detail(task, call.desk.steps.iterations(task.id)))
+
+
+def list_tasks(call: Call) -> Reply:
+    """A page of tasks."""
+    query = cast("TasksQuery", call.query)
+    # One more than asked for tells whether another page follows.
+    found = call.desk.queue.find(status=query.status, limit=query.limit + 1, after=query.after)
+    page = found[: query.limit]
+    more = page[-1].id if len(found) > len(page) else None
+    return Reply(answer=Tasks(tasks=[task_summary(task) for task in page], next_after=more))
+
+
+def cancel_task(call: Call) -> Reply:
+    """Cancel a task."""
+    task = settled(call.desk.queue.cancel(call.task_id))
+    return Reply(answer=Moved(task_id=task.id, status=task.status, cancel_requested=task.cancel_requested))
+
+
+def retry_task(call: Call) -> Reply:
+    """Queue a task again."""
+    task = settled(call.desk.queue.retry(call.task_id))
+    return Reply(answer=Moved(task_id=task.id, status=task.status, cancel_requested=task.cancel_requested))
+
+
+def show_status(call: Call) -> Reply:
+    """The daemon as a whole."""
+    return Reply(answer=DaemonReport.model_validate(call.desk.status()))
+
+
+def pause(call: Call) -> Reply:
+    """Claim no more tasks."""
+    settled(call.desk.queue.pause(_pause_reason()))
+    return Reply(answer=Paused(state=call.desk.status().state))
+
+
+def resume(call: Call) -> Reply:
+    """Claim tasks again."""
+    settled(call.desk.queue.resume())
+    return Reply(answer=Paused(state=call.desk.status().state))
+
+
+def list_logs(call: Call) -> Reply:
+    """Events behind a cursor, or the newest."""
+    query, events = cast("LogsQuery", call.query), call.desk.events
+    if query.after is None:
+        newest = events.newest_id()
+        found = events.last(query.limit, level=query.level, task_id=query.task)
+        # What follows the newest event of all follows this page too; a later look must not read it all again.
+        last_id = max(newest, found[-1].id if found else 0)
+    else:
+        found = events.after(query.after, limit=query.limit, level=query.level, task_id=query.task)
+        last_id = found[-1].id if found else query.after
+    return Reply(answer=Logs(events=[log_line(event) for event in found], last_id=last_id))
+
+
+def check_health(call: Call) -> Reply:
+    """Read the database, and let the writer commit an empty transaction."""
+    desk = call.desk
+    reads, writes = _works(desk.events.newest_id), _works(lambda: desk.database.write(_nothing).result(PROBE_WALL_S))
+    health = Health(
+        status="ok" if reads and writes else "failing",
+        database=reads,
+        writer=writes,
+        loop_lag_s=desk.loop_lag_s() if desk.loop_lag_s else None,
+    )
+    return Reply(answer=health, status=200 if reads and writes else 503)
+
+
+VIEWS: Mapping[str, Callable[[Call], Reply]] = {
+    view.__name__: view
+    for view in (
+        submit_task, show_task, list_tasks, cancel_task, retry_task, show_status, pause, resume, list_logs, check_health
+    )
+}  # fmt: skip
+
+
+def register(app: Flask, desk: Desk) -> None:
+    """Add all endpoints of the contract but the native stream."""
+    api = Blueprint("api", __name__)
+    for endpoint in ENDPOINTS:
+        if endpoint.name in VIEWS:
+            api.add_url_rule(endpoint.rule, endpoint.name, _view(desk, endpoint), methods=[endpoint.method])
+    described = openapi.document(desk.status().version)
+    api.add_url_rule("/api/openapi.json", "describe", lambda: described)
+    app.register_blueprint(api)
+
+
+def _view(desk: Desk, endpoint: Endpoint) -> Callable[..., Response]:
+    view = VIEWS[endpoint.name]
+
+    def respond(**where: Any) -> Response:
+        query = read_query(endpoint.query, request.query_string.decode("latin-1"))
+        reply = view(Call(desk=desk, query=query, **where))
+        assert type(reply.answer) is endpoint.answers[reply.status], "the contract names another model"
+        response = Response(reply.answer.model_dump_json(), reply.status, mimetype="application/json")
+        response.headers.update(reply.headers)
+        return response
+
+    return respond
+
+
+def _pause_reason() -> str:
+    if not request.content_length:
+        return ""
+    try:
+        return PauseIn.model_validate(read_json(request)).reason
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise BadBody(f"{'.'.join(map(str, first['loc'])) or 'body'}: {first['msg']}") from None
+
+
+def _works(probe: Callable[[], object]) -> bool:
+    try:
+        probe()
+    except (StoreError, TimeoutError):
+        return False
+    return True
+
+
+def _nothing(_: object) -> None:
+    """A write that changes nothing."""

@@ -1,0 +1,23 @@
+"""The Flask application: API and pages for one daemon. It checks no visitor; the guard stands before it."""
+
+from __future__ import annotations
+
+from flask import Flask
+
+from server import api, failures, pages, shown
+from server.desk import Desk
+
+
+def create_app(desk: Desk) -> Flask:
+    """Build the application.
+
+    Args:
+        desk: the parts of the daemon that it speaks to.
+    """
+    app = Flask(__name__)
+    app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
+    shown.register(app)
+    api.register(app, desk)
+    pages.register(app, desk)
+    failures.register(app)
+    return app

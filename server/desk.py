@@ -1,0 +1,58 @@
+"""What the server is handed: the parts of the daemon that its pages and its API speak to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import TypeVar
+
+from core.clock import Clock, utc_now
+from core.errors import StoreError
+from core.status import DaemonStatus
+from core.submission import parse_spec
+from core.tasks import TaskSpec
+from db.database import Database
+from db.event_log import EventLog
+from db.step_store import StepStore
+from queue_manager import QueueManager
+
+WRITE_WALL_S = 20.0
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desk:
+    """Everything behind the counter.
+
+    `status` is called from several threads and reads what holds now; after `queue.pause` has finished it says so.
+    `loop_lag_s` is how late the workers' loop lately was.
+    """
+
+    database: Database
+    queue: QueueManager
+    events: EventLog
+    steps: StepStore
+    status: Callable[[], DaemonStatus]
+    read_task: Callable[[object], TaskSpec] = parse_spec
+    loop_lag_s: Callable[[], float] | None = None
+    clock: Clock = utc_now
+
+
+class Busy(StoreError):
+    """The database did not take the change in time; it may still do so."""
+
+
+def settled(write: Future[_T]) -> _T:
+    """Wait until a write is on the disk.
+
+    Raises:
+        Busy: it took too long. A write that was accepted cannot be withdrawn.
+    """
+    try:
+        return write.result(WRITE_WALL_S)
+    except TimeoutError:
+        raise Busy(
+            "the database is busy and may still take this change: look before you send it again, or send a key"
+        ) from None

@@ -1,0 +1,53 @@
+"""Uvicorn as this server uses it. Imported when the server starts, because uvicorn is."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable
+from typing import Any, cast
+
+import uvicorn
+
+from server.asgi import App
+
+
+class Engine(uvicorn.Server):
+    """An HTTP server that says when it serves, waits for its stop without polling, and leaves signals alone.
+
+    Uvicorn's own loop wakes ten times a second, to renew the `Date` header (here the guard's business) and to look at
+    `should_exit`; an idle daemon should not.
+    """
+
+    def __init__(self, app: App, started: Callable[[], None]) -> None:
+        super().__init__(
+            uvicorn.Config(
+                cast("Any", app),
+                loop="asyncio",
+                http="h11",
+                ws="none",
+                lifespan="off",
+                log_config=None,
+                log_level="error",
+                access_log=False,
+                proxy_headers=False,
+                server_header=False,
+                date_header=False,
+                timeout_graceful_shutdown=1,
+            )
+        )
+        self._started = started
+        self._stopping = asyncio.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to serve."""
+        await super().startup(sockets)
+        self._started()
+
+    async def main_loop(self) -> None:
+        """Serve until told to stop."""
+        await self._stopping.wait()
+
+    def stop(self) -> None:
+        """Serve no more; call it on the server's loop."""
+        self._stopping.set()

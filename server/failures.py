@@ -1,0 +1,67 @@
+"""Turns every error into an answer: JSON in the one error shape for the API, a page for a browser."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+
+from flask import Flask, Response, make_response, render_template, request
+from werkzeug.exceptions import HTTPException
+
+from core.errors import IllegalMove, InvalidTask, StoreError, StoreFull, UnknownTask
+from server.bodies import BadBody
+from server.desk import Busy
+from server.query import BadQuery
+from server.schemas import Failed
+
+_log = logging.getLogger(__name__)
+
+
+def register(app: Flask) -> None:
+    """Answer the errors of all views."""
+    app.register_error_handler(InvalidTask, _invalid)
+    app.register_error_handler(BadQuery, _invalid)
+    app.register_error_handler(BadBody, lambda error: answer(error.status, str(error)))
+    app.register_error_handler(UnknownTask, lambda error: answer(404, str(error)))
+    app.register_error_handler(IllegalMove, lambda error: answer(409, str(error)))
+    app.register_error_handler(Busy, _busy)
+    app.register_error_handler(StoreFull, lambda error: answer(507, str(error)))
+    app.register_error_handler(StoreError, _broken)
+    app.register_error_handler(HTTPException, _http)
+    app.register_error_handler(Exception, _broken)
+
+
+def answer(status: int, error: str, fields: Mapping[str, str] | None = None) -> Response:
+    """An error as the asker understands it."""
+    if request.path.startswith("/api/") or not request.accept_mimetypes.accept_html:
+        body = Failed(error=error, fields=dict(fields or {})).model_dump_json()
+        return Response(body, status, mimetype="application/json")
+    return make_response(render_template("error.html", status=status, error=error, fields=fields), status)
+
+
+def _invalid(error: InvalidTask | BadQuery) -> Response:
+    return answer(400, str(error), error.fields)
+
+
+def _busy(error: Busy) -> Response:
+    response = answer(503, str(error))
+    response.headers["Retry-After"] = "5"
+    return response
+
+
+def _http(error: HTTPException) -> Response:
+    """Flask's own: no such path, no such method, and redirects; headers such as `Allow` are kept."""
+    original = error.get_response()
+    if original.status_code < 400:
+        return make_response(original)
+    said = {404: "there is nothing at this address", 405: f"{request.method} is not possible here"}
+    response = answer(original.status_code, said.get(original.status_code, error.description or error.name))
+    if "Allow" in original.headers:
+        response.headers["Allow"] = original.headers["Allow"]
+    return response
+
+
+def _broken(error: Exception) -> Response:
+    """The details go to the log alone: they may hold what the asker should not see."""
+    _log.error("%s %s failed", request.method, request.path, exc_info=error)
+    return answer(500, "something went wrong inside Nightshift; its log says what")

@@ -1,0 +1,176 @@
+"""The outermost guard around API, pages and stream: decides who may speak to the daemon at all.
+
+Every page in the owner's browser can send requests to 127.0.0.1, and a page whose name is rebound to that address can
+even read the answers. So nothing is inferred: the `Host` must be one of a list of exact texts (that stops rebinding),
+a request that shows signs of a browser must come from one of our own pages (exact `Origin`, Fetch-Metadata; another
+port of the same host is `same-site` and refused), and only a top-level navigation may come from elsewhere. Programs
+send neither header and pass; where more than the owner can reach us they need the token. `Origin` is never compared
+with `Host`: both are the attacker's when a name is rebound.
+
+The guard is ASGI and stands before everything, since a check inside Flask would not cover the native stream.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from email.utils import formatdate
+
+from server.access import Access
+from server.asgi import App, Message, Receive, Refused, Scope, Send, header, header_values, refuse
+from server.limits import Bucket, read_body, too_many
+
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+OPEN_PATHS = frozenset({"/login", "/healthz", "/favicon.ico"})
+
+CSP = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self'",
+        "connect-src 'self'",
+        "form-action 'self'",
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'",
+        "trusted-types 'none'",
+    )
+)
+SECURITY_HEADERS = {
+    b"content-security-policy": CSP.encode(),
+    b"x-content-type-options": b"nosniff",
+    b"x-frame-options": b"DENY",
+    b"referrer-policy": b"no-referrer",
+    b"cross-origin-opener-policy": b"same-origin",
+    b"cross-origin-resource-policy": b"same-origin",
+    b"permissions-policy": b"camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+    b"cache-control": b"no-store",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """Whom the guard lets in.
+
+    `hosts` are exact authorities (`name:port`, lower case), `origins` exact origins. `own_address` also takes the
+    address that the connection arrived at, for a server bound to all addresses: an address cannot be rebound.
+    A unix socket lies in a folder of the owner's alone; it is spared the token unless `token_for_socket`.
+    """
+
+    hosts: frozenset[str]
+    origins: frozenset[str]
+    own_address: bool = False
+    token_for_reads: bool = False
+    token_for_writes: bool = False
+    token_for_socket: bool = False
+    max_body_bytes: int = 20_000_000
+    body_wall_s: float = 60.0
+    writes_per_s: float = 100.0
+    writes_burst: int = 2000
+
+
+class Guard:
+    """ASGI middleware; see the module."""
+
+    def __init__(self, app: App, policy: Policy, access: Access | None = None) -> None:
+        if access is None and (policy.token_for_reads or policy.token_for_writes):
+            raise ValueError("a policy that asks for a token needs one")
+        self._app = app
+        self._policy = policy
+        self._access = access
+        self._writes = Bucket(policy.writes_per_s, policy.writes_burst)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let the request through, or answer it here."""
+        if scope["type"] != "http":
+            return
+        hardened = _hardened(send)
+        try:
+            self._check(scope)
+            policy = self._policy
+            body = await read_body(scope, receive, max_bytes=policy.max_body_bytes, wall_s=policy.body_wall_s)
+        except Refused as refused:
+            await refuse(hardened, refused)
+            return
+        if body is not None:
+            await self._app(scope, body, hardened)
+
+    def _check(self, scope: Scope) -> None:
+        self._check_host(scope)
+        self._check_origin(scope)
+        self._check_token(scope)
+        if scope["method"] not in SAFE_METHODS:
+            if wait_s := self._writes.wait_s():
+                raise too_many("too many writes", wait_s)
+            self._writes.take()
+
+    def _check_host(self, scope: Scope) -> None:
+        sent = header_values(scope, b"host")
+        if len(sent) != 1:
+            raise Refused(400, "send exactly one Host header")
+        host = sent[0].lower()
+        if _by_socket(scope):
+            known = host == "localhost"
+        else:
+            known = host in self._policy.hosts or (self._policy.own_address and host == _authority(*scope["server"]))
+        if not known:
+            raise Refused(403, "this Host is not served here; use the address that the daemon printed at its start")
+
+    def _check_origin(self, scope: Scope) -> None:
+        """Refuse what another page sent; a program sends none of these headers."""
+        safe = scope["method"] in SAFE_METHODS
+        origin, site = header(scope, b"origin"), header(scope, b"sec-fetch-site")
+        if origin is not None and origin not in self._policy.origins:
+            raise Refused(403, "this Origin may not use the API")
+        own = {None, "same-origin", "none"} if safe else {None, "same-origin"}
+        if site not in own and not (safe and _is_navigation(scope)):
+            raise Refused(403, f"requests from another page are refused ({site})")
+
+    def _check_token(self, scope: Scope) -> None:
+        access = self._access
+        if access is None or not self._needs_token(scope):
+            return
+        if not access.admits(scope):
+            raise _token_needed(scope)
+
+    def _needs_token(self, scope: Scope) -> bool:
+        path, policy = scope["path"], self._policy
+        if path in OPEN_PATHS or path.startswith("/static/"):
+            return False
+        if _by_socket(scope) and not policy.token_for_socket:
+            return False
+        return policy.token_for_reads if scope["method"] in SAFE_METHODS else policy.token_for_writes
+
+
+def _by_socket(scope: Scope) -> bool:
+    """Uvicorn reports a unix socket's local address as its path, without a port."""
+    server = scope.get("server")
+    return server is None or server[1] is None
+
+
+def _authority(address: str, port: int) -> str:
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
+
+
+def _is_navigation(scope: Scope) -> bool:
+    """A link or a typed address that opens in a tab of its own; frames and embedded objects are not."""
+    return header(scope, b"sec-fetch-mode") == "navigate" and header(scope, b"sec-fetch-dest") == "document"
+
+
+def _token_needed(scope: Scope) -> Refused:
+    if scope["method"] == "GET" and "text/html" in (header(scope, b"accept") or ""):
+        return Refused(303, "log in first", headers=[(b"location", b"/login")])
+    how = "send `Authorization: Bearer <API_TOKEN>`, or log in at /login"
+    return Refused(401, f"this needs the token: {how}", headers=[(b"www-authenticate", b"Bearer")])
+
+
+def _hardened(send: Send) -> Send:
+    async def sender(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            present = {name.lower() for name, _ in message["headers"]}
+            added = [(name, value) for name, value in SECURITY_HEADERS.items() if name not in present]
+            added.append((b"date", formatdate(usegmt=True).encode()))
+            message = {**message, "headers": [*message["headers"], *added]}
+        await send(message)
+
+    return sender

@@ -1,0 +1,138 @@
+"""Runs the server: uvicorn on a loop and in a thread of its own, so that a busy worker never delays an answer.
+
+Flask stands behind a WSGI bridge with a few threads; the live stream and the login are native routes beside it; one
+guard stands before all of them. Sockets are bound by the caller's thread, before anything else runs, so that a port
+that is taken is reported where the daemon starts. Signals are the daemon's: uvicorn takes them only in a main thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import socket
+import threading
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any, cast
+
+from server.access import Access
+from server.asgi import App, Receive, Scope, Send
+from server.desk import Desk
+from server.guard import Guard
+from server.listen import Listen
+from server.login import Login
+from server.sockets import bind_tcp, bind_unix
+from server.stream import Stream
+
+if TYPE_CHECKING:
+    from server.engine import Engine
+
+START_WALL_S = 10.0
+STOP_WALL_S = 5.0
+
+_log = logging.getLogger(__name__)
+
+
+class Host:
+    """The running server.
+
+    Args:
+        desk: the parts of the daemon that it speaks to.
+        listen: where it listens and whom it lets in.
+
+    Raises:
+        ConfigError: strangers would be let in.
+    """
+
+    def __init__(self, desk: Desk, listen: Listen | None = None) -> None:
+        self._desk = desk
+        self._listen = listen or Listen()
+        self._listen.check()
+        self._access = Access(self._listen.token) if self._listen.token else None
+        self._stream = Stream(desk.events)
+        self._ready: Future[None] = Future()
+        self._thread: threading.Thread | None = None
+        self._loop: asyncio.AbstractEventLoop
+        self._engine: Engine
+        self._closing: asyncio.Future[None]
+        self.port = self._listen.port
+
+    @property
+    def url(self) -> str:
+        """The address of the first page, once started."""
+        return self._listen.url(self.port)
+
+    def start(self) -> None:
+        """Listen; returns when requests are answered.
+
+        Raises:
+            ConfigError: the address cannot be used; names the setting that mends it.
+        """
+        sockets = [bind_tcp(self._listen.address, self._listen.port)]
+        self.port = sockets[0].getsockname()[1]
+        try:
+            if self._listen.socket_path:
+                sockets.append(bind_unix(self._listen.socket_path))
+            self._thread = threading.Thread(target=self._run, args=(sockets,), name="server", daemon=True)
+            self._thread.start()
+            self._ready.result(START_WALL_S)
+        except BaseException:
+            for bound in sockets:
+                bound.close()
+            raise
+
+    def stop(self) -> None:
+        """End the streams, finish what is being answered, and close. May be called again, not from the server."""
+        if self._thread is None:
+            return
+        with contextlib.suppress(RuntimeError):  # the loop has ended
+            self._loop.call_soon_threadsafe(self._begin_to_close)
+        self._thread.join(STOP_WALL_S)
+        if self._thread.is_alive():
+            _log.warning("the server did not end within %g s", STOP_WALL_S)
+
+    def _run(self, sockets: list[socket.socket]) -> None:
+        try:
+            asyncio.run(self._serve(sockets))
+        except BaseException as error:  # noqa: BLE001  it is handed to who waits for the start, or logged
+            if self._ready.done():
+                _log.exception("the server ended with an error")
+            else:
+                self._ready.set_exception(error)
+        finally:
+            if self._listen.socket_path:
+                self._listen.socket_path.unlink(missing_ok=True)
+
+    async def _serve(self, sockets: list[socket.socket]) -> None:
+        from a2wsgi import WSGIMiddleware  # noqa: PLC0415  imported when first needed, as all below
+
+        from server.app import create_app  # noqa: PLC0415  Flask
+        from server.engine import Engine  # noqa: PLC0415  uvicorn
+
+        bridge = WSGIMiddleware(cast("Any", create_app(self._desk)), workers=self._listen.threads)
+        guard = Guard(self._routes(cast("App", bridge)), self._listen.policy(self.port), self._access)
+        self._loop = asyncio.get_running_loop()
+        self._engine = Engine(guard, started=lambda: self._ready.set_result(None))
+        try:
+            await self._engine.serve(sockets)
+        finally:
+            bridge.executor.shutdown(wait=False, cancel_futures=True)
+
+    def _begin_to_close(self) -> None:
+        self._closing = asyncio.ensure_future(self._close())  # a loop keeps no hold of its tasks
+
+    async def _close(self) -> None:
+        await self._stream.close()
+        self._engine.stop()
+
+    def _routes(self, rest: App) -> App:
+        stream = ("/api/logs/stream", self._stream)
+        native: dict[tuple[str, str], Any] = {("GET", stream[0]): stream[1], ("HEAD", stream[0]): stream[1]}
+        if self._access:
+            login = Login(self._access)
+            native |= {("POST", "/login"): login.enter, ("POST", "/logout"): login.leave}
+
+        async def route(scope: Scope, receive: Receive, send: Send) -> None:
+            await native.get((scope["method"], scope["path"]), rest)(scope, receive, send)
+
+        return route

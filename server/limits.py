@@ -1,0 +1,122 @@
+"""How much a client may send: the size of a body, the time it takes, and the rate of writes."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+
+from server.asgi import Message, Receive, Refused, Scope, header
+
+MAX_ADDRESSES = 1000
+
+
+class Bucket:
+    """A token bucket: `burst` takes at once, refilled at `rate_per_s`."""
+
+    def __init__(self, rate_per_s: float, burst: int, now: Callable[[], float] = time.monotonic) -> None:
+        self._rate_per_s = rate_per_s
+        self._burst = burst
+        self._now = now
+        self._left = float(burst)
+        self._at = now()
+
+    def wait_s(self) -> float:
+        """Seconds until the next take is allowed; 0 when it is now."""
+        at = self._now()
+        self._left = min(self._burst, self._left + (at - self._at) * self._rate_per_s)
+        self._at = at
+        return 0.0 if self._left >= 1 else (1 - self._left) / self._rate_per_s
+
+    def take(self) -> None:
+        """Use one up."""
+        self._left -= 1
+
+
+class Attempts:
+    """Wrong tokens by client address; the least recent addresses are forgotten when there are too many."""
+
+    def __init__(self, rate_per_s: float = 0.5, burst: int = 20) -> None:
+        self._rate_per_s = rate_per_s
+        self._burst = burst
+        self._buckets: OrderedDict[str, Bucket] = OrderedDict()
+
+    def check(self, address: str) -> None:
+        """Raise `Refused` when this address guessed wrongly too often."""
+        if (bucket := self._buckets.get(address)) and (wait_s := bucket.wait_s()):
+            raise too_many("too many wrong tokens", wait_s)
+
+    def failed(self, address: str) -> None:
+        """Count a wrong token."""
+        bucket = self._buckets.setdefault(address, Bucket(self._rate_per_s, self._burst))
+        self._buckets.move_to_end(address)
+        bucket.take()
+        if len(self._buckets) > MAX_ADDRESSES:
+            self._buckets.popitem(last=False)
+
+
+def too_many(what: str, wait_s: float) -> Refused:
+    """A 429 that says when to come back."""
+    seconds = math.ceil(wait_s)
+    return Refused(429, f"{what}; try again in {seconds} s", headers=[(b"retry-after", str(seconds).encode())])
+
+
+async def read_body(scope: Scope, receive: Receive, *, max_bytes: int, wall_s: float) -> Receive | None:
+    """Read the whole body and return a `receive` that hands it over in one piece, or None when the client left.
+
+    The WSGI bridge would hand a body that was cut by a disconnect to the application as if it were whole, and WSGI
+    knows no chunked bodies: so `scope` is given the true length, and a cut body never arrives.
+
+    Raises:
+        Refused: the body is larger or slower than allowed.
+    """
+    if not _has_body(scope):
+        return receive
+    if int(header(scope, b"content-length") or 0) > max_bytes:
+        raise _too_big(max_bytes)
+    try:
+        async with asyncio.timeout(wall_s):
+            body = await _collect(receive, max_bytes)
+    except TimeoutError:
+        raise Refused(408, f"the body did not arrive within {wall_s:g} s") from None
+    if body is None:
+        return None
+    dropped = {b"transfer-encoding", b"content-length"}
+    kept = [(name, value) for name, value in scope["headers"] if name not in dropped]
+    scope["headers"] = [*kept, (b"content-length", str(len(body)).encode())]
+    return _replay(body, receive)
+
+
+def _has_body(scope: Scope) -> bool:
+    length = header(scope, b"content-length")
+    return header(scope, b"transfer-encoding") is not None or length not in {None, "0"}
+
+
+async def _collect(receive: Receive, max_bytes: int) -> bytes | None:
+    body = bytearray()
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return None
+        body += message.get("body", b"")
+        if len(body) > max_bytes:
+            raise _too_big(max_bytes)
+        if not message.get("more_body", False):
+            return bytes(body)
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    waiting = [body]
+
+    async def replayed() -> Message:
+        if waiting:
+            return {"type": "http.request", "body": waiting.pop(), "more_body": False}
+        return await receive()
+
+    return replayed
+
+
+def _too_big(max_bytes: int) -> Refused:
+    return Refused(413, f"the body is too big; at most {max_bytes} bytes are taken")

@@ -1,0 +1,96 @@
+"""The OpenAPI 3.1 description, generated from the table of endpoints and the models of the answers."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any, Literal
+
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+from server.contract import ENDPOINTS, Endpoint
+from server.schemas import Failed
+
+Json = dict[str, Any]
+Mode = Literal["validation", "serialization"]
+
+
+def document(version: str) -> Json:
+    """The whole description; only `version` is not in the table."""
+    refs, schemas = _schemas()
+    paths: Json = {}
+    for endpoint in ENDPOINTS:
+        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint, refs)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Nightshift", "version": version, "description": "The API of one Nightshift daemon."},
+        "servers": [{"url": "/"}],
+        "security": [{}, {"token": []}],
+        "paths": paths,
+        "components": {
+            "schemas": schemas,
+            "securitySchemes": {
+                "token": {
+                    "type": "http",
+                    "scheme": "bearer",
+                    "description": "API_TOKEN; needed where more than the owner's programs can reach the daemon.",
+                }
+            },
+        },
+    }
+
+
+def _schemas() -> tuple[dict[type[BaseModel], Json], Json]:
+    """A reference for each model, and the schemas that they lead to."""
+    answers = {model for endpoint in ENDPOINTS for model in endpoint.answers.values()} | {Failed}
+    bodies = {endpoint.body for endpoint in ENDPOINTS if endpoint.body}
+    wanted: list[tuple[type[BaseModel], Mode]] = [(model, "serialization") for model in answers]
+    wanted += [(model, "validation") for model in bodies]
+    wanted.sort(key=lambda pair: pair[0].__name__)
+    refs, found = models_json_schema(wanted, ref_template="#/components/schemas/{model}")
+    return {model: refs[model, mode] for model, mode in wanted}, found["$defs"]
+
+
+def _operation(endpoint: Endpoint, refs: dict[type[BaseModel], Json]) -> Json:
+    operation: Json = {
+        "operationId": endpoint.name,
+        "summary": endpoint.summary,
+        "parameters": _parameters(endpoint),
+        "responses": _responses(endpoint, refs),
+    }
+    if endpoint.body:
+        content: Json = {"application/json": {"schema": refs[endpoint.body]}}
+        if endpoint.text_body:
+            content["text/plain"] = {"schema": {"type": "string", "description": endpoint.text_body}}
+        operation["requestBody"] = {"required": endpoint.body_required, "content": content}
+    return operation
+
+
+def _parameters(endpoint: Endpoint) -> list[Json]:
+    found: list[Json] = []
+    if "{task_id}" in endpoint.path:
+        found.append({"name": "task_id", "in": "path", "required": True, "schema": {"type": "integer", "minimum": 1}})
+    schema = endpoint.query.model_json_schema(ref_template="#/components/schemas/{model}")
+    for name, each in schema.get("properties", {}).items():
+        found.append({"name": name, "in": "query", "description": each.pop("description", ""), "schema": each})
+    return found
+
+
+def _responses(endpoint: Endpoint, refs: dict[type[BaseModel], Json]) -> Json:
+    responses: Json = {
+        str(status): _response(status, endpoint.media, refs[model]) for status, model in endpoint.answers.items()
+    }
+    if not endpoint.answers:
+        shape = {"type": "object"} if endpoint.media == "application/json" else {"type": "string"}
+        responses["200"] = _response(200, endpoint.media, shape)
+    for status in endpoint.errors:
+        responses[str(status)] = _response(status, "application/json", refs[Failed])
+    responses["default"] = {
+        "description": "Refused by the guard (400, 401, 403, 408, 413, 429), or failed (500)",
+        "content": {"application/json": {"schema": refs[Failed]}},
+    }
+    return responses
+
+
+def _response(status: int, media: str, schema: Json) -> Json:
+    return {"description": HTTPStatus(status).phrase, "content": {media: {"schema": schema}}}

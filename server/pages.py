@@ -1,0 +1,113 @@
+"""The pages. Each is complete without scripts; the scripts keep it up to date through the API and the stream."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from flask import Blueprint, Flask, Response, redirect, render_template, request
+from werkzeug.wrappers import Response as BaseResponse
+
+from core.errors import UnknownTask
+from core.events import Level
+from core.masking import printable
+from core.states import Status, may_move
+from core.tasks import Kind
+from server.desk import Desk
+from server.query import LoginQuery, PageQuery, Query, StreamQuery, read_query
+from server.schemas import DaemonReport, log_line, task_detail, task_summary
+from server.task_view import shown_attempts, shown_change, spoken
+
+TASKS_SHOWN = 30
+LINES_SHOWN = 300
+TASK_RULE = f"/task/<int(max={2**63 - 1}):task_id>"
+
+_Q = TypeVar("_Q", bound=Query)
+
+
+class Pages:
+    """The views; each answers one address."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    def overview(self) -> str:
+        """State of the daemon, the form for a new task, and the newest tasks."""
+        query, desk = _query(PageQuery), self._desk
+        found = desk.queue.find(limit=TASKS_SHOWN + 1, after=query.after)
+        return render_template(
+            "index.html",
+            here="overview",
+            report=DaemonReport.model_validate(desk.status()),
+            statuses=list(Status),
+            kinds=list(Kind),
+            tasks=[task_summary(task) for task in found[:TASKS_SHOWN]],
+            after=found[TASKS_SHOWN - 1].id if len(found) > TASKS_SHOWN else None,
+            paged=query.after is not None,
+        )
+
+    def task(self, task_id: int) -> str:
+        """One task: where it stands, each try, and every prompt and reply."""
+        _query(Query)
+        desk = self._desk
+        task = desk.queue.get(task_id)
+        work = desk.steps.last_work(task_id, task.attempt) if task.attempt else None
+        return render_template(
+            "task.html",
+            task=task_detail(task, desk.steps.iterations(task_id)),
+            spec=task.spec,
+            attempts=shown_attempts(desk, task_id),
+            change=shown_change(task, work) if work else [],
+            work=work,
+            last_id=desk.events.newest_id(),
+            lines=[log_line(event) for event in desk.events.last(LINES_SHOWN, task_id=task_id)],
+            may_cancel=may_move(task.status, Status.CANCELLED) and not task.cancel_requested,
+            may_retry=task.status in {Status.FAILED, Status.CANCELLED},
+        )
+
+    def call(self, task_id: int, attempt: int, step_no: int, call_no: int) -> Response:
+        """One model call as plain text: the whole prompt and the whole reply."""
+        place = (attempt, step_no, call_no)
+        for call in self._desk.steps.calls(task_id):
+            if (call.attempt, call.step_no, call.call_no) == place:
+                parts = spoken(self._desk, call)
+                text = "\n\n".join(f"===== {role}\n{printable(said, max_chars=len(said))}" for role, said in parts)
+                return Response(text, mimetype="text/plain")
+        raise UnknownTask(task_id)
+
+    def logs(self) -> str:
+        """The newest events that pass the filter."""
+        query, events = _query(StreamQuery), self._desk.events
+        last_id = events.newest_id()
+        found = events.last(LINES_SHOWN, level=query.level, task_id=query.task)
+        return render_template(
+            "logs.html",
+            here="logs",
+            query=query,
+            levels=list(Level),
+            lines=[log_line(event) for event in found],
+            last_id=max(last_id, found[-1].id if found else 0),
+        )
+
+    def login(self) -> str:
+        """The form for the token; the answer to it is not Flask's."""
+        return render_template("login.html", wrong=_query(LoginQuery).wrong)
+
+    def icon(self) -> BaseResponse:
+        """What browsers ask for on pages that name no icon."""
+        return redirect("/static/moon.svg")
+
+
+def register(app: Flask, desk: Desk) -> None:
+    """Add all pages."""
+    pages, blueprint = Pages(desk), Blueprint("pages", __name__)
+    blueprint.add_url_rule("/", view_func=pages.overview)
+    blueprint.add_url_rule(TASK_RULE, view_func=pages.task)
+    blueprint.add_url_rule(f"{TASK_RULE}/call/<int:attempt>/<int:step_no>/<int:call_no>", view_func=pages.call)
+    blueprint.add_url_rule("/logs", view_func=pages.logs)
+    blueprint.add_url_rule("/login", view_func=pages.login)
+    blueprint.add_url_rule("/favicon.ico", view_func=pages.icon)
+    app.register_blueprint(blueprint)
+
+
+def _query(model: type[_Q]) -> _Q:
+    return read_query(model, request.query_string.decode("latin-1"))

@@ -1,0 +1,96 @@
+"""The query parameters of each endpoint, validated; a wrong or unknown one is refused by its name."""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeVar
+from urllib.parse import parse_qsl
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from core.events import Level
+from core.states import Status
+
+MAX_ID = 2**63 - 1
+
+Id = Annotated[int, Field(ge=1, le=MAX_ID)]
+After = Annotated[int, Field(ge=0, le=MAX_ID)]
+
+
+class Query(BaseModel):
+    """The parameters that an endpoint knows; here none."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class TasksQuery(Query):
+    """Which tasks to list."""
+
+    status: Status | None = Field(None, description="only tasks of this status")
+    limit: int = Field(50, ge=1, le=500, description="at most so many")
+    after: Id | None = Field(None, description="the last task_id of the page before")
+
+
+class StreamQuery(Query):
+    """Which events to show."""
+
+    after: After | None = Field(None, description="only events with a greater id")
+    level: Level | None = Field(None, description="only events of this level and above")
+    task: Id | None = Field(None, description="only events of this task")
+
+
+class LogsQuery(StreamQuery):
+    """Which events to read; without `after` the newest ones."""
+
+    limit: int = Field(100, ge=1, le=1000, description="at most so many")
+
+
+class PageQuery(Query):
+    """Which tasks the overview lists."""
+
+    after: Id | None = None
+
+
+class LoginQuery(Query):
+    """Whether the last try at logging in failed."""
+
+    wrong: bool = False
+
+
+class BadQuery(ValueError):
+    """Query parameters are wrong; `fields` says for each why."""
+
+    def __init__(self, fields: dict[str, str]) -> None:
+        self.fields = fields
+        super().__init__("; ".join(f"{name}: {why}" for name, why in fields.items()))
+
+
+_Q = TypeVar("_Q", bound=Query)
+
+
+def read_query(model: type[_Q], query: str) -> _Q:
+    """Validate a request's query string. A parameter without a value counts as not given.
+
+    Raises:
+        BadQuery: a parameter is unknown, given twice or has a wrong value.
+    """
+    values: dict[str, str] = {}
+    for name, value in parse_qsl(query, keep_blank_values=True):
+        if name in values:
+            raise BadQuery({name: "is given more than once"})
+        values[name] = value
+    try:
+        values = {name: value for name, value in values.items() if value or name not in model.model_fields}
+        return model.model_validate(values)
+    except ValidationError as error:
+        raise BadQuery(_faults(error, model)) from None
+
+
+def _faults(error: ValidationError, model: type[Query]) -> dict[str, str]:
+    known = ", ".join(model.model_fields) or "none"
+    faults = error.errors(include_url=False, include_input=False)
+    return {
+        str(item["loc"][0]): f"unknown parameter; known are: {known}"
+        if item["type"] == "extra_forbidden"
+        else item["msg"]
+        for item in faults
+    }

@@ -1,0 +1,276 @@
+"""What the API answers, as pydantic models: answers, OpenAPI document and live stream are made from these alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, WithJsonSchema
+
+from core.clock import to_text
+from core.events import Event, Kind, Level
+from core.states import DaemonState, Ending, Outcome, Phase, Status
+from core.tasks import Kind as TaskKind
+from core.tasks import Language, Task
+
+if TYPE_CHECKING:
+    from db.step_rows import IterationRow
+
+MAX_LISTED_CHARS = 4000
+
+Moment = Annotated[
+    datetime,
+    PlainSerializer(to_text, return_type=str),
+    WithJsonSchema({"type": "string", "format": "date-time", "description": "ISO 8601, UTC, ends in Z"}),
+]
+
+
+class Answer(BaseModel):
+    """A JSON answer."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, from_attributes=True)
+
+
+class Failed(Answer):
+    """Every error has this shape; `fields` names the parts of the request that were wrong, and why."""
+
+    error: str
+    fields: dict[str, str] = Field(default_factory=dict)
+
+
+class Submitted(Answer):
+    """The task that was made, or that the same key made before."""
+
+    task_id: int
+    status: Status
+
+
+class Moved(Answer):
+    """A task after a person acted on it. A running task ends at its next safe point: `cancel_requested`."""
+
+    task_id: int
+    status: Status
+    cancel_requested: bool
+
+
+class Spent(Answer):
+    """What the task used so far, over all attempts."""
+
+    model_calls: int
+    tokens_in: int
+    tokens_out: int
+    cost_usd: float
+    model_s: float
+    suite_s: float
+
+
+class PhaseRun(Answer):
+    """One phase of an iteration."""
+
+    phase: Phase
+    outcome: Outcome
+    duration_s: float | None
+
+
+class Iteration(Answer):
+    """One try of one attempt, 0 while only planning was done; counts are null while no suite was run."""
+
+    iteration: int
+    attempt: int
+    phases: list[PhaseRun]
+    passed: int | None
+    failed: int | None
+    total: int | None
+
+
+class TaskSummary(Answer):
+    """A task as lists show it; a description beyond 4,000 characters is cut and ends in an ellipsis."""
+
+    task_id: int
+    status: Status
+    ending: Ending | None
+    reason: str
+    description: str
+    priority: int
+    kind: TaskKind | None
+    language: Language
+    repo: str | None
+    attempt: int
+    iteration_count: int
+    cancel_requested: bool
+    commit: str | None
+    branch: str | None
+    not_before: Moment | None
+    created_at: Moment
+    started_at: Moment | None
+    ended_at: Moment | None
+    spent: Spent
+
+
+class TaskDetail(TaskSummary):
+    """One task in full."""
+
+    base: str | None
+    key: str | None
+    depends_on: list[int]
+    metadata: dict[str, Any]
+    iterations: list[Iteration]
+
+
+class Tasks(Answer):
+    """A page of tasks, newest first; `next_after` is the `after` of the next page, null on the last."""
+
+    tasks: list[TaskSummary]
+    next_after: int | None
+
+
+class Worker(Answer):
+    """One worker; `task_id` is null while it is idle."""
+
+    name: str
+    task_id: int | None
+    description: str
+    phase: Phase | None
+    iteration: int
+    since: Moment | None
+    last_line: str
+    done: int
+    failed: int
+
+
+class Backend(Answer):
+    """One model backend."""
+
+    name: str
+    model: str
+    available: bool
+    detail: str
+    circuit: Literal["closed", "open", "half_open"]
+    calls: int
+    failures: int
+    tokens_in: int
+    tokens_out: int
+    cost_usd: float
+    latency_s: float | None
+
+
+class DaemonReport(Answer):
+    """The daemon as a whole; `queue` counts the tasks of each status."""
+
+    state: DaemonState
+    uptime_s: float
+    version: str
+    workers: list[Worker]
+    queue: dict[Status, int]
+    models: list[Backend]
+    next_checkpoint_at: Moment | None
+    sandbox: str
+    sandbox_detail: str
+    embedder: str
+    workspace: str
+    notices: list[str]
+    pid: int
+
+
+class Paused(Answer):
+    """The daemon's state after a pause or a resume."""
+
+    state: DaemonState
+
+
+class LogLine(Answer):
+    """One event of the log; the names are those of `logs/agent.log`."""
+
+    id: int
+    timestamp: Moment
+    level: Level
+    event: Kind
+    message: str
+    task_id: int | None
+    attempt: int | None
+    iteration: int | None
+    phase: Phase | None
+    worker: str | None
+    data: dict[str, Any]
+
+
+class Logs(Answer):
+    """Events, oldest first. `last_id` is the `after` that asks for what follows."""
+
+    events: list[LogLine]
+    last_id: int
+
+
+class Health(Answer):
+    """Whether the daemon can do its work; shows nothing of any task."""
+
+    status: Literal["ok", "failing"]
+    database: bool
+    writer: bool
+    loop_lag_s: float | None
+
+
+def log_line(event: Event) -> LogLine:
+    """The event as the API and the stream show it."""
+    assert event.at is not None, "only stored events are shown"
+    return LogLine(
+        id=event.id,
+        timestamp=event.at,
+        level=event.level,
+        event=event.kind,
+        message=event.message,
+        task_id=event.task_id,
+        attempt=event.attempt,
+        iteration=event.iteration,
+        phase=event.phase,
+        worker=event.worker,
+        data=dict(event.data),
+    )
+
+
+def task_summary(task: Task) -> TaskSummary:
+    """The task as a list shows it."""
+    text = task.spec.description
+    cut = text if len(text) <= MAX_LISTED_CHARS else text[:MAX_LISTED_CHARS] + "…"
+    return TaskSummary.model_validate({**_fields(task), "description": cut})
+
+
+def task_detail(task: Task, rows: Sequence[IterationRow]) -> TaskDetail:
+    """The task in full."""
+    spec = task.spec
+    more = {
+        "base": spec.base,
+        "key": spec.key,
+        "depends_on": list(spec.depends_on),
+        "metadata": dict(spec.metadata),
+        "iterations": _iterations(rows),
+    }
+    return TaskDetail.model_validate({**_fields(task), **more})
+
+
+def _iterations(rows: Sequence[IterationRow]) -> list[Iteration]:
+    """One row for each try; what came before the first try (iteration 0) is shown as its beginning."""
+    before = {row.attempt: row.phases for row in rows if row.iteration == 0}
+    begun = {row.attempt for row in rows if row.iteration == 1}
+    found = []
+    for row in rows:
+        if row.iteration == 0 and row.attempt in begun:
+            continue
+        phases = (*before.get(row.attempt, ()), *row.phases) if row.iteration == 1 else row.phases
+        found.append(Iteration.model_validate(replace(row, phases=phases)))
+    return found
+
+
+def _fields(task: Task) -> Mapping[str, Any]:
+    spec = task.spec
+    same = ("status", "ending", "reason", "attempt", "cancel_requested", "commit", "branch", "spent")
+    times = ("not_before", "created_at", "started_at", "ended_at")
+    asked = ("description", "priority", "kind", "language", "repo")
+    return {
+        "task_id": task.id,
+        "iteration_count": task.iterations,
+        **{name: getattr(task, name) for name in (*same, *times)},
+        **{name: getattr(spec, name) for name in asked},
+    }

@@ -1,0 +1,172 @@
+"""The live log as server-sent events: `GET /api/logs/stream`, a native ASGI route.
+
+A stream inside Flask would hold a thread for each client and would notice neither a closed tab nor a shutdown. The
+cursor is the event's id: `Last-Event-ID` (or `?after=` on the first connection) resumes exactly behind it. Without
+either, the stream begins with what happens next.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from urllib.parse import urlencode
+
+from db.event_log import EventLog
+from server.asgi import Receive, Refused, Scope, Send, header, refuse
+from server.query import BadQuery, StreamQuery, read_query
+from server.tail import Filters, Line, Tail
+
+BATCH = 250
+GRACE_S = 0.2
+
+HEADERS = [
+    (b"content-type", b"text/event-stream; charset=utf-8"),
+    (b"cache-control", b"no-store"),
+    (b"x-accel-buffering", b"no"),
+]
+BEAT = b": beat\n\n"
+END = b"event: end\ndata: {}\n\n"
+"""The server stops; a browser reconnects by itself and resumes."""
+
+
+class Stream:
+    """All live clients of the log.
+
+    Args:
+        events: the log.
+        heartbeat_s: a comment line is sent after so many silent seconds, so that dead connections are found.
+        retry_ms: how long a browser waits before it reconnects.
+        max_clients: more are refused with 503.
+        send_wall_s: a client that takes nothing for so many seconds is dropped.
+    """
+
+    def __init__(
+        self,
+        events: EventLog,
+        *,
+        heartbeat_s: float = 15.0,
+        retry_ms: int = 2000,
+        max_clients: int = 500,
+        send_wall_s: float = 60.0,
+    ) -> None:
+        self._tail = Tail(events, look_s=heartbeat_s)
+        self._heartbeat_s = heartbeat_s
+        self._hello = f"retry: {retry_ms}\n\n".encode()
+        self._max_clients = max_clients
+        self._send_wall_s = send_wall_s
+        self._feeds: set[asyncio.Task[None]] = set()
+        self._closing = False
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one client until it leaves or the server stops."""
+        try:
+            query = _read(scope)
+            if len(self._feeds) >= self._max_clients or self._closing:
+                raise Refused(503, "too many live streams; close one", headers=[(b"retry-after", b"5")])
+        except Refused as refused:
+            await refuse(send, refused)
+            return
+        await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
+        if scope["method"] == "HEAD":
+            await send({"type": "http.response.body", "body": b""})
+        else:
+            await self._serve(query, receive, send)
+
+    async def _serve(self, query: StreamQuery, receive: Receive, send: Send) -> None:
+        feed = asyncio.create_task(self._feed(query, _Writer(send, self._send_wall_s)))
+        gone = asyncio.create_task(_gone(receive))
+        self._feeds.add(feed)
+        try:
+            await asyncio.wait({feed, gone}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self._feeds.discard(feed)
+            feed.cancel()
+            gone.cancel()
+            await asyncio.wait({feed, gone})
+        if not feed.cancelled():
+            feed.result()
+
+    async def _feed(self, query: StreamQuery, writer: _Writer) -> None:
+        filters = Filters(level=query.level, task_id=query.task)
+        await writer.write(self._hello)
+        async with self._tail.followed():
+            cursor = self._tail.newest if query.after is None else query.after
+            if cursor > self._tail.newest:
+                # Ids of a database that was since restored from a backup.
+                cursor = self._tail.newest
+                await writer.write(f"event: resync\nid: {cursor}\ndata: {{}}\n\n".encode())
+            while not (self._closing or self._tail.failed):
+                news = self._tail.news
+                reached, lines = await self._next(cursor, filters)
+                if lines:
+                    await writer.write(b"".join(line.frame for line in lines))
+                if reached == cursor:
+                    await self._rest(news, writer)
+                cursor = reached
+        await writer.end(END)
+
+    async def _next(self, cursor: int, filters: Filters) -> tuple[int, list[Line]]:
+        """What follows the cursor and passes the filters, and the cursor behind it."""
+        if cursor < self._tail.floor:
+            return await self._tail.older(cursor, filters)
+        lines = self._tail.after(cursor, BATCH)
+        return (lines[-1].id if lines else cursor), [line for line in lines if filters.take(line)]
+
+    async def _rest(self, news: asyncio.Future[None], writer: _Writer) -> None:
+        """Wait for news; send a heartbeat when nothing was sent for long."""
+        due_s = writer.sent_at + self._heartbeat_s - time.monotonic()
+        await asyncio.wait({news}, timeout=max(0.0, due_s))
+        if time.monotonic() - writer.sent_at >= self._heartbeat_s:
+            await writer.write(BEAT)
+
+    async def close(self) -> None:
+        """Send every client the end; those that do not take it in time are cut off."""
+        self._closing = True
+        self._tail.wake_all()
+        if feeds := set(self._feeds):
+            _, late = await asyncio.wait(feeds, timeout=GRACE_S)
+            for feed in late:
+                feed.cancel()
+        self._tail.close()
+
+
+class _Writer:
+    """The body of one response."""
+
+    def __init__(self, send: Send, wall_s: float) -> None:
+        self._send = send
+        self._wall_s = wall_s
+        self.sent_at = time.monotonic()
+
+    async def write(self, data: bytes) -> None:
+        """Send, and wait while the client's buffers are full.
+
+        Raises:
+            TimeoutError: they stayed full.
+        """
+        async with asyncio.timeout(self._wall_s):
+            await self._send({"type": "http.response.body", "body": data, "more_body": True})
+        self.sent_at = time.monotonic()
+
+    async def end(self, data: bytes) -> None:
+        """Send the last part."""
+        await self._send({"type": "http.response.body", "body": data, "more_body": False})
+
+
+def _read(scope: Scope) -> StreamQuery:
+    """The query; a browser that reconnects sends the old address and the newer `Last-Event-ID`."""
+    try:
+        query = read_query(StreamQuery, scope["query_string"].decode("latin-1"))
+        last = header(scope, b"last-event-id")
+        if not last:
+            return query
+        resumed = read_query(StreamQuery, urlencode({"after": last}))
+    except BadQuery as bad:
+        raise Refused(400, str(bad), fields=bad.fields) from None
+    return query.model_copy(update={"after": resumed.after})
+
+
+async def _gone(receive: Receive) -> None:
+    """Return when the client has left."""
+    while (await receive())["type"] != "http.disconnect":
+        pass

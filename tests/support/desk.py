@@ -1,0 +1,102 @@
+"""A desk of real parts in a folder, and a real server in front of it."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from core.states import DaemonState, Phase
+from core.status import DaemonStatus, ModelStatus, WorkerStatus
+from db.database import Database
+from db.event_log import EventLog
+from db.step_store import StepStore
+from queue_manager import QueueManager
+from server.desk import Desk
+from server.host import Host
+from server.listen import Listen
+
+
+def make_desk(folder: Path) -> Desk:
+    database = Database(folder / "db.sqlite")
+    events = EventLog(database)
+    queue = QueueManager(database, events)
+
+    def status() -> DaemonStatus:
+        return DaemonStatus(
+            state=DaemonState.PAUSED if queue.pause_state().paused else DaemonState.RUNNING,
+            uptime_s=3725.5,
+            version="0.1.0",
+            workers=(
+                WorkerStatus(name="worker-1", task_id=1, description="Add a test", phase=Phase.CODING, iteration=2),
+                WorkerStatus(name="worker-2"),
+            ),
+            queue={status: count for status, count in queue.counts().items() if count},
+            models=(ModelStatus(name="ollama", model="qwen2.5-coder:7b", available=True, calls=3, latency_s=1.5),),
+            next_checkpoint_at=datetime(2026, 11, 28, 6, 0, tzinfo=UTC),
+            sandbox="bubblewrap",
+            embedder="hashed",
+            workspace=str(folder / "workspace"),
+            pid=4711,
+        )
+
+    return Desk(
+        database=database, queue=queue, events=events, steps=StepStore(database, events), status=status,
+        loop_lag_s=lambda: 0.001,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Got:
+    """An answer."""
+
+    status: int
+    headers: http.client.HTTPMessage
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+    @property
+    def text(self) -> str:
+        return self.body.decode()
+
+
+class Client:
+    """Speaks HTTP to the server, each request over a connection of its own."""
+
+    def __init__(self, host: Host) -> None:
+        self.host = host
+
+    def request(
+        self, method: str, path: str, body: bytes | str | None = None, headers: Mapping[str, str] | None = None
+    ) -> Got:
+        connection = http.client.HTTPConnection("127.0.0.1", self.host.port, timeout=20)
+        try:
+            connection.request(method, path, body, dict(headers or {}))
+            answer = connection.getresponse()
+            return Got(status=answer.status, headers=answer.headers, body=answer.read())
+        finally:
+            connection.close()
+
+    def get(self, path: str, **headers: str) -> Got:
+        return self.request("GET", path, headers={name.replace("_", "-"): value for name, value in headers.items()})
+
+    def post(self, path: str, value: object = None) -> Got:
+        return self.request("POST", path, json.dumps(value), {"Content-Type": "application/json"})
+
+
+@contextmanager
+def serving(desk: Desk, listen: Listen | None = None) -> Iterator[Client]:
+    host = Host(desk, listen or Listen(port=0))
+    host.start()
+    try:
+        yield Client(host)
+    finally:
+        host.stop()

@@ -1,0 +1,78 @@
+"""A task with a history: claimed, tried twice, judged and ended, written through the real stores."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from core.clock import utc_now
+from core.dialogue import Completion, Message, ModelRequest
+from core.states import Ending, Outcome, Phase
+from core.submission import parse_spec
+from core.tasks import Spent, Task
+from core.verdicts import CaseResult, Evidence, Failure, Label, Result, Verdict
+from core.work import Step, Work
+from server.desk import Desk
+
+WRONG = "def add(a, b):\n    return a - b\n"
+RIGHT = "def add(a, b):\n    return a + b\n"
+TESTS = "from calc import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"
+
+
+def verdict(passed: bool) -> Verdict:
+    result = Result.PASSED if passed else Result.FAILED
+    failure = Failure(id="test_calc.py::test_add", kind="AssertionError", message="assert -1 == 5\n  where -1 = add(2, 3)",
+                      frame="test_calc.py:5 in test_add", excerpt="    assert add(2, 3) == 5")  # fmt: skip
+    return Verdict(
+        passed=passed,
+        reason="2 of 2 tests passed" if passed else "1 of 2 tests failed",
+        evidence=Evidence(tree="ab" * 20, sandbox="bubblewrap", label=Label.TESTS_PASSED, ids=("a", "b"), twins=2),
+        results=(CaseResult(id="test_calc.py::test_add", result=result), CaseResult(id="b", result=Result.PASSED)),
+        failures=() if passed else (failure,),
+        duration_s=0.41,
+    )
+
+
+def submit(desk: Desk, description: str, **fields: object) -> int:
+    return desk.queue.submit(parse_spec({"description": description, **fields})).result().task_id
+
+
+def work_on(desk: Desk, *, passes: bool = True, reply: str = RIGHT) -> Task:
+    """Claim the next task, write what two tries leave behind, and end it."""
+    task = desk.queue.claim("worker-1").result()
+    assert task is not None
+    work = Work(phase=Phase.PLANNING, base="c0ffee" * 6, attempt=task.attempt)
+    script = [
+        (Phase.PLANNING, Outcome.OK, 0, "Plan: one function, one module.", None),
+        (Phase.CODING, Outcome.OK, 1, "Wrote calc.py.", WRONG),
+        (Phase.TESTING, Outcome.REDO, 1, "1 of 2 tests failed.", None),
+        (Phase.REFLECTING, Outcome.REDO, 1, "The sign is wrong.", None),
+        (Phase.CODING, Outcome.OK, 2, "Changed calc.py.", reply),
+        (Phase.TESTING, Outcome.OK if passes else Outcome.REDO, 2, "2 of 2 tests passed.", None),
+    ]
+    for number, (phase, outcome, iteration, note, code) in enumerate(script):
+        judged = verdict(passes and iteration == 2) if phase is Phase.TESTING else work.verdict
+        change = {"calc.py": code} if code else work.change
+        work = replace(work, phase=phase, step_no=number, iteration=iteration, change=change, verdict=judged)
+        if phase is not Phase.TESTING:
+            _ask(desk, task, work, reply if code else f"Thinking about {note}")
+        step = Step(phase=phase, outcome=outcome, work=work, note=note)
+        desk.steps.save_step(task.id, task.attempt, task.fence, step, started_at=utc_now(), duration_s=1.25).result()
+    ending, reason = (Ending.COMMITTED, "") if passes else (Ending.STUCK, "the same test failed three times")
+    spent = Spent(model_calls=4, tokens_in=4800, tokens_out=920, model_s=6.2, suite_s=0.8)
+    return desk.queue.finish(
+        task.id, task.fence, ending, reason=reason, commit="3f2a9c1d" * 5 if passes else None,
+        branch=f"agent/{task.id}-calc" if passes else None, iterations=2, spent=spent,
+    ).result()  # fmt: skip
+
+
+def _ask(desk: Desk, task: Task, work: Work, text: str) -> None:
+    request = ModelRequest(
+        phase=work.phase,
+        messages=(Message(role="system", text=f"Phase: {work.phase}\nYou write Python."),
+                  Message(role="user", text=task.spec.description)),
+        task_id=task.id, attempt=task.attempt, step_no=work.step_no, iteration=work.iteration,
+    )  # fmt: skip
+    completion = Completion(
+        text=text, backend="ollama", model="qwen2.5-coder:7b", tokens_in=1200, tokens_out=230, latency_s=1.55
+    )
+    desk.steps.save_reply(request, completion).result()
