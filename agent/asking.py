@@ -1,0 +1,59 @@
+"""One phase's conversation with the model: numbers the calls, and adds up what they cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from agent.tools import Tools
+from core.dialogue import Completion, Message, ModelRequest
+from core.states import Phase
+from core.tasks import Spent
+from core.work import Case, Work
+
+
+class Dialogue:
+    """The calls of one step.
+
+    The number of the step and of the call are the request's durable place, so calls are made one after the other and
+    in the same order whenever the step is run.
+    """
+
+    def __init__(self, phase: Phase, case: Case, work: Work, tools: Tools) -> None:
+        self._phase, self._case, self._work, self._tools = phase, case, work, tools
+        self._spent, self._models, self.calls = Spent(), list[str](), 0
+
+    async def ask(self, messages: Sequence[Message], *, json_reply: bool = False) -> Completion:
+        """Ask; raises what `core.ports.Model.complete` raises."""
+        reply = await self._tools.model.complete(self._request(messages, json_reply=json_reply))
+        self.calls += 1
+        self._models.append(reply.model)
+        self._spent += Spent(
+            model_calls=1,
+            tokens_in=reply.tokens_in,
+            tokens_out=reply.tokens_out,
+            cost_usd=reply.cost_usd or 0.0,
+            model_s=reply.latency_s,
+        )
+        return reply
+
+    def _request(self, messages: Sequence[Message], *, json_reply: bool) -> ModelRequest:
+        task, work = self._case.task, self._work
+        return ModelRequest(
+            phase=self._phase,
+            messages=tuple(messages),
+            task_id=task.id,
+            attempt=work.attempt,
+            step_no=work.step_no,
+            call_no=self.calls,
+            iteration=work.iteration,
+            max_tokens=self._tools.settings.reply_tokens,
+            json_reply=json_reply,
+            # The loop's first answer to being stuck is a fresh context with the same model.
+            escalation=max(0, work.escalation - 1),
+        )
+
+    def charge(self, work: Work) -> Work:
+        """The case file with this conversation's cost and models added."""
+        models = tuple(dict.fromkeys((*work.models, *self._models)))
+        return replace(work, spent=work.spent + self._spent, models=models)

@@ -1,0 +1,129 @@
+"""What of a repository goes into a prompt, within a budget.
+
+Files that matter come first: those already changed, those the task names, those its tests import, and what these import
+in turn. As many as fit are shown whole, the next ones by their signatures, the rest by name. Nothing is cut in the
+middle of a file, so a model never edits what it has not seen to the end.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from agent.prompting import fenced, quoted
+from agent.repo_map import local_files, signatures, wanted_files
+from agent.view import View
+from core.submission import is_test_path
+from core.tasks import Files
+from core.work import Case, Work
+
+CHARS_PER_TOKEN = 3.6
+_NAMED = re.compile(r"[\w./-]*\w\.[A-Za-z]\w{0,9}")
+_LISTED = 120
+_MAX_RELEVANT = 40
+
+
+def estimate_tokens(text: str) -> int:
+    """Tokens of a text, roughly: code and prose lie near 3.6 characters a token for common tokenizers."""
+    return math.ceil(len(text) / CHARS_PER_TOKEN)
+
+
+def mentioned(text: str, paths: Iterable[str]) -> list[str]:
+    """The paths that a text names, whole or by their file name when only one file has it."""
+    named = {found.strip("./") for found in _NAMED.findall(text[:100_000])}
+    known = list(paths)
+    bases = Counter(path.rsplit("/", 1)[-1] for path in known)
+    return [p for p in known if p in named or ((base := p.rsplit("/", 1)[-1]) in named and bases[base] == 1)]
+
+
+def named_paths(text: str) -> list[str]:
+    """Words of a text that have the form of a Python or JavaScript file's path, in order."""
+    found = (word.removeprefix("./") for word in _NAMED.findall(text[:100_000]))
+    return list(dict.fromkeys(word for word in found if re.search(r"\.(?:py|js|mjs|cjs|ts)$", word)))
+
+
+def expected_files(case: Case, work: Work, view: View) -> list[str]:
+    """The files that a single unnamed block can be: what is being changed, what the tests import, what the task names.
+
+    The first of these sources that names exactly one file decides; when none does, all that they name.
+    """
+    spec = case.task.spec
+    tests = {**spec.tests, **work.own_tests}
+    sources = [
+        [path for path in work.change if not is_test_path(path)],
+        [path for text in tests.values() for path in wanted_files(text, view)],
+        [path for path in named_paths(spec.description) if not is_test_path(path) and path not in tests],
+    ]
+    found = [list(dict.fromkeys(source)) for source in sources]
+    single = next((source for source in found if len(source) == 1), None)
+    return single or list(dict.fromkeys(path for source in found for path in source))
+
+
+def relevant(case: Case, work: Work, view: View) -> list[str]:
+    """Existing files that matter for the task, the most important first; at most forty."""
+    spec, paths = case.task.spec, view.paths()
+    tests = {**spec.tests, **work.own_tests}
+    first = [*work.change, *spec.files, *mentioned(spec.description, paths), *mentioned(work.plan, paths)]
+    first += [path for text in tests.values() for path in local_files(text, view)]
+    first += mentioned(work.feedback, paths)
+    chosen = dict.fromkeys(path for path in first if path in view and path not in tests)
+    for path in list(chosen)[:_MAX_RELEVANT]:
+        chosen.update(dict.fromkeys(p for p in local_files(view.text(path) or "", view) if p not in tests))
+    return list(chosen)[:_MAX_RELEVANT]
+
+
+def show_files(view: View, paths: Sequence[str], budget: int) -> str:
+    """Files as data: whole while they fit into the budget of tokens, then signatures, then names."""
+    whole, outlines, names = list[str](), list[str](), list[str]()
+    for path in paths:
+        text = view.text(path)
+        shown = fenced(path, text) if text is not None else ""
+        if shown and estimate_tokens(shown) <= budget:
+            whole.append(shown)
+            budget -= estimate_tokens(shown)
+            continue
+        outline = f"{path}:\n" + "\n".join("    " + line for line in signatures(text or "")[:80])
+        if "\n    " in outline and estimate_tokens(outline) <= budget:
+            outlines.append(outline)
+            budget -= estimate_tokens(outline)
+        else:
+            names.append(path)
+    parts = ["\n\n".join(whole)]
+    parts += ["Only their signatures are shown, the files are longer:\n" + "\n".join(outlines)] if outlines else []
+    parts += ["Too long to be shown: " + ", ".join(names[:_LISTED])] if names else []
+    return quoted("files", "\n\n".join(part for part in parts if part)) if any(parts) else ""
+
+
+def listing(view: View, matter: Sequence[str], *, whole_tree: bool) -> str:
+    """The names of the files: all of a small repository, the folders of a large one, none of other tasks' files."""
+    paths = view.paths()
+    if not paths:
+        return "The repository is empty."
+    if not whole_tree:
+        others = len(set(paths) - set(matter))
+        text = "\n".join(matter) or "(none of its files seems to matter here)"
+        return quoted("file names", text) + (f"\n{others} files of other tasks lie beside them." if others else "")
+    if len(paths) <= _LISTED:
+        return quoted("file names", "\n".join(paths))
+    folders = Counter(path.rsplit("/", 1)[0] + "/" if "/" in path else "./" for path in paths)
+    lines = [f"{folder} ({count} files)" for folder, count in sorted(folders.items())[:_LISTED]]
+    return quoted("folders", "\n".join(lines)) + f"\n{len(paths)} files in all."
+
+
+def show_tests(tests: Files, budget: int) -> str:
+    """Tests as data: whole while they fit, else the names of their functions."""
+    return show_files(View(_NoTree(), tests), list(tests), budget)
+
+
+class _NoTree:
+    """A tree without files."""
+
+    commit = ""
+
+    def entries(self) -> dict[str, str]:
+        return {}
+
+    def read(self, path: str) -> bytes:
+        raise KeyError(path)

@@ -1,0 +1,90 @@
+"""A change while it is being written: takes replies, keeps what is sound, and says what has to be sent again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from agent import guards
+from agent.replies import Edit, Parsed, Refused, apply_edit
+from agent.view import View, base_text, settled
+from core.ports import Tree
+from core.tasks import TaskSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """What one reply brought: paths taken, sentences about what must come again, refused paths with reasons."""
+
+    paths: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()
+    refused: tuple[tuple[str, str], ...] = ()
+
+
+class Draft:
+    """The change of one CODING step, reply by reply.
+
+    Args:
+        tree: the base.
+        change: the change so far; it is not touched.
+        spec: the task, for what may not be written.
+    """
+
+    def __init__(self, tree: Tree, change: Mapping[str, str | None], spec: TaskSpec) -> None:
+        self._tree, self._spec = tree, spec
+        self._change: dict[str, str | None] = dict(change)
+        self.taken: list[str] = []
+        self.refused: dict[str, str] = {}
+
+    @property
+    def change(self) -> dict[str, str | None]:
+        """The change relative to the base, in path order."""
+        return settled(self._tree, self._change)
+
+    def take(self, parsed: Parsed) -> Taken:
+        """Put a reply's files, edits and deletions onto the change, as far as they may and fit."""
+        paths, faults, refused = list[str](), list(parsed.complaints), dict[str, str]()
+        for path, text in parsed.files.items():
+            self._put(path, text, paths, refused)
+        faults += [fault for edit in parsed.edits if (fault := self._edit(edit, paths, refused))]
+        for path in parsed.deletions:
+            if path in View(self._tree, self._change):
+                self._put(path, None, paths, refused)
+            else:
+                faults.append(f"{path}: cannot be removed, there is no such file.")
+        self.taken += [path for path in dict.fromkeys(paths) if path not in self.taken]
+        self.refused |= refused
+        return Taken(paths=tuple(dict.fromkeys(paths)), faults=tuple(faults), refused=tuple(refused.items()))
+
+    def _put(self, path: str, text: str | None, paths: list[str], refused: dict[str, str]) -> None:
+        if why := self._refusal(path, text):
+            refused[path] = why
+        else:
+            self._change[path] = text
+            paths.append(path)
+
+    def _refusal(self, path: str, text: str | None) -> str | None:
+        before, spec = base_text(self._tree, path), self._spec
+        why = guards.refusal(path, text, before=before, given=spec.tests, asked=spec.description)
+        clash = self._clash(path) if text is not None and not why else None
+        return f"cannot stand beside {clash!r}: one of them would have to be a folder" if clash else why
+
+    def _clash(self, path: str) -> str | None:
+        """A file that is a parent folder of this path, or lies below it as if it were one."""
+        parts = path.split("/")
+        view = View(self._tree, self._change)
+        above = next((p for n in range(1, len(parts)) if (p := "/".join(parts[:n])) in view), None)
+        return above or next((p for p in view.paths() if p.startswith(path + "/")), None)
+
+    def _edit(self, edit: Edit, paths: list[str], refused: dict[str, str]) -> str | None:
+        text = View(self._tree, self._change).text(edit.path)
+        if why := self._refusal(edit.path, text):
+            refused[edit.path] = why
+            return None
+        if text is None and edit.search.strip():
+            return f"{edit.path}: there is no such text file to edit; send it whole."
+        try:
+            self._put(edit.path, apply_edit(text or "", edit), paths, refused)
+        except Refused as fault:
+            return str(fault)
+        return None

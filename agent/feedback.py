@@ -1,0 +1,108 @@
+"""A failing verdict as text for a model: shaped, not dumped.
+
+At most five distinct failures and about 1,500 tokens; errors of collection and import first, because nothing else means
+anything while those stand; and a line that says what changed since the last run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agent.context import estimate_tokens
+from core.verdicts import Failure, Result, Verdict
+
+MAX_FAILURES = 5
+MAX_TOKENS = 1500
+_FIRST = ("collect", "import", "modulenotfound", "syntax", "indentation", "timeout")
+
+
+def shape(verdict: Verdict, before: Verdict | None = None, max_tokens: int = MAX_TOKENS) -> str:
+    """What failed, why, and where.
+
+    Args:
+        verdict: a verdict that did not pass.
+        before: the verdict of the try before, for the line that compares.
+        max_tokens: the length at which details are left out, by estimate.
+    """
+    head = [verdict.reason.strip() or "The tests did not pass."]
+    head += [line for line in (_counts(verdict), _delta(verdict, before), _dropped(verdict)) if line]
+    shown = _distinct(verdict.failures)[:MAX_FAILURES]
+    left = max(200, max_tokens - sum(map(estimate_tokens, head)))
+    body = [_failure(n, failure, left // max(1, len(shown))) for n, failure in enumerate(shown, 1)]
+    more = len(verdict.failing) - len({f.id for f in verdict.failures})
+    hidden = len(_distinct(verdict.failures)) - len(shown) + max(0, more)
+    tail = [f"({hidden} more not shown.)"] if hidden > 0 and shown else []
+    if not shown and verdict.failing:
+        tail = ["Failing: " + ", ".join(sorted(verdict.failing)[:20])]
+    return "\n\n".join([" ".join(head), *body, *tail])
+
+
+def headline(verdict: Verdict) -> str:
+    """The first failure in one line, for reasons and notes."""
+    found = _distinct(verdict.failures)
+    text = f"{found[0].id}: {found[0].kind}: {found[0].message}" if found else verdict.reason
+    line = " ".join(text.split())
+    return line if len(line) <= 240 else line[:239] + "…"
+
+
+def delta(verdict: Verdict, before: Verdict | None) -> tuple[int, int, int] | None:
+    """How many failures are fixed, new and the same since `before`; None when the runs cannot be compared."""
+    if before is None or not before.results or not verdict.results:
+        return None
+    old, now = before.failing, verdict.failing
+    return len(old - now), len(now - old), len(old & now)
+
+
+def _delta(verdict: Verdict, before: Verdict | None) -> str:
+    found = delta(verdict, before)
+    return "Since the last run: fixed {}, new {}, same {}.".format(*found) if found else ""
+
+
+def _counts(verdict: Verdict) -> str:
+    return f"{len(verdict.failing)} of {len(verdict.results)} tests fail." if verdict.failing else ""
+
+
+def _dropped(verdict: Verdict) -> str:
+    dropped = verdict.evidence.dropped
+    return (
+        "Not used: " + "; ".join(f"{path} ({why})" for path, why in list(dropped.items())[:5]) + "." if dropped else ""
+    )
+
+
+def _distinct(failures: Sequence[Failure]) -> list[Failure]:
+    """One failure for each (kind, frame or message), those that hide others first."""
+    seen: dict[tuple[str, str], Failure] = {}
+    for failure in failures:
+        seen.setdefault((failure.kind, failure.frame or failure.message), failure)
+    return sorted(seen.values(), key=lambda f: not f.kind.lower().startswith(_FIRST))
+
+
+def _failure(number: int, failure: Failure, tokens: int) -> str:
+    where = f"\n   at {failure.frame}" if failure.frame else ""
+    text = f"{number}. {failure.id}: {failure.kind}{where}\n{_indented(_cut(failure.message, tokens // 2))}"
+    for title, part in (("code", failure.excerpt), ("output", failure.output)):
+        room = tokens - estimate_tokens(text)
+        if part.strip() and room > 30:
+            text += f"\n   {title}:\n{_indented(_cut(part, room))}"
+    return text
+
+
+def _cut(text: str, tokens: int) -> str:
+    """The text's first lines, as many as fit; a single long line is cut."""
+    room, kept = max(160, int(tokens * 3.6)), list[str]()
+    for line in text.strip("\n").split("\n"):
+        if room <= 0:
+            return "\n".join([*kept, "…"])
+        kept.append(line if len(line) <= room else line[:room] + " …")
+        room -= len(line) + 1
+    return "\n".join(kept)
+
+
+def _indented(text: str) -> str:
+    return "\n".join("   | " + line for line in text.split("\n"))
+
+
+def passed(verdict: Verdict) -> str:
+    """A passing verdict in a line."""
+    count = verdict.count(Result.PASSED)
+    return f"{count} test{'s' if count != 1 else ''} passed" if verdict.results else verdict.reason or "passed"

@@ -1,0 +1,209 @@
+"""The loop as a library: your own generate and fix functions, a task with its tests, and back come files and verdict.
+
+The functions stand where a language model stands in the daemon: they answer CODING requests, and everything else (the
+gates, the syntax check, the detection of circles, the limits) is the same machine. What they return goes through the
+same parser and the same guards.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha1
+
+from agent.machine import FIRST, Machine
+from agent.tools import AgentSettings, Tools
+from core.clock import Clock
+from core.dialogue import Completion, ModelRequest
+from core.errors import InvalidTask
+from core.events import Event
+from core.ports import Sink, Suite
+from core.states import Ending, Phase, Status
+from core.submission import parse_spec
+from core.tasks import Files, Limits, Task, TaskSpec
+from core.verdicts import Verdict
+from core.work import Case, Lesson, Step, Work
+
+Answer = Files | str
+"""Path to text, or a model's reply: text with one fenced block a file."""
+
+Generate = Callable[[TaskSpec], Answer | Awaitable[Answer]]
+"""The first try: from the task to files. May be a coroutine function."""
+
+Fix = Callable[[TaskSpec, Files, str], Answer | Awaitable[Answer]]
+"""A later try: from the task, the files as they are, and what failed, to the files that change."""
+
+_DEFAULTS = Limits(iterations=15, suite_s=60.0, memory_mb=512)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Solved:
+    """How it ended.
+
+    `files` are those that were created or changed, `verdict` is the suite's last word, `trace` every step in order.
+    `ending` and `reason` say why it stopped when the tests did not pass.
+    """
+
+    passed: bool
+    files: Files
+    verdict: Verdict | None
+    trace: tuple[Step, ...]
+    reason: str
+    ending: Ending | None = None
+
+
+async def solve(
+    description: str,
+    tests: Files,
+    generate: Generate,
+    fix: Fix,
+    suite: Suite,
+    *,
+    files: Files | None = None,
+    limits: Limits | None = None,
+    emit: Sink | None = None,
+) -> Solved:
+    """Generate, test and fix until the tests pass or nothing more is to be hoped for.
+
+    Args:
+        description: what is to be done.
+        tests: path to text of the tests that decide; at least one.
+        generate: called once, for the first try.
+        fix: called after each failure.
+        suite: what judges.
+        files: files that exist before the first try.
+        limits: of these `iterations` (15), `suite_s` (60) and `memory_mb` (512) hold here.
+        emit: takes the events, if wanted.
+
+    Raises:
+        InvalidTask: the task is not one, or has no tests.
+        SandboxError: the suite could not run anything.
+        TypeError: a function returned neither files nor text.
+    """
+    if not tests:
+        raise InvalidTask({"tests": "at least one test file is needed to decide"})
+    spec = parse_spec({"description": description, "tests": dict(tests), "files": dict(files or {})})
+    return await _attempt(spec, _Functions(spec, generate, fix), suite, (limits or Limits()).over(_DEFAULTS), emit)
+
+
+async def _attempt(spec: TaskSpec, functions: _Functions, suite: Suite, limits: Limits, emit: Sink | None) -> Solved:
+    steps = list[Step]()
+
+    async def keep(step: Step) -> None:
+        functions.work = step.work
+        steps.append(step)
+
+    tools = Tools(
+        model=functions,
+        suite=suite,
+        memory=NoMemory(),
+        tree=FileTree({}),
+        emit=emit or _silent,
+        settings=AgentSettings(recall_limit=0),
+    )
+    start = functions.work = Work(phase=FIRST, base=tools.tree.commit, change=dict(spec.files))
+    return _solved(await Machine(tools, keep).run(_case(spec, tools.clock, limits), start), steps)
+
+
+def _case(spec: TaskSpec, clock: Clock, limits: Limits) -> Case:
+    task = Task(id=0, spec=spec, status=Status.RUNNING, created_at=clock(), attempt=1)
+    assert limits.iterations is not None
+    assert limits.suite_s is not None
+    assert limits.memory_mb is not None
+    return Case(
+        task=task,
+        iterations=limits.iterations,
+        warn_at=max(1, limits.iterations - 3),
+        suite_s=limits.suite_s,
+        memory_mb=limits.memory_mb,
+    )
+
+
+def _solved(work: Work, steps: Sequence[Step]) -> Solved:
+    return Solved(
+        passed=work.phase is Phase.COMMIT,
+        files={path: text for path, text in work.change.items() if text is not None},
+        verdict=work.verdict,
+        trace=tuple(steps),
+        reason=work.reason,
+        ending=work.ending,
+    )
+
+
+class _Functions:
+    """The caller's two functions as a model."""
+
+    def __init__(self, spec: TaskSpec, generate: Generate, fix: Fix) -> None:
+        self._spec, self._generate, self._fix = spec, generate, fix
+        self.work: Work | None = None
+
+    async def complete(self, request: ModelRequest) -> Completion:
+        """Answer CODING by the functions; a plan and a reflection of one's own are not needed."""
+        if request.phase is not Phase.CODING:
+            text = "{}" if request.phase is Phase.REFLECTING else "1. Generate, test, fix."
+            return Completion(text=text, backend="library", model="library")
+        answer = await self._answer(request)
+        return Completion(
+            text=answer if isinstance(answer, str) else _as_json(answer), backend="library", model="library"
+        )
+
+    async def _answer(self, request: ModelRequest) -> Answer:
+        work = self.work
+        assert work is not None
+        # A second call within a step means that the first answer could not be used; the last message says why.
+        said = request.messages[-1].text if request.call_no else work.feedback
+        if said:
+            files = {path: text for path, text in work.change.items() if text is not None}
+            answer = self._fix(self._spec, files, said)
+        else:
+            answer = self._generate(self._spec)
+        return await answer if inspect.isawaitable(answer) else answer
+
+
+def _as_json(files: Files) -> str:
+    """The files as the reply parser takes them character for character."""
+    if not isinstance(files, Mapping):
+        raise TypeError(f"generate and fix return a mapping of paths to texts, or a text, not {type(files).__name__}")
+    return json.dumps({"files": [{"path": path, "content": text} for path, text in files.items()]})
+
+
+@dataclass(frozen=True, slots=True)
+class FileTree:
+    """Files in memory as a `core.ports.Tree`; ids of contents are git's."""
+
+    files: Mapping[str, str]
+    commit: str = field(default="0" * 40)
+
+    def entries(self) -> Mapping[str, str]:
+        """Path to blob id, in path order."""
+        return {path: _blob_id(text.encode()) for path, text in sorted(self.files.items())}
+
+    def read(self, path: str) -> bytes:
+        """A file's bytes; KeyError when there is none."""
+        return self.files[path].encode()
+
+
+def _blob_id(raw: bytes) -> str:
+    return sha1(b"blob %d\0" % len(raw) + raw, usedforsecurity=False).hexdigest()
+
+
+class NoMemory:
+    """A memory that holds nothing, for callers who bring none."""
+
+    async def recall(self, query: str, limit: int) -> Sequence[Lesson]:
+        """Nothing was learned."""
+        del query, limit
+        return ()
+
+    async def remember(self, work: Work, task_id: int, description: str) -> None:
+        """Nothing is kept."""
+
+    async def conclude(self, work: Work, task_id: int, solved: bool) -> None:
+        """Nothing was kept that could be completed."""
+
+
+def _silent(event: Event) -> None:
+    """Events are not wanted."""
+    del event

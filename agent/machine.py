@@ -1,0 +1,160 @@
+"""The phase table and the loop that walks it: no model can talk its way past the gates.
+
+COMMIT has one entrance, from TESTING, and TESTING is reached from CODING alone, through REVIEW and AUDIT where they are
+switched on. Only CODING may change a file. So whatever the phases answer, a walk that commits ends with CODING, the
+gates and TESTING all passed on one and the same change; a property test walks the table and proves it. Every cycle of
+the table leads through REFLECTING, which counts the tries and ends them.
+
+Each step is handed to `on_step` and awaited before the next phase runs: what has happened is durable before anything
+builds on it, and a `Work` that was stored continues at its `phase`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+
+from agent import coder, planner, reflector, tester
+from agent.tools import Runner, Tools
+from core.errors import NightshiftError
+from core.events import Event, Kind, Level
+from core.states import TERMINAL_PHASES, Outcome, Phase
+from core.work import Case, Step, Work
+
+FIRST = Phase.CLARIFYING
+
+_P, _O = Phase, Outcome
+TABLE: Mapping[tuple[Phase, Outcome], Phase] = {
+    (_P.CLARIFYING, _O.OK): _P.PLANNING,
+    (_P.CLARIFYING, _O.HOLD): _P.HOLD,
+    (_P.PLANNING, _O.OK): _P.CODING,
+    (_P.CODING, _O.OK): _P.REVIEW,
+    (_P.CODING, _O.REDO): _P.REFLECTING,
+    (_P.REVIEW, _O.OK): _P.AUDIT,
+    (_P.REVIEW, _O.REDO): _P.REFLECTING,
+    (_P.AUDIT, _O.OK): _P.TESTING,
+    (_P.AUDIT, _O.REDO): _P.REFLECTING,
+    (_P.AUDIT, _O.HOLD): _P.HOLD,
+    (_P.TESTING, _O.OK): _P.COMMIT,
+    (_P.TESTING, _O.REDO): _P.REFLECTING,
+    (_P.REFLECTING, _O.REDO): _P.CODING,
+    (_P.REFLECTING, _O.REPLAN): _P.PLANNING,
+    (_P.REFLECTING, _O.GIVE_UP): _P.ABANDON,
+}
+
+# Passed over where they are switched off: as if they had answered OK.
+OPTIONAL = (_P.CLARIFYING, _P.REVIEW, _P.AUDIT)
+
+PHASES: Mapping[Phase, Runner] = {
+    _P.PLANNING: planner.run,
+    _P.CODING: coder.run,
+    _P.TESTING: tester.run,
+    _P.REFLECTING: reflector.run,
+}
+
+
+class Machine:
+    """Walks the table for one attempt.
+
+    Args:
+        tools: what the phases may use.
+        on_step: stores a finished step durably; awaited before the next phase begins.
+        phases: the phases that exist; an optional one that is missing here is switched off.
+    """
+
+    def __init__(
+        self,
+        tools: Tools,
+        on_step: Callable[[Step], Awaitable[None]],
+        phases: Mapping[Phase, Runner] = PHASES,
+    ) -> None:
+        self._tools, self._on_step, self._phases = tools, on_step, phases
+
+    async def run(self, case: Case, work: Work) -> Work:
+        """Walk from `work.phase` until COMMIT, ABANDON or HOLD, and return the case file in that phase.
+
+        Raises:
+            Interruption: a budget, the time, a person or a shutdown ends the attempt from outside.
+            ModelRefused, SandboxError: a tool failed for good; the last stored step stands.
+            NightshiftError: a phase broke the rules of the table.
+        """
+        if work.step_no == 0:
+            self._tell_missing(case)
+        work = replace(work, phase=self._on(case, work.phase))
+        while work.phase not in TERMINAL_PHASES:
+            step = await self._step(case, work)
+            await self._on_step(step)
+            self._warn(case, step)
+            work = step.work
+        return work
+
+    async def _step(self, case: Case, work: Work) -> Step:
+        """Run one phase; the step that comes back names the next one."""
+        began = self._tools.clock()
+        step = await self._phases[work.phase](case, work, self._tools)
+        _hold_to_rules(work, step)
+        to = self._on(case, _next(work.phase, step.outcome))
+        took = round((self._tools.clock() - began).total_seconds(), 3)
+        return replace(
+            step,
+            phase=work.phase,
+            work=replace(step.work, phase=to, step_no=work.step_no + 1),
+            data={**step.data, "next": str(to), "duration_s": took},
+        )
+
+    def _on(self, case: Case, phase: Phase) -> Phase:
+        """The phase itself, or the first one after it that is switched on."""
+        while phase in OPTIONAL and not (_asked_for(case, phase) and phase in self._phases):
+            phase = _next(phase, Outcome.OK)
+        return phase
+
+    def _tell_missing(self, case: Case) -> None:
+        for phase in OPTIONAL:
+            if _asked_for(case, phase) and phase not in self._phases:
+                text = f"{phase} was asked for, but this version does not have it yet; the task goes on without"
+                self._emit(case, Kind.PHASE_MISSING, Level.WARNING, text, phase=phase)
+
+    def _warn(self, case: Case, step: Step) -> None:
+        work = step.work
+        if step.phase is Phase.CODING and work.iteration == case.warn_at:
+            text = f"try {work.iteration} of {case.iterations}: the limit is near"
+            self._emit(case, Kind.ITERATION_WARNING, Level.WARNING, text, phase=step.phase, iteration=work.iteration)
+
+    def _emit(
+        self, case: Case, kind: Kind, level: Level, text: str, *, phase: Phase, iteration: int | None = None
+    ) -> None:
+        task = case.task
+        self._tools.emit(
+            Event(
+                kind=kind,
+                level=level,
+                message=text,
+                task_id=task.id,
+                attempt=task.attempt,
+                phase=phase,
+                iteration=iteration,
+            )
+        )
+
+
+def _asked_for(case: Case, phase: Phase) -> bool:
+    return {Phase.CLARIFYING: case.clarify, Phase.REVIEW: case.review, Phase.AUDIT: case.audit}[phase]
+
+
+def _next(phase: Phase, outcome: Outcome) -> Phase:
+    try:
+        return TABLE[phase, outcome]
+    except KeyError:
+        raise NightshiftError(f"{phase} may not end with {outcome}") from None
+
+
+def _hold_to_rules(before: Work, step: Step) -> None:
+    """Refuse a step that changed what its phase may not change, or that commits without a verdict of its own."""
+    after = step.work
+    if before.phase is not Phase.CODING and after.change != before.change:
+        raise NightshiftError(f"{before.phase} changed files; only CODING may")
+    if before.phase is not Phase.TESTING and after.own_tests != before.own_tests:
+        raise NightshiftError(f"{before.phase} changed tests; only TESTING may")
+    fresh = after.verdict is not None and after.verdict.passed and after.verdict is not before.verdict
+    if before.phase is Phase.TESTING and step.outcome is Outcome.OK and not fresh:
+        raise NightshiftError("TESTING let work pass without a passing verdict of its own")

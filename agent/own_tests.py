@@ -1,0 +1,134 @@
+"""Tests of the agent's own, for tasks that came without any: asked for, checked, and never allowed to assert less.
+
+The model sees the task and the signatures of the code, not its bodies, so that a wrong result is not copied into the
+test that should notice it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from agent import briefing, kinds, syntax
+from agent.asking import Dialogue
+from agent.assertions import assertions, idle_tests, tests_in
+from agent.prompting import quoted, sections, system
+from agent.replies import parse
+from agent.repo_map import signatures
+from agent.tools import Tools
+from agent.view import View
+from core.commit_message import slug
+from core.dialogue import Completion, Message
+from core.errors import BadReply
+from core.states import Phase
+from core.submission import is_test_path
+from core.tasks import Files, Language
+from core.work import Case, Work
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """The tests as they are now; `faults` says why the model's last word was not taken."""
+
+    tests: Files
+    faults: tuple[str, ...] = field(default=())
+
+
+async def write(case: Case, work: Work, tools: Tools, talk: Dialogue) -> Written:
+    """Ask for tests until they can be used, a few times; the earlier ones stay where nothing usable came."""
+    messages = _request(case, work, tools)
+    faults: tuple[str, ...] = ()
+    for _ in range(tools.settings.reasks + 1):
+        reply = await talk.ask(messages)
+        tests, faults = _read(reply, case, work, tools)
+        if not faults:
+            return Written(tests=tests)
+        messages = [*messages, Message(role="assistant", text=reply.text[:8000] or "(an empty reply)"), _again(faults)]
+    return Written(tests=work.own_tests, faults=faults)
+
+
+def suggested_path(case: Case) -> str:
+    """A name for the test file that no other task's has."""
+    name = slug(case.task.spec.description).replace("-", "_")[:32].strip("_")
+    if case.task.spec.language is Language.JAVASCRIPT:
+        return f"tests/{name}_{case.task.id}.test.mjs"
+    return f"tests/test_{name}_{case.task.id}.py"
+
+
+def _request(case: Case, work: Work, tools: Tools) -> list[Message]:
+    spec = case.task.spec
+    head = system(
+        Phase.TESTING,
+        briefing.language_part(case),
+        briefing.language_part(case, tests=True),
+        f"kinds/{kinds.kind_of(spec)}",
+    )
+    again = "Mend what the complaint names." if work.own_tests else "Write the tests."
+    parts = [
+        ("The task", briefing.the_task(case)),
+        ("The repository", briefing.the_repository(case, work, tools)),
+        ("The code to be tested", _faces(work, tools)),
+        ("Your earlier tests", briefing.the_tests(case, work, tools) if work.own_tests else ""),
+        ("The complaint about them", briefing.last_failure(work) if work.own_tests else ""),
+        ("Now", f"{again} A good path for a single test file is {suggested_path(case)}"),
+    ]
+    return [head, sections(parts)]
+
+
+def _faces(work: Work, tools: Tools) -> str:
+    """The signatures of the changed files; of a file without any that can be read, its exports."""
+    view = View(tools.tree, work.change)
+    faces = []
+    for path, text in work.change.items():
+        if text is None or path not in view:
+            continue
+        lines = signatures(text) or [line.rstrip("{ ") for line in text.split("\n") if line.startswith("export ")]
+        faces.append(f"{path}\n" + "\n".join("    " + line for line in lines[:200]))
+    return quoted("signatures", "\n\n".join(faces)) if faces else "(no file was changed)"
+
+
+def _again(faults: tuple[str, ...]) -> Message:
+    text = quoted("complaints", "\n".join(f"- {fault}" for fault in faults))
+    return Message(role="user", text=f"These tests cannot be used:\n\n{text}\n\nSend each test file whole again.\n")
+
+
+def _read(reply: Completion, case: Case, work: Work, tools: Tools) -> tuple[dict[str, str], tuple[str, ...]]:
+    """The tests with a reply's files in place, and what is wrong with them."""
+    try:
+        parsed = parse(reply, expected=list(work.own_tests) or [suggested_path(case)])
+    except BadReply as bad:
+        return {}, (str(bad),)
+    tests = {**work.own_tests, **{path: text for path, text in parsed.files.items() if is_test_path(path)}}
+    faults = [*parsed.complaints]
+    faults += [f"{edit.path}: send test files whole." for edit in parsed.edits[:1]]
+    if not any(is_test_path(path) for path in parsed.files):
+        faults.append(f"No test file was sent; name it like {suggested_path(case)}")
+    for path in parsed.files:
+        faults += _file_faults(path, tests, tools)
+    faults += _loss(work.own_tests, tests)
+    return tests, tuple(faults)
+
+
+def _file_faults(path: str, tests: Mapping[str, str], tools: Tools) -> list[str]:
+    if path not in tests:
+        return []
+    text = tests[path]
+    if path.rsplit("/", 1)[-1] == "conftest.py":
+        return [f"{path}: steers how tests run and cannot be used; put fixtures into the test file."]
+    if path in tools.tree.entries():
+        return [f"{path}: exists already and is not yours; choose another name."]
+    if found := syntax.fault(path, text):
+        return [f"{path} is not valid: {found.kind}: {found.message}"]
+    if not tests_in(path, text) or not assertions(path, text):
+        return [f"{path}: holds no test with an assertion."]
+    idle = idle_tests(path, text)
+    return [f"{path}: these tests assert nothing: {', '.join(idle[:5])}"] if idle else []
+
+
+def _loss(before: Files, after: Files) -> list[str]:
+    """Complain when all tests together assert less than they did."""
+    for what, count in (("assertions", assertions), ("tests", tests_in)):
+        had, has = (sum(count(path, text) for path, text in files.items()) for files in (before, after))
+        if has < had:
+            return [f"The tests had {had} {what} and now have {has}; correct them, but do not lose any."]
+    return []

@@ -1,0 +1,119 @@
+"""Which file a block of a reply is meant to be: read from its info string, the line above it, or its first comment."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_WORDS = (
+    "bat c cc cfg conf cpp cs css csv env go h hpp htm html ini ipynb java jinja jinja2 js json jsx kt less lock md mjs"
+    " cjs php pl po ps1 proto py pyi pyx r rb rs rst scss sh sql svelte svg swift tex toml ts tsv tsx txt vue xml yaml"
+    " yml"
+)
+_EXTENSIONS = frozenset(_WORDS.split())
+_BARE_NAMES = frozenset({"Makefile", "Dockerfile", "LICENSE", "Procfile", "Justfile", ".gitignore", ".dockerignore"})
+_KEY = re.compile(r"(?:^|[\s{,])(path|file_?path|file_?name|file|title|name)\s*[=:]\s*", re.IGNORECASE)
+_DELETE = re.compile(
+    r"(?:^|[\s{,])(?:action\s*=\s*)?[\"']?(?:deleted?|removed?)[\"']?(?:\s*=\s*(?:true|yes|1))?(?=$|[\s},])",
+    re.IGNORECASE,
+)
+_MARKUP = re.compile(r"^(?:#{1,6}\s+|[-*+>]\s+|\d{1,3}[.)]\s+)+")
+_PREFIX = re.compile(
+    r"^(?:new |updated |modified |the )?(?:file ?name|file ?path|file|path|create|update|edit)\s*[:=]\s*", re.IGNORECASE
+)
+_REMARK = re.compile(
+    r"\s*\((?:new|new file|updated|modified|complete|full|unchanged|deleted?|created?)\)$", re.IGNORECASE
+)
+_QUOTED = re.compile(r"`([^`\s]+)`")
+_COMMENT = re.compile(r"^\s*(?:#|//|--|;|<!--|/\*|%)\s*(.*?)\s*(?:-->|\*/)?$")
+_MAX_LINE = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Name:
+    """A path as the model wrote it (not yet validated) and whether it asks for the file's removal."""
+
+    path: str
+    delete: bool = False
+
+
+def looks_like_path(text: str) -> bool:
+    """Tell whether a word is a file's path by its form: a known extension or a well-known bare name."""
+    if not text or len(text) > 400 or any(c in " \t\"'`<>|*?(){}[],;=" for c in text):
+        return False
+    base = text.rsplit("/", 1)[-1]
+    stem, dot, extension = base.rpartition(".")
+    return base in _BARE_NAMES or bool(dot and stem and extension.lower() in _EXTENSIONS and "://" not in text)
+
+
+def language_of(info: str) -> str:
+    """The first word of an info string when it is a language, in lower case."""
+    word = re.split(r"[\s:{,=]", info.strip(), maxsplit=1)[0].lower()
+    return "" if looks_like_path(word) else word
+
+
+def from_info(info: str) -> Name | None:
+    """The path in an info string.
+
+    Read are `python path=pkg/mod.py`, also title=, file=, filename=; `python:pkg/mod.py`, `python pkg/mod.py`, and the
+    path alone.
+    """
+    if len(info) > _MAX_LINE:
+        return None
+    if key := _KEY.search(info):
+        rest = info[key.end() :]
+        value = _value(rest)
+        others = info[: key.start()] + " " + rest[len(value) :] if rest.startswith(value) else ""
+        if key.group(1).lower() not in {"title", "name"} or looks_like_path(_tidy(value)):
+            return Name(path=_tidy(value), delete=bool(_DELETE.search(others)))
+    words = info.replace("{", " ").replace("}", " ").split()
+    for word in words[:2]:
+        tail = word.split(":", 1)[-1] if ":" in word else word
+        if looks_like_path(tail.strip("\"'")):
+            return Name(path=_tidy(tail), delete=bool(_DELETE.search(info)))
+    return None
+
+
+def _value(rest: str) -> str:
+    if rest[:1] in {'"', "'"} and (end := rest.find(rest[0], 1)) > 0:
+        return rest[: end + 1]
+    word = re.split(r"[\s},]", rest, maxsplit=1)[0]
+    if looks_like_path(word.strip("\"'`")):
+        return word
+    whole = _DELETE.sub(" ", rest).strip(" }")
+    return whole if looks_like_path(whole.replace(" ", "_")) else word
+
+
+def _tidy(path: str) -> str:
+    return path.strip().strip("\"'`").removeprefix("./")
+
+
+def from_label(line: str) -> Name | None:
+    """A line above a fence: a bare path, `**path**`, a heading, `File: path`, or a sentence ending so: “in `path`:”."""
+    text = line.strip()
+    if not text or len(text) > _MAX_LINE:
+        return None
+    delete = text.lower().endswith(("(delete)", "(deleted)"))
+    bare = _bare(text)
+    if looks_like_path(bare):
+        return Name(path=_tidy(bare), delete=delete)
+    quoted = {q for q in _QUOTED.findall(text) if looks_like_path(q)}
+    if text.rstrip("* ").endswith(":") and len(quoted) == 1:
+        return Name(path=_tidy(quoted.pop()))
+    return None
+
+
+def _bare(text: str) -> str:
+    text = _MARKUP.sub("", text)
+    for _ in range(3):
+        text = _REMARK.sub("", text.strip().strip("*:").strip())
+        text = _PREFIX.sub("", text).strip()
+    return text.strip("*`\"'").strip(":").strip("*`\"'")
+
+
+def from_comment(first_line: str) -> Name | None:
+    """`# pkg/mod.py` as the first line of the text itself; the line stays part of the file."""
+    if len(first_line) > _MAX_LINE or not (found := _COMMENT.match(first_line.rstrip())):
+        return None
+    text = _bare(found.group(1))
+    return Name(path=_tidy(text)) if looks_like_path(text) else None

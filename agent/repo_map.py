@@ -1,0 +1,97 @@
+"""What a file offers and needs, read from its syntax tree: signatures for a model, and the files that it imports."""
+
+from __future__ import annotations
+
+import ast
+import sys
+import warnings
+from collections.abc import Container, Iterator, Sequence
+
+_ROOTS = ("", "src/", "lib/")
+_TEST_LIBRARIES = frozenset({"pytest", "hypothesis", "unittest", "_pytest", "mock"})
+_MAX_CHARS = 400_000
+
+
+def parse_python(text: str) -> ast.Module | None:
+    """The syntax tree, or None when the text is no Python; warnings about the text are not ours to give."""
+    if len(text) > _MAX_CHARS:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return ast.parse(text)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return None
+
+
+def signatures(text: str) -> list[str]:
+    """A Python module's face: classes, functions with annotations and the first line of their docstring, constants."""
+    tree = parse_python(text)
+    return [] if tree is None else list(_face(tree.body, ""))
+
+
+def _face(body: Sequence[ast.stmt], indent: str) -> Iterator[str]:
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            word = "async def" if isinstance(node, ast.AsyncFunctionDef) else "def"
+            returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
+            yield f"{indent}{word} {node.name}({ast.unparse(node.args)}){returns}{_says(node)}"
+        elif isinstance(node, ast.ClassDef):
+            bases = ", ".join(ast.unparse(base) for base in node.bases)
+            yield f"{indent}class {node.name}{f'({bases})' if bases else ''}{_says(node)}"
+            yield from _face(node.body, indent + "    ")
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            yield from (f"{indent}{t.id} = …" for t in targets if isinstance(t, ast.Name) and not t.id.startswith("_"))
+
+
+def _says(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> str:
+    first = (ast.get_docstring(node) or "").strip().split("\n", 1)[0]
+    return f"  # {first[:100]}" if first else ""
+
+
+def imported_modules(text: str) -> list[str]:
+    """Dotted names that a Python text imports, as written, in order; relative imports are left out."""
+    tree = parse_python(text)
+    found: dict[str, None] = {}
+    for node in ast.walk(tree) if tree else ():
+        if isinstance(node, ast.Import):
+            found.update(dict.fromkeys(alias.name for alias in node.names))
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found[node.module] = None
+            found.update(dict.fromkeys(f"{node.module}.{alias.name}" for alias in node.names))
+    return list(found)
+
+
+def local_files(text: str, files: Container[str]) -> list[str]:
+    """The files among `files` that a Python text imports."""
+    candidates = (path for name in imported_modules(text) for path in _places(name))
+    return list(dict.fromkeys(path for path in candidates if path in files))
+
+
+def wanted_files(test: str, files: Container[str]) -> list[str]:
+    """The files that a test imports and that may be missing: `from pkg.mod import f` wants `pkg/mod.py`.
+
+    The standard library and test libraries want no file; a module that exists under any source root is that file.
+    """
+    found: dict[str, None] = {}
+    tree = parse_python(test)
+    for node in ast.walk(tree) if tree else ():
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.update(dict.fromkeys([_want(node.module, files)]))
+        elif isinstance(node, ast.Import):
+            found.update(dict.fromkeys(_want(alias.name, files) for alias in node.names))
+    return [path for path in found if path]
+
+
+def _want(module: str, files: Container[str]) -> str:
+    if module.split(".", 1)[0] in sys.stdlib_module_names | _TEST_LIBRARIES:
+        return ""
+    return next((path for path in _places(module) if path in files), module.replace(".", "/") + ".py")
+
+
+def _places(module: str) -> Iterator[str]:
+    stem = module.replace(".", "/")
+    for root in _ROOTS:
+        yield f"{root}{stem}.py"
+        yield f"{root}{stem}/__init__.py"

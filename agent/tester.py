@@ -1,0 +1,106 @@
+"""TESTING: the one entrance to a commit. What judges is the suite; a model is asked only when tests must be written."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from agent import feedback, own_tests
+from agent.asking import Dialogue
+from agent.coder import tests_are_blamed
+from agent.tools import Tools
+from agent.view import digest
+from core.events import Event, Kind, Level
+from core.states import Outcome, Phase
+from core.tasks import Spent
+from core.verdicts import Evidence, Failure, Label, Result, SuiteJob, Verdict
+from core.work import Case, Step, Work
+
+_NO_TESTS = "The agent's own tests cannot be used"
+
+
+async def run(case: Case, work: Work, tools: Tools) -> Step:
+    """Judge the change; OK only with a passing verdict. Raises what model and suite raise."""
+    before = work.verdict
+    if _needs_tests(case, work):
+        talk = Dialogue(Phase.TESTING, case, work, tools)
+        written = await own_tests.write(case, work, tools, talk)
+        work = talk.charge(replace(work, own_tests=written.tests))
+        if written.faults:
+            return _failed(replace(work, verdict=_unusable(work, written.faults)), before)
+    verdict = await tools.suite.judge(job_for(case, work, tools))
+    work = replace(work, verdict=verdict, spent=work.spent + Spent(suite_s=verdict.duration_s))
+    _tell(case, work, tools, verdict)
+    if not verdict.passed:
+        return _failed(work, before)
+    note = feedback.passed(verdict)
+    work = replace(work, feedback="", reason=note)
+    return Step(phase=Phase.TESTING, outcome=Outcome.OK, work=work, note=note, data=_data(verdict))
+
+
+def job_for(case: Case, work: Work, tools: Tools) -> SuiteJob:
+    """The tree to judge, and by what."""
+    spec = case.task.spec
+    return SuiteJob(
+        base=tools.tree,
+        change=work.change,
+        given=spec.tests,
+        own=work.own_tests,
+        start=spec.files,
+        command=spec.test_command,
+        language=spec.language,
+        wall_s=case.suite_s,
+        memory_mb=case.memory_mb,
+        whole_tree=case.whole_tree,
+    )
+
+
+def _needs_tests(case: Case, work: Work) -> bool:
+    """Tests are written when none were given, and written again when they were found at fault."""
+    spec = case.task.spec
+    if spec.tests or spec.test_command:
+        return False
+    return not work.own_tests or tests_are_blamed(work)
+
+
+def _failed(work: Work, before: Verdict | None) -> Step:
+    verdict = work.verdict
+    assert verdict is not None
+    text = feedback.shape(verdict, before)
+    if verdict.weak:
+        text += f"\n\nThese self-written tests prove nothing as they are: {', '.join(verdict.weak[:10])}"
+    work = replace(work, feedback=text)
+    note = feedback.headline(verdict)
+    return Step(phase=Phase.TESTING, outcome=Outcome.REDO, work=work, note=note[:300], data=_data(verdict))
+
+
+def _unusable(work: Work, faults: tuple[str, ...]) -> Verdict:
+    """A verdict on tests that were never run."""
+    tree = digest(work.change, work.own_tests)
+    evidence = Evidence(tree=tree, sandbox="none", label=Label.SELF_TESTED, notes=("nothing was run",))
+    failure = Failure(id="own tests", kind="unusable", message="\n".join(faults))
+    return Verdict(
+        passed=False, reason=f"{_NO_TESTS}: {faults[0]}", evidence=evidence, failures=(failure,), weak=("own tests",)
+    )
+
+
+def _data(verdict: Verdict) -> dict[str, object]:
+    """Test counts for the timeline."""
+    counts = {str(result): n for result in Result if (n := verdict.count(result))}
+    return {"tests": counts, "label": str(verdict.evidence.label), "reason": verdict.reason[:300]}
+
+
+def _tell(case: Case, work: Work, tools: Tools, verdict: Verdict) -> None:
+    event = Event(
+        kind=Kind.SUITE_JUDGED,
+        message=feedback.passed(verdict) if verdict.passed else feedback.headline(verdict),
+        task_id=case.task.id,
+        attempt=work.attempt,
+        iteration=work.iteration,
+        phase=Phase.TESTING,
+        data={**_data(verdict), "passed": verdict.passed, "suite_s": round(verdict.duration_s, 3)},
+    )
+    tools.emit(event)
+    if dropped := verdict.evidence.dropped:
+        text = f"not used: {', '.join(list(dropped)[:5])}"
+        data = {"dropped": dict(list(dropped.items())[:20])}
+        tools.emit(replace(event, kind=Kind.FILES_DROPPED, level=Level.WARNING, message=text, data=data))

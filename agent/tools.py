@@ -1,0 +1,52 @@
+"""What a phase is handed: the ports of the world around it, and the settings of this room."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from core.clock import Clock, utc_now
+from core.ports import Memory, Model, Sink, Suite, Tree
+from core.work import Case, Step, Work
+
+
+class EditFormat(StrEnum):
+    """How a model is asked to change files. `AUTO` asks for whole files, and for edits of long ones."""
+
+    WHOLE = "whole"
+    EDIT = "edit"
+    AUTO = "auto"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentSettings:
+    """How the agent prompts.
+
+    `prompt_tokens` bounds a prompt, by estimate; `reply_tokens` None leaves a reply's length to the model. `reasks` is
+    how often a reply that cannot be used is asked for again within a step.
+    """
+
+    prompt_tokens: int = 24_000
+    reply_tokens: int | None = None
+    edit_format: EditFormat = EditFormat.AUTO
+    whole_file_lines: int = 400
+    recall_limit: int = 3
+    reasks: int = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tools:
+    """The ports that a phase may use; it has no other way to the world."""
+
+    model: Model
+    suite: Suite
+    memory: Memory
+    tree: Tree
+    emit: Sink
+    clock: Clock = utc_now
+    settings: AgentSettings = field(default_factory=AgentSettings)
+
+
+Runner = Callable[[Case, Work, Tools], Awaitable[Step]]
+"""A phase: takes the case file, returns a step. `Work.phase` and `Work.step_no` are the machine's to set."""

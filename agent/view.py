@@ -1,0 +1,72 @@
+"""The files of a task as they are now: a commit's tree with a change on top."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+
+from core.ports import Tree
+from core.tasks import Change, Files
+
+MAX_READ_BYTES = 2_000_000
+
+
+class View:
+    """Reads files of base and change together.
+
+    Args:
+        tree: the base commit.
+        change: path to new text; None for a removed file.
+    """
+
+    def __init__(self, tree: Tree, change: Change) -> None:
+        self.tree, self.change = tree, change
+
+    def paths(self) -> list[str]:
+        """All paths, sorted."""
+        removed = {path for path, text in self.change.items() if text is None}
+        return sorted((self.tree.entries().keys() | self.change.keys()) - removed)
+
+    def __contains__(self, path: object) -> bool:
+        if path in self.change:
+            return self.change[str(path)] is not None
+        return path in self.tree.entries()
+
+    def text(self, path: str) -> str | None:
+        """A file's text; None when it is missing, binary, not UTF-8 or too large to be shown to a model."""
+        return self.change[path] if path in self.change else base_text(self.tree, path)
+
+
+def base_text(tree: Tree, path: str) -> str | None:
+    """The text that a path has in the base, or None as in `View.text`."""
+    if path not in tree.entries():
+        return None
+    raw = tree.read(path)
+    if len(raw) > MAX_READ_BYTES or b"\0" in raw:
+        return None
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def settled(tree: Tree, change: Mapping[str, str | None]) -> dict[str, str | None]:
+    """The change without what leaves the base as it is, in path order: equal work has an equal change."""
+    entries = tree.entries()
+    return {
+        path: text
+        for path, text in sorted(change.items())
+        if (path in entries if text is None else text != base_text(tree, path))
+    }
+
+
+def digest(change: Change, own_tests: Files) -> str:
+    """SHA-256 over paths and texts of a change and the tests written for it; the same work has the same digest."""
+    found = hashlib.sha256()
+    for group in (change, own_tests):
+        for path, text in sorted(group.items()):
+            for part in (path, "\0" if text is None else text):
+                raw = part.encode("utf-8", "surrogatepass")
+                found.update(len(raw).to_bytes(8, "big") + raw)
+        found.update(b"\xff" * 8)
+    return found.hexdigest()

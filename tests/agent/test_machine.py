@@ -1,0 +1,276 @@
+"""The walk of one attempt, with a real suite and scripted replies."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.machine import FIRST, OPTIONAL, PHASES, TABLE, Machine
+from agent.tools import Runner, Tools
+from core.errors import NightshiftError, Parked
+from core.events import Kind
+from core.states import TERMINAL_PHASES, Ending, Outcome, Phase
+from core.verdicts import Evidence, Label, Verdict
+from core.work import Case, Step, Work
+from tests.support.agent_parts import Bench, ScriptedModel, block, case_for, model_for
+
+TESTS = {"test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"}
+WRONG = block("add.py", "def add(a, b):\n    return a - b\n")
+RIGHT = block("add.py", "def add(a, b):\n    return a + b\n")
+P = Phase
+
+
+async def test_wrong_first_and_right_second_is_two_tries_and_four_calls() -> None:
+    bench = Bench(model_for(WRONG, RIGHT))
+    work = await bench.run(case_for(tests=TESTS))
+    assert work.phase is P.COMMIT
+    assert work.iteration == 2
+    assert bench.model.phases == [P.PLANNING, P.CODING, P.REFLECTING, P.CODING]
+    assert bench.walk == [P.PLANNING, P.CODING, P.TESTING, P.REFLECTING, P.CODING, P.TESTING]
+    assert work.change == {"add.py": "def add(a, b):\n    return a + b\n"}
+    assert work.verdict is not None
+    assert work.verdict.passed
+    assert work.spent.model_calls == 4
+    assert work.spent.tokens_in == 40
+    assert work.models == ("scripted-1",)
+
+
+async def test_a_syntax_error_is_a_try_that_never_runs() -> None:
+    bench = Bench(model_for(block("add.py", "def add(a, b:\n    return a\n"), RIGHT))
+    work = await bench.run(case_for(tests=TESTS))
+    assert (work.phase, work.iteration, len(bench.suite.jobs)) == (P.COMMIT, 2, 1)
+    assert bench.model.phases == [P.PLANNING, P.CODING, P.REFLECTING, P.CODING]
+    assert "SyntaxError" in bench.model.prompt(3)
+
+
+async def test_the_same_wrong_code_for_ever_ends_as_stuck_within_a_few_tries() -> None:
+    bench = Bench(model_for(WRONG, forever=True))
+    work = await bench.run(case_for(tests=TESTS))
+    assert work.phase is P.ABANDON
+    assert work.ending is Ending.STUCK
+    assert work.iteration == 4
+    assert "test_add.py::test_add" in work.reason
+    assert [event.kind for event in bench.events].count(Kind.STUCK) == 3
+    assert bench.walk.count(P.PLANNING) == 2
+
+
+async def test_two_wrong_answers_taking_turns_end_as_stuck() -> None:
+    other = block("add.py", "def add(a, b):\n    return a * b\n")
+    bench = Bench(model_for(*[WRONG, other] * 8))
+    work = await bench.run(case_for(tests=TESTS))
+    assert work.ending is Ending.STUCK
+    assert work.iteration <= 6
+
+
+async def test_ever_new_wrong_answers_end_as_stuck_before_the_limit() -> None:
+    codings = [block("add.py", f"def add(a, b):\n    return {n}00\n") for n in range(20)]
+    work = await Bench(model_for(*codings)).run(case_for(tests=TESTS))
+    assert work.ending is Ending.STUCK
+    assert work.iteration == 7
+
+
+async def test_the_limit_of_tries_gives_up_and_names_the_last_failure() -> None:
+    bench = Bench(model_for(WRONG, RIGHT))
+    work = await bench.run(case_for(tests=TESTS, iterations=1, warn_at=1))
+    assert (work.phase, work.ending, work.iteration) == (P.ABANDON, Ending.GAVE_UP, 1)
+    assert "1 try" in work.reason
+    assert "test_add.py::test_add: AssertionError" in work.reason
+    assert bench.model.phases == [P.PLANNING, P.CODING]
+
+
+async def test_a_warning_is_told_once_when_the_limit_is_near() -> None:
+    bench = Bench(model_for(WRONG, RIGHT))
+    await bench.run(case_for(tests=TESTS, iterations=4, warn_at=2))
+    warnings = [event for event in bench.events if event.kind is Kind.ITERATION_WARNING]
+    assert [(event.iteration, event.task_id) for event in warnings] == [(2, 7)]
+
+
+async def test_each_step_is_stored_before_the_next_phase_runs() -> None:
+    bench = Bench(model_for(WRONG, RIGHT))
+    asked_before: list[int] = []
+
+    async def keep(step: Step) -> None:
+        asked_before.append(len(bench.model.requests))
+        bench.steps.append(step)
+
+    case = case_for(tests=TESTS)
+    await Machine(bench.tools, keep).run(case, bench.start(case))
+    assert asked_before == [1, 2, 2, 3, 4, 4]
+    assert [step.work.step_no for step in bench.steps] == [1, 2, 3, 4, 5, 6]
+    assert [request.place for request in bench.model.requests] == [
+        (7, 1, 0, 0),
+        (7, 1, 1, 0),
+        (7, 1, 3, 0),
+        (7, 1, 4, 0),
+    ]
+
+
+async def test_an_attempt_resumes_after_each_of_its_steps_with_the_same_questions() -> None:
+    whole = Bench(model_for(WRONG, RIGHT))
+    case = case_for(tests=TESTS)
+    end = await whole.run(case)
+    for done, step in enumerate(whole.steps[:-1], 1):
+        asked = sum(1 for request in whole.model.requests if request.step_no < done)
+        later = Bench(model_for(*[WRONG, RIGHT][sum(r.phase is P.CODING for r in whole.model.requests[:asked]) :]))
+        again = await later.run(case, step.work)
+        assert [r.digest for r in later.model.requests] == [r.digest for r in whole.model.requests[asked:]]
+        assert replace(again, verdict=None) == replace(end, verdict=None)
+
+
+async def test_an_interruption_leaves_the_attempt_at_its_last_stored_step() -> None:
+    class Away(ScriptedModel):
+        async def complete(self, request):  # type: ignore[no-untyped-def]
+            if request.phase is P.CODING:
+                raise Parked("no model")
+            return await super().complete(request)
+
+    bench = Bench(Away({P.PLANNING: ["1. x"]}))
+    with pytest.raises(Parked):
+        await bench.run(case_for(tests=TESTS))
+    assert bench.walk == [P.PLANNING]
+    assert bench.steps[-1].work.phase is P.CODING
+
+
+async def test_a_review_that_was_asked_for_and_does_not_exist_is_told() -> None:
+    bench = Bench(model_for(RIGHT))
+    await bench.run(case_for(tests=TESTS))
+    assert not [event for event in bench.events if event.kind is Kind.PHASE_MISSING]
+    bench = Bench(model_for(RIGHT))
+    case = replace(case_for(tests=TESTS), review=True, audit=True)
+    work = await bench.run(case)
+    missing = [event for event in bench.events if event.kind is Kind.PHASE_MISSING]
+    assert [event.phase for event in missing] == [P.REVIEW, P.AUDIT]
+    assert work.phase is P.COMMIT
+
+
+# --- the table
+
+
+def scripted(outcomes: dict[Phase, list[Outcome]]) -> dict[Phase, Runner]:
+    """Phases that answer from lists, and change files as their real ones do."""
+    count = itertools.count()
+
+    def phase(name: Phase) -> Runner:
+        async def run(case: Case, work: Work, tools: Tools) -> Step:
+            outcome = outcomes[name].pop(0)
+            if name is P.CODING:
+                work = replace(work, change={"x.py": str(next(count))}, iteration=work.iteration + 1)
+            if name is P.TESTING:
+                work = replace(work, verdict=_verdict(outcome is Outcome.OK))
+            return Step(phase=name, outcome=outcome, work=work)
+
+        return run
+
+    return {name: phase(name) for name in Phase if name not in TERMINAL_PHASES}
+
+
+def _verdict(passed: bool) -> Verdict:
+    return Verdict(passed=passed, reason="", evidence=Evidence(tree="", sandbox="", label=Label.TESTS_PASSED))
+
+
+ALLOWED = {phase: sorted(o for p, o in TABLE if p is phase) for phase in Phase if phase not in TERMINAL_PHASES}
+LENGTH = 14
+
+
+@given(st.data(), st.booleans(), st.booleans(), st.booleans())
+async def test_every_walk_that_commits_passed_all_gates_on_one_change(
+    data: st.DataObject, review: bool, audit: bool, clarify: bool
+) -> None:
+    outcomes = {
+        phase: data.draw(st.lists(st.sampled_from(allowed), min_size=LENGTH, max_size=LENGTH), label=phase)
+        for phase, allowed in ALLOWED.items()
+    }
+    bench = Bench(ScriptedModel({}))
+    case = replace(case_for(), review=review, audit=audit, clarify=clarify)
+    try:
+        work = await Machine(bench.tools, bench.keep, scripted(outcomes)).run(case, bench.start(case))
+    except IndexError:
+        return  # the script ran out before the walk ended
+    check_walk(bench.steps, work, review=review, audit=audit)
+
+
+def check_walk(steps: list[Step], work: Work, *, review: bool, audit: bool) -> None:
+    if work.phase is not P.COMMIT:
+        return
+    gates = [P.CODING, *[P.REVIEW] * review, *[P.AUDIT] * audit, P.TESTING]
+    last = steps[-len(gates) :]
+    assert [step.phase for step in last] == gates
+    assert {step.outcome for step in last} == {Outcome.OK}
+    assert all(step.work.change == last[0].work.change for step in last)
+
+
+@pytest.mark.parametrize(("review", "audit"), list(itertools.product([False, True], repeat=2)))
+def test_exhaustively_no_walk_of_eight_steps_commits_past_a_gate(review: bool, audit: bool) -> None:
+    machine = Machine(Bench(ScriptedModel({})).tools, Bench(ScriptedModel({})).keep, scripted({}))
+    case = replace(case_for(), review=review, audit=audit)
+    gates = [P.CODING, *[P.REVIEW] * review, *[P.AUDIT] * audit, P.TESTING]
+    commits = 0
+    walks: list[list[tuple[Phase, Outcome]]] = [[]]
+    for _ in range(8):
+        longer = []
+        for walk in walks:
+            at = machine._on(case, TABLE[walk[-1]] if walk else FIRST)
+            if at is P.COMMIT:
+                commits += 1
+                assert walk[-len(gates) :] == [(gate, Outcome.OK) for gate in gates]
+            elif at not in TERMINAL_PHASES:
+                longer += [[*walk, (at, outcome)] for outcome in ALLOWED[at]]
+        walks = longer
+    assert commits > 0
+
+
+def test_commit_has_one_entrance_and_testing_too() -> None:
+    assert [cell for cell, to in TABLE.items() if to is P.COMMIT] == [(P.TESTING, Outcome.OK)]
+    assert [cell for cell, to in TABLE.items() if to is P.TESTING] == [(P.AUDIT, Outcome.OK)]
+    assert [cell for cell, to in TABLE.items() if to is P.REVIEW] == [(P.CODING, Outcome.OK)]
+
+
+def test_every_cycle_of_the_table_leads_through_reflecting() -> None:
+    edges = {(phase, to) for (phase, _), to in TABLE.items() if P.REFLECTING not in (phase, to)}
+    reached = {phase: {to for start, to in edges if start is phase} for phase in Phase}
+    for middle, start, end in itertools.product(Phase, repeat=3):
+        if middle in reached[start] and end in reached[middle]:
+            reached[start].add(end)
+    assert not [phase for phase in Phase if phase in reached[phase]]
+
+
+def test_every_phase_but_the_optional_ones_exists() -> None:
+    assert set(PHASES) == set(Phase) - TERMINAL_PHASES - set(OPTIONAL)
+
+
+@pytest.mark.parametrize(
+    ("phase", "after"),
+    [
+        (P.REFLECTING, {"change": {"x.py": "sneaked in"}}),
+        (P.TESTING, {"change": {"x.py": "sneaked in"}, "verdict": _verdict(passed=True)}),
+        (P.CODING, {"own_tests": {"test_x.py": ""}}),
+        (P.TESTING, {}),
+        (P.TESTING, {"verdict": _verdict(passed=False)}),
+    ],
+)
+async def test_a_phase_that_oversteps_is_a_fault_of_the_program(phase: Phase, after: dict[str, object]) -> None:
+    async def overstep(case: Case, work: Work, tools: Tools) -> Step:
+        return Step(phase=phase, outcome=Outcome.OK, work=replace(work, **after))  # type: ignore[arg-type]
+
+    bench = Bench(ScriptedModel({}))
+    work = replace(bench.start(case_for()), phase=phase)
+    with pytest.raises(NightshiftError):
+        await Machine(bench.tools, bench.keep, {phase: overstep}).run(case_for(), work)
+    assert not bench.steps
+
+
+async def test_a_verdict_of_an_earlier_try_does_not_count() -> None:
+    old = _verdict(passed=True)
+
+    async def lazy(case: Case, work: Work, tools: Tools) -> Step:
+        return Step(phase=P.TESTING, outcome=Outcome.OK, work=work)
+
+    bench = Bench(ScriptedModel({}))
+    with pytest.raises(NightshiftError, match="verdict of its own"):
+        await Machine(bench.tools, bench.keep, {P.TESTING: lazy}).run(
+            case_for(), replace(bench.start(case_for()), phase=P.TESTING, verdict=old)
+        )

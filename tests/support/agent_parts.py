@@ -1,0 +1,208 @@
+"""What the agent's tests hand it: a model with given replies, a suite that really runs the tests, and a memory."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from agent.library import FileTree
+from agent.machine import FIRST, Machine
+from agent.tools import AgentSettings, Tools
+from agent.view import View
+from core.dialogue import Completion, Finish, ModelRequest
+from core.events import Event
+from core.states import Phase, Status
+from core.submission import parse_spec
+from core.tasks import Task
+from core.verdicts import CaseResult, Evidence, Failure, Label, Result, SuiteJob, Verdict
+from core.work import Case, Lesson, Step, Work
+
+REFLECTION = json.dumps({"error_pattern": "off by one", "root_cause": "the bound", "suggested_fix": "mend the bound"})
+
+
+class ScriptedModel:
+    """Answers each phase from its own list; the last reply of a list repeats when `forever` is set."""
+
+    def __init__(self, replies: Mapping[Phase, Sequence[str | Completion]], *, forever: bool = False) -> None:
+        self.replies = {phase: list(texts) for phase, texts in replies.items()}
+        self.forever = forever
+        self.requests: list[ModelRequest] = []
+
+    async def complete(self, request: ModelRequest) -> Completion:
+        self.requests.append(request)
+        waiting = self.replies.get(request.phase, [])
+        assert waiting, f"no reply is left for {request.phase}"
+        reply = waiting[0] if self.forever and len(waiting) == 1 else waiting.pop(0)
+        if isinstance(reply, Completion):
+            return reply
+        return Completion(text=reply, backend="scripted", model="scripted-1", tokens_in=10, tokens_out=5, latency_s=0.5)
+
+    @property
+    def phases(self) -> list[Phase]:
+        return [request.phase for request in self.requests]
+
+    def prompt(self, at: int) -> str:
+        return "\n".join(message.text for message in self.requests[at].messages)
+
+
+def cut(text: str) -> Completion:
+    """A reply that ended at the length limit."""
+    return Completion(text=text, backend="scripted", model="scripted-1", finish=Finish.LENGTH)
+
+
+_RUN = """
+import importlib.util, json, sys, traceback
+sys.path.insert(0, '.')
+results = {}
+for path in sys.argv[1:]:
+    try:
+        spec = importlib.util.spec_from_file_location(path.replace('/', '_')[:-3], path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+    except BaseException as error:
+        results[path] = ['collection ' + type(error).__name__, str(error)]
+        continue
+    for name, function in list(vars(module).items()):
+        if name.startswith('test') and callable(function):
+            try:
+                function()
+                results[f'{path}::{name}'] = None
+            except BaseException as error:
+                line = traceback.extract_tb(error.__traceback__)[-1].line
+                results[f'{path}::{name}'] = [type(error).__name__, str(error) or line]
+print(json.dumps(results))
+"""
+
+
+@dataclass
+class PlainSuite:
+    """Runs every test function in a process of its own and judges by what each did; no isolation, for our own texts."""
+
+    jobs: list[SuiteJob] = field(default_factory=list)
+
+    async def judge(self, job: SuiteJob) -> Verdict:
+        self.jobs.append(job)
+        tests = {**job.given, **job.own}
+        results = await self._run(job, job.change, tests)
+        before = await self._run(job, job.start, dict(job.own)) if job.own else {}
+        weak = tuple(sorted(test for test, fault in before.items() if fault is None))
+        cases = tuple(
+            CaseResult(id=test, result=Result.FAILED if fault or test in weak else Result.PASSED)
+            for test, fault in results.items()
+        )
+        failures = tuple(Failure(id=test, kind=fault[0], message=fault[1]) for test, fault in results.items() if fault)
+        bad = sum(case.result is not Result.PASSED for case in cases)
+        reason = f"{bad} of {len(cases)} tests failed" if bad or not cases else ""
+        evidence = Evidence(tree="t", sandbox="process", label=Label.SELF_TESTED if job.own else Label.TESTS_PASSED)
+        return Verdict(
+            passed=not reason,
+            reason=reason,
+            evidence=evidence,
+            results=cases,
+            failures=failures,
+            weak=weak,
+            duration_s=0.1,
+        )
+
+    async def _run(self, job: SuiteJob, change: Mapping[str, str | None], tests: Mapping[str, str]) -> dict[str, Any]:
+        view = View(job.base, {**change, **tests})
+        with tempfile.TemporaryDirectory() as folder:
+            _stage(view, Path(folder))
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-I", "-B", "-c", _RUN, *tests), cwd=folder, stdout=asyncio.subprocess.PIPE
+            )
+            out, _ = await process.communicate()
+        results: dict[str, Any] = json.loads(out.decode().splitlines()[-1])
+        return results
+
+
+def _stage(view: View, folder: Path) -> None:
+    for path in view.paths():
+        place = folder / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(view.text(path) or "")
+
+
+@dataclass
+class ListMemory:
+    """A memory that holds what it is given."""
+
+    lessons: list[Lesson] = field(default_factory=list)
+    remembered: list[Work] = field(default_factory=list)
+
+    async def recall(self, query: str, limit: int) -> Sequence[Lesson]:
+        return self.lessons[:limit]
+
+    async def remember(self, work: Work, task_id: int, description: str) -> None:
+        self.remembered.append(work)
+
+    async def conclude(self, work: Work, task_id: int, solved: bool) -> None:
+        self.remembered.clear()
+
+
+def case_for(description: str = "Write `add` in add.py", **fields: Any) -> Case:
+    """A case as the worker makes it; fields of the task and of the case together."""
+    own = {name: fields.pop(name) for name in list(fields) if name in Case.__dataclass_fields__}
+    spec = parse_spec({"description": description, **fields})
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    return Case(task=Task(id=7, spec=spec, status=Status.RUNNING, created_at=at, attempt=1), **own)
+
+
+@dataclass
+class Bench:
+    """One attempt with everything that it left behind."""
+
+    model: ScriptedModel
+    suite: PlainSuite = field(default_factory=PlainSuite)
+    memory: ListMemory = field(default_factory=ListMemory)
+    base: Mapping[str, str] = field(default_factory=dict)
+    settings: AgentSettings = field(default_factory=AgentSettings)
+    events: list[Event] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+
+    @property
+    def tools(self) -> Tools:
+        return Tools(
+            model=self.model,
+            suite=self.suite,
+            memory=self.memory,
+            tree=FileTree(self.base),
+            emit=self.events.append,
+            settings=self.settings,
+        )
+
+    async def keep(self, step: Step) -> None:
+        self.steps.append(step)
+
+    def start(self, case: Case) -> Work:
+        return Work(phase=FIRST, base="0" * 40, change=dict(case.task.spec.files))
+
+    async def run(self, case: Case, work: Work | None = None) -> Work:
+        return await Machine(self.tools, self.keep).run(case, work or self.start(case))
+
+    @property
+    def walk(self) -> list[Phase]:
+        return [step.phase for step in self.steps]
+
+
+def block(path: str, text: str) -> str:
+    """A file in the form that prompts ask for."""
+    return f"```python path={path}\n{text}```\n"
+
+
+def model_for(*codings: str | Completion, forever: bool = False, **others: Sequence[str]) -> ScriptedModel:
+    """A model with these CODING replies and plain ones for the other phases."""
+    replies: dict[Phase, Sequence[str | Completion]] = {
+        Phase.PLANNING: ["1. Write add.py."] * 9,
+        Phase.CODING: list(codings),
+        Phase.REFLECTING: [REFLECTION] * 40,
+        Phase.TESTING: [],
+    }
+    return ScriptedModel({**replies, **{Phase[name]: texts for name, texts in others.items()}}, forever=forever)
