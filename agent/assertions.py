@@ -21,7 +21,7 @@ def assertions(path: str, text: str) -> int:
     return sum(map(_asserts, ast.walk(tree))) if tree else 0
 
 
-def tests_in(path: str, text: str) -> int:
+def count_tests(path: str, text: str) -> int:
     """How many tests a file holds."""
     if not path.endswith(".py"):
         return len(_JS_TEST.findall(text))

@@ -33,7 +33,7 @@ _UNCHANGED = "The reply left every file as it was, so the same tests fail as bef
 async def run(case: Case, work: Work, tools: Tools) -> Step:
     """One try: from the model's text to a sound change. Raises what the model raises."""
     work = replace(work, iteration=work.iteration + 1)
-    if tests_are_blamed(work):
+    if blames_tests(work):
         return Step(phase=Phase.CODING, outcome=Outcome.OK, work=work, note="the code stands, its tests are at fault")
     talk = Dialogue(Phase.CODING, case, work, tools)
     draft = Draft(tools.tree, work.change, case.task.spec)
@@ -44,7 +44,7 @@ async def run(case: Case, work: Work, tools: Tools) -> Step:
     return _judged(case, work, after, draft, left)
 
 
-def tests_are_blamed(work: Work) -> bool:
+def blames_tests(work: Work) -> bool:
     """Tell whether the last reflection blamed the agent's own tests: then the code is not to be changed."""
     return bool(work.tries and work.tries[-1].reflection.tests_at_fault)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from agent import briefing, kinds, syntax
 from agent.asking import Dialogue
-from agent.assertions import assertions, idle_tests, tests_in
+from agent.assertions import assertions, count_tests, idle_tests
 from agent.prompting import quoted, sections, system
 from agent.replies import parse
 from agent.repo_map import signatures
@@ -119,7 +119,7 @@ def _file_faults(path: str, tests: Mapping[str, str], tools: Tools) -> list[str]
         return [f"{path}: exists already and is not yours; choose another name."]
     if found := syntax.fault(path, text):
         return [f"{path} is not valid: {found.kind}: {found.message}"]
-    if not tests_in(path, text) or not assertions(path, text):
+    if not count_tests(path, text) or not assertions(path, text):
         return [f"{path}: holds no test with an assertion."]
     idle = idle_tests(path, text)
     return [f"{path}: these tests assert nothing: {', '.join(idle[:5])}"] if idle else []
@@ -127,7 +127,7 @@ def _file_faults(path: str, tests: Mapping[str, str], tools: Tools) -> list[str]
 
 def _loss(before: Files, after: Files) -> list[str]:
     """Complain when all tests together assert less than they did."""
-    for what, count in (("assertions", assertions), ("tests", tests_in)):
+    for what, count in (("assertions", assertions), ("tests", count_tests)):
         had, has = (sum(count(path, text) for path, text in files.items()) for files in (before, after))
         if has < had:
             return [f"The tests had {had} {what} and now have {has}; correct them, but do not lose any."]

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from agent import feedback, own_tests
 from agent.asking import Dialogue
-from agent.coder import tests_are_blamed
+from agent.coder import blames_tests
 from agent.tools import Tools
 from agent.view import digest
 from core.events import Event, Kind, Level
@@ -16,6 +16,7 @@ from core.verdicts import Evidence, Failure, Label, Result, SuiteJob, Verdict
 from core.work import Case, Step, Work
 
 _NO_TESTS = "The agent's own tests cannot be used"
+_UNTESTED = "own tests"
 
 
 async def run(case: Case, work: Work, tools: Tools) -> Step:
@@ -59,7 +60,7 @@ def _needs_tests(case: Case, work: Work) -> bool:
     spec = case.task.spec
     if spec.tests or spec.test_command:
         return False
-    return not work.own_tests or tests_are_blamed(work)
+    return not work.own_tests or blames_tests(work)
 
 
 def _failed(work: Work, before: Verdict | None) -> Step:
@@ -77,9 +78,9 @@ def _unusable(work: Work, faults: tuple[str, ...]) -> Verdict:
     """A verdict on tests that were never run."""
     tree = digest(work.change, work.own_tests)
     evidence = Evidence(tree=tree, sandbox="none", label=Label.SELF_TESTED, notes=("nothing was run",))
-    failure = Failure(id="own tests", kind="unusable", message="\n".join(faults))
+    failure = Failure(id=_UNTESTED, kind="cannot be used", message="\n".join(faults))
     return Verdict(
-        passed=False, reason=f"{_NO_TESTS}: {faults[0]}", evidence=evidence, failures=(failure,), weak=("own tests",)
+        passed=False, reason=f"{_NO_TESTS}: {faults[0]}", evidence=evidence, failures=(failure,), weak=(_UNTESTED,)
     )
 
 

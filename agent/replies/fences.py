@@ -19,7 +19,7 @@ from agent.replies.markers import is_end, is_search
 
 _WRAPPERS = frozenset({"", "markdown", "md", "text", "txt", "plaintext"})
 _SECOND_LOOK_CHARS = 1_000_000
-_MAX_ENDS = 24
+_MAX_ENDS = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,10 +85,11 @@ class _Scanner:
         self.fences = {at: f for at, line in enumerate(self.lines) if (f := _fence(line))}
         self.order = list(self.fences)
         self.floor = 0
+        self.wrappers = list[Fence]()
         self.second_look = _SECOND_LOOK_CHARS
 
     def run(self) -> Iterator[Block]:
-        at, wrappers = 0, list[Fence]()
+        at, wrappers = 0, self.wrappers
         while at < len(self.lines):
             fence = self.fences.get(at)
             if fence is None and not is_search(self.lines[at]):
@@ -180,6 +181,8 @@ class _Scanner:
             return self._first_whole(at, fence, ends, kind) or nested or ends[0], True, False
         best = nested or ends[0]
         later = [end for end in ends if end > best]
+        if self.wrappers and self.wrappers[-1].length == fence.length:
+            later = later[:-1]  # the last one closes the wrapper
         return best, True, bool(name) and kind in completeness.PROSE and self._opens_bare(later)
 
     def _candidates(self, at: int, fence: Fence) -> tuple[list[int], int | None, int]:
@@ -189,6 +192,8 @@ class _Scanner:
             inner = self.fences[n]
             if inner.mark != fence.mark or inner.length < fence.length:
                 continue
+            if self.wrappers and inner.length > fence.length and inner.closes(self.wrappers[-1]):
+                return ends, nested, n
             if inner.closes(fence):
                 ends.append(n)
                 nested = n if nested is None and depth == 0 else nested

@@ -74,15 +74,18 @@ def patches(text: str) -> list[Patch]:
     if lines and lines[-1] == "":
         lines.pop()
     heads = [n for n in range(len(lines) - 1) if lines[n].startswith("--- ") and lines[n + 1].startswith("+++ ")]
-    spans = zip(heads, [*heads[1:], len(lines)], strict=True)
-    return [_patch(lines[start:end]) for start, end in spans]
+    return [_patch(part) for part in _split(lines, heads)]
+
+
+def _split(lines: list[str], starts: list[int]) -> list[list[str]]:
+    """The stretches that begin at each start and end at the next."""
+    return [lines[start:end] for start, end in zip(starts, [*starts[1:], len(lines)], strict=False)]
 
 
 def _patch(lines: list[str]) -> Patch:
     old, new = (_diff_path(line) for line in lines[:2])
     starts = [n for n, line in enumerate(lines) if _HUNK.match(line)]
-    spans = zip(starts, [*starts[1:], len(lines)], strict=True)
-    hunks = tuple(_hunk(lines[start + 1 : end]) for start, end in spans)
+    hunks = tuple(_hunk(part[1:]) for part in _split(lines, starts))
     return Patch(path=new or old, hunks=hunks, created=old is None, deleted=new is None)
 
 

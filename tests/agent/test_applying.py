@@ -1,0 +1,117 @@
+"""SEARCH/REPLACE edits: applied where they fit once, refused with the nearest real lines everywhere else."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from agent.replies import Edit, Refused, apply_edit
+
+TEXT = """import os
+
+
+def area(r):
+    return 3 * r * r
+
+
+class Circle:
+    def area(self):
+
+        return area(self.r)
+"""
+
+
+def edit(search: str, replace: str) -> Edit:
+    return Edit(path="m.py", search=search, replace=replace)
+
+
+def test_an_exact_match_is_replaced_and_the_rest_stays() -> None:
+    done = apply_edit(TEXT, edit("    return 3 * r * r\n", "    return math.pi * r * r\n"))
+    assert done == TEXT.replace("3 * r", "math.pi * r", 1)
+
+
+def test_a_uniform_shift_of_the_indentation_is_carried_over() -> None:
+    done = apply_edit(TEXT, edit("def area(self):\n\n    return area(self.r)\n", "def area(self):\n    return 1\n\n"))
+    assert "class Circle:\n    def area(self):\n        return 1\n\n" in done
+    done = apply_edit("a = 1\nb = 2\n", edit("    a = 1\n    b = 2\n", "    a = 3\n    b = 4\n"))
+    assert done == "a = 3\nb = 4\n"
+
+
+def test_a_mixed_indentation_is_not_guessed() -> None:
+    with pytest.raises(Refused):
+        apply_edit(TEXT, edit("def area(self):\n        return area(self.r)\n", "x\n"))
+    with pytest.raises(Refused, match="indentation differs"):
+        apply_edit("a = 1\nb = 2\n", edit("    a = 1\n    b = 2\n", "    a = 3\nb = 4\n"))
+
+
+def test_blank_lines_are_disregarded_when_nothing_closer_fits() -> None:
+    done = apply_edit(
+        TEXT, edit("\n    def area(self):\n        return area(self.r)\n\n", "    def area(self):\n        return 1\n")
+    )
+    assert done.endswith("class Circle:\n    def area(self):\n        return 1\n")
+
+
+def test_an_ambiguous_text_is_refused_with_its_places() -> None:
+    with pytest.raises(Refused, match="lines 1, 3"):
+        apply_edit("x = 1\ny = 2\nx = 1\n", edit("x = 1\n", "x = 2\n"))
+
+
+def test_a_text_that_is_not_there_is_refused_with_the_nearest_real_lines() -> None:
+    with pytest.raises(Refused) as refused:
+        apply_edit(TEXT, edit("def area(r):\n    return 3.14 * r * r\n", "x\n"))
+    assert "    4  def area(r):\n" in str(refused.value)
+    assert "    5      return 3 * r * r" in str(refused.value)
+    with pytest.raises(Refused) as refused:
+        apply_edit(TEXT, edit("    return 3.1 * r * r\n", "x\n"))
+    assert "return 3 * r * r" in str(refused.value)
+    with pytest.raises(Refused, match="nothing there is like it"):
+        apply_edit(TEXT, edit("zzzzzz\n", "x\n"))
+
+
+def test_a_block_that_was_applied_already_is_told_so() -> None:
+    with pytest.raises(Refused, match="applied already"):
+        apply_edit("b = 2\n", edit("a = 1\n", "b = 2\n"))
+
+
+def test_an_edit_that_changes_nothing_or_quotes_nothing_is_refused() -> None:
+    with pytest.raises(Refused, match="changes nothing"):
+        apply_edit(TEXT, edit("import os\n", "import os\n"))
+    with pytest.raises(Refused, match="is empty"):
+        apply_edit(TEXT, edit("\n", "x\n"))
+    assert apply_edit("", edit("", "x = 1\n")) == "x = 1\n"
+
+
+def test_line_endings_and_a_missing_last_newline_stay_as_they_are() -> None:
+    assert apply_edit("a\r\nb\r\nc\r\n", edit("b\n", "x\ny\n")) == "a\r\nx\r\ny\r\nc\r\n"
+    assert apply_edit("a\nb\nc", edit("a\n", "x\n")) == "x\nb\nc"
+
+
+LINES = st.lists(st.sampled_from(["a", "b", "  a", "", "    c", "d"]), max_size=12)
+
+
+@given(LINES, LINES, LINES, LINES)
+def test_an_edit_replaces_exactly_the_one_place_or_is_refused(
+    above: list[str], old: list[str], below: list[str], new: list[str]
+) -> None:
+    def text(lines: list[str]) -> str:
+        return "".join(line + "\n" for line in lines)
+
+    assume(any(old))
+    assume(old != new)
+    whole = text([*above, *old, *below])
+    try:
+        done = apply_edit(whole, edit(text(old), text(new)))
+    except Refused as refused:
+        done = str(refused)
+    assert "stands at several places" in done or done == text([*above, *new, *below])
+
+
+@pytest.mark.parametrize("search", ["a\n" * 3000, "\n" * 10 + "b\n", "a\n" * 2999 + "b\n", "    a\n" * 500 + "c\n"])
+def test_large_repetitive_files_take_no_time_to_speak_of(search: str) -> None:
+    began = time.perf_counter()
+    with pytest.raises(Refused):
+        apply_edit("a\n" * 60_000, edit(search, "x\n"))
+    assert time.perf_counter() - began < 3

@@ -1,0 +1,374 @@
+"""Replies into files: every style that models are known to use, and everything else refused with a sentence."""
+
+from __future__ import annotations
+
+import json
+import string
+import time
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from agent.replies import CutReply, Edit, Parsed, parse
+from core.dialogue import Completion, Finish, ToolCall
+from core.errors import BadReply
+from core.submission import path_fault
+
+CODE = 'def add(a, b):\n    """Add."""\n    return a + b\n'
+NESTED_DOC = (
+    '"""Use it.\n\n```python\nadd(1, 2)\n```\n\nor\n\n```\nadd 1 2\n```\n"""\n\n\ndef add(a, b):\n    return a + b\n'
+)
+
+
+def read(text: str, *expected: str, finish: Finish = Finish.STOP, calls: tuple[ToolCall, ...] = ()) -> Parsed:
+    return parse(Completion(text=text, backend="b", model="m", finish=finish, tool_calls=calls), expected=expected)
+
+
+def read_or_none(
+    text: str, *expected: str, finish: Finish = Finish.STOP, calls: tuple[ToolCall, ...] = ()
+) -> Parsed | None:
+    """The reading, or None for a reply that is refused with a sentence; anything else is raised."""
+    try:
+        return read(text, *expected, finish=finish, calls=calls)
+    except BadReply as bad:
+        if not str(bad):
+            raise
+        return None
+
+
+# --- styles, each as a writer that the round trip below uses too
+
+
+def ticks(text: str, mark: str = "`") -> str:
+    longest = max(len(line.strip()) - len(line.strip().lstrip(mark)) for line in text.split("\n"))
+    return mark * max(3, longest + 1)
+
+
+def info(path: str, text: str) -> str:
+    fence = ticks(text)
+    return f"{fence}text path={path}\n{text}{fence}\n"
+
+
+def tilde(path: str, text: str) -> str:
+    fence = ticks(text, "~")
+    return f"{fence}text path={path}\n{text}{fence}\n"
+
+
+def above(label: str):  # type: ignore[no-untyped-def]
+    def write(path: str, text: str) -> str:
+        fence = ticks(text)
+        return f"{label.format(path)}\n\n{fence}\n{text}{fence}\n"
+
+    return write
+
+
+def as_json(path: str, text: str) -> str:
+    return json.dumps({"files": [{"path": path, "content": text}]})
+
+
+def json_fence(path: str, text: str) -> str:
+    return f"Here you are:\n\n```json\n{json.dumps({'files': {path: text}})}\n```\n"
+
+
+def json_in_prose(path: str, text: str) -> str:
+    return f"Here you are:\n\n{json.dumps({'files': [{'path': path, 'content': text}]}, indent=2)}\n\nI hope it helps."
+
+
+def written_call(path: str, text: str) -> str:
+    return json.dumps({"name": "write_file", "arguments": {"path": path, "content": text}})
+
+
+STYLES = [
+    info, tilde, as_json, json_fence, json_in_prose, written_call,
+    above("{}"), above("**{}**"), above("### `{}`"), above("File: {}"), above("**File:** `{}`"), above("1. `{}`"),
+    above("#### {} (new)"), above("Here is the whole of `{}`:"),
+]  # fmt: skip
+NAME = st.text(string.ascii_lowercase + string.digits + "_", min_size=1, max_size=8)
+PATHS = st.builds(lambda parts, name, end: "/".join([*parts, f"{name}.{end}"]), st.lists(NAME, max_size=3), NAME,
+                  st.sampled_from(["py", "js", "txt", "toml", "html"]))  # fmt: skip
+LINES = st.one_of(
+    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n"), max_size=30),
+    st.sampled_from(
+        ["```", "````", "~~~", "```python", "  ```", "", "    x", "<<<<<<< HEAD", "=======", "{", '{"a": 1}']
+    ),
+)
+TEXTS = st.lists(LINES, max_size=12).map(lambda lines: "".join(line + "\n" for line in lines))
+
+
+@given(st.sampled_from(STYLES), PATHS, TEXTS)
+@example(info, "a.py", NESTED_DOC)
+@example(tilde, "a.txt", "\ufeff\r\n\x0b\x0c\u2028 \n")
+def test_every_style_brings_a_file_back_byte_for_byte(style, path: str, text: str) -> None:  # type: ignore[no-untyped-def]
+    parsed = read("Sure!\n\n" + style(path, text) if style not in (as_json, written_call) else style(path, text))
+    assert parsed.files == {path: text}
+    assert parsed.complaints == ()
+
+
+@given(st.dictionaries(PATHS, TEXTS, min_size=2, max_size=4), st.sampled_from([info, tilde]))
+def test_several_files_come_back_in_one_reply(files: dict[str, str], style) -> None:  # type: ignore[no-untyped-def]
+    reply = "\nAnd then:\n\n".join(style(path, text) for path, text in files.items())
+    assert read(reply).files == files
+    wrapped = "``````````````markdown\nThe files:\n\n" + reply + "``````````````\n"
+    assert read(wrapped).files == files
+
+
+@given(PATHS, TEXTS)
+def test_tool_calls_carry_files_character_for_character(path: str, text: str) -> None:
+    for name, keys in (("write_file", ("path", "content")), ("create_file", ("file_path", "file_text"))):
+        call = ToolCall(name=name, arguments=dict(zip(keys, (path, text), strict=True)))
+        assert read("", calls=(call,)).files == {path: text}
+
+
+PIECES = st.lists(
+    st.one_of(
+        st.sampled_from([
+            "```", "```python path=a.py", "````", "~~~", "```markdown", "<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE",
+            "File: b.py", "`c.py`:", "# d.py", '{"files": [', "{}", "]}", "--- a/x.py", "+++ b/x.py", "@@ -1 +1 @@",
+            "-a", "+b", "<think>", "</think>", "path=../../x", "```diff", "def f():",
+            "    return 1", "\ud800", "\x00", "",
+            '{"name": "write_file", "arguments": {"path": "e.py", "content": "\\ud800"}}',
+        ]),
+        st.text(max_size=20),
+    ),
+    max_size=25,
+)  # fmt: skip
+
+
+@given(PIECES, st.sampled_from(Finish), st.lists(st.sampled_from(["a.py", "b.js"]), max_size=2))
+def test_nothing_but_a_bad_reply_is_ever_raised(pieces: list[str], finish: Finish, expected: list[str]) -> None:
+    parsed = read_or_none("\n".join(pieces), *expected, finish=finish)
+    if parsed is None:
+        return
+    named = [*parsed.files, *parsed.deletions, *(edit.path for edit in parsed.edits)]
+    assert named
+    assert not any(path_fault(path) for path in named)
+    for text in parsed.files.values():
+        text.encode()
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=7), inner, max_size=3),
+)
+KEYS = st.sampled_from(["path", "files", "content", "edits", "delete", "name", "arguments"])
+
+
+@given(st.dictionaries(KEYS, JSON))
+def test_any_json_is_read_or_refused(data: dict[str, object]) -> None:
+    for text in (json.dumps(data), "```json\n" + json.dumps(data) + "\n```"):
+        read_or_none(text, "a.py")
+    read_or_none("", calls=(ToolCall(name="write_file", arguments=data),))
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["```\n", "```python\n```\n", "```python path=a.py\n", "~~~x\n", "<<<<<<< SEARCH\n", "a" * 40 + "\n", "{", " " * 50,
+     "```python path=a.py\nx = 1\n```\n", "`" * 40, "{[" * 5, "# a.py\n", '"""\n```\n', "```md path=a.md\n```\n```\n",
+     "<<<<<<< SEARCH\na\n=======\n>>>>>>> REPLACE\n", "--- a\n+++ b\n@@\n", "<think>", "=======\n"],
+)  # fmt: skip
+def test_time_is_linear_in_the_length_of_a_reply(piece: str) -> None:
+    def seconds(times: int) -> float:
+        began = time.perf_counter()
+        read_or_none(piece * times, "a.py")
+        return time.perf_counter() - began
+
+    assert seconds(10_000) < 60 * max(seconds(1000), 0.002)  # ten times the length; quadratic time would be a hundred
+
+
+# --- single readings
+
+
+@pytest.mark.parametrize(
+    "fence",
+    ["python path=pkg/mod.py", "python title=pkg/mod.py", 'python title="pkg/mod.py"', "python file=pkg/mod.py",
+     "python filename='pkg/mod.py'", "python:pkg/mod.py", "pkg/mod.py", "python pkg/mod.py", "python {path=pkg/mod.py}",
+     "py path=./pkg/mod.py", "python file: pkg/mod.py", "python path=pkg/mod.py lines=3"],
+)  # fmt: skip
+def test_the_info_string_names_the_file(fence: str) -> None:
+    assert read(f"```{fence}\n{CODE}```").files == {"pkg/mod.py": CODE}
+
+
+@pytest.mark.parametrize(
+    "label",
+    ["pkg/__init__.py", "**pkg/__init__.py**", "`pkg/__init__.py`:", "- `pkg/__init__.py`", "## File: pkg/__init__.py"],
+)
+def test_a_line_above_names_the_file_and_keeps_its_underscores(label: str) -> None:
+    assert read(f"{label}\n```python\n{CODE}```").files == {"pkg/__init__.py": CODE}
+
+
+def test_a_first_comment_names_the_file_when_nothing_else_does_and_stays() -> None:
+    assert read(f"```python\n# pkg/mod.py\n{CODE}```").files == {"pkg/mod.py": "# pkg/mod.py\n" + CODE}
+    named = read(f"```python path=other.py\n# pkg/mod.py\n{CODE}```")
+    assert list(named.files) == ["other.py"]
+
+
+def test_a_path_with_spaces_may_be_quoted() -> None:
+    assert list(read('```text path="my data/a file.txt"\nx\n```').files) == ["my data/a file.txt"]
+    assert list(read("```text path=my data/a file.txt\nx\n```").files) == ["my data/a file.txt"]
+
+
+def test_a_single_unnamed_block_is_the_one_expected_file() -> None:
+    reply = f"Sure!\n```python\n{CODE}```\nRun it:\n```bash\npytest\n```\n"
+    assert read(reply, "add.py").files == {"add.py": CODE}
+    with pytest.raises(BadReply, match="no path"):
+        read(reply, "add.py", "sub.py")
+    with pytest.raises(BadReply, match="2 blocks"):
+        read(f"```python\n{CODE}```\n```python\nadd(1, 2)\n```", "add.py")
+
+
+def test_commands_below_a_sentence_about_a_file_are_not_that_file() -> None:
+    with pytest.raises(BadReply):
+        read("Now run `app.py`:\n```bash\npython app.py\n```")
+
+
+def test_a_usage_example_beside_a_named_file_is_passed_over() -> None:
+    reply = f"```python path=add.py\n{CODE}```\nUsage:\n```python\nprint(add(1, 2))\n```"
+    assert read(reply).files == {"add.py": CODE}
+
+
+def test_a_reply_wrapped_in_an_outer_fence_is_unwrapped() -> None:
+    inner = f"```python path=add.py\n{CODE}```\n"
+    for outer in ("````markdown", "```markdown", "```", "~~~~md"):
+        end = outer.rstrip("markdown")
+        assert read(f"{outer}\nThe file:\n\n{inner}{end}\n").files == {"add.py": CODE}
+
+
+def test_fences_in_a_docstring_do_not_cut_the_file_in_two() -> None:
+    reply = f"```python path=add.py\n{NESTED_DOC}```\nDone. To test:\n```bash\npytest\n```\n"
+    assert read(reply).files == {"add.py": NESTED_DOC}
+
+
+def test_code_blocks_in_a_markdown_file_stay_inside() -> None:
+    text = "# Title\n\n```bash\npip install x\n```\n\nThen:\n\n```python\nimport x\n```\n"
+    assert read(f"```markdown path=README.md\n{text}```\n").files == {"README.md": text}
+
+
+def test_a_markdown_file_whose_end_cannot_be_told_is_refused() -> None:
+    with pytest.raises(BadReply, match="longer than any inside"):
+        read("```markdown path=README.md\n# T\n```\nx\n```\nmore\n```\n")
+    assert read("````markdown path=README.md\n# T\n```\nx\n```\nmore\n````\n").files
+
+
+def test_a_file_with_a_syntax_error_does_not_swallow_the_next() -> None:
+    broken = 'def f(:\n    """open\n'
+    reply = f"```python path=a.py\n{broken}```\n\n```python path=b.py\n{CODE}```\n"
+    assert read(reply).files == {"a.py": broken, "b.py": CODE}
+
+
+def test_an_indented_fence_takes_its_indentation_from_the_text() -> None:
+    reply = "1. The file:\n\n   ```python path=a.py\n   def f():\n       return 1\n   ```\n"
+    assert read(reply).files == {"a.py": "def f():\n    return 1\n"}
+
+
+def test_an_unclosed_last_fence_counts_only_when_it_is_whole_and_was_not_cut() -> None:
+    assert read(f"```python path=a.py\n{CODE}").files == {"a.py": CODE}
+    assert read("```javascript path=a.mjs\nexport const f = () => { return `a ${1}` }\n").files
+    with pytest.raises(BadReply, match="not closed"):
+        read("```python path=a.py\ndef f(\n")
+    with pytest.raises(BadReply, match="not closed"):
+        read("```javascript path=a.mjs\nexport const f = () => { return 1\n")
+    with pytest.raises(CutReply, match="shorter"):
+        read(f"```python path=a.py\n{CODE}", finish=Finish.LENGTH)
+
+
+def test_a_cut_reply_keeps_what_was_complete_and_says_so() -> None:
+    parsed = read(f"```python path=a.py\n{CODE}```\n```python path=b.py\ndef f(", finish=Finish.LENGTH)
+    assert parsed.files == {"a.py": CODE}
+    assert parsed.cut
+    assert "cut off" in parsed.complaints[0]
+
+
+def test_reasoning_in_front_is_not_part_of_the_reply() -> None:
+    thought = "<think>\nMaybe:\n```python path=bad.py\nx\n```\n</think>\n"
+    assert list(read(thought + f"```python path=a.py\n{CODE}```").files) == ["a.py"]
+    with pytest.raises(BadReply):
+        read("<think>\n```python path=bad.py\nx\n```\n")
+
+
+def test_two_texts_for_one_path_are_refused_and_two_equal_ones_are_one() -> None:
+    one = f"```python path=a.py\n{CODE}```\n"
+    assert read(one + one).files == {"a.py": CODE}
+    parsed = read(one + "```python path=a.py\nx = 1\n```\n```python path=b.py\nx = 1\n```\n")
+    assert list(parsed.files) == ["b.py"]
+    assert "two different texts" in parsed.complaints[0]
+
+
+@pytest.mark.parametrize(
+    "path", ["../x.py", "/etc/passwd", ".git/hooks/pre-commit", "a//b.py", "C:\\x.py", "a/.GIT/config"]
+)
+def test_a_path_that_leads_elsewhere_is_refused(path: str) -> None:
+    with pytest.raises(BadReply, match=r"path|file"):
+        read(f"```python path={path}\nx = 1\n```")
+
+
+def test_files_are_removed_by_an_empty_block_that_says_so() -> None:
+    assert read("```text path=old.py delete\n```\n").deletions == ("old.py",)
+    assert read('```text path="old.py" action=delete\n```\n').deletions == ("old.py",)
+    assert read('{"files": [], "delete": ["old.py"]}').deletions == ("old.py",)
+    assert read("```python path=delete.py\nx = 1\n```").files
+
+
+def test_search_and_replace_in_every_place_where_models_put_it() -> None:
+    body = "<<<<<<< SEARCH\na = 1\n=======\na = 2\n>>>>>>> REPLACE\n"
+    edit = (Edit(path="m.py", search="a = 1\n", replace="a = 2\n"),)
+    assert read(f"```python path=m.py\n{body}```\n").edits == edit
+    assert read(f"m.py\n```python\n{body}```\n").edits == edit
+    assert read(f"```python\nm.py\n{body}```\n").edits == edit
+    assert read(f"m.py\n{body}").edits == edit
+    assert read(f"```\n{body}```\n", "m.py").edits == edit
+    assert read(f"```python path=m.py\n{body}{body}```\n").edits == edit * 2
+    assert read(f"m.py\n{body}\nand\n\n{body}").edits == edit * 2
+    with pytest.raises(BadReply, match="names no file"):
+        read(body)
+
+
+def test_markers_of_any_width_frame_text_with_rules_of_equal_signs() -> None:
+    body = "<<<<<<<<< SEARCH\nTitle\n=====\n=========\nHead\n====\n>>>>>>>>> REPLACE\n"
+    assert read(f"```text path=a.rst\n{body}```").edits == (
+        Edit(path="a.rst", search="Title\n=====\n", replace="Head\n====\n"),
+    )
+    with pytest.raises(BadReply, match="another width"):
+        read("```text path=a.rst\n<<<<<<< SEARCH\na\n=======\nb\n=======\nc\n>>>>>>> REPLACE\n```")
+
+
+def test_a_section_without_its_end_or_divider_is_complained_about() -> None:
+    with pytest.raises(BadReply, match="never ends"):
+        read("```python path=m.py\n<<<<<<< SEARCH\na\n=======\nb\n```")
+    with pytest.raises(BadReply, match="no `=======`"):
+        read("```python path=m.py\n<<<<<<< SEARCH\na\n>>>>>>> REPLACE\n```")
+
+
+def test_a_unified_diff_becomes_edits_new_files_and_deletions() -> None:
+    diff = (
+        "```diff\n--- a/m.py\n+++ b/m.py\n@@ -1,3 +1,3 @@\n x = 0\n-a = 1\n+a = 2\n y = 0\n"
+        "--- /dev/null\n+++ b/new.py\n@@ -0,0 +1 @@\n+n = 1\n--- a/old.py\n+++ /dev/null\n@@ -1 +0,0 @@\n-o\n```\n"
+    )
+    parsed = read(diff)
+    assert parsed.edits == (Edit(path="m.py", search="x = 0\na = 1\ny = 0\n", replace="x = 0\na = 2\ny = 0\n"),)
+    assert parsed.files == {"new.py": "n = 1\n"}
+    assert parsed.deletions == ("old.py",)
+
+
+def test_tool_calls_edit_and_delete_and_unknown_ones_are_refused() -> None:
+    edit = ToolCall(name="str_replace_editor", arguments={"path": "m.py", "old_str": "a\n", "new_str": "b\n"})
+    delete = ToolCall(name="delete_file", arguments={"path": "o.py"})
+    parsed = read("", calls=(edit, delete, ToolCall(name="run_shell", arguments={"cmd": "rm -rf /"})))
+    assert parsed.edits == (Edit(path="m.py", search="a\n", replace="b\n"),)
+    assert parsed.deletions == ("o.py",)
+    assert "run_shell" in parsed.complaints[0]
+    with pytest.raises(BadReply, match="is no file"):
+        read("", calls=(ToolCall(name="write_file", arguments={"content": 3}),))
+
+
+def test_half_a_surrogate_pair_is_refused() -> None:
+    with pytest.raises(BadReply, match="surrogate"):
+        read('{"files": [{"path": "a.py", "content": "\\ud800"}]}')
+
+
+@pytest.mark.parametrize(
+    "text", ["", "   \n", "I cannot help with that.", "{}", "[]", "```\n```", "nothing `a.py` here"]
+)
+def test_a_reply_without_files_says_what_is_wanted(text: str) -> None:
+    with pytest.raises(BadReply):
+        read(text)
