@@ -57,6 +57,7 @@ class Kind(StrEnum):
     CONFLICT = "conflict"
     PUSHED = "pushed"
     PUSH_FAILED = "push_failed"
+    CHECKOUT_LEFT = "checkout_left"
     LESSON_RECALLED = "lesson_recalled"
     LESSON_STORED = "lesson_stored"
     WORKER_ERROR = "worker_error"

@@ -16,14 +16,18 @@ class Author:
     name: str | None = None
     email: str | None = None
 
+    def over(self, other: Author) -> Author:
+        """The same author, with the other's name or address where this says nothing."""
+        return Author(name=self.name or other.name, email=self.email or other.email)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workspace:
     """Where one task works: a repository, a base commit in it, and the branch that takes the result.
 
-    `repo` is the root of the checkout that was named, `git_dir` the folder all its worktrees share. `target` is the
-    full name of the branch that the base was taken from, None for a base that is no branch. `since` is when the task
-    was created: an older commit that names the same task number belongs to a task of another database.
+    `repo` is the root of the checkout that was named, `git_dir` the folder that git keeps for it. `target` is the full
+    name of the branch that the base was taken from, None for a base that is no branch. `since` is when the task was
+    created: an older commit that names the same task number belongs to a task of another database.
     """
 
     repo: Path

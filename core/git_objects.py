@@ -1,0 +1,189 @@
+"""Git's objects as values: trees are read, commits composed, and an edit is checked before it becomes one. No I/O."""
+
+from __future__ import annotations
+
+import hashlib
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal
+
+from core.errors import GitError
+from core.submission import path_fault
+from core.tasks import Change
+
+REGULAR = frozenset({"100644", "100755", "100664"})
+FOLDER = "40000"
+_NEVER = frozenset({"", ".", "..", ".git"})
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What a tree holds at a path: git's mode, and the id of the content."""
+
+    mode: str
+    id: str
+
+    @property
+    def regular(self) -> bool:
+        """Tell whether this is a plain file, not a link or a submodule."""
+        return self.mode in REGULAR
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """One path to write, or with `data` None to remove."""
+
+    path: str
+    mode: str
+    data: bytes | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RawCommit:
+    """A commit as it is stored; `author` and `committer` are git's lines of name, address and time."""
+
+    tree: str
+    parents: tuple[str, ...]
+    author: bytes
+    committer: bytes
+    message: bytes
+
+    def encode(self) -> bytes:
+        """The bytes git hashes."""
+        lines = [b"tree " + self.tree.encode(), *(b"parent " + parent.encode() for parent in self.parents)]
+        return b"\n".join([*lines, b"author " + self.author, b"committer " + self.committer, b"", self.message])
+
+    @property
+    def committed_at(self) -> datetime:
+        """When, by the committer's clock, aware UTC; the epoch if the line cannot be read."""
+        seconds = self.committer.rpartition(b"> ")[2].split(b" ")[0]
+        return datetime.fromtimestamp(int(seconds) if seconds.isdigit() else 0, UTC)
+
+
+def parse_commit(raw: bytes) -> RawCommit:
+    """Read a commit object; headers that are not needed here (signatures, encodings) are passed over."""
+    head, _, message = raw.partition(b"\n\n")
+    fields: dict[bytes, list[bytes]] = {}
+    for line in head.split(b"\n"):
+        name, _, value = line.partition(b" ")
+        fields.setdefault(name, []).append(value)
+    return RawCommit(
+        tree=fields[b"tree"][0].decode(),
+        parents=tuple(parent.decode() for parent in fields.get(b"parent", [])),
+        author=fields[b"author"][0],
+        committer=fields[b"committer"][0],
+        message=message,
+    )
+
+
+def person(name: str, email: str, at: datetime) -> bytes:
+    """A line of name, address and time; what would break the line is left out."""
+    clean = ["".join(c for c in text if c.isprintable() and c not in "<>").strip() for text in (name, email)]
+    return f"{clean[0]} <{clean[1]}> {int(at.timestamp())} +0000".encode()
+
+
+def parse_tree(raw: bytes, id_bytes: int) -> Iterator[tuple[str, str, str]]:
+    """Mode, name and id of each entry of one tree object; `id_bytes` is 20 for SHA-1 and 32 for SHA-256.
+
+    A name that is no UTF-8 keeps its bytes as surrogate escapes.
+    """
+    at = 0
+    while at < len(raw):
+        end = raw.index(b"\0", at)
+        mode, _, name = raw[at:end].partition(b" ")
+        at = end + 1 + id_bytes
+        yield mode.decode(), name.decode("utf-8", "surrogateescape"), raw[end + 1 : at].hex()
+
+
+def flatten(root: str, load: Callable[[str], bytes]) -> dict[str, Record]:
+    """Every path below a tree, sorted. Names that could lead out of a folder (a hand-made tree) are left out.
+
+    Args:
+        root: the tree's id.
+        load: gives the bytes of a tree object.
+    """
+    found: dict[str, Record] = {}
+    waiting = [("", root)]
+    while waiting:
+        folder, tree = waiting.pop()
+        for mode, name, id_ in parse_tree(load(tree), len(tree) // 2):
+            if "/" in name or name.casefold() in _NEVER:
+                continue
+            if mode == FOLDER:
+                waiting.append((f"{folder}{name}/", id_))
+            else:
+                found[folder + name] = Record(mode, id_)
+    return dict(sorted(found.items()))
+
+
+def find(root: str, path: str, load: Callable[[str], bytes]) -> str | None:
+    """The id of what lies at a path below a tree, reading only the trees on the way; None when nothing does."""
+    id_ = root
+    parts = path.split("/")
+    for depth, part in enumerate(parts):
+        entries = parse_tree(load(id_), len(id_) // 2)
+        mode, id_ = next(((mode, child) for mode, name, child in entries if name == part), ("", ""))
+        if not id_ or (mode == FOLDER) == (depth == len(parts) - 1):
+            return None
+    return id_
+
+
+def is_text(name: str) -> bool:
+    """Tell whether a name was UTF-8; others cannot be shown, stored or sent."""
+    return name.isascii() or not any("\ud800" <= char <= "\udfff" for char in name)
+
+
+def blob_id(data: bytes, kind: Literal["sha1", "sha256"]) -> str:
+    """The id git gives these bytes."""
+    return hashlib.new(kind, b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+
+
+def edits_for(change: Change, before: Mapping[str, Record]) -> list[Edit]:
+    """Turn a change into the edits that really alter the tree, removals first; modes of existing files are kept.
+
+    Raises:
+        GitError: a path may not be written: a bad name, a link or a submodule, or a file where a folder is.
+    """
+    kind: Literal["sha1", "sha256"] = "sha256" if any(len(r.id) == 64 for r in before.values()) else "sha1"
+    paths = list(before)
+    removals, writes = [], []
+    for path, text in sorted(change.items()):
+        _check_path(path, text, change, before, paths)
+        old = before.get(path)
+        if text is None and old:
+            removals.append(Edit(path=path, mode=old.mode, data=None))
+        elif text is not None:
+            data = _encoded(path, text)
+            if old is None or old.id != blob_id(data, kind):
+                writes.append(Edit(path=path, mode="100755" if old and old.mode == "100755" else "100644", data=data))
+    return removals + writes
+
+
+def _encoded(path: str, text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise GitError(f"{path}: holds a character that is no text ({error.reason}); it was not committed") from None
+
+
+def _check_path(path: str, text: str | None, change: Change, before: Mapping[str, Record], paths: list[str]) -> None:
+    if fault := path_fault(path):
+        raise GitError(f"{path!r} {fault}")
+    if path in before and not before[path].regular:
+        raise GitError(f"{path!r} is a symbolic link or a submodule; those are never written")
+    if text is None:
+        return
+    parts = path.split("/")
+    for depth in range(1, len(parts)):
+        folder = "/".join(parts[:depth])
+        stays = folder in before and folder not in change
+        if stays or change.get(folder) is not None or (folder in before and not before[folder].regular):
+            raise GitError(f"{path!r} cannot be written: {folder!r} is no folder")
+    below = f"{path}/"
+    for inside in paths[bisect_left(paths, below) :]:
+        if not inside.startswith(below):
+            return
+        if inside not in change or change[inside] is not None:
+            raise GitError(f"{path!r} cannot be written: it is a folder")

@@ -1,0 +1,186 @@
+"""The language spoken with git: what each command is told, the streams it takes, the answers it gives. No I/O.
+
+Whatever a repository's configuration, its hooks or the daemon's environment say, none of it may run a program or
+change a byte. So git gets an environment of its own, settings that overrule every one that names a program, and, for
+all that concerns content, a folder of ours as its repository that has no configuration at all and only borrows the
+objects (see git_manager.py).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from core.commit_message import task_of
+from core.git_objects import Edit
+from core.revisions import LogLine
+
+OLDEST = (2, 38)
+"""`git merge-tree --write-tree`, the merge that needs no checkout, came with this version."""
+
+_OFF = (
+    "core.hooksPath=/dev/null", "core.fsmonitor=false", "core.untrackedCache=false", "core.attributesFile=/dev/null",
+    "core.excludesFile=/dev/null", "core.sshCommand=false", "core.gitProxy=false", "core.askPass=", "core.pager=cat",
+    "core.editor=false", "core.alternateRefsCommand=", "core.autocrlf=false", "core.eol=lf", "core.quotePath=false",
+    "core.precomposeUnicode=false", "credential.helper=", "diff.external=", "diff.ignoreSubmodules=all",
+    "submodule.recurse=false", "fetch.recurseSubmodules=false", "push.recurseSubmodules=no", "commit.gpgSign=false",
+    "tag.gpgSign=false", "push.gpgSign=false", "log.showSignature=false", "gpg.program=false", "gpg.ssh.program=false",
+    "gpg.x509.program=false", "gc.auto=0", "maintenance.auto=false", "merge.conflictStyle=merge",
+    "notes.displayRef=",
+)  # fmt: skip
+# A commit is only worth its name if it survives a power cut. One flush for all objects of a command (git 2.36) costs
+# little; fast-import's own pack is always dissolved into loose objects, so it need not be flushed as well.
+_DURABLE = ("core.fsync=loose-object,reference", "core.fsyncMethod=batch", "fastimport.unpackLimit=1000000")
+_PATIENT = ("core.filesRefLockTimeout=10000", "core.packedRefsTimeout=10000")
+SETTINGS = tuple(part for setting in (*_OFF, *_DURABLE, *_PATIENT) for part in ("-c", setting))
+"""Arguments for every git command on a repository."""
+PUSH_OPTIONS = ("--porcelain", "--no-verify", "--no-signed", "--no-follow-tags", "--no-recurse-submodules")
+PUSH_SETTINGS = ("-c", "core.hooksPath=/dev/null", "-c", "push.gpgSign=false", "-c", "push.recurseSubmodules=no")
+RECEIVE_PACK = "git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c receive.autogc=false receive-pack"
+"""How the other end is started when it is a folder on this machine: its hooks would run as the daemon."""
+
+_FIXED = {
+    "LC_ALL": "C", "LANGUAGE": "C", "GIT_CONFIG_NOSYSTEM": "1", "GIT_ATTR_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0",
+    "GIT_OPTIONAL_LOCKS": "0", "GIT_NO_REPLACE_OBJECTS": "1", "GIT_NO_LAZY_FETCH": "1", "GIT_LITERAL_PATHSPECS": "1",
+    "GIT_PAGER": "cat", "GIT_EDITOR": "false", "GIT_ASKPASS": "true", "SSH_ASKPASS_REQUIRE": "never",
+    "GIT_AUTHOR_NAME": "Nightshift", "GIT_AUTHOR_EMAIL": "nightshift@localhost",
+    "GIT_COMMITTER_NAME": "Nightshift", "GIT_COMMITTER_EMAIL": "nightshift@localhost",
+}  # fmt: skip
+_PERSONAL = (
+    "HOME", "XDG_CONFIG_HOME", "USER", "LOGNAME", "SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR",
+    "http_proxy", "https_proxy", "all_proxy", "no_proxy", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
+    "SSL_CERT_FILE", "SSL_CERT_DIR",
+)  # fmt: skip
+
+
+def private_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """For all but pushing: nobody's configuration, no transport, of the daemon's environment only PATH."""
+    path = {name: environ[name] for name in ("PATH",) if name in environ}
+    return {**path, **_FIXED, "HOME": "/nonexistent", "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_ALLOW_PROTOCOL": "none"}
+
+
+def push_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """For pushing: the owner's own configuration, so that his credentials work, but never that of a repository."""
+    own = {name: environ[name] for name in ("PATH", *_PERSONAL) if name in environ}
+    fixed = {name: value for name, value in _FIXED.items() if name != "GIT_CONFIG_NOSYSTEM"}
+    return {**own, **fixed, "GIT_ALLOW_PROTOCOL": "file:git:http:https:ssh"}
+
+
+def view_files(id_format: str) -> dict[str, str]:
+    """What makes a folder a view: a bare repository whose objects are named by `id_format`, and nothing else.
+
+    The attribute makes patches binary, which apply to exactly one content of a file or not at all.
+    """
+    core = "[core]\n\trepositoryFormatVersion = 1\n\tbare = true\n"
+    return {
+        "config": f"{core}[extensions]\n\tobjectFormat = {id_format}\n",
+        "info/attributes": "* -diff\n",
+        "HEAD": "ref: refs/heads/none\n",
+    }
+
+
+def import_stream(
+    edits: Iterable[Edit], *, parent: str | None, committer: bytes, message: bytes, id_chars: int = 40
+) -> bytes:
+    """One commit in the language of git-fast-import(1), which answers with its id.
+
+    The branch is a name that fast-import needs; it is taken back before the end, so no reference is written.
+    """
+    lines = [b"commit refs/heads/made\n", b"mark :1\n", b"committer ", committer, b"\n", _data(message)]
+    if parent:
+        lines.append(b"from %s\n" % parent.encode())
+    for edit in edits:
+        if edit.data is None:
+            lines.append(b"D %s\n" % _quoted(edit.path))
+        else:
+            lines += [b"M %s inline %s\n" % (edit.mode.encode(), _quoted(edit.path)), _data(edit.data)]
+    return b"".join([*lines, b"get-mark :1\n", b"reset refs/heads/made\nfrom %s\n" % (b"0" * id_chars), b"done\n"])
+
+
+def _data(data: bytes) -> bytes:
+    return b"data %d\n%s\n" % (len(data), data)
+
+
+def _quoted(path: str) -> bytes:
+    return b'"%s"' % path.replace("\\", "\\\\").replace('"', '\\"').encode("utf-8", "surrogateescape")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeAnswer:
+    """What merge-tree said: the merged tree (with conflict markers where `conflicts` names files)."""
+
+    tree: str
+    conflicts: tuple[str, ...] = ()
+
+
+def parse_merge(output: bytes) -> MergeAnswer:
+    """Read the answer of `git merge-tree --write-tree -z --name-only`."""
+    fields = output.decode("utf-8", "replace").split("\0")
+    conflicts: list[str] = []
+    for path in fields[1:]:
+        if not path:
+            break
+        conflicts.append(path)
+    return MergeAnswer(tree=fields[0].strip(), conflicts=tuple(dict.fromkeys(conflicts)))
+
+
+def conflict_excerpt(text: str, *, around: int = 3, max_lines: int = 40) -> str:
+    """The conflicting parts of a file that holds markers, with a few lines of code around each."""
+    lines = text.split("\n")
+    wanted: set[int] = set()
+    inside = False
+    for number, line in enumerate(lines):
+        inside = inside or line.startswith("<<<<<<< ")
+        if inside:
+            wanted.update(range(max(0, number - around), min(len(lines), number + around + 1)))
+        inside = inside and not line.startswith(">>>>>>> ")
+    picked = sorted(wanted)
+    shown = [lines[number] for number in picked[:max_lines]]
+    return "\n".join([*shown, *(["… (cut)"] if len(picked) > max_lines else [])])
+
+
+def note_paths(commit: str) -> tuple[str, ...]:
+    """Where the note on a commit may lie: git spreads notes over folders as they grow in number, we always over 256."""
+    return (f"{commit[:2]}/{commit[2:]}", commit, f"{commit[:2]}/{commit[2:4]}/{commit[4:]}")
+
+
+def note_edits(commit: str, text: str) -> list[Edit]:
+    """The edits of a notes tree that put `text` beside a commit and take an older note away, wherever it lies."""
+    here, *elsewhere = note_paths(commit)
+    old = [Edit(path=path, mode="100644", data=None) for path in elsewhere]
+    return [*old, Edit(path=here, mode="100644", data=text.encode("utf-8", "replace"))]
+
+
+def log_line(entry: str) -> LogLine:
+    """Read one entry of `git log` in the format id, committer's time, author, message, parted by U+001F."""
+    id_, seconds, author, message = entry.split("\x1f", 3)
+    return LogLine(
+        id=id_,
+        at=datetime.fromtimestamp(int(seconds), UTC),
+        author=author,
+        subject=message.strip().split("\n")[0],
+        task_id=task_of(message),
+    )
+
+
+def version_of(answer: str) -> tuple[int, int]:
+    """The version in the answer of `git --version`; (0, 0) when it names none."""
+    match = re.search(r"(\d+)\.(\d+)", answer)
+    return (int(match[1]), int(match[2])) if match else (0, 0)
+
+
+def is_local(url: str) -> bool:
+    """Tell whether a remote's address is a folder on this machine."""
+    return url.startswith("file://") or not re.match(r"[^/]*:", url)
+
+
+def url_fault(url: str) -> str | None:
+    """Say why nothing is pushed to this address, or None. `ext::` and its like name a program to run."""
+    return "its address names a program" if url.startswith("-") or re.match(r"[A-Za-z0-9+.-]*::", url) else None
+
+
+def without_password(text: str) -> str:
+    """The text without user names and passwords in addresses."""
+    return re.sub(r"(?<=://)[^/@\s]+@", "***@", text)
