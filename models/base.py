@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Self
@@ -18,10 +18,7 @@ OnText = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackendSettings:
-    """What the owner set, for all backends alike; each takes what concerns it (`BaseModelHandler.configured`).
-
-    `options` is for backends that are not known here: their own settings by name.
-    """
+    """What the owner set, for all backends alike; each takes what concerns it (`BaseModelHandler.configured`)."""
 
     openai_api_key: str | None = field(default=None, repr=False)
     openai_base_url: str | None = None
@@ -32,7 +29,6 @@ class BackendSettings:
     num_ctx: int = 32768
     max_tokens: int = 8192
     connect_s: float = 5.0
-    options: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 class BaseModelHandler(ABC):

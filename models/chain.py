@@ -70,10 +70,11 @@ def _named(
     kinds: Sequence[str], entries: Sequence[str], settings: BackendSettings, *, automatic: bool
 ) -> dict[str, str]:
     """Backend to the model that `MODEL_NAME` gives it."""
-    named = {kind: model for kind, mark, model in (entry.partition("=") for entry in entries) if mark}
+    pairs = [re.fullmatch(r"(\w+)=(.+)", entry) for entry in entries]
+    named = {pair[1]: pair[2] for pair in pairs if pair}
     for kind in named:
         backend_class(kind)
-    plain = [entry for entry in entries if "=" not in entry]
+    plain = [entry for entry, pair in zip(entries, pairs, strict=True) if not pair]
     if automatic:
         return named | {kind: model for model in plain for kind in _homes(model, settings)}
     free = [kind for kind in kinds if kind not in named]

@@ -55,5 +55,5 @@ def _render(template: str, turns: Sequence[Mapping[str, str]]) -> str | None:
     known: dict[str, Any] = {"bos_token": "", "eos_token": "", "raise_exception": raise_exception}
     try:
         return jinja.from_string(template).render(messages=turns, add_generation_prompt=True, **known)
-    except (TemplateError, TypeError, ValueError):
+    except (TemplateError, TypeError, ValueError, LookupError, ArithmeticError, AttributeError):
         return None

@@ -22,10 +22,12 @@ from models.base import BackendSettings, BaseModelHandler, OnText
 from models.chat_format import write_chat
 from models.faults import BackendMisconfigured
 from models.gguf_header import GGUFHeader, is_gguf, read_header
+from models.probing import CODERS, choose
 
 # How many prompt tokens are read at a time, and so between two looks whether to stop.
 BATCH = 128
 TEMPERATURE = 0.2
+UNFIT = r"embed|minilm|bge-|rerank"
 # The library reports its own errors as a token of this id.
 ERROR_TOKEN = -1
 
@@ -98,11 +100,11 @@ class GPT4AllBackend(BaseModelHandler):
 
     @classmethod
     def configured(cls, settings: BackendSettings, model: str | None) -> Self | None:
-        """Needs the path of a model file, or of a folder and the file's name as the model."""
+        """Needs the path of a model file, or of a folder in which the model names one, with or without `.gguf`."""
         path = settings.gpt4all_model_path
         if path is None:
             return None
-        return cls(path=path / model if model and path.is_dir() else path, num_ctx=settings.num_ctx)
+        return cls(path=_in_folder(path, model) if path.is_dir() else path, num_ctx=settings.num_ctx)
 
     @property
     def free(self) -> bool:
@@ -212,3 +214,11 @@ class GPT4AllBackend(BaseModelHandler):
         if self._loaded is not None:
             self._loaded.engine.close()
             self._loaded = None
+
+
+def _in_folder(folder: Path, model: str | None) -> Path:
+    """The named model file of a folder; without a name one that can code, if there is one."""
+    if model:
+        return folder / (model if model.endswith(".gguf") else f"{model}.gguf")
+    names = sorted(path.name for path in folder.glob("*.gguf"))
+    return folder / (choose(names, CODERS, UNFIT) or "no-model.gguf")

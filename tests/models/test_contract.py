@@ -1,4 +1,4 @@
-"""One contract, kept by every backend: it answers, streams, translates faults, stops when told, says what is missing."""
+"""One contract, kept by every backend: it answers, streams, translates faults, stops, and says what is missing."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ class Rig:
 def settings(server: WireServer | None, model_file: Path) -> BackendSettings:
     return BackendSettings(
         openai_api_key=KEY,
-        openai_base_url=server and server.openai_base_url,
+        openai_base_url=server.openai_base_url if server else None,
         anthropic_api_key=KEY,
-        anthropic_base_url=server and server.anthropic_base_url,
+        anthropic_base_url=server.anthropic_base_url if server else None,
         ollama_base_url=server.ollama_base_url if server else "http://127.0.0.1:9",
         gpt4all_model_path=model_file,
         num_ctx=4096,

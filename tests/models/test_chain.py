@@ -1,0 +1,98 @@
+"""From settings to the chain of backends."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.errors import ConfigError
+from core.states import Phase
+from models import BACKENDS, backend_class
+from models.base import BackendSettings
+from models.chain import build_chain, how_to_get_one, phase_routes
+
+BARE = BackendSettings()
+KEY = BackendSettings(openai_api_key="sk-1234567890")
+LOCAL = BackendSettings(openai_base_url="http://127.0.0.1:8000/v1")
+ALL = BackendSettings(openai_api_key="sk-1", anthropic_api_key="sk-2", gpt4all_model_path=Path("/models/tiny.gguf"))
+
+
+def chain(settings: BackendSettings, **more: Any) -> list[str]:
+    return [f"{backend.name}={backend.model}" for backend in build_chain(settings, **more)]
+
+
+@pytest.mark.parametrize(
+    ("settings", "more", "wanted"),
+    [
+        (BARE, {}, ["ollama="]),
+        (KEY, {}, ["openai=", "ollama="]),
+        (ALL, {}, ["openai=", "anthropic=", "ollama=", "gpt4all=tiny.gguf"]),
+        (BARE, {"model_name": "qwen2.5-coder:7b"}, ["ollama=qwen2.5-coder:7b"]),
+        (
+            ALL,
+            {"model_name": "claude-sonnet-5"},
+            ["anthropic=claude-sonnet-5", "openai=", "ollama=", "gpt4all=tiny.gguf"],
+        ),
+        (KEY, {"model_name": "gpt-5-mini"}, ["openai=gpt-5-mini", "ollama="]),
+        (KEY, {"model_name": "mistral"}, ["ollama=mistral", "openai="]),
+        (LOCAL, {"model_name": "mistral"}, ["openai=mistral", "ollama=mistral"]),
+        (KEY, {"model_name": "ollama=a:7b,openai=b"}, ["openai=b", "ollama=a:7b"]),
+        (KEY, {"model_type": "openai", "model_name": "openai/gpt-oss-20b"}, ["openai=openai/gpt-oss-20b"]),
+        (KEY, {"model_type": "Ollama, openai", "model_name": "a, b"}, ["ollama=a", "openai=b"]),
+        (KEY, {"model_type": "ollama,openai", "model_name": "ollama=a,b"}, ["ollama=a", "openai=b"]),
+        (KEY, {"model_type": "ollama,openai", "model_name": "a"}, ["ollama=a", "openai="]),
+        (ALL, {"model_type": "gpt4all"}, ["gpt4all=tiny.gguf"]),
+        (KEY, {"model_type": "openai", "phase_models": {"REVIEW": "openai=big"}}, ["openai=", "openai=big"]),
+        (KEY, {"model_type": "openai", "phase_models": {"REVIEW": "big", "AUDIT": "big"}}, ["openai=", "openai=big"]),
+        (KEY, {"model_type": "ollama", "phase_models": {"REVIEW": "ollama"}}, ["ollama="]),
+    ],
+)
+def test_settings_make_a_chain(settings: BackendSettings, more: dict[str, Any], wanted: list[str]) -> None:
+    assert chain(settings, **more) == wanted
+
+
+@pytest.mark.parametrize(
+    ("settings", "more", "said"),
+    [
+        (BARE, {"model_type": "openai"}, "OPENAI_API_KEY"),
+        (BARE, {"model_type": "anthropic,gpt4all"}, "ANTHROPIC_API_KEY"),
+        (BARE, {"model_type": "bard"}, "unknown backend 'bard'"),
+        (BARE, {"model_name": "bard=x"}, "unknown backend 'bard'"),
+        (BARE, {"model_type": "ollama", "model_name": "a,b"}, "more models than backends"),
+        (BARE, {"phase_models": {"REVIEW": "anthropic=x"}}, "ANTHROPIC_API_KEY"),
+    ],
+)
+def test_what_cannot_be_is_said_with_its_mend(settings: BackendSettings, more: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        chain(settings, **more)
+
+
+def test_phases_are_checked() -> None:
+    assert phase_routes({"review": "a", "CODING": "b"}) == {Phase.REVIEW: "a", Phase.CODING: "b"}
+    with pytest.raises(ConfigError, match="'COMMIT' is no phase"):
+        phase_routes({"COMMIT": "a"})
+
+
+def test_every_backend_of_the_registry_loads_under_its_own_name() -> None:
+    assert [backend_class(name).name for name in BACKENDS] == list(BACKENDS)
+
+
+def test_keys_show_in_no_repr() -> None:
+    assert "sk-" not in repr(ALL)
+    assert "sk-" not in repr(build_chain(ALL))
+
+
+def test_the_hint_for_an_owner_without_a_model_names_every_way() -> None:
+    for word in ("ollama pull", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GPT4ALL_MODEL_PATH"):
+        assert word in how_to_get_one()
+
+
+def test_a_folder_of_models_is_searched_for_the_named_one(tmp_path: Path) -> None:
+    for name in ("b-coder.gguf", "a-chat.gguf", "readme.txt"):
+        (tmp_path / name).write_bytes(b"GGUF")
+    folder = BackendSettings(gpt4all_model_path=tmp_path)
+    assert chain(folder, model_type="gpt4all", model_name="a-chat.gguf") == ["gpt4all=a-chat.gguf"]
+    assert chain(folder, model_type="gpt4all", model_name="a-chat") == ["gpt4all=a-chat.gguf"]
+    assert chain(folder, model_type="gpt4all") == ["gpt4all=b-coder.gguf"]

@@ -1,0 +1,115 @@
+"""The circuit breaker, by hand and against a plain model of it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from models.circuit import Circuit, State
+
+
+class HandClock:
+    def __init__(self) -> None:
+        self.at = datetime(2026, 1, 1, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        return self.at
+
+    def pass_s(self, seconds: float) -> None:
+        self.at += timedelta(seconds=seconds)
+
+
+def circuit(clock: HandClock) -> Circuit:
+    return Circuit(clock, failures=3, pause_s=10, pause_max_s=35)
+
+
+def fail(one: Circuit, times: int) -> None:
+    for _ in range(times):
+        assert one.enter()
+        one.failed()
+
+
+def test_it_opens_after_failures_in_a_row_only() -> None:
+    one = circuit(HandClock())
+    fail(one, 2)
+    one.succeeded()
+    fail(one, 2)
+    assert one.state == "closed"
+    fail(one, 1)
+    assert one.state == "open"
+    assert not one.enter()
+
+
+def test_the_pause_doubles_up_to_its_limit_and_success_forgives_all() -> None:
+    clock = HandClock()
+    one = circuit(clock)
+    fail(one, 3)
+    for pause_s in (10, 20, 35, 35):
+        clock.pass_s(pause_s - 0.1)
+        assert one.state == "open"
+        clock.pass_s(0.2)
+        assert one.state == "half_open"
+        fail(one, 1)
+    clock.pass_s(36)
+    assert one.enter()
+    one.succeeded()
+    assert one.state == "closed"
+    fail(one, 3)
+    clock.pass_s(10.1)
+    assert one.state == "half_open"
+
+
+def test_half_open_lets_one_through_and_one_that_leaves_makes_room() -> None:
+    clock = HandClock()
+    one = circuit(clock)
+    fail(one, 3)
+    clock.pass_s(11)
+    assert one.enter()
+    assert not one.enter()
+    one.left()
+    assert one.enter()
+
+
+def test_a_wait_that_was_asked_for_is_not_shortened() -> None:
+    clock = HandClock()
+    one = circuit(clock)
+    one.open_for(3600)
+    one.open_for(5)
+    clock.pass_s(3599)
+    assert one.state is State.OPEN
+
+
+class Machine(RuleBasedStateMachine):
+    """At most one caller is inside while half open, and an open circuit always becomes half open in bounded time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.clock = HandClock()
+        self.circuit = circuit(self.clock)
+        self.inside = 0
+
+    @rule(how=st.sampled_from(["succeeded", "failed", "left"]))
+    def call(self, how: str) -> None:
+        state = self.circuit.state
+        entered = self.circuit.enter()
+        assert entered == (state is not State.OPEN)
+        if entered and state is State.HALF_OPEN:
+            assert not self.circuit.enter()
+        if entered:
+            getattr(self.circuit, how)()
+
+    @rule(seconds=st.floats(0, 50))
+    def wait(self, seconds: float) -> None:
+        self.clock.pass_s(seconds)
+
+    @invariant()
+    def it_never_stays_open_longer_than_the_longest_pause(self) -> None:
+        if self.circuit.opens_at:
+            assert self.circuit.opens_at <= self.clock() + timedelta(seconds=35)
+
+
+TestMachine = Machine.TestCase
+TestMachine.settings = settings(max_examples=50, stateful_step_count=30, deadline=None)
