@@ -25,9 +25,11 @@ def perform(asked: Asked) -> int:
 
 
 def do(hand: Hand, asked: Asked) -> int:
-    """Do one thing with a hand that may have done others before."""
-    hand.let_go()
-    return ACTIONS[asked.action](hand, asked)
+    """Do one thing with a hand that may do others after it."""
+    try:
+        return ACTIONS[asked.action](hand, asked)
+    finally:
+        hand.let_go()
 
 
 def add(hand: Hand, asked: Asked) -> int:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 
+from core.clock import utc_now
 from core.masking import printable
 
 
@@ -64,11 +65,14 @@ def cell(value: object, tone: Tone = Tone.PLAIN) -> Cell:
 
 
 def stamp(at: datetime | None, *, local: bool) -> Cell:
-    """A time to the second: the owner's own on a terminal, UTC with `Z` where a program may read it."""
+    """A time: the owner's own and short on a terminal, UTC to the second where a program may read it."""
     if at is None:
         return cell(None)
-    shown = at.astimezone() if local else at.astimezone(UTC)
-    return Cell(shown.strftime("%Y-%m-%d %H:%M:%S" if local else "%Y-%m-%dT%H:%M:%SZ"))
+    if not local:
+        return Cell(at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
+    own = at.astimezone()
+    today = own.date() == utc_now().astimezone().date()
+    return Cell(own.strftime("%H:%M:%S" if today else "%Y-%m-%d %H:%M"))
 
 
 def span(seconds: float) -> str:

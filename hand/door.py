@@ -96,3 +96,7 @@ class Door(Protocol):
     def pause(self, paused: bool) -> Paused:
         """Pause or resume the daemon."""
         ...
+
+    def close(self) -> None:
+        """Let go of connections and threads; the door may not be used again."""
+        ...

@@ -77,6 +77,8 @@ def _run_here(hand: Hand, asked: Asked) -> int:
 def _go_on(hand: Hand, query: LogQuery) -> None:
     for look in count(1):
         time.sleep(LOOK_S)
+        if hand.out.reader_has_gone():
+            raise BrokenPipeError
         if not hand.door.live and look % 10 == 0:
             hand.let_go()
         try:

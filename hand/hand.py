@@ -44,7 +44,9 @@ class Hand:
         return self.choice.door
 
     def let_go(self) -> None:
-        """Choose again next time: the daemon may have come or gone."""
+        """Close the door and choose again next time: the daemon may have come or gone."""
+        if self._choice is not None:
+            self._choice.door.close()
         self._choice = None
 
     def answer(self, answer: Answer, blocks: list[Block]) -> None:

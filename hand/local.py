@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from concurrent.futures import Future
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -51,18 +52,19 @@ class LocalDoor:
 
     def __init__(self, path: Path, version: str, secrets: tuple[str, ...] = ()) -> None:
         self._path, self._version, self._masker = path, version, Masker(secrets)
+        self._open = ExitStack()
 
     @functools.cached_property
     def _reading(self) -> Database | None:
         """The database for reading; None before the first task."""
         try:
-            return Database(self._path, readonly=True)
+            return self._open.enter_context(Database(self._path, readonly=True))
         except StoreMissing:
             return None
 
     @functools.cached_property
     def _writing(self) -> QueueManager:
-        database = Database(self._path)
+        database = self._open.enter_context(Database(self._path))
         return QueueManager(database, EventLog(database, masker=self._masker))
 
     def report(self) -> DaemonReport:
@@ -139,6 +141,10 @@ class LocalDoor:
         """See `Door.pause`: it holds for the daemon's next start."""
         _settled(self._writing.pause() if paused else self._writing.resume())
         return Paused(state=DaemonState.STOPPED)
+
+    def close(self) -> None:
+        """See `Door.close`."""
+        self._open.close()
 
 
 def _settled(write: Future[T]) -> T:

@@ -25,11 +25,12 @@ Examples:
   cli.py --logs 100 --follow --level WARNING
 \b
 Exit codes:
-  0 fine   1 the task failed   2 wrong usage or invalid task   3 no daemon runs
-  4 no such task   5 refused   130 interrupted
+  0 fine   1 the task failed   2 wrong usage or invalid task
+  3 no daemon runs   4 no such task   5 refused   130 interrupted
 \b
-With no daemon running, tasks wait in the queue until it starts, and --status
-and --logs answer from the database. Without arguments, a terminal gets a prompt.
+With no daemon running, tasks wait in the queue until it starts, and
+--status and --logs answer from the database. Without arguments, a terminal
+gets a prompt.
 """
 NEW_TASK = frozenset({Action.ADD, Action.RUN})
 

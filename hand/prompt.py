@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import readline  # gives input() its line editing and history
 import sys
 import threading
@@ -13,6 +14,7 @@ from core.states import ENDED
 from hand.actions import do
 from hand.asked import Action, Asked
 from hand.blocks import Cell
+from hand.door import Door
 from hand.doors import choose
 from hand.exits import Exit
 from hand.hand import Hand
@@ -110,11 +112,13 @@ class Prompt:
         return True
 
     def _add(self, line: str) -> None:
-        self._hand.let_go()
-        task = self._hand.door.submit({"description": line}).task
-        self._open.add(task.task_id)
-        print(f"task {task.task_id} {task.status}")
-        self._hand.say_if_down("the task waits in the queue until it starts")
+        try:
+            task = self._hand.door.submit({"description": line}).task
+            self._open.add(task.task_id)
+            print(f"task {task.task_id} {task.status}")
+            self._hand.say_if_down("the task waits in the queue until it starts")
+        finally:
+            self._hand.let_go()
 
     def _command(self, word: str, command: Command, rest: str) -> None:
         largest = LARGEST.get(command.takes, 0)
@@ -128,14 +132,17 @@ class Prompt:
     def _watch(self) -> None:
         """Look after the tasks that were typed, with a door of this thread's own."""
         while not self._left.wait(LOOK_S):
-            for task_id in sorted(self._open):
-                try:
-                    task = choose(self._hand.settings).door.task(task_id)
-                except NightshiftError:  # the daemon comes or goes; the next look will tell
-                    break
-                if task.status in ENDED:
-                    self._open.discard(task_id)
-                    self._announce(task)
+            if self._open:
+                # Where the daemon comes or goes just now, the next look will tell.
+                with contextlib.suppress(NightshiftError), contextlib.closing(choose(self._hand.settings).door) as door:
+                    self._look(door)
+
+    def _look(self, door: Door) -> None:
+        for task_id in sorted(self._open):
+            task = door.task(task_id)
+            if task.status in ENDED:
+                self._open.discard(task_id)
+                self._announce(task)
 
     def _announce(self, task: TaskDetail) -> None:
         """Put a line above the one that is being typed."""

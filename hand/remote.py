@@ -78,6 +78,9 @@ class RemoteDoor:
         """See `Door.pause`."""
         return self._post("/api/pause" if paused else "/api/resume", Paused)
 
+    def close(self) -> None:
+        """See `Door.close`: every request has a connection of its own."""
+
     def _get(self, path: str, kind: type[A], query: Mapping[str, object] | None = None, task_id: int = 0) -> A:
         asked = urlencode({name: value for name, value in (query or {}).items() if value is not None})
         status, body = self._ask("GET", f"{path}?{asked}" if asked else path)

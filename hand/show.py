@@ -7,6 +7,7 @@ lines of boxes and nothing cut: columns are padded with spaces, a dash stands fo
 from __future__ import annotations
 
 import json
+import select
 import sys
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
+LAST_COLUMN = 20
+"""Characters that are kept for the last column, however narrow the terminal is."""
 STYLES = {
     Tone.PLAIN: "",
     Tone.GOOD: "green",
@@ -87,6 +90,15 @@ class Printer:
         """Tell the person something that is not the answer, on the standard error stream."""
         print(Cell(text).text, file=stream or sys.stderr, flush=True)
 
+    def reader_has_gone(self) -> bool:
+        """Tell whether nobody reads our output any more (`… | head -1`), without writing to it."""
+        try:
+            pipe = select.poll()
+            pipe.register(sys.stdout.fileno(), 0)
+            return any(events & (select.POLLERR | select.POLLHUP) for _, events in pipe.poll(0))
+        except OSError:  # not a stream of the system's
+            return False
+
     def _terminal(self) -> Console:
         if self._console is None:
             from rich.console import Console  # noqa: PLC0415  # only a terminal pays for it
@@ -99,7 +111,7 @@ class Printer:
     def _rich(self, block: Block) -> None:
         console = self._terminal()
         if isinstance(block, Table):
-            console.print(_rich_table(block))
+            console.print(_rich_table(block, console.width), soft_wrap=False)
         elif isinstance(block, Fields):
             console.print(_rich_fields(block))
         else:
@@ -130,14 +142,17 @@ def _text(line: Cell) -> Text:
     return Text(line.text, style=STYLES[line.tone])
 
 
-def _rich_table(table: Table) -> object:
+def _rich_table(table: Table, width: int) -> object:
+    """A table in which the last column alone gives way to a narrow terminal."""
     from rich import box  # noqa: PLC0415  # only a terminal pays for it
     from rich.table import Table as RichTable  # noqa: PLC0415
 
-    shown = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    for name in table.head[:-1]:
-        shown.add_column(name, no_wrap=True)
-    shown.add_column(table.head[-1], overflow="ellipsis", no_wrap=True, ratio=1)
+    shown = RichTable(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    columns = zip(table.head, *([cell.text for cell in row] for row in table.rows), strict=True)
+    fixed = [max(map(len, column)) for column in columns][:-1]
+    left = max(LAST_COLUMN, width - sum(fixed) - 2 * len(fixed))
+    for name, chars in zip(table.head, [*fixed, left], strict=True):
+        shown.add_column(name, no_wrap=True, min_width=min(chars, left), max_width=chars, overflow="ellipsis")
     for row in table.rows:
         shown.add_row(*map(_text, row))
     return shown

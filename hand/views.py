@@ -47,7 +47,7 @@ class Views:
 
     def tasks(self, tasks: Tasks) -> list[Block]:
         """A list of tasks."""
-        head = ("id", "status", "ending", "priority", "iterations", "created", "ended", "commit", "description")
+        head = ("id", "status", "ending", "prio", "iter", "created", "ended", "commit", "description")
         return [Table(head=head, rows=[self._task_row(task) for task in tasks.tasks])]
 
     def _task_row(self, task: TaskSummary) -> list[Cell]:
@@ -59,7 +59,7 @@ class Views:
             cell(task.iteration_count),
             stamp(task.created_at, local=self.local),
             stamp(task.ended_at, local=self.local),
-            cell((task.commit or "")[:12]),
+            cell((task.commit or "")[:10]),
             cell(task.description),
         ]
 
@@ -142,7 +142,7 @@ def outcome(task: TaskSummary) -> Cell:
     """In a line, how a task stands or ended."""
     text = f"task {task.task_id} {task.status}"
     if task.commit:
-        text += f": commit {task.commit[:12]} on {task.branch}"
+        text += f": commit {task.commit[:10]} on {task.branch}"
     elif task.ending or task.reason:
         text += ": " + ", ".join(filter(None, [task.ending and str(task.ending), task.reason]))
     if task.status in ENDED:

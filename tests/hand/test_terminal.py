@@ -1,0 +1,136 @@
+"""What a person sees on a terminal: colours, tables, the prompt."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from core.states import Ending
+from tests.support.home import ROOT, Home
+from tests.support.terminal import Terminal
+
+
+@pytest.fixture
+def home(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Home:
+    return Home(path=tmp_path, capture=capsys)
+
+
+def terminal(home: Home, *arguments: str, **environment: str) -> Terminal:
+    env = {"PATH": "/usr/bin:/bin", "NIGHTSHIFT_HOME": str(home.path), **environment}
+    return Terminal([sys.executable, str(ROOT / "cli.py"), *arguments], env)
+
+
+def test_a_terminal_gets_colours_and_a_table(home: Home) -> None:
+    home.cli("do it")
+    home.cli("--cancel", "1")
+    with terminal(home, "--history") as shown:
+        code, text = shown.rest()
+    assert code == 0
+    assert "\x1b[2mcancelled" in text
+    assert "─" in text
+
+
+@pytest.mark.parametrize(("arguments", "environment"), [((), {"NO_COLOR": "1"}), (("--color", "never"), {})])
+def test_no_colours_where_they_are_not_wanted(
+    home: Home, arguments: tuple[str, ...], environment: dict[str, str]
+) -> None:
+    home.cli("do it")
+    with terminal(home, "--status", *arguments, **environment) as shown:
+        _, text = shown.rest()
+    assert "stopped" in text
+    assert "\x1b[3" not in text
+    assert "\x1b[1;3" not in text
+
+
+def test_a_pipe_gets_colours_only_when_it_asks_for_them(home: Home) -> None:
+    home.run("do it")
+    assert "\x1b" not in home.run("--status").out
+    assert "\x1b[1;31mstopped" in home.run("--status", "--color", "always").out
+    assert "\x1b" not in home.run("--status", "--color", "always", "--json").out
+
+
+def test_markup_in_a_task_is_only_text(home: Home) -> None:
+    home.cli("[red]stop[/red] :boom: [link=http://x]y[/link]")
+    with terminal(home, "--show", "1") as shown:
+        assert "[red]stop[/red] :boom: [link=http://x]y[/link]" in shown.rest()[1]
+
+
+def test_a_long_description_is_cut_to_the_terminal_and_whole_in_a_pipe(home: Home) -> None:
+    home.cli("word " * 100)
+    with terminal(home, "--history") as shown:
+        lines = re.sub(r"\x1b\[[0-9;]*m", "", shown.rest()[1]).splitlines()
+    assert max(map(len, lines)) <= 100
+    assert lines[-1].rstrip().endswith("word wo…")
+    assert home.run("--history").out.count("word") == 100
+
+
+def test_the_prompt_takes_tasks_and_commands_until_ctrl_d(home: Home) -> None:
+    with terminal(home) as shown:
+        shown.expect("nightshift> ")
+        for line, answer in (
+            ("do it", "task 1 queued"),
+            ("/history", "do it"),
+            ("/cancel 1", "task 1 cancelled"),
+            ("/cancel 1", "error: task 1 is cancelled"),
+            ("/show", "/show takes a number"),
+            ("/show x", "/show takes a number"),
+            ("/status 3", "/status stands alone"),
+            ("/show 7", "error: there is no task 7"),
+            ("/logs 1", "task_moved"),
+            ("/pause", "paused"),
+            ("/resume", "not paused"),
+            ("/flush", "/flush is no command"),
+            ("/help", "/retry ID"),
+        ):
+            shown.type(line + "\n")
+            shown.expect(answer)
+            shown.expect("nightshift> ")
+        shown.type("\x04")
+        assert shown.rest()[0] == 0
+
+
+def test_ctrl_c_drops_the_line_and_quit_leaves(home: Home) -> None:
+    with terminal(home) as shown:
+        shown.expect("nightshift> ")
+        shown.type("half a ta")
+        time.sleep(0.2)
+        shown.interrupt()
+        shown.expect("\nnightshift> ")
+        shown.type("/quit\n")
+        assert shown.rest()[0] == 0
+    assert home.cli("--history", "--json").json == []
+
+
+def test_the_prompt_tells_when_a_task_typed_in_it_has_ended(home: Home) -> None:
+    with home.daemon() as desk, terminal(home) as shown:
+        shown.expect("nightshift> ")
+        shown.type("do it\n")
+        shown.expect("task 1 queued")
+        task = desk.queue.claim("worker-1").result()
+        assert task is not None
+        desk.queue.finish(task.id, task.fence, Ending.COMMITTED, commit="c0ffee" * 6, branch="agent/1-do-it").result()
+        shown.type("/sta")
+        shown.expect("task 1 done: commit c0ffeec0ff on agent/1-do-it")
+        shown.expect("nightshift> /sta")
+        shown.type("tus\n")
+        shown.expect("1 done")
+
+
+def test_following_the_log_goes_on_until_ctrl_c(home: Home) -> None:
+    home.cli("first")
+    with terminal(home, "--logs", "-f") as shown:
+        shown.expect("first")
+        home.cli("second")
+        shown.expect("second")
+        with home.daemon() as desk:
+            time.sleep(0.5)
+            desk.queue.cancel(1).result()
+            shown.expect("task_moved")
+        home.cli("third")
+        shown.expect("third")
+        shown.interrupt()
+        assert shown.rest()[0] == 130

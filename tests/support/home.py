@@ -1,0 +1,106 @@
+"""A home for the command line: calls in this process, and a real server with the daemon's lock where one is wanted."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from config import load_settings
+from core.states import DaemonState, Phase
+from core.status import DaemonStatus, ModelStatus, WorkerStatus
+from db.database import Database
+from db.event_log import EventLog
+from db.step_store import StepStore
+from hand.session import call
+from queue_manager import QueueManager
+from server.desk import Desk
+from server.host import Host
+from server.listen import Listen
+from upkeep.instance_lock import InstanceLock
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """How a call ended and what it printed."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Home:
+    """A folder of settings, database and the rest."""
+
+    path: Path
+    capture: pytest.CaptureFixture[str]
+
+    def cli(self, *arguments: str) -> Said:
+        """Call the command line in this process, where that cannot be told from outside."""
+        self.capture.readouterr()
+        code = call([*arguments, "--home", str(self.path)])
+        said = self.capture.readouterr()
+        return Said(code=int(code), out=said.out, err=said.err)
+
+    def run(self, *arguments: str, stdin: str = "", **environment: str) -> Said:
+        """Run cli.py as a process with pipes."""
+        env = {"PATH": "/usr/bin:/bin", "NIGHTSHIFT_HOME": str(self.path), **environment}
+        argv = [sys.executable, str(ROOT / "cli.py"), *arguments]
+        done = subprocess.run(
+            argv, env=env, cwd=self.path, input=stdin, capture_output=True, text=True, timeout=30, check=False
+        )
+        return Said(code=done.returncode, out=done.stdout, err=done.stderr)
+
+    def desk(self) -> Desk:
+        """The daemon's parts on this home's database; close its database at the end."""
+        database = Database(load_settings(home=self.path).db_path)
+        events = EventLog(database)
+        queue = QueueManager(database, events)
+
+        def status() -> DaemonStatus:
+            return DaemonStatus(
+                state=DaemonState.PAUSED if queue.pause_state().paused else DaemonState.RUNNING,
+                uptime_s=3725.5,
+                version="0.1.0",
+                workers=(
+                    WorkerStatus(name="worker-1", task_id=1, phase=Phase.CODING, iteration=2, last_line="\x1b[31m!"),
+                ),
+                queue={status: count for status, count in queue.counts().items() if count},
+                models=(ModelStatus(name="ollama", model="small", available=True, calls=3, latency_s=1.5),),
+                next_checkpoint_at=datetime(2026, 11, 28, 6, tzinfo=UTC),
+                sandbox="bubblewrap",
+                notices=("no embedder",),
+                pid=4711,
+            )
+
+        return Desk(database=database, events=events, queue=queue, steps=StepStore(database, events), status=status)
+
+    @contextmanager
+    def daemon(self, **listen: Any) -> Iterator[Desk]:
+        """A server on this home's database, with lock and port file as the daemon has them, but no workers."""
+        settings, desk = load_settings(home=self.path), self.desk()
+        with InstanceLock(settings.lock_file):
+            host = Host(desk, Listen(**{"port": 0, **listen}))
+            host.start()
+            settings.port_file.write_text(str(host.port))
+            try:
+                yield desk
+            finally:
+                host.stop()
+                settings.port_file.unlink()
+                desk.database.close()

@@ -1,0 +1,108 @@
+"""The command line as a script meets it: processes, pipes, exit codes."""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.home import ROOT, Home
+
+
+@pytest.fixture
+def home(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Home:
+    return Home(path=tmp_path, capture=capsys)
+
+
+def test_a_task_added_without_a_daemon_waits_in_the_queue(home: Home) -> None:
+    said = home.run("Create a health check")
+    assert (said.code, said.out) == (0, "task 1 queued\n")
+    assert said.err == "the daemon is not running; the task waits in the queue until it starts\n"
+
+
+def test_the_status_without_a_daemon_comes_from_the_database_with_exit_code_3(home: Home) -> None:
+    home.run("Create a health check")
+    said = home.run("--status")
+    assert said.code == 3
+    assert said.out.startswith("state       stopped\nqueue       1 queued\n")
+    assert "note: daemon stopped, as of 20" in said.out
+
+
+def test_alone_in_a_pipe_it_reads_nothing_and_shows_its_help(home: Home) -> None:
+    said = home.run(stdin="Delete everything\n")
+    assert (said.code, said.out) == (2, "")
+    assert said.err.startswith("Usage: cli.py [OPTIONS] [TASK]")
+    assert not (home.path / "db").exists()
+
+
+def test_help_groups_the_options_and_gives_examples_and_exit_codes(home: Home) -> None:
+    said = home.run("--help")
+    assert said.code == 0
+    headings = [line for line in said.out.splitlines() if line.endswith(":") and line == line.lstrip()]
+    assert headings == ["New task:", "More about a new task:", "Looking:", "Steering:", "Output:"]
+    assert 'cli.py --run "Write fizzbuzz" && echo it passed' in said.out
+    assert "5 refused" in said.out
+    assert all(len(line) <= 80 for line in said.out.splitlines())
+
+
+def test_the_status_costs_less_than_half_a_second(home: Home) -> None:
+    home.run("Create a health check")
+    times = []
+    for _ in range(3):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        home.run("--status")
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    # Processor time, because a busy machine stretches the clock's; on an idle one the two are the same.
+    assert min(times) < 0.5
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_completion_script_names_the_program(home: Home, shell: str) -> None:
+    said = home.run("--completion", shell)
+    assert said.code == 0
+    assert "_CLI_PY_COMPLETE" in said.out
+
+
+def test_the_shell_is_given_the_options_that_fit(home: Home) -> None:
+    said = home.run(_CLI_PY_COMPLETE="bash_complete", COMP_WORDS="cli.py --st", COMP_CWORD="1")
+    assert said.out.split() == ["plain,--status"]
+
+
+def test_a_reader_that_goes_away_ends_it_without_an_error(home: Home) -> None:
+    home.run("task one")
+    script = f"timeout 10 {sys.executable} {ROOT / 'cli.py'} --logs --follow | head -1"
+    env = {"PATH": "/usr/bin:/bin", "NIGHTSHIFT_HOME": str(home.path)}
+    argv = ["bash", "-c", f"set -o pipefail; {script}"]
+    done = subprocess.run(argv, env=env, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.count("\n")) == (0, 1)
+    assert "Traceback" not in done.stderr
+
+
+def test_it_finds_its_own_environment_from_any_python(home: Home) -> None:
+    other = Path(sys.base_prefix) / "bin" / "python3"
+    own = ROOT / ".venv" / "bin" / "python"
+    if not own.exists() or Path(sys.prefix) != own.parent.parent:
+        pytest.skip("this checkout has no environment of its own")
+    done = subprocess.run([other, "-S", ROOT / "cli.py", "--version"], capture_output=True, text=True, check=False)
+    assert done.stdout == "Nightshift 0.1.0\n", done.stderr
+
+
+def test_wrong_settings_are_told_and_exit_with_2(home: Home) -> None:
+    said = home.run("--status", FLASK_PORT="many", WORKER_COUNT="0")
+    assert said.code == 2
+    assert "FLASK_PORT" in said.err
+    assert "WORKER_COUNT" in said.err
+    assert "Traceback" not in said.err
+
+
+def test_a_damaged_database_is_told_without_a_traceback(home: Home) -> None:
+    (home.path / "db").mkdir()
+    (home.path / "db" / "agent_logs.sqlite").write_bytes(b"not a database" * 100)
+    said = home.run("--status", "--json")
+    assert (said.code, said.out) == (1, "")
+    assert "damaged" in json.loads(said.err)["error"]
