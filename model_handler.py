@@ -20,6 +20,7 @@ from core.errors import Interruption, ModelError, ModelRefused, ModelUnavailable
 from core.events import Kind, Level
 from core.masking import Masker
 from core.ports import Sink
+from core.states import Phase
 from core.status import ModelStatus
 from core.tasks import Limits, Spent
 from models.base import BaseModelHandler, estimate_request
@@ -27,7 +28,7 @@ from models.chain import how_to_get_one
 from models.faults import BackendMisconfigured
 from models.line import Line, event_of
 from models.meter import Exhausted, Meter, Need
-from models.policy import DoorSettings, Usage, spent_by
+from models.policy import Budgets, CallPolicy, Price, Usage, spent_by
 from models.purse import Purse
 
 Place = tuple[int, int, int, int]
@@ -69,31 +70,36 @@ class ModelHandler:
         steps: where replies are stored.
         emit: takes the events.
         clock: the time, for days, pauses and parking.
-        settings: patience, budgets, prices and the models of single phases.
+        policy: how patient to be with a backend.
+        budgets: what a call, a day and everything together may cost.
+        prices: `backend=model` or `model` to its price; a model without one has its tokens counted only.
         masker: takes secrets out of prompts and messages.
+        phase_models: the backend, model or `backend=model` that is asked first in a phase.
         usage: what was spent today and ever before this process began; asked once.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what the owner set arrives by name, each under the word the settings use
         self,
         backends: Sequence[BaseModelHandler],
         *,
         steps: Replies,
         emit: Sink,
         clock: Clock = utc_now,
-        settings: DoorSettings | None = None,
+        policy: CallPolicy | None = None,
+        budgets: Budgets | None = None,
+        prices: Mapping[str, Price] | None = None,
         masker: Callable[[str], str] | None = None,
+        phase_models: Mapping[Phase, str] | None = None,
         usage: Callable[[], Usage] = Usage,
     ) -> None:
-        own = settings or DoorSettings()
         self._steps, self._emit, self._clock = steps, emit, clock
-        self._policy, self._phase_models = own.policy, own.phase_models
+        self._policy, self._phase_models = policy or CallPolicy(), phase_models or {}
         self._masker = masker or Masker()
         self._lines = tuple(
-            Line(backend, policy=own.policy, clock=clock, emit=emit, masker=self._masker, prices=own.prices)
+            Line(backend, policy=self._policy, clock=clock, emit=emit, masker=self._masker, prices=prices or {})
             for backend in backends
         )
-        self._purse = Purse(own.budgets, clock, usage())
+        self._purse = Purse(budgets or Budgets(), clock, usage())
         self._parked_at: datetime | None = None
         self._instead: dict[Line, Line] = {}
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from core.dialogue import Completion
-from core.states import Phase
 from core.tasks import Spent
 
 
@@ -100,23 +99,6 @@ def price_of(prices: Mapping[str, Price], backend: str, model: str, *, free: boo
     """
     stated = prices.get(f"{backend}={model}") or prices.get(model)
     return stated or (FREE if free else None)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DoorSettings:
-    """What the owner set for the door as a whole.
-
-    Attributes:
-        policy: how patient to be with a backend.
-        budgets: what a call, a day and everything together may cost.
-        prices: `backend=model` or `model` to its price; a model without one has its tokens counted only.
-        phase_models: the backend, model or `backend=model` that is asked first in a phase.
-    """
-
-    policy: CallPolicy = field(default_factory=CallPolicy)
-    budgets: Budgets = field(default_factory=Budgets)
-    prices: Mapping[str, Price] = field(default_factory=dict)
-    phase_models: Mapping[Phase, str] = field(default_factory=dict)
 
 
 def spent_by(completion: Completion) -> Spent:

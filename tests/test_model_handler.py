@@ -27,7 +27,7 @@ from db.step_store import StepStore
 from model_handler import BoundModel, ModelHandler
 from models.base import BackendSettings, BaseModelHandler, OnText
 from models.chain import build_chain
-from models.policy import Budgets, CallPolicy, DoorSettings, Price, Usage
+from models.policy import Budgets, CallPolicy, Price, Usage
 from queue_manager import QueueManager
 from tests.support.wire_server import WireServer
 
@@ -87,20 +87,16 @@ class Setting:
         self, *backends: BaseModelHandler, clock: Callable[[], datetime] = utc_now, **more: Any
     ) -> AsyncIterator[Door]:
         events: list[Event] = []
-        settings = DoorSettings(**{"policy": QUICK, **{k: more.pop(k) for k in list(more) if k in FIELDS}})
         with Database(self.path / "db.sqlite") as db:
             log = EventLog(db)
             steps = StepStore(db, log)
             if not log.newest_id():
                 QueueManager(db, log).submit_many([TaskSpec(description=f"task {n}") for n in range(40)]).result()
-            handler = ModelHandler(backends, steps=steps, emit=events.append, clock=clock, settings=settings, **more)
+            handler = ModelHandler(backends, steps=steps, emit=events.append, clock=clock, **{"policy": QUICK, **more})
             try:
                 yield Door(handler, db, StateStore(db), events)
             finally:
                 await handler.aclose()
-
-
-FIELDS = {"policy", "budgets", "prices", "phase_models"}
 
 
 @pytest.fixture
