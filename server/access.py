@@ -41,18 +41,16 @@ class Access:
         """
         scheme, _, sent = (header(scope, b"authorization") or "").partition(" ")
         if scheme.lower() == "bearer":
-            return self._judge(scope, sent.strip(), self._token)
+            return self.admits_token(scope, sent.strip())
+        # A session is too long to be guessed, so it is not counted: guesses of others cannot lock its owner out.
         session = self._sent_session(header(scope, b"cookie") or "")
-        return session is not None and self._judge(scope, session, self.session)
+        return session is not None and _same(session, self.session)
 
     def admits_token(self, scope: Scope, sent: str) -> bool:
-        """Judge a token that came in the login form; raises as `admits` does."""
-        return self._judge(scope, sent, self._token)
-
-    def _judge(self, scope: Scope, sent: str, right: str) -> bool:
+        """Judge a token; raises as `admits` does."""
         address = scope["client"][0] if scope.get("client") else "socket"
         self._attempts.check(address)
-        same = hmac.compare_digest(sent.encode("utf-8", "surrogatepass"), right.encode())
+        same = _same(sent, self._token)
         if not same:
             self._attempts.failed(address)
         return same
@@ -60,6 +58,10 @@ class Access:
     def _sent_session(self, cookies: str) -> str | None:
         pairs = (part.strip().partition("=") for part in cookies.split(";"))
         return next((value for name, _, value in pairs if name == self.cookie_name), None)
+
+
+def _same(sent: str, right: str) -> bool:
+    return hmac.compare_digest(sent.encode("utf-8", "surrogatepass"), right.encode())
 
 
 def kept_token(path: Path) -> str:

@@ -28,7 +28,7 @@ class Engine(uvicorn.Server):
                 ws="none",
                 lifespan="off",
                 log_config=None,
-                log_level="error",
+                log_level="critical",  # what goes wrong in the application is logged by the guard
                 access_log=False,
                 proxy_headers=False,
                 server_header=False,
@@ -47,6 +47,13 @@ class Engine(uvicorn.Server):
     async def main_loop(self) -> None:
         """Serve until told to stop."""
         await self._stopping.wait()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Close all connections; those that were closed already wait for a client that takes nothing, in vain."""
+        for connection in list(self.server_state.connections):
+            if connection.transport.is_closing():
+                connection.transport.abort()
+        await super().shutdown(sockets)
 
     def stop(self) -> None:
         """Serve no more; call it on the server's loop."""

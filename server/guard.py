@@ -12,12 +12,15 @@ The guard is ASGI and stands before everything, since a check inside Flask would
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from email.utils import formatdate
 
 from server.access import Access
 from server.asgi import App, Message, Receive, Refused, Scope, Send, header, header_values, refuse
-from server.limits import Bucket, read_body, too_many
+from server.limits import Bucket, drain, read_body, too_many
+
+_log = logging.getLogger(__name__)
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 OPEN_PATHS = frozenset({"/login", "/healthz", "/favicon.ico"})
@@ -84,16 +87,36 @@ class Guard:
         """Let the request through, or answer it here."""
         if scope["type"] != "http":
             return
-        hardened = _hardened(send)
+        hardened, policy = _hardened(send), self._policy
         try:
             self._check(scope)
-            policy = self._policy
+        except Refused as refused:
+            await drain(scope, receive)
+            await refuse(hardened, refused)
+            return
+        try:
             body = await read_body(scope, receive, max_bytes=policy.max_body_bytes, wall_s=policy.body_wall_s)
         except Refused as refused:
             await refuse(hardened, refused)
             return
         if body is not None:
-            await self._app(scope, body, hardened)
+            await self._answer(scope, body, hardened)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        begun = False
+
+        async def noted(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, noted)
+        except Exception:
+            _log.exception("%s %s failed", scope["method"], scope["path"])
+            if begun:
+                raise
+            await refuse(send, Refused(500, "something went wrong inside Nightshift; its log says what"))
 
     def _check(self, scope: Scope) -> None:
         self._check_host(scope)

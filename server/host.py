@@ -22,10 +22,12 @@ from server.guard import Guard
 from server.listen import Listen
 from server.login import Login
 from server.sockets import bind_tcp, bind_unix
-from server.stream import Stream
+from server.stream import STREAM_PATH, Stream
 
 if TYPE_CHECKING:
     from server.engine import Engine
+
+__all__ = ["Host", "Listen"]
 
 START_WALL_S = 10.0
 STOP_WALL_S = 5.0
@@ -126,13 +128,14 @@ class Host:
         self._engine.stop()
 
     def _routes(self, rest: App) -> App:
-        stream = ("/api/logs/stream", self._stream)
-        native: dict[tuple[str, str], Any] = {("GET", stream[0]): stream[1], ("HEAD", stream[0]): stream[1]}
+        native: dict[tuple[str, str], App] = {}
         if self._access:
             login = Login(self._access)
-            native |= {("POST", "/login"): login.enter, ("POST", "/logout"): login.leave}
+            native = {("POST", "/login"): login.enter, ("POST", "/logout"): login.leave}
 
         async def route(scope: Scope, receive: Receive, send: Send) -> None:
-            await native.get((scope["method"], scope["path"]), rest)(scope, receive, send)
+            method, path = scope["method"], scope["path"]
+            found = self._stream if path == STREAM_PATH else native.get((method, path), rest)
+            await found(scope, receive, send)
 
         return route

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import math
 import time
 from collections import OrderedDict
@@ -11,6 +12,8 @@ from collections.abc import Callable
 from server.asgi import Message, Receive, Refused, Scope, header
 
 MAX_ADDRESSES = 1000
+DRAINED_BYTES = 64 * 1024
+DRAIN_WALL_S = 1.0
 
 
 class Bucket:
@@ -87,6 +90,17 @@ async def read_body(scope: Scope, receive: Receive, *, max_bytes: int, wall_s: f
     kept = [(name, value) for name, value in scope["headers"] if name not in dropped]
     scope["headers"] = [*kept, (b"content-length", str(len(body)).encode())]
     return _replay(body, receive)
+
+
+async def drain(scope: Scope, receive: Receive) -> None:
+    """Take in what little body a refused request has.
+
+    Closing before it has arrived would reset the connection, and the client would never read why.
+    """
+    if not _has_body(scope) or header(scope, b"expect") or int(header(scope, b"content-length") or 0) > DRAINED_BYTES:
+        return
+    with contextlib.suppress(Refused):
+        await read_body(scope, receive, max_bytes=DRAINED_BYTES, wall_s=DRAIN_WALL_S)
 
 
 def _has_body(scope: Scope) -> bool:

@@ -8,7 +8,9 @@ either, the stream begins with what happens next.
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
+from typing import Any
 from urllib.parse import urlencode
 
 from db.event_log import EventLog
@@ -16,6 +18,9 @@ from server.asgi import Receive, Refused, Scope, Send, header, refuse
 from server.query import BadQuery, StreamQuery, read_query
 from server.tail import Filters, Line, Tail
 
+_log = logging.getLogger(__name__)
+
+STREAM_PATH = "/api/logs/stream"
 BATCH = 250
 GRACE_S = 0.2
 
@@ -55,19 +60,22 @@ class Stream:
         self._max_clients = max_clients
         self._send_wall_s = send_wall_s
         self._feeds: set[asyncio.Task[None]] = set()
+        self._requests: set[asyncio.Task[Any]] = set()
         self._closing = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one client until it leaves or the server stops."""
         try:
+            if scope["method"] not in {"GET", "HEAD"}:
+                raise Refused(405, f"{scope['method']} is not possible here", headers=[(b"allow", b"GET, HEAD")])
             query = _read(scope)
             if len(self._feeds) >= self._max_clients or self._closing:
                 raise Refused(503, "too many live streams; close one", headers=[(b"retry-after", b"5")])
         except Refused as refused:
             await refuse(send, refused)
             return
-        await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
         if scope["method"] == "HEAD":
+            await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
             await send({"type": "http.response.body", "body": b""})
         else:
             await self._serve(query, receive, send)
@@ -76,6 +84,9 @@ class Stream:
         feed = asyncio.create_task(self._feed(query, _Writer(send, self._send_wall_s)))
         gone = asyncio.create_task(_gone(receive))
         self._feeds.add(feed)
+        if request := asyncio.current_task():
+            self._requests.add(request)
+            request.add_done_callback(self._requests.discard)
         try:
             await asyncio.wait({feed, gone}, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -83,14 +94,16 @@ class Stream:
             feed.cancel()
             gone.cancel()
             await asyncio.wait({feed, gone})
-        if not feed.cancelled():
-            feed.result()
+        if not feed.cancelled() and isinstance(error := feed.exception(), TimeoutError):
+            _log.info("a client of the live stream took nothing for %g s and is dropped", self._send_wall_s)
+        elif not feed.cancelled() and error:
+            raise error
 
     async def _feed(self, query: StreamQuery, writer: _Writer) -> None:
         filters = Filters(level=query.level, task_id=query.task)
-        await writer.write(self._hello)
         async with self._tail.followed():
             cursor = self._tail.newest if query.after is None else query.after
+            await writer.begin(self._hello)
             if cursor > self._tail.newest:
                 # Ids of a database that was since restored from a backup.
                 cursor = self._tail.newest
@@ -127,6 +140,8 @@ class Stream:
             _, late = await asyncio.wait(feeds, timeout=GRACE_S)
             for feed in late:
                 feed.cancel()
+            if late:
+                await asyncio.wait(set(self._requests), timeout=GRACE_S)
         self._tail.close()
 
 
@@ -137,6 +152,11 @@ class _Writer:
         self._send = send
         self._wall_s = wall_s
         self.sent_at = time.monotonic()
+
+    async def begin(self, data: bytes) -> None:
+        """Send the head and the first part. Whoever has read the head misses nothing that happens from then on."""
+        await self._send({"type": "http.response.start", "status": 200, "headers": HEADERS})
+        await self.write(data)
 
     async def write(self, data: bytes) -> None:
         """Send, and wait while the client's buffers are full.

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from core.events import Event, Kind, Level
 from core.states import DaemonState, Phase
 from core.status import DaemonStatus, ModelStatus, WorkerStatus
 from db.database import Database
@@ -49,6 +50,17 @@ def make_desk(folder: Path) -> Desk:
         database=database, queue=queue, events=events, steps=StepStore(database, events), status=status,
         loop_lag_s=lambda: 0.001,
     )  # fmt: skip
+
+
+def fill(desk: Desk, count: int, *, size: int = 10, level: Level = Level.INFO, task_id: int | None = None) -> None:
+    """Store events, many to a commit."""
+
+    def job(conn: object) -> None:
+        for _ in range(count):
+            event = Event(kind=Kind.MODEL_CALLED, level=level, message="x" * size, task_id=task_id)
+            desk.events.insert(conn, event)  # type: ignore[arg-type]
+
+    desk.database.write(job).result()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

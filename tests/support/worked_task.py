@@ -20,8 +20,13 @@ TESTS = "from calc import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"
 
 def verdict(passed: bool) -> Verdict:
     result = Result.PASSED if passed else Result.FAILED
-    failure = Failure(id="test_calc.py::test_add", kind="AssertionError", message="assert -1 == 5\n  where -1 = add(2, 3)",
-                      frame="test_calc.py:5 in test_add", excerpt="    assert add(2, 3) == 5")  # fmt: skip
+    failure = Failure(
+        id="test_calc.py::test_add",
+        kind="AssertionError",
+        message="assert -1 == 5\n  where -1 = add(2, 3)",
+        frame="test_calc.py:5 in test_add",
+        excerpt="    assert add(2, 3) == 5",
+    )
     return Verdict(
         passed=passed,
         reason="2 of 2 tests passed" if passed else "1 of 2 tests failed",

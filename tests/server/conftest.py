@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from server.desk import Desk
+from tests.support.desk import Client, make_desk, serving
+from tests.support.sse import Listener
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    made = make_desk(tmp_path)
+    yield made
+    made.database.close()
+
+
+@pytest.fixture
+def client(desk: Desk) -> Iterator[Client]:
+    with serving(desk) as client:
+        yield client
+
+
+@pytest.fixture
+def listen() -> Iterator[type[Listener]]:
+    """Makes listeners of the live stream, and closes them in the end."""
+    made: list[Listener] = []
+
+    class Closed(Listener):
+        def __init__(self, *args: Any, **named: Any) -> None:
+            super().__init__(*args, **named)
+            made.append(self)
+
+    yield Closed
+    for listener in made:
+        listener.close()

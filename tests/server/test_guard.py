@@ -1,0 +1,198 @@
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from server.guard import Guard, Policy
+from server.listen import Listen
+from tests.support.desk import Client, make_desk, serving
+from tests.support.raw_http import ask, chunk
+
+JSON = "Content-Type: application/json"
+TASK = b'{"description": "x"}'
+LENGTH = f"Content-Length: {len(TASK)}"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    desk = make_desk(tmp_path_factory.mktemp("guard"))
+    with serving(desk, Listen(port=0, max_body_bytes=100_000)) as client:
+        yield client
+    desk.database.close()
+
+
+def tasks(server: Client) -> int:
+    return sum(server.get("/api/status").json["queue"].values())
+
+
+def post(server: Client, *headers: str, host: str | None = None) -> int:
+    return ask(server.host.port, ["POST /api/task HTTP/1.1", JSON, LENGTH, *headers], [TASK], host=host)[0]
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ([], 201),
+        (["Origin: http://127.0.0.1:{port}", "Sec-Fetch-Site: same-origin"], 201),
+        (["Origin: http://localhost:{port}", "Sec-Fetch-Site: same-origin"], 201),
+        (["Origin: http://127.0.0.1:{port}"], 201),
+        (["Origin: http://127.0.0.1:9999", "Sec-Fetch-Site: same-site"], 403),
+        (["Origin: http://127.0.0.1:9999"], 403),
+        (["Sec-Fetch-Site: same-site"], 403),
+        (["Origin: https://evil.example", "Sec-Fetch-Site: cross-site"], 403),
+        (["Origin: https://evil.example"], 403),
+        (["Sec-Fetch-Site: cross-site"], 403),
+        (["Origin: null"], 403),
+        (["Origin: null", "Sec-Fetch-Site: same-origin"], 403),
+        (["Origin: https://127.0.0.1:{port}"], 403),
+        (["Origin: http://127.0.0.1:{port}.evil.example"], 403),
+        (["Origin: http://127.0.0.1:{port}", "Origin: https://evil.example"], 403),
+        (["Sec-Fetch-Site: same-origin", "Sec-Fetch-Site: cross-site"], 403),
+        (["Sec-Fetch-Site: none"], 403),
+        (["Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: document"], 403),
+        (["Sec-Fetch-Site: SAME-ORIGIN"], 403),
+    ],
+)
+def test_a_write_that_shows_signs_of_a_browser_must_come_from_our_own_page(
+    server: Client, headers: list[str], status: int
+) -> None:
+    before = tasks(server)
+    assert post(server, *(line.format(port=server.host.port) for line in headers)) == status
+    assert tasks(server) - before == (1 if status == 201 else 0)
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ([], 200),
+        (["Sec-Fetch-Site: none", "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: document"], 200),
+        (["Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: document"], 200),
+        (["Sec-Fetch-Site: same-origin", "Sec-Fetch-Mode: cors", "Sec-Fetch-Dest: empty"], 200),
+        (["Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: iframe"], 403),
+        (["Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: no-cors", "Sec-Fetch-Dest: script"], 403),
+        (["Sec-Fetch-Site: same-site", "Sec-Fetch-Mode: cors", "Sec-Fetch-Dest: empty"], 403),
+        (["Origin: http://localhost:9999"], 403),
+    ],
+)
+@pytest.mark.parametrize("path", ["/", "/api/tasks", "/api/logs/stream"])
+def test_another_page_may_link_to_us_and_nothing_else(
+    server: Client, path: str, headers: list[str], status: int
+) -> None:
+    # HEAD, because the stream would not end.
+    assert ask(server.host.port, [f"HEAD {path} HTTP/1.1", *headers])[0] == status
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example",
+        "evil.example:{port}",
+        "127.0.0.1.evil.example:{port}",
+        "127.0.0.1",
+        "127.0.0.1:1",
+        "127.0.0.2:{port}",
+        "0.0.0.0:{port}",
+        "localhost.:{port}",
+        "user@127.0.0.1:{port}",
+    ],
+)
+@pytest.mark.parametrize("path", ["/", "/api/tasks", "/api/logs/stream", "/healthz", "/static/style.css", "/login"])
+def test_a_rebound_name_reaches_no_half_of_the_server(server: Client, host: str, path: str) -> None:
+    status, answer = ask(server.host.port, [f"GET {path} HTTP/1.1"], host=host.format(port=server.host.port))
+    assert status == 403
+    assert b"task_id" not in answer
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:{port}", "localhost:{port}", "LocalHost:{port}", "[::1]:{port}"])
+def test_each_name_of_the_loopback_is_served(server: Client, host: str) -> None:
+    assert ask(server.host.port, ["GET /healthz HTTP/1.1"], host=host.format(port=server.host.port))[0] == 200
+
+
+def test_a_request_without_exactly_one_host_is_refused(server: Client) -> None:
+    own = f"127.0.0.1:{server.host.port}"
+    assert ask(server.host.port, ["GET /healthz HTTP/1.0"], host="")[0] == 400
+    assert ask(server.host.port, ["GET /healthz HTTP/1.1", f"Host: {own}"])[0] == 400
+    assert ask(server.host.port, ["GET /healthz HTTP/1.1", "Host: evil.example"])[0] == 400
+
+
+def test_every_answer_carries_the_security_headers(server: Client) -> None:
+    for path in ["/", "/api/status", "/static/style.css", "/nothing", "/api/tasks?nope=1"]:
+        headers = server.get(path).headers
+        policy = headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "require-trusted-types-for 'script'; trusted-types 'none'" in policy
+        assert "unsafe" not in policy
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["x-frame-options"] == "DENY"
+        assert headers["referrer-policy"] == "no-referrer"
+        assert headers["cross-origin-opener-policy"] == headers["cross-origin-resource-policy"] == "same-origin"
+        assert "access-control-allow-origin" not in headers
+        assert "server" not in headers
+        assert headers["date"].endswith("GMT")
+
+
+def test_a_refusal_carries_them_too_and_has_the_shape_of_an_error(server: Client) -> None:
+    got = server.get("/api/tasks", Origin="https://evil.example")
+    assert got.status == 403
+    assert set(got.json) == {"error", "fields"}
+    assert "content-security-policy" in got.headers
+
+
+def test_a_body_that_is_too_big_is_refused_before_it_is_read(server: Client) -> None:
+    head = ["POST /api/task HTTP/1.1", JSON, "Content-Length: 100001", "Expect: 100-continue"]
+    status, answer = ask(server.host.port, head)
+    assert status == 413
+    assert b"100 Continue" not in answer
+
+
+def test_a_chunked_body_is_counted_while_it_arrives(server: Client) -> None:
+    head = ["POST /api/task HTTP/1.1", JSON, "Transfer-Encoding: chunked"]
+    before = tasks(server)
+    assert ask(server.host.port, head, [chunk(b" " * 25_000)] * 6 + [chunk(b"")])[0] == 413
+    assert tasks(server) == before
+    assert ask(server.host.port, head, [chunk(TASK[:5]), chunk(TASK[5:]), chunk(b"")])[0] == 201
+
+
+@pytest.mark.parametrize("framing", ["Transfer-Encoding: chunked", "Content-Length: 500"])
+def test_a_body_that_was_cut_off_never_becomes_a_task(server: Client, framing: str) -> None:
+    before, text = tasks(server), b"Delete nothing in"
+    own = f"127.0.0.1:{server.host.port}"
+    head = f"POST /api/task HTTP/1.1\r\nHost: {own}\r\nContent-Type: text/plain\r\n{framing}\r\n\r\n".encode()
+    with socket.create_connection(("127.0.0.1", server.host.port)) as connection:
+        connection.sendall(head + (chunk(text) if "chunked" in framing else text))
+        time.sleep(0.1)
+    time.sleep(0.2)
+    assert tasks(server) == before
+
+
+def test_writes_are_limited_and_the_refusal_says_when_to_come_back(tmp_path: Path) -> None:
+    desk = make_desk(tmp_path)
+    with serving(desk, Listen(port=0, writes_per_s=0.5, writes_burst=3)) as client:
+        statuses = [client.post("/api/task", {"description": "x"}).status for _ in range(4)]
+        assert statuses == [201, 201, 201, 429]
+        refused = client.post("/api/task", {"description": "x"})
+        assert 1 <= int(refused.headers["retry-after"]) <= 2
+        assert client.get("/api/status").status == 200
+    desk.database.close()
+
+
+def test_a_policy_that_asks_for_a_token_cannot_be_built_without_one() -> None:
+    async def app(*_: object) -> None: ...
+
+    with pytest.raises(ValueError, match="token"):
+        Guard(app, Policy(hosts=frozenset(), origins=frozenset(), token_for_writes=True))
+
+
+def test_a_name_that_the_owner_lists_is_served_with_its_origins(tmp_path: Path) -> None:
+    desk = make_desk(tmp_path)
+    with serving(desk, Listen(port=0, names=("Night.example",))) as client:
+        port = client.host.port
+        head = ["POST /api/task HTTP/1.1", JSON, LENGTH, "Sec-Fetch-Site: same-origin"]
+        for origin in ("https://night.example", "http://night.example"):
+            assert ask(port, [*head, f"Origin: {origin}"], [TASK], host="night.example")[0] == 201
+        assert ask(port, [*head, "Origin: https://day.example"], [TASK], host="night.example")[0] == 403
+    desk.database.close()

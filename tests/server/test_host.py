@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import http.client
+import signal
+import socket
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core.errors import ConfigError
+from core.status import DaemonStatus
+from server.desk import Desk
+from server.host import Host
+from server.listen import Listen
+from tests.support.desk import Client, fill, make_desk, serving
+from tests.support.raw_http import ask
+from tests.support.sse import Listener
+
+
+def test_it_answers_when_start_returns_and_is_gone_when_stop_does(desk: Desk) -> None:
+    host = Host(desk, Listen(port=0))
+    host.start()
+    port = host.port
+    assert port > 0
+    assert host.url == f"http://127.0.0.1:{port}"
+    assert Client(host).get("/healthz").status == 200
+    host.stop()
+    host.stop()
+    with pytest.raises(ConnectionRefusedError):
+        Client(host).get("/healthz")
+    again = Host(desk, Listen(port=port))
+    again.start()
+    again.stop()
+
+
+def test_a_taken_port_is_reported_where_the_daemon_starts(desk: Desk) -> None:
+    with serving(desk) as client:
+        with pytest.raises(ConfigError, match=f"port {client.host.port} .* FLASK_PORT"):
+            Host(desk, Listen(port=client.host.port)).start()
+        assert client.get("/healthz").status == 200
+
+
+def test_an_address_for_others_needs_a_token(desk: Desk) -> None:
+    with pytest.raises(ConfigError, match="API_TOKEN"):
+        Host(desk, Listen(address="0.0.0.0"))
+
+
+def test_the_address_that_a_connection_came_in_on_is_served_when_all_are(desk: Desk) -> None:
+    with serving(desk, Listen(address="0.0.0.0", port=0, token="t")) as client:
+        port = client.host.port
+        assert ask(port, ["GET /healthz HTTP/1.1"])[0] == 200
+        assert ask(port, ["GET /healthz HTTP/1.1"], host=f"192.0.2.1:{port}")[0] == 403
+        assert ask(port, ["GET /healthz HTTP/1.1"], host=f"evil.example:{port}")[0] == 403
+
+
+def test_a_unix_socket_answers_without_a_token_and_only_as_localhost(desk: Desk, tmp_path: Path) -> None:
+    path = tmp_path / "run" / "s"
+    with serving(desk, Listen(port=0, token="t", socket_path=path)) as client:
+        assert over_socket(path, "localhost", "POST") == 201
+        assert over_socket(path, "evil.example", "GET") == 403
+        assert client.post("/api/task", {"description": "x"}).status == 401
+    assert not path.exists()
+
+
+def test_code_of_the_tasks_that_may_reach_the_socket_needs_the_token_there_too(desk: Desk, tmp_path: Path) -> None:
+    path = tmp_path / "run" / "s"
+    with serving(desk, Listen(port=0, token="t", exposed=True, socket_path=path)):
+        assert over_socket(path, "localhost", "POST") == 401
+
+
+def over_socket(path: Path, host: str, method: str) -> int:
+    connection = http.client.HTTPConnection(host, timeout=5)
+    connection.sock = socket.socket(socket.AF_UNIX)
+    connection.sock.connect(str(path))
+    body = b"x" if method == "POST" else None
+    connection.request(method, "/api/task" if body else "/healthz", body, {"Content-Type": "text/plain"})
+    status = connection.getresponse().status
+    connection.close()
+    return status
+
+
+def test_it_stops_at_once_with_fifty_streams_open(desk: Desk, listen: type[Listener]) -> None:
+    host = Host(desk, Listen(port=0))
+    host.start()
+    listeners = [listen(host.port) for _ in range(50)]
+    began = time.monotonic()
+    host.stop()
+    took_s = time.monotonic() - began
+    assert all(listener.rest()[-1] == ("end", None, {}) for listener in listeners)
+    assert took_s < 0.5
+
+
+def test_a_client_that_reads_nothing_cannot_hold_the_stop_up_for_long(desk: Desk, listen: type[Listener]) -> None:
+    host = Host(desk, Listen(port=0))
+    host.start()
+    fill(desk, 3000, size=1500)
+    stuck = listen(host.port, "?after=0", receive_buffer=4096)
+    time.sleep(0.2)
+    began = time.monotonic()
+    host.stop()
+    assert time.monotonic() - began < 2
+    stuck.close()
+
+
+def test_a_request_that_is_being_answered_is_finished_at_the_stop(desk: Desk) -> None:
+    asked = threading.Event()
+
+    def slow() -> DaemonStatus:
+        if asked_for_real.is_set():
+            asked.set()
+            time.sleep(0.3)
+        return desk.status()
+
+    asked_for_real = threading.Event()
+    host = Host(replace(desk, status=slow), Listen(port=0))
+    host.start()
+    asked_for_real.set()
+    with ThreadPoolExecutor(1) as threads:
+        answer = threads.submit(Client(host).get, "/api/status")
+        assert asked.wait(5)
+        host.stop()
+        assert answer.result().json["state"] == "running"
+
+
+def test_signals_stay_the_daemons(desk: Desk) -> None:
+    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    with serving(desk):
+        assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
+
+
+def test_no_thread_is_left_behind(tmp_path: Path, listen: type[Listener]) -> None:
+    desk = make_desk(tmp_path)
+    before = set(threading.enumerate())
+    with serving(desk) as client:
+        client.get("/api/status")
+        listen(client.host.port).close()
+    time.sleep(0.1)
+    left = {thread.name for thread in set(threading.enumerate()) - before if thread.is_alive()}
+    assert left <= {"db-writer"}
+    desk.database.close()

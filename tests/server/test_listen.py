@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import pytest
+
+from core.errors import ConfigError
+from server.listen import Listen, is_loopback, is_wildcard
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "127.5.5.5", "::1", "localhost"])
+def test_the_loopback_needs_no_token(address: str) -> None:
+    Listen(address=address).check()
+    policy = Listen(address=address).policy(5000)
+    assert policy.hosts == {"127.0.0.1:5000", "localhost:5000", "[::1]:5000"}
+    assert not policy.token_for_reads
+    assert not policy.token_for_writes
+
+
+@pytest.mark.parametrize("address", ["0.0.0.0", "::", "192.168.1.5", "fe80::1", "127.0.0.1.evil.example", "10.0.0.1"])
+def test_any_other_address_is_refused_without_a_token(address: str) -> None:
+    assert not is_loopback(address)
+    with pytest.raises(ConfigError, match=r"FLASK_HOST.*API_TOKEN"):
+        Listen(address=address).check()
+    Listen(address=address, token="t").check()
+    policy = Listen(address=address, token="t").policy(5000)
+    assert policy.token_for_reads
+    assert policy.token_for_writes
+
+
+def test_the_weakest_sandbox_needs_a_token_on_the_loopback_too() -> None:
+    with pytest.raises(ConfigError, match="API_TOKEN"):
+        Listen(exposed=True).check()
+    policy = Listen(exposed=True, token="t").policy(5000)
+    assert policy.token_for_writes
+    assert policy.token_for_socket
+    assert not policy.token_for_reads
+
+
+def test_an_address_of_the_network_is_its_own_only_name() -> None:
+    policy = Listen(address="192.168.1.5", token="t", names=("Night.lan:5000",)).policy(5000)
+    assert policy.hosts == {"192.168.1.5:5000", "night.lan:5000"}
+    assert policy.origins == {"http://192.168.1.5:5000", "http://night.lan:5000", "https://night.lan:5000"}
+    assert not policy.own_address
+
+
+def test_all_addresses_answer_to_the_one_that_was_used() -> None:
+    policy = Listen(address="::", token="t").policy(5000)
+    assert policy.own_address
+    assert is_wildcard("0.0.0.0")
+    assert not is_wildcard("127.0.0.1")
+
+
+def test_the_schemes_own_port_may_be_left_out() -> None:
+    assert "localhost" in Listen().policy(80).hosts
+    assert "localhost" not in Listen().policy(5000).hosts
+
+
+@pytest.mark.parametrize(
+    ("address", "url"),
+    [
+        ("127.0.0.1", "http://127.0.0.1:81"),
+        ("localhost", "http://localhost:81"),
+        ("::1", "http://[::1]:81"),
+        ("0.0.0.0", "http://127.0.0.1:81"),
+        ("::", "http://[::1]:81"),
+    ],
+)
+def test_the_printed_address_can_be_opened(address: str, url: str) -> None:
+    assert Listen(address=address).url(81) == url

@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+
+from server.listen import Listen
+from tests.support.desk import Client, Got, make_desk, serving
+
+TOKEN = "a-token-of-the-owner"
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Client]:
+    """Listens on all addresses, so that reads need the token as well."""
+    desk = make_desk(tmp_path)
+    with serving(desk, Listen(address="0.0.0.0", port=0, token=TOKEN)) as client:
+        yield client
+    desk.database.close()
+
+
+def log_in(server: Client, token: str, **headers: str) -> Got:
+    form = {"Content-Type": "application/x-www-form-urlencoded", **headers}
+    return server.request("POST", "/login", urlencode({"token": token}), form)
+
+
+def test_without_the_token_only_the_login_and_the_health_can_be_seen(server: Client) -> None:
+    for path in ["/api/status", "/api/tasks", "/api/logs", "/api/openapi.json", "/api/logs/stream", "/logs", "/task/1"]:
+        got = server.get(path)
+        assert got.status == 401, path
+        assert "API_TOKEN" in got.json["error"]
+    assert server.post("/api/task", {"description": "x"}).status == 401
+    for path in ["/login", "/healthz", "/static/style.css"]:
+        assert server.get(path).status == 200, path
+
+
+def test_the_token_in_a_header_opens_everything(server: Client) -> None:
+    assert server.get("/api/status", Authorization=f"Bearer {TOKEN}").status == 200
+    assert server.get("/api/status", Authorization="Bearer wrong").status == 401
+
+
+def test_a_browser_is_led_to_the_login_and_gets_a_session(server: Client) -> None:
+    away = server.get("/", Accept="text/html,*/*")
+    assert (away.status, away.headers["location"]) == (303, "/login")
+    entered = log_in(server, TOKEN)
+    assert (entered.status, entered.headers["location"]) == (303, "/")
+    cookie = entered.headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=Strict" in cookie
+    assert TOKEN not in cookie
+    session = cookie.split(";")[0]
+    assert server.get("/", Cookie=session).status == 200
+    headers = {"Content-Type": "application/json", "Cookie": session}
+    assert server.request("POST", "/api/task", b'{"description": "x"}', headers).status == 201
+
+
+def test_a_session_does_not_help_another_page(server: Client) -> None:
+    session = log_in(server, TOKEN).headers["set-cookie"].split(";")[0]
+    headers = {"Content-Type": "application/json", "Cookie": session, "Origin": "http://127.0.0.1:9999"}
+    assert server.request("POST", "/api/task", b'{"description": "x"}', headers).status == 403
+
+
+def test_logging_out_forgets_the_session(server: Client) -> None:
+    session = log_in(server, TOKEN).headers["set-cookie"].split(";")[0]
+    gone = server.request("POST", "/logout", headers={"Cookie": session})
+    assert "Max-Age=0" in gone.headers["set-cookie"]
+
+
+def test_a_wrong_token_is_told_and_guessing_is_slowed_down(server: Client) -> None:
+    wrong = log_in(server, "wrong")
+    assert wrong.headers["location"] == "/login?wrong=1"
+    assert "set-cookie" not in wrong.headers
+    assert "not the token" in server.get("/login?wrong=1").text
+    session = log_in(server, TOKEN).headers["set-cookie"].split(";")[0]
+    statuses = [log_in(server, f"guess {number}").status for number in range(25)]
+    assert statuses[-1] == 429
+    assert server.get("/api/status", Authorization=f"Bearer {TOKEN}").status == 429
+    assert server.get("/api/status", Cookie=session).status == 200
+
+
+def test_another_page_cannot_log_a_browser_in(server: Client) -> None:
+    assert log_in(server, TOKEN, Origin="https://evil.example").status == 403
+
+
+def test_on_the_loopback_a_token_guards_writes_alone(tmp_path: Path) -> None:
+    desk = make_desk(tmp_path)
+    with serving(desk, Listen(port=0, token=TOKEN, exposed=True)) as server:
+        assert server.get("/api/status").status == 200
+        assert server.get("/").status == 200
+        assert server.post("/api/task", {"description": "x"}).status == 401
+        headers = {"Content-Type": "text/plain", "Authorization": f"Bearer {TOKEN}"}
+        assert server.request("POST", "/api/task", b"x", headers).status == 201
+    desk.database.close()

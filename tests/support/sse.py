@@ -1,0 +1,85 @@
+"""Reads server-sent events over a plain socket."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+from typing import Any
+
+Sent = tuple[str, int | None, Any]
+"""Event type, id, data."""
+
+
+class Listener:
+    """One client of the live stream; constructed when the head of the answer has arrived.
+
+    Args:
+        port: of the server.
+        query: appended to the path.
+        last_id: sent as `Last-Event-ID`.
+        receive_buffer: bytes that the kernel takes in for a client that reads nothing.
+    """
+
+    def __init__(
+        self, port: int, query: str = "", *, last_id: int | None = None, receive_buffer: int | None = None
+    ) -> None:
+        self._socket = socket.socket()
+        if receive_buffer:
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        self._socket.settimeout(10)
+        self._socket.connect(("127.0.0.1", port))
+        resume = f"Last-Event-ID: {last_id}\r\n" if last_id is not None else ""
+        head = f"GET /api/logs/stream{query} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n{resume}\r\n"
+        self._socket.sendall(head.encode())
+        self._file = self._socket.makefile("rb")
+        self.head = "".join(line.decode() for line in iter(self._file.readline, b"\r\n"))
+        self.status = int(self.head.split()[1])
+        self.comments = 0
+        self._text = b""
+
+    def close(self) -> None:
+        """Leave without a word, as a closed tab does."""
+        self._file.close()
+        self._socket.close()
+
+    def _more(self) -> bool:
+        """Read one chunk; False at the end of the answer."""
+        size = int(self._file.readline().strip() or b"0", 16)
+        self._text += self._file.read(size)
+        self._file.readline()
+        return size > 0
+
+    def take(self, count: int) -> list[Sent]:
+        """The next `count` events."""
+        found: list[Sent] = []
+        while len(found) < count:
+            found += self._whole(count - len(found))
+            if len(found) < count and not self._more():
+                break
+        return found
+
+    def ids(self, count: int) -> list[int | None]:
+        """The ids of the next `count` events."""
+        return [number for _, number, _ in self.take(count)]
+
+    def rest(self) -> list[Sent]:
+        """All events until the server ends the stream."""
+        return self.take(1 << 30)
+
+    def beat(self) -> None:
+        """Wait for a heartbeat."""
+        before = self.comments
+        while self.comments == before and self._more():
+            assert not self._whole(1)
+
+    def _whole(self, most: int) -> list[Sent]:
+        found: list[Sent] = []
+        while b"\n\n" in self._text and len(found) < most:
+            block, self._text = self._text.split(b"\n\n", 1)
+            fields = dict(re.findall(r"^(\w+): (.*)$", block.decode(), re.MULTILINE))
+            self.comments += block.startswith(b":")
+            if "data" in fields:
+                number = int(fields["id"]) if "id" in fields else None
+                found.append((fields.get("event", "message"), number, json.loads(fields["data"])))
+        return found
