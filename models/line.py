@@ -17,14 +17,12 @@ from core.errors import ModelError, ModelRefused, ModelUnavailable
 from core.events import Event, Kind, Level
 from core.ports import Sink
 from core.status import ModelStatus
-from models.base import BaseModelHandler, estimate_request, estimate_tokens
+from models.base import BaseModelHandler
+from models.call import Charge, call_once
 from models.circuit import Circuit, State
 from models.faults import BackendMisconfigured
 from models.policy import CallPolicy, Price, price_of
 from models.presence import Presence
-
-Charge = Callable[[Completion], None]
-"""Takes what was paid for; a reply that broke off has `lost` in its `extra`."""
 
 
 @dataclass(slots=True)
@@ -145,7 +143,8 @@ class Line:
             if not self.circuit.enter():
                 raise ModelUnavailable(f"{self.label} is left alone until {self.circuit.opens_at}: {self._why}")
             try:
-                completion = await self._once(request, charge)
+                async with self._places:
+                    completion = await call_once(self.backend, request, self._policy, self._lost_to(charge))
             except ModelError as error:
                 wait_s = self._failed(request, error, tries)
                 if wait_s is None:
@@ -163,54 +162,19 @@ class Line:
         if self._quiet_until and (wait_s := (self._quiet_until - self._clock()).total_seconds()) > 0:
             await asyncio.sleep(wait_s * random.uniform(1.0, 1.1))  # noqa: S311 - no secret
 
-    async def _once(self, request: ModelRequest, charge: Charge) -> Completion:
-        heard: list[str] = []
-        async with self._places:
-            began = asyncio.get_running_loop().time()
-            try:
-                return await self._timed(request, heard)
-            except BaseException:
-                if any(heard):
-                    charge(self._lost(request, "".join(heard), asyncio.get_running_loop().time() - began))
-                raise
+    def _lost_to(self, charge: Charge) -> Charge:
+        """Charges a reply that broke off, at this line's price."""
+        return lambda lost: charge(self._priced(lost))
 
-    async def _timed(self, request: ModelRequest, heard: list[str]) -> Completion:
-        """One call under the three time-outs; each sign of life moves the deadline, but never past the total."""
-        policy, loop = self._policy, asyncio.get_running_loop()
-        last = loop.time() + policy.total_s
-        first_s = policy.first_text_s if self.backend.streams else policy.total_s
-        try:
-            async with asyncio.timeout(min(first_s, policy.total_s)) as limit:
-
-                def hear(text: str) -> None:
-                    heard.append(text)
-                    if not limit.expired():
-                        limit.reschedule(min(loop.time() + policy.gap_s, last))
-
-                return await self.backend.generate(request, on_text=hear)
-        except TimeoutError:
-            after = "stopped in the middle of its answer" if any(heard) else "did not answer in time"
-            raise ModelUnavailable(f"{self.label} {after}") from None
-
-    def _lost(self, request: ModelRequest, text: str, latency_s: float) -> Completion:
-        """A reply that broke off: it was paid for, so it is counted, as an estimate."""
-        lost = Completion(
-            text=text,
-            backend=self.backend.name,
-            model=self.backend.model,
-            tokens_in=estimate_request(request.messages),
-            tokens_out=estimate_tokens([text]),
-            latency_s=latency_s,
-            extra={"estimated": True, "lost": True},
-        )
-        return replace(lost, cost_usd=self.price.of(lost) if self.price else None)
+    def _priced(self, completion: Completion) -> Completion:
+        price = self.price if completion.cost_usd is None else None
+        return replace(completion, cost_usd=price.of(completion)) if price else completion
 
     def _answered(self, completion: Completion, charge: Charge) -> Completion:
         """Price, charge and count a reply, before anybody looks into it."""
         self.circuit.succeeded()
         self._why = ""
-        if completion.cost_usd is None and self.price:
-            completion = replace(completion, cost_usd=self.price.of(completion))
+        completion = self._priced(completion)
         charge(completion)
         tally = self._tally
         tally.calls += 1

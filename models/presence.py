@@ -15,12 +15,21 @@ from models.base import BaseModelHandler
 class Presence:
     """What is known of a backend's being there; `available` is False until somebody has looked."""
 
-    def __init__(self, backend: BaseModelHandler, clock: Clock, emit: Sink, masker: Callable[[str], str]) -> None:
+    def __init__(
+        self,
+        backend: BaseModelHandler,
+        clock: Clock,
+        emit: Sink,
+        masker: Callable[[str], str],
+        patience_s: float = 10.0,
+    ) -> None:
+        self._patience_s = patience_s
         self._backend, self._clock, self._emit, self._masker = backend, clock, emit, masker
         self._known: bool | None = None
         self._broken = ""
         self._looked_at: datetime | None = None
         self._looking = asyncio.Lock()
+        self._asked: asyncio.Task[tuple[bool, str]] | None = None
 
     @property
     def available(self) -> bool:
@@ -42,20 +51,30 @@ class Presence:
         async with self._looking:
             if self._looked_at is not None and self._looked_at > since:
                 return False
-            found = await asyncio.to_thread(self._is_available)
+            found = await self._found()
             self._looked_at = self._clock()
             changed, self._known = found != self._known, found
         if changed:
             self._tell(found)
         return changed and found
 
-    def _is_available(self) -> bool:
-        self._broken = ""
-        try:
-            return self._backend.is_available()
-        except Exception as error:  # noqa: BLE001 - a backend that breaks its promise not to raise is not there
-            self._broken = f"{self._backend.name} cannot tell whether it is available: {type(error).__name__}: {error}"
+    async def _found(self) -> bool:
+        """The backend's answer; one that does not come is a no, and is not asked for again before it came."""
+        self._asked = self._asked or asyncio.create_task(asyncio.to_thread(self._is_available))
+        await asyncio.wait({self._asked}, timeout=self._patience_s)
+        if not self._asked.done():
+            self._broken = f"{self._backend.name} does not say whether it is available"
             return False
+        asked, self._asked = self._asked, None
+        found, self._broken = asked.result()
+        return found
+
+    def _is_available(self) -> tuple[bool, str]:
+        try:
+            return self._backend.is_available(), ""
+        except Exception as error:  # noqa: BLE001 - a backend that breaks its promise not to raise is not there
+            name, kind = self._backend.name, type(error).__name__
+            return False, f"{name} cannot tell whether it is available: {kind}: {error}"
 
     def _tell(self, found: bool) -> None:
         kind, level = (Kind.MODEL_UP, Level.INFO) if found else (Kind.MODEL_DOWN, Level.WARNING)
