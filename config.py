@@ -169,6 +169,11 @@ class Settings(BaseSettings):
         return ROOT / ".runner"
 
     @property
+    def environ(self) -> Mapping[str, str]:
+        """The daemon's own environment, for those who pass parts of it on by an allow-list."""
+        return dict(os.environ)
+
+    @property
     def secrets(self) -> tuple[str, ...]:
         """The texts that must never be shown."""
         found = (self.openai_api_key, self.anthropic_api_key, self.api_token)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import traceback
+from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -83,9 +84,22 @@ class TaskExecutor:
         for worker in self._workers:
             worker.woken.set()
 
+    def wake_from(self, loop: asyncio.AbstractEventLoop) -> Callable[[], None]:
+        """What other threads call to wake the pool, which lives on `loop`."""
+
+        def wake() -> None:
+            loop.call_soon_threadsafe(self.wake)
+
+        return wake
+
     def statuses(self) -> tuple[WorkerStatus, ...]:
         """What each worker does now."""
         return tuple(worker.status for worker in self._workers)
+
+    @property
+    def busy(self) -> bool:
+        """Tell whether any task runs."""
+        return any(worker.running for worker in self._workers)
 
     async def run(self) -> None:
         """Serve until `stop` was called and every worker has put its task down."""

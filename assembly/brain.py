@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from datetime import UTC
+
+from memory.embedders import choose
+from memory.store import LongTermMemory
 
 from assembly.store import Store
 from config import Settings
@@ -67,3 +71,8 @@ def _backend_settings(settings: Settings) -> BackendSettings:
         num_ctx=settings.model_num_ctx,
         max_tokens=settings.model_max_tokens,
     )
+
+
+def make_memory(settings: Settings, store: Store, stack: ExitStack, clock: Clock) -> LongTermMemory:
+    """Long-term memory with the chosen embedder; `stack` closes it."""
+    return LongTermMemory(store.db, choose(settings.embedder), clock=clock, emit=store.events.emit)

@@ -17,7 +17,7 @@ from datetime import datetime
 from pathlib import Path
 
 from assembly.greeting import greeting
-from assembly.rooms import Rooms, furnish
+from assembly.rooms import Rooms
 from assembly.store import Store, open_store
 from config import VERSION, Settings
 from core.clock import Clock, utc_now
@@ -64,7 +64,7 @@ class Daemon:
             stack.enter_context(InstanceLock(self._settings.lock_file))
             self._store = open_store(self._settings, stack, self._clock)
             await asyncio.wrap_future(self._store.queue.recover())
-            self._rooms = furnish(self._settings, self._store, stack, self._clock)
+            self._rooms = Rooms(self._settings, self._store, stack, self._clock)
             self._housekeeper = self._make_housekeeper()
             host = self._open_web(stack)
             await self._rooms.prepare()
@@ -76,7 +76,7 @@ class Daemon:
         executor = self._executor = TaskExecutor(
             self._rooms.parts, workers=self._settings.worker_count, lease_s=self._settings.lease_s
         )
-        stack.callback(store.queue.on_wake(lambda: loop.call_soon_threadsafe(executor.wake)))
+        stack.callback(store.queue.on_wake(executor.wake_from(loop)))
         inbox = watch(self._settings.tasks_file, store.queue.submit, store.events.emit, self._inbox_died)
         stack.callback(inbox.stop)
         inbox.start()
@@ -106,7 +106,9 @@ class Daemon:
     async def _drain(self, executor: TaskExecutor, pool: asyncio.Task[None]) -> None:
         self._life = DaemonState.DRAINING
         if executor.busy:
-            self._say(f"finishing running tasks, {self._settings.drain_s:g} s at most; a second signal returns them now")
+            self._say(
+                f"finishing running tasks, {self._settings.drain_s:g} s at most; a second signal returns them now"
+            )
         patient = asyncio.ensure_future(executor.stop(self._settings.drain_s))
         hurried = asyncio.ensure_future(self._at_once.wait())
         await asyncio.wait({patient, hurried}, return_when=asyncio.FIRST_COMPLETED)

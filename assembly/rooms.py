@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+
+from memory.store import LongTermMemory
+from test_runner import SuiteRunner
 
 from agent.tools import AgentSettings, EditFormat
 from assembly.brain import make_memory, make_models
@@ -12,13 +14,13 @@ from assembly.store import Store
 from config import Settings
 from core.clock import Clock
 from core.isolation import SandboxLimits
-from core.ports import Memory
 from core.revisions import Author
 from core.tasks import Limits
 from execution.parts import Defaults, Parts
 from git_manager import GitManager
 from model_handler import ModelHandler
-from test_runner import SuiteRunner
+from sandbox import choose
+from sandbox.runtime import open_runtime
 
 
 def defaults(settings: Settings) -> Defaults:
@@ -42,3 +44,77 @@ def defaults(settings: Settings) -> Defaults:
             recall_limit=settings.recall_limit,
         ),
     )
+
+
+class Rooms:
+    """What the workers need; `prepare` finds out what can be used.
+
+    Attributes:
+        notices: sentences for the owner about what is missing or weak.
+    """
+
+    def __init__(self, settings: Settings, store: Store, stack: ExitStack, clock: Clock) -> None:
+        self._settings, self._store, self._clock = settings, store, clock
+        self.models: ModelHandler = make_models(settings, store, clock)
+        self.memory: LongTermMemory = make_memory(settings, store, stack, clock)
+        self.git = GitManager(
+            workspace=settings.workspace,
+            author=Author(name=settings.git_author_name, email=settings.git_author_email),
+            auto_push=settings.git_auto_push,
+            emit=store.events.emit,
+            clock=clock,
+            environ=settings.environ,
+        )
+        stack.callback(self.git.close)
+        self.sandbox_name, self.sandbox_detail = "", "being tested"
+        self.notices: tuple[str, ...] = ()
+        self.parts: Parts
+
+    @property
+    def embedder(self) -> str:
+        """The embedder in use, and why not another."""
+        return self.memory.embedder_status
+
+    async def prepare(self) -> None:
+        """Try the sandboxes and look for models, all at once, and put the parts together.
+
+        Raises:
+            SandboxError: nothing here can run untrusted code; says what to install.
+            GitError: git is missing or too old.
+        """
+        choice, _, _ = await asyncio.gather(
+            asyncio.to_thread(choose, self._settings.sandbox, self._settings.state_dir),
+            self.models.probe(),
+            asyncio.to_thread(self.git.doctor),
+        )
+        self.sandbox_name, self.sandbox_detail = choice.sandbox.name, choice.report
+        runtime = open_runtime(self._settings.runner_dir)
+        suite = SuiteRunner(
+            choice.sandbox,
+            runtime,
+            emit=self._store.events.emit,
+            limits=self._limits(),
+            staging=self._settings.state_dir / "staging",
+        )
+        self.parts = Parts(
+            db=self._store.db,
+            queue=self._store.queue,
+            git=self.git,
+            models=self.models,
+            suite=suite,
+            memory=self.memory,
+            steps=self._store.steps,
+            events=self._store.events,
+            state=self._store.state,
+            defaults=defaults(self._settings),
+            clock=self._clock,
+        )
+
+    def _limits(self) -> SandboxLimits:
+        settings = self._settings
+        return SandboxLimits(
+            wall_s=settings.suite_timeout_s,
+            cpus=settings.sandbox_cpus,
+            memory_mb=settings.sandbox_memory_mb,
+            pids=settings.sandbox_pids,
+        )

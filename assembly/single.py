@@ -7,7 +7,7 @@ import signal
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
-from assembly.rooms import furnish
+from assembly.rooms import Rooms
 from assembly.store import open_store
 from config import Settings
 from core.clock import utc_now
@@ -29,19 +29,24 @@ async def run_single(spec: TaskSpec, settings: Settings, on_event: Callable[[Eve
         await asyncio.wrap_future(store.queue.recover())
         task_id = (await asyncio.wrap_future(store.queue.submit(spec))).task_id
 
+        submitted = await asyncio.wrap_future(store.queue.submit(spec))
+        task_id = submitted.task_id
+        if not submitted.created:
+            return store.queue.get(task_id)
+
         def relay(events: Sequence[Event]) -> None:
             for event in events:
                 if event.task_id == task_id:
                     on_event(event)
 
         stack.callback(store.events.subscribe(relay))
-        rooms = furnish(settings, store, stack, utc_now)
+        rooms = Rooms(settings, store, stack, utc_now)
         await rooms.prepare()
         executor = TaskExecutor(rooms.parts, workers=1, lease_s=settings.lease_s, only=task_id)
         loop = asyncio.get_running_loop()
-        stack.callback(store.queue.on_wake(lambda: loop.call_soon_threadsafe(executor.wake)))
+        stack.callback(store.queue.on_wake(executor.wake_from(loop)))
         loop.add_signal_handler(signal.SIGINT, lambda: store.queue.cancel(task_id))
-        watch = asyncio.create_task(rooms.models.watch(lambda: store.queue.models_back()))
+        watch = asyncio.create_task(rooms.models.watch(store.queue.models_back))
         try:
             await executor.run()
         finally:
