@@ -64,6 +64,20 @@ def test_only_what_is_new_is_submitted(house: House) -> None:
     assert house.told[0].level is Level.DEBUG
 
 
+def test_what_was_taken_is_not_handed_in_again_at_each_save(house: House) -> None:
+    house.read("tasks: [a, b]")
+    handed: list[TaskSpec] = []
+
+    def submit(spec: TaskSpec) -> Future[Submitted]:
+        handed.append(spec)
+        return house.queue.submit(spec)
+
+    inbox = Inbox(submit, house.told.append)
+    inbox.take(read_tasks("tasks: [a, b]"))
+    inbox.take(read_tasks("tasks: [a, b, c]"))
+    assert [spec.description for spec in handed] == ["a", "b", "c"]
+
+
 def test_a_restarted_daemon_submits_nothing_again(house: House) -> None:
     house.read(TWO)
     house.inbox = Inbox(house.queue.submit, house.told.append)
