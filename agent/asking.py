@@ -49,8 +49,7 @@ class Dialogue:
             iteration=work.iteration,
             max_tokens=self._tools.settings.reply_tokens,
             json_reply=json_reply,
-            # The loop's first answer to being stuck is a fresh context with the same model.
-            escalation=max(0, work.escalation - 1),
+            escalation=work.escalation,
         )
 
     def charge(self, work: Work) -> Work:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from agent.context import expected_files, listing, relevant, show_files, show_tests
-from agent.prompting import quoted
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agent.context import estimate_tokens, expected_files, listing, relevant, show_files, show_tests
+from agent.prompting import quoted, sections
 from agent.tools import Tools
 from agent.view import View
+from core.dialogue import Message
 from core.masking import printable
 from core.tasks import Language
 from core.work import Case, Lesson, Try, Work
@@ -13,6 +17,35 @@ from core.work import Case, Lesson, Try, Work
 _LESSON_CHARS = 600
 _HAND_OVER_CHARS = 3000
 _TEST_SHARE = 0.4
+_MAX_MISSING = 10
+_MIN_TOKENS = 1000
+
+Sections = Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """What a prompt is made of; `matter` are the existing files that matter, the most important first."""
+
+    case: Case
+    work: Work
+    tools: Tools
+    view: View
+    matter: tuple[str, ...]
+
+
+def scene(case: Case, work: Work, tools: Tools) -> Scene:
+    """Look at the files once for a prompt."""
+    view = View(tools.tree, work.change)
+    return Scene(case=case, work=work, tools=tools, view=view, matter=tuple(relevant(case, work, view)))
+
+
+def with_files(scene: Scene, head: Message, stable: Sections, changing: Sections) -> list[Message]:
+    """System prompt and user message: what is stable first, then the files in what is left of the budget."""
+    used = estimate_tokens(head.text) + sum(estimate_tokens(text) for _, text in (*stable, *changing))
+    budget = max(_MIN_TOKENS, scene.tools.settings.prompt_tokens - used)
+    files = ("The files as they are now", the_files(scene, budget))
+    return [head, sections([*stable, files, *changing])]
 
 
 def language_part(case: Case, *, tests: bool = False) -> str:
@@ -26,32 +59,30 @@ def the_task(case: Case) -> str:
     return quoted("task", case.task.spec.description)
 
 
-def the_tests(case: Case, work: Work, tools: Tools) -> str:
+def the_tests(scene: Scene) -> str:
     """What will judge the work: given tests, a command, or tests of the agent's own."""
-    spec, budget = case.task.spec, int(tools.settings.prompt_tokens * _TEST_SHARE)
+    spec, own = scene.case.task.spec, scene.work.own_tests
+    budget = max(_MIN_TOKENS, int(scene.tools.settings.prompt_tokens * _TEST_SHARE))
     if spec.tests:
         return f"These were given. They are fixed, and all of them must pass.\n\n{show_tests(spec.tests, budget)}"
     if spec.test_command:
         return f"This command must end with exit code 0:\n\n{quoted('command', ' '.join(spec.test_command))}"
-    if work.own_tests:
-        text = "The agent wrote these for the task, in another phase. They must pass."
-        return f"{text}\n\n{show_tests(work.own_tests, budget)}"
+    if own:
+        return f"The agent wrote these for the task, in another phase. They must pass.\n\n{show_tests(own, budget)}"
     return "None were given. Tests are written from the task's words after the code, by someone who does not see it."
 
 
-def the_repository(case: Case, work: Work, tools: Tools) -> str:
+def the_repository(scene: Scene) -> str:
     """The names of its files."""
-    view = View(tools.tree, work.change)
-    return listing(view, relevant(case, work, view), whole_tree=case.whole_tree)
+    return listing(scene.view, scene.matter, whole_tree=scene.case.whole_tree)
 
 
-def the_files(case: Case, work: Work, tools: Tools, used_tokens: int) -> str:
-    """The files that matter, as they are now, in what is left of the budget."""
-    view = View(tools.tree, work.change)
-    shown = show_files(view, relevant(case, work, view), max(1000, tools.settings.prompt_tokens - used_tokens))
-    missing = [path for path in expected_files(case, work, view) if path not in view]
-    if missing and len(missing) <= 10:
-        shown += "\n\nThese do not exist yet: " + ", ".join(missing)
+def the_files(scene: Scene, budget: int) -> str:
+    """The files that matter, as they are now, and the names of those that do not exist yet."""
+    shown = show_files(scene.view, scene.matter, budget)
+    missing = [path for path in expected_files(scene.case, scene.work, scene.view) if path not in scene.view]
+    if missing and len(missing) <= _MAX_MISSING:
+        shown += f"\n\nThese are asked for and do not exist yet: {', '.join(missing)}"
     return shown.strip()
 
 
@@ -87,9 +118,14 @@ def summed_up(work: Work) -> str:
 def _line(one: Try) -> str:
     more = f" and {len(one.failing) - 3} more" if len(one.failing) > 3 else ""
     thought = one.reflection.root_cause or one.reflection.pattern
-    said = f" Diagnosis then: {thought[:300]}" if thought else ""
-    did = f" What was suggested: {one.reflection.suggested_fix[:300]}" if one.reflection.suggested_fix else ""
+    said = f" The diagnosis was: {_cut(thought)}" if thought else ""
+    did = f" What was suggested: {_cut(one.reflection.suggested_fix)}" if one.reflection.suggested_fix else ""
     return f"Try {one.iteration} failed: {', '.join(one.failing[:3])}{more}.{said}{did}"
+
+
+def _cut(text: str) -> str:
+    """A thought as one short sentence."""
+    return (text if len(text) <= 300 else text[:299] + "…").rstrip(".") + "."
 
 
 def last_failure(work: Work) -> str:

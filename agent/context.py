@@ -23,6 +23,8 @@ CHARS_PER_TOKEN = 3.6
 _NAMED = re.compile(r"[\w./-]*\w\.[A-Za-z]\w{0,9}")
 _LISTED = 120
 _MAX_RELEVANT = 40
+_MAX_READ = 150
+_SOURCES = frozenset({"py", "js", "mjs", "cjs", "ts", "html", "css", "sql"})
 
 
 def estimate_tokens(text: str) -> int:
@@ -62,7 +64,11 @@ def expected_files(case: Case, work: Work, view: View) -> list[str]:
 
 
 def relevant(case: Case, work: Work, view: View) -> list[str]:
-    """Existing files that matter for the task, the most important first; at most forty."""
+    """Existing files that matter for the task, the most important first; at most forty.
+
+    Those that are named or imported come before those that only share words with the task. The daemon's own workspace
+    holds the files of other tasks, so there nothing is looked for by words.
+    """
     spec, paths = case.task.spec, view.paths()
     tests = {**spec.tests, **work.own_tests}
     first = [*work.change, *spec.files, *mentioned(spec.description, paths), *mentioned(work.plan, paths)]
@@ -71,7 +77,23 @@ def relevant(case: Case, work: Work, view: View) -> list[str]:
     chosen = dict.fromkeys(path for path in first if path in view and path not in tests)
     for path in list(chosen)[:_MAX_RELEVANT]:
         chosen.update(dict.fromkeys(p for p in local_files(view.text(path) or "", view) if p not in tests))
+    if case.whole_tree:
+        chosen.update(dict.fromkeys(_alike(spec.description, view, paths)))
     return list(chosen)[:_MAX_RELEVANT]
+
+
+def _alike(description: str, view: View, paths: Sequence[str]) -> list[str]:
+    """Source files that share words with the description: those in their path count more than those in their text."""
+    wanted = {word for word in _words(description) if len(word) > 3}
+    sources = [path for path in paths if path.rsplit(".", 1)[-1] in _SOURCES]
+    in_path = {path: len(wanted & _words(path)) for path in sources}
+    sources = sorted(sources, key=lambda path: -in_path[path])[:_MAX_READ]
+    scores = {path: 3 * in_path[path] + len(wanted & _words((view.text(path) or "")[:60_000])) for path in sources}
+    return [path for path in sorted(sources, key=lambda path: -scores[path]) if scores[path]]
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"[a-z]{3,}", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", text).lower()))
 
 
 def show_files(view: View, paths: Sequence[str], budget: int) -> str:

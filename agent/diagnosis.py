@@ -12,9 +12,8 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
 from agent import briefing, kinds
 from agent.asking import Dialogue
-from agent.context import estimate_tokens
 from agent.feedback import headline
-from agent.prompting import quoted, sections, system
+from agent.prompting import quoted, system
 from agent.replies import find_json, spoken
 from agent.tools import Tools
 from core.dialogue import Message
@@ -105,10 +104,11 @@ async def ask(case: Case, work: Work, tools: Tools, talk: Dialogue) -> Reflectio
 
 
 def _request(case: Case, work: Work, tools: Tools) -> list[Message]:
+    scene = briefing.scene(case, work, tools)
     head = system(Phase.REFLECTING, briefing.language_part(case), f"kinds/{kinds.kind_of(case.task.spec)}")
     stable = [
         ("The task", briefing.the_task(case)),
-        ("The tests", briefing.the_tests(case, work, tools)),
+        ("The tests", briefing.the_tests(scene)),
         ("Lessons from earlier work", briefing.the_lessons(work.lessons)),
         ("The plan", quoted("plan", work.plan) if work.plan else ""),
     ]
@@ -118,6 +118,4 @@ def _request(case: Case, work: Work, tools: Tools) -> list[Message]:
         ("What the last try led to", briefing.last_failure(work)),
         ("Now", "Say why it failed, as one JSON object."),
     ]
-    used = estimate_tokens(head.text) + sum(estimate_tokens(text) for _, text in stable + changing)
-    files = [("The files as they are now", briefing.the_files(case, work, tools, used))]
-    return [head, sections([*stable, *files, *changing])]
+    return briefing.with_files(scene, head, stable, changing)

@@ -24,8 +24,7 @@ def shape(verdict: Verdict, before: Verdict | None = None, max_tokens: int = MAX
         before: the verdict of the try before, for the line that compares.
         max_tokens: the length at which details are left out, by estimate.
     """
-    head = [verdict.reason.strip() or "The tests did not pass."]
-    head += [line for line in (_counts(verdict), _delta(verdict, before), _dropped(verdict)) if line]
+    head = [line for line in (_counts(verdict), _reason(verdict), _delta(verdict, before), _dropped(verdict)) if line]
     shown = _distinct(verdict.failures)[:MAX_FAILURES]
     left = max(200, max_tokens - sum(map(estimate_tokens, head)))
     body = [_failure(n, failure, left // max(1, len(shown))) for n, failure in enumerate(shown, 1)]
@@ -59,7 +58,15 @@ def _delta(verdict: Verdict, before: Verdict | None) -> str:
 
 
 def _counts(verdict: Verdict) -> str:
-    return f"{len(verdict.failing)} of {len(verdict.results)} tests fail." if verdict.failing else ""
+    return f"{len(verdict.failing)} of {len(verdict.results)} tests failed." if verdict.failing else ""
+
+
+def _reason(verdict: Verdict) -> str:
+    """The verdict's own line, unless it only counts what is counted already."""
+    reason = verdict.reason.strip()
+    if verdict.failing and (not reason or reason[0].isdigit()):
+        return ""
+    return reason.rstrip(".") + "." if reason else "The tests did not pass."
 
 
 def _dropped(verdict: Verdict) -> str:
@@ -94,7 +101,7 @@ def _cut(text: str, tokens: int) -> str:
         if room <= 0:
             return "\n".join([*kept, "…"])
         kept.append(line if len(line) <= room else line[:room] + " …")
-        room -= len(line) + 1
+        room -= len(line) + 6
     return "\n".join(kept)
 
 

@@ -39,10 +39,10 @@ def refusal(path: str, text: str | None, *, before: str | None, given: Collectio
     name = PurePosixPath(path).name
     if path in given:
         return "is one of the given tests, which are fixed"
-    if is_test_path(path):
-        return "is a test; tests are not written in this phase"
     if name in _STEERING or name.endswith(".pth"):
         return "steers how tests or Python start, which is fixed"
+    if is_test_path(path):
+        return "is a test; tests are not written in this phase"
     if name in _WITH_SECTIONS and _sections(text) != _sections(before):
         return "changes how tests are run (a pytest section), which is fixed"
     if (name in _TOOLING or path.startswith((".vscode/", ".idea/"))) and name not in asked:

@@ -56,7 +56,7 @@ def suggested_path(case: Case) -> str:
 
 
 def _request(case: Case, work: Work, tools: Tools) -> list[Message]:
-    spec = case.task.spec
+    spec, scene = case.task.spec, briefing.scene(case, work, tools)
     head = system(
         Phase.TESTING,
         briefing.language_part(case),
@@ -66,9 +66,9 @@ def _request(case: Case, work: Work, tools: Tools) -> list[Message]:
     again = "Mend what the complaint names." if work.own_tests else "Write the tests."
     parts = [
         ("The task", briefing.the_task(case)),
-        ("The repository", briefing.the_repository(case, work, tools)),
+        ("The repository", briefing.the_repository(scene)),
         ("The code to be tested", _faces(work, tools)),
-        ("Your earlier tests", briefing.the_tests(case, work, tools) if work.own_tests else ""),
+        ("Your earlier tests", briefing.the_tests(scene) if work.own_tests else ""),
         ("The complaint about them", briefing.last_failure(work) if work.own_tests else ""),
         ("Now", f"{again} A good path for a single test file is {suggested_path(case)}"),
     ]

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 from agent import briefing, kinds
 from agent.asking import Dialogue
-from agent.context import estimate_tokens
-from agent.prompting import quoted, sections, system
+from agent.prompting import quoted, system
 from agent.replies import spoken
 from agent.tools import Tools
 from core.dialogue import Message
@@ -55,12 +54,13 @@ async def _with_lessons(case: Case, work: Work, tools: Tools) -> Work:
 
 
 def _request(case: Case, work: Work, tools: Tools) -> list[Message]:
+    scene = briefing.scene(case, work, tools)
     head = system(Phase.PLANNING, briefing.language_part(case), f"kinds/{kinds.kind_of(case.task.spec)}")
     again = bool(work.plan)
     stable = [
         ("The task", briefing.the_task(case)),
-        ("The tests", briefing.the_tests(case, work, tools)),
-        ("The repository", briefing.the_repository(case, work, tools)),
+        ("The tests", briefing.the_tests(scene)),
+        ("The repository", briefing.the_repository(scene)),
         ("Lessons from earlier work", briefing.the_lessons(work.lessons)),
     ]
     changing = [
@@ -70,6 +70,4 @@ def _request(case: Case, work: Work, tools: Tools) -> list[Message]:
         ("What the last try led to", briefing.last_failure(work) if again else ""),
         ("Now", "Plan another approach." if again else "Write the plan."),
     ]
-    used = estimate_tokens(head.text) + sum(estimate_tokens(text) for _, text in stable + changing)
-    files = [("The files as they are now", briefing.the_files(case, work, tools, used))]
-    return [head, sections([*stable, *files, *changing])]
+    return briefing.with_files(scene, head, stable, changing)

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agent import briefing, kinds
-from agent.context import estimate_tokens, relevant
 from agent.drafting import Taken
-from agent.prompting import quoted, sections, system
+from agent.prompting import quoted, system
 from agent.tools import EditFormat, Tools
-from agent.view import View
 from core.dialogue import Message
 from core.states import Phase
 from core.work import Case, Work
@@ -22,11 +20,12 @@ _STUCK = (
 
 def first_request(case: Case, work: Work, tools: Tools) -> list[Message]:
     """System prompt and case, with what is stable first."""
-    head = system(Phase.CODING, *_formats(case, work, tools), briefing.language_part(case), _kind(case))
+    scene = briefing.scene(case, work, tools)
+    head = system(Phase.CODING, *_formats(scene), briefing.language_part(case), _kind(case))
     stable = [
         ("The task", briefing.the_task(case)),
-        ("The tests", briefing.the_tests(case, work, tools)),
-        ("The repository", briefing.the_repository(case, work, tools)),
+        ("The tests", briefing.the_tests(scene)),
+        ("The repository", briefing.the_repository(scene)),
         ("Lessons from earlier work", briefing.the_lessons(work.lessons)),
         ("The plan", quoted("plan", work.plan) if work.plan else ""),
     ]
@@ -36,24 +35,20 @@ def first_request(case: Case, work: Work, tools: Tools) -> list[Message]:
         ("What the last try led to", briefing.last_failure(work)),
         ("Now", _now(work)),
     ]
-    used = estimate_tokens(head.text) + sum(estimate_tokens(text) for _, text in stable + changing)
-    files = [("The files as they are now", briefing.the_files(case, work, tools, used))]
-    return [head, sections([*stable, *files, *changing])]
+    return briefing.with_files(scene, head, stable, changing)
 
 
 def _kind(case: Case) -> str:
     return f"kinds/{kinds.kind_of(case.task.spec)}"
 
 
-def _formats(case: Case, work: Work, tools: Tools) -> tuple[str, ...]:
+def _formats(scene: briefing.Scene) -> tuple[str, ...]:
     """The parts that teach the reply's form; edits only where they are wanted."""
-    wanted = tools.settings.edit_format
-    if wanted is EditFormat.EDIT:
+    settings = scene.tools.settings
+    if settings.edit_format is EditFormat.EDIT:
         return ("formats/whole", "formats/edit", "formats/edit_only")
-    view = View(tools.tree, work.change)
-    texts = (view.text(path) or "" for path in relevant(case, work, view))
-    longest = max((text.count("\n") for text in texts), default=0)
-    if wanted is EditFormat.AUTO and longest > tools.settings.whole_file_lines:
+    longest = max(((scene.view.text(path) or "").count("\n") for path in scene.matter), default=0)
+    if settings.edit_format is EditFormat.AUTO and longest > settings.whole_file_lines:
         return ("formats/whole", "formats/edit", "formats/auto")
     return ("formats/whole",)
 

@@ -2,8 +2,8 @@
 
 Every cycle of the phase table leads through here, so this is where an attempt ends: at the limit of tries, or when it
 is stuck a third time. The first time, the history is dropped and a short hand-over stays: a fresh context with the
-lesson. The second time, another plan is asked for with `escalation` raised, which the door to the models answers with
-another temperature or another model.
+lesson. The second time, another plan is asked for as well. `ModelRequest.escalation` tells the door to the models how
+often it was, which answers with a higher temperature first and then with another model.
 """
 
 from __future__ import annotations

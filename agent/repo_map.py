@@ -65,8 +65,15 @@ def imported_modules(text: str) -> list[str]:
 
 def local_files(text: str, files: Container[str]) -> list[str]:
     """The files among `files` that a Python text imports."""
-    candidates = (path for name in imported_modules(text) for path in _places(name))
+    candidates = (path for name in imported_modules(text) for path in (*_places(name), *_parents(name)))
     return list(dict.fromkeys(path for path in candidates if path in files))
+
+
+def _parents(module: str) -> Iterator[str]:
+    """The packages that are imported on the way to a module."""
+    parts = module.split(".")
+    for end in range(1, len(parts)):
+        yield from (f"{root}{'/'.join(parts[:end])}/__init__.py" for root in _ROOTS)
 
 
 def wanted_files(test: str, files: Container[str]) -> list[str]:

@@ -13,7 +13,7 @@ from core.events import Event, Kind, Level
 from core.states import Outcome, Phase
 from core.tasks import Spent
 from core.verdicts import Evidence, Failure, Label, Result, SuiteJob, Verdict
-from core.work import Case, Step, Work
+from core.work import Case, Step, Try, Work
 
 _NO_TESTS = "The agent's own tests cannot be used"
 _UNTESTED = "own tests"
@@ -34,7 +34,7 @@ async def run(case: Case, work: Work, tools: Tools) -> Step:
     if not verdict.passed:
         return _failed(work, before)
     note = feedback.passed(verdict)
-    work = replace(work, feedback="", reason=note)
+    work = replace(work, feedback="", reason=note, tries=_without_blame(work))
     return Step(phase=Phase.TESTING, outcome=Outcome.OK, work=work, note=note, data=_data(verdict))
 
 
@@ -53,6 +53,14 @@ def job_for(case: Case, work: Work, tools: Tools) -> SuiteJob:
         memory_mb=case.memory_mb,
         whole_tree=case.whole_tree,
     )
+
+
+def _without_blame(work: Work) -> tuple[Try, ...]:
+    """The tries, the last one no longer blaming tests: they pass, and what comes next is about the code again."""
+    if not work.tries:
+        return ()
+    last = work.tries[-1]
+    return (*work.tries[:-1], replace(last, reflection=replace(last.reflection, tests_at_fault=False)))
 
 
 def _needs_tests(case: Case, work: Work) -> bool:

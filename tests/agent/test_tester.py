@@ -120,7 +120,7 @@ async def test_feedback_says_what_changed_since_the_last_run() -> None:
     bench = Bench(model_for(first, second, third))
     work = await bench.run(case_for(tests=given))
     assert work.phase is P.COMMIT
-    assert "2 of 3 tests fail" in bench.model.prompt(3)
+    assert "2 of 3 tests failed" in bench.model.prompt(3)
     assert "fixed 1, new 1, same 1" in bench.model.prompt(5)
     judged = [event for event in bench.events if event.kind is Kind.SUITE_JUDGED]
     assert [event.data["tests"] for event in judged] == [{"passed": 1, "failed": 2}] * 2 + [{"passed": 3}]
