@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import time
 from collections.abc import Mapping
 from typing import Any, TypeVar
 from urllib.parse import urlencode
@@ -20,6 +21,7 @@ from hand.door import Added, DaemonGone, LogQuery, NotAllowed, Stranger, Verb
 from server.schemas import Answer, DaemonReport, Failed, Logs, Moved, Paused, Submitted, TaskDetail, Tasks
 
 MAX_ANSWER_BYTES = 50_000_000
+TOO_SOON_TRIES = 10
 _ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104  # read, never bound
 A = TypeVar("A", bound=Answer)
 
@@ -91,6 +93,15 @@ class RemoteDoor:
         return self._read(kind, status, body, task_id)
 
     def _ask(self, method: str, path: str, body: bytes | None = None) -> tuple[int, bytes]:
+        """One request; one that came too soon is sent again when the daemon says, since it had no effect."""
+        for _ in range(TOO_SOON_TRIES):
+            status, text, wait_s = self._ask_once(method, path, body)
+            if status != http.client.TOO_MANY_REQUESTS:
+                break
+            time.sleep(min(wait_s, self._timeout_s))
+        return status, text
+
+    def _ask_once(self, method: str, path: str, body: bytes | None) -> tuple[int, bytes, float]:
         headers = {**self._headers, "Accept": "application/json"}
         if body is not None:
             headers["Content-Type"] = "application/json"
@@ -98,7 +109,8 @@ class RemoteDoor:
         try:
             connection.request(method, path, body, headers)
             answer = connection.getresponse()
-            return answer.status, answer.read(MAX_ANSWER_BYTES)
+            wait = answer.headers.get("Retry-After", "")
+            return answer.status, answer.read(MAX_ANSWER_BYTES), float(wait) if wait.isdigit() else 1.0
         except TimeoutError:
             raise Stranger(self._at(f"something listens but gave no answer in {self._timeout_s:g} s")) from None
         except (http.client.HTTPException, ValueError):  # an answer that is not HTTP

@@ -229,6 +229,14 @@ def test_a_token_is_sent_where_one_is_set_and_missed_where_not(home: Home) -> No
         assert home.cli("do it").out == "task 1 queued\n"
 
 
+def test_a_long_list_waits_when_the_daemon_says_that_it_comes_too_fast(home: Home) -> None:
+    path = home.path / "list.yaml"
+    path.write_text("tasks: [a, b, c]")
+    with home.daemon(writes_per_s=1.5, writes_burst=2):
+        assert home.cli("--load-tasks", str(path)).code == 0
+        assert len(home.cli("--history", "--json").json) == 3
+
+
 # --- no daemon
 
 

@@ -1,0 +1,55 @@
+"""One task in the foreground, with no daemon: the whole machinery in the command line's own process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.answers import Answers, job
+from tests.support.daemon import git
+from tests.support.home import Home
+from tests.support.wire_server import WireServer
+
+TESTS = "test_job_1.py"
+
+
+def settings_for(server: WireServer) -> dict[str, str]:
+    return {
+        "MODEL_TYPE": "openai", "OPENAI_API_KEY": "test-key", "OPENAI_BASE_URL": server.openai_base_url,
+        "MODEL_NAME": server.model, "EMBEDDER": "hashed", "GIT_AUTO_PUSH": "false",
+    }  # fmt: skip
+
+
+def arguments(home: Home) -> list[str]:
+    """Task 1 of the scripted answers, on a command line."""
+    task = job(1)
+    (home.path / TESTS).write_text(task["tests"][TESTS])
+    return ["--run", task["description"], "--tests", str(home.path / TESTS)]
+
+
+@pytest.fixture
+def home(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Home:
+    (tmp_path / "home").mkdir()
+    return Home(path=tmp_path / "home", capture=capsys)
+
+
+def test_a_task_that_passes_is_committed_and_exits_with_0(home: Home) -> None:
+    with WireServer(Answers(wrong_first=1)) as server:
+        said = home.run(*arguments(home), **settings_for(server))
+    assert said.code == 0, said.err
+    lines = said.out.splitlines()
+    assert "task_submitted" in lines[0]
+    assert sum("step_finished" in line for line in lines) >= 5
+    commit = git(home.path / "workspace", "rev-parse", "main")
+    assert lines[-1].startswith(f"task 1 done: commit {commit[:10]} on agent/1-")
+    assert "(2 iterations, " in lines[-1]
+    assert home.cli("--show", "1", "--json").json["commit"] == commit
+
+
+def test_a_task_that_never_passes_exits_with_1_and_its_reason(home: Home) -> None:
+    with WireServer(Answers(wrong_first=1000)) as server:
+        said = home.run(*arguments(home), "--limit", "iterations=2", "--json", **settings_for(server))
+    assert said.code == 1, said.err
+    assert (said.json["status"], said.json["commit"]) == ("failed", None)
+    assert said.json["reason"]
