@@ -109,14 +109,15 @@ def resume(call: Call) -> Reply:
 def list_logs(call: Call) -> Reply:
     """Events behind a cursor, or the newest."""
     query, events = cast("LogsQuery", call.query), call.desk.events
+    newest = events.newest_id()
     if query.after is None:
-        newest = events.newest_id()
         found = events.last(query.limit, level=query.level, task_id=query.task)
-        # What follows the newest event of all follows this page too; a later look must not read it all again.
-        last_id = max(newest, found[-1].id if found else 0)
     else:
         found = events.after(query.after, limit=query.limit, level=query.level, task_id=query.task)
-        last_id = found[-1].id if found else query.after
+    last_id = found[-1].id if found else 0
+    if query.after is None or len(found) < query.limit:
+        # All up to the newest was looked at; what did not pass the filter need not be read again.
+        last_id = max(newest, last_id)
     return Reply(answer=Logs(events=[log_line(event) for event in found], last_id=last_id))
 
 

@@ -104,9 +104,9 @@ class Stream:
         async with self._tail.followed():
             cursor = self._tail.newest if query.after is None else query.after
             await writer.begin(self._hello)
-            if cursor > self._tail.newest:
+            if cursor > self._tail.newest and cursor > (newest := await self._tail.newest_stored()):
                 # Ids of a database that was since restored from a backup.
-                cursor = self._tail.newest
+                cursor = newest
                 await writer.write(f"event: resync\nid: {cursor}\ndata: {{}}\n\n".encode())
             while not (self._closing or self._tail.failed):
                 news = self._tail.news

@@ -96,7 +96,7 @@ class Tail:
 
     async def _start(self) -> None:
         self._ring.clear()
-        self.newest = self.floor = await self._in_thread(self._events.newest_id)
+        self.newest = self.floor = await self.newest_stored()
         self._reader = asyncio.create_task(self._read_on(), name="stream-tail")
 
     @property
@@ -127,6 +127,10 @@ class Tail:
             found += 1
         start = len(self._ring) - found
         return [self._ring[i] for i in range(start, start + min(found, limit))]
+
+    async def newest_stored(self) -> int:
+        """The id of the newest event; the ring may not have it yet."""
+        return await self._in_thread(self._events.newest_id)
 
     async def older(self, cursor: int, filters: Filters) -> tuple[int, list[Line]]:
         """A page of stored lines with a greater id that pass the filters, and the cursor behind them."""

@@ -24,6 +24,15 @@ def client(desk: Desk) -> Iterator[Client]:
         yield client
 
 
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    """A server for requests that leave nothing behind, one for all tests of a module."""
+    desk = make_desk(tmp_path_factory.mktemp("shared"))
+    with serving(desk) as client:
+        yield client
+    desk.database.close()
+
+
 @pytest.fixture
 def listen() -> Iterator[type[Listener]]:
     """Makes listeners of the live stream, and closes them in the end."""

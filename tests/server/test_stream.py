@@ -1,8 +1,13 @@
 from __future__ import annotations
 
+import asyncio
 import random
 import threading
 import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,7 +15,10 @@ from core.events import Event, Kind, Level
 from db.database import Database
 from db.event_log import EventLog
 from server.desk import Desk
-from tests.support.desk import Client, fill
+from server.engine import Engine
+from server.sockets import bind_tcp
+from server.stream import Stream
+from tests.support.desk import Client, fill, make_desk
 from tests.support.sse import Listener
 
 
@@ -62,20 +70,20 @@ def test_the_filters_hold_for_what_was_and_for_what_comes(desk: Desk, port: int,
 
 
 @pytest.mark.parametrize("query", ["?after=x", "?after=-1", "?level=LOUD", "?task=0", "?nope=1", "?after=1&after=2"])
-def test_wrong_parameters_are_refused_by_name(client: Client, query: str) -> None:
-    got = client.get(f"/api/logs/stream{query}")
+def test_wrong_parameters_are_refused_by_name(shared: Client, query: str) -> None:
+    got = shared.get(f"/api/logs/stream{query}")
     assert got.status == 400
     (name,) = got.json["fields"]
     assert name in query
 
 
-def test_a_wrong_last_event_id_is_refused(port: int, client: Client) -> None:
-    assert client.get("/api/logs/stream", Last_Event_ID="5&task=3").status == 400
+def test_a_wrong_last_event_id_is_refused(shared: Client) -> None:
+    assert shared.get("/api/logs/stream", Last_Event_ID="5&task=3").status == 400
 
 
-def test_only_get_and_head_reach_the_stream(client: Client) -> None:
-    assert client.request("HEAD", "/api/logs/stream").status == 200
-    refused = client.post("/api/logs/stream", {})
+def test_only_get_and_head_reach_the_stream(shared: Client) -> None:
+    assert shared.request("HEAD", "/api/logs/stream").status == 200
+    refused = shared.post("/api/logs/stream", {})
     assert refused.status == 405
     assert "GET" in refused.headers["allow"]
 
@@ -161,8 +169,93 @@ def test_the_reader_runs_only_while_somebody_listens(desk: Desk, client: Client,
     assert desk.events._subscribers == []
 
 
-def wait_until(true: object, wall_s: float = 2) -> None:
+def wait_until(true: Callable[[], bool], wall_s: float = 2) -> None:
     end = time.monotonic() + wall_s
-    while not true():  # type: ignore[operator]
+    while not true():
         assert time.monotonic() < end, "did not happen in time"
         time.sleep(0.005)
+
+
+@asynccontextmanager
+async def streaming(desk: Desk, **settings: Any) -> AsyncIterator[tuple[int, Stream]]:
+    """The stream alone, with settings of its own, on this test's loop."""
+    stream, bound = Stream(desk.events, **settings), bind_tcp("127.0.0.1", 0)
+    started = asyncio.Event()
+    engine = Engine(stream, started.set)
+    serving = asyncio.create_task(engine.serve([bound]))
+    await started.wait()
+    try:
+        yield bound.getsockname()[1], stream
+    finally:
+        await stream.close()
+        engine.stop()
+        await serving
+
+
+async def test_a_silent_stream_beats_and_tells_how_to_reconnect(desk: Desk, listen: type[Listener]) -> None:
+    async with streaming(desk, heartbeat_s=0.1, retry_ms=1234) as (port, _):
+        listener = await asyncio.to_thread(listen, port)
+        await asyncio.to_thread(listener.beat)
+        began = time.monotonic()
+        await asyncio.to_thread(listener.beat)
+        assert 0.05 < time.monotonic() - began < 1
+        assert listener.retry_ms == 1234
+        fill(desk, 1)
+        assert await asyncio.to_thread(listener.ids, 1) == [1]
+
+
+async def test_a_filtered_stream_beats_although_other_events_happen(desk: Desk, listen: type[Listener]) -> None:
+    async with streaming(desk, heartbeat_s=0.3) as (port, _):
+        listener = await asyncio.to_thread(listen, port, "?level=ERROR")
+        beat = asyncio.create_task(asyncio.to_thread(listener.beat))
+        while not beat.done():
+            fill(desk, 1)
+            await asyncio.sleep(0.05)
+        assert listener.comments == 1
+
+
+async def test_events_that_no_commit_of_ours_announced_are_found_at_the_heartbeat(
+    desk: Desk, listen: type[Listener]
+) -> None:
+    async with streaming(desk, heartbeat_s=0.2) as (port, _):
+        listener = await asyncio.to_thread(listen, port)
+        with Database(desk.database.path) as other:
+            EventLog(other).emit(Event(kind=Kind.MODEL_CALLED, message="theirs"))
+        assert await asyncio.to_thread(listener.ids, 1) == [1]
+
+
+async def test_more_clients_than_allowed_are_asked_to_come_later(desk: Desk, listen: type[Listener]) -> None:
+    async with streaming(desk, max_clients=2) as (port, stream):
+        first = await asyncio.to_thread(listen, port)
+        await asyncio.to_thread(listen, port)
+        refused = await asyncio.to_thread(listen, port)
+        assert refused.status == 503
+        assert "retry-after" in refused.head
+        first.close()
+        await asyncio.to_thread(wait_until, lambda: len(stream._feeds) == 1)
+        assert (await asyncio.to_thread(listen, port)).status == 200
+
+
+async def test_a_client_that_takes_nothing_for_long_is_dropped(desk: Desk, listen: type[Listener]) -> None:
+    fill(desk, 3000, size=1500)
+    async with streaming(desk, send_wall_s=0.2) as (port, stream):
+        await asyncio.to_thread(listen, port, "?after=0", receive_buffer=4096)
+        assert stream._feeds
+        await asyncio.to_thread(wait_until, lambda: not stream._feeds)
+
+
+async def test_a_log_that_cannot_be_read_ends_the_stream_and_the_next_client_starts_anew(
+    tmp_path: Path, listen: type[Listener], caplog: pytest.LogCaptureFixture
+) -> None:
+    desk = make_desk(tmp_path)
+    async with streaming(desk, heartbeat_s=0.1) as (port, _):
+        listener = await asyncio.to_thread(listen, port)
+        with Database(desk.database.path) as other:
+            other.write(lambda conn: conn.execute("ALTER TABLE execution_logs RENAME TO hidden")).result()
+            assert await asyncio.to_thread(listener.rest) == [("end", None, {})]
+            assert "cannot read the log" in caplog.text
+            other.write(lambda conn: conn.execute("ALTER TABLE hidden RENAME TO execution_logs")).result()
+        again = await asyncio.to_thread(listen, port)
+        fill(desk, 1)
+        assert await asyncio.to_thread(again.ids, 1) == [1]
+    desk.database.close()

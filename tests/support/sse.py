@@ -36,6 +36,7 @@ class Listener:
         self.head = "".join(line.decode() for line in iter(self._file.readline, b"\r\n"))
         self.status = int(self.head.split()[1])
         self.comments = 0
+        self.retry_ms: int | None = None
         self._text = b""
 
     def close(self) -> None:
@@ -79,6 +80,7 @@ class Listener:
             block, self._text = self._text.split(b"\n\n", 1)
             fields = dict(re.findall(r"^(\w+): (.*)$", block.decode(), re.MULTILINE))
             self.comments += block.startswith(b":")
+            self.retry_ms = int(fields.get("retry", self.retry_ms or 0))
             if "data" in fields:
                 number = int(fields["id"]) if "id" in fields else None
                 found.append((fields.get("event", "message"), number, json.loads(fields["data"])))

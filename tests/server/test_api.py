@@ -1,0 +1,349 @@
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.events import Level
+from server.desk import Desk
+from server.schemas import MAX_LISTED_CHARS
+from tests.support.desk import Client, fill, make_desk, serving
+from tests.support.worked_task import submit, work_on
+
+TEXT = {"Content-Type": "text/plain"}
+JSON = {"Content-Type": "application/json"}
+
+
+# ---- submitting
+
+
+def test_a_task_is_taken_as_json(client: Client, desk: Desk) -> None:
+    got = client.post("/api/task", {"description": "Write add(a, b)", "priority": 5, "kind": "library"})
+    assert (got.status, got.json) == (201, {"task_id": 1, "status": "queued"})
+    assert got.headers["location"] == "/api/task/1"
+    spec = desk.queue.get(1).spec
+    assert (spec.description, spec.priority, spec.kind) == ("Write add(a, b)", 5, "library")
+
+
+def test_every_field_of_a_task_is_taken(client: Client, desk: Desk) -> None:
+    first = client.post("/api/task", {"description": "first"}).json["task_id"]
+    sent = {
+        "description": "d", "priority": -3, "repo": "/srv/repo", "base": "main", "kind": "cli_tool",
+        "language": "javascript", "test_command": ["npm", "test"], "files": {"a.js": "1"}, "depends_on": [first],
+        "key": "k", "not_before": "2030-01-01T00:00:00Z", "limits": {"iterations": 3, "cost_usd": 0.5},
+        "review": True, "audit": False, "clarify": True, "metadata": {"who": "me"},
+    }  # fmt: skip
+    got = client.post("/api/task", sent)
+    assert (got.status, got.json["status"]) == (201, "blocked")
+    spec = desk.queue.get(got.json["task_id"]).spec
+    assert spec.test_command == ("npm", "test")
+    assert (spec.limits.iterations, spec.limits.cost_usd) == (3, 0.5)
+    assert spec.metadata == {"who": "me"}
+
+
+def test_a_plain_text_is_the_description(client: Client, desk: Desk) -> None:
+    got = client.request("POST", "/api/task", "Räum den\nCode auf".encode(), TEXT)
+    assert got.status == 201
+    assert desk.queue.get(1).spec.description == "Räum den\nCode auf"
+
+
+def test_a_key_that_was_seen_answers_with_the_first_task(client: Client) -> None:
+    first = client.post("/api/task", {"description": "a", "key": "nightly"})
+    again = client.post("/api/task", {"description": "b", "key": "nightly"})
+    assert (first.status, again.status) == (201, 200)
+    assert again.json == first.json
+
+
+@pytest.mark.parametrize(
+    ("task", "field"),
+    [
+        ({}, "description"),
+        ({"description": "   "}, "description"),
+        ({"description": 5}, "description"),
+        ({"description": "x", "priority": "high"}, "priority"),
+        ({"description": "x", "priority": 1.5}, "priority"),
+        ({"description": "x", "kind": "poem"}, "kind"),
+        ({"description": "x", "tests": {"../x.py": ""}}, "tests"),
+        ({"description": "x", "depends_on": [99]}, "depends_on"),
+        ({"description": "x", "limits": {"iterations": 0}}, "limits.iterations"),
+        ({"description": "x", "metadata": {"a": "\ud800"}}, "metadata"),
+        ({"description": "x", "colour": "red"}, "colour"),
+        ([1], "task"),
+        ("text", "task"),
+        (None, "task"),
+    ],
+)
+def test_what_is_no_task_is_refused_by_the_name_of_its_field(shared: Client, task: Any, field: str) -> None:
+    got = shared.post("/api/task", task)
+    assert got.status == 400
+    assert field in got.json["fields"]
+    assert got.json["error"]
+    assert got.json["fields"][field]
+
+
+@pytest.mark.parametrize(
+    ("body", "headers", "status", "word"),
+    [
+        (b"{", JSON, 400, "JSON"),
+        (b"", JSON, 400, "JSON"),
+        (b'{"description": "a", "description": "b"}', JSON, 400, "twice"),
+        (b'{"description": "a", "priority": NaN}', JSON, 400, "NaN"),
+        (b"[" * 100_000, JSON, 400, "nested"),
+        (b'{"description": "\xff"}', JSON, 400, "UTF-8"),
+        (b"\xff\xfe", TEXT, 400, "UTF-8"),
+        (b"", TEXT, 400, "description"),
+        (b" \n ", TEXT, 400, "description"),
+        (b"a\x00b", TEXT, 400, "NUL"),
+        (b"description=x", {"Content-Type": "application/x-www-form-urlencoded"}, 415, "text/plain"),
+        (b"x", {}, 415, "Content-Type"),
+        (b"x", {"Content-Type": "text/plain; charset=utf-16"}, 415, "UTF-8"),
+        (b"<a/>", {"Content-Type": "text/xml"}, 415, "text/xml"),
+    ],
+)
+def test_a_body_that_cannot_be_read_is_refused_with_the_reason(
+    shared: Client, body: bytes, headers: dict[str, str], status: int, word: str
+) -> None:
+    got = shared.request("POST", "/api/task", body, headers)
+    assert got.status == status
+    assert set(got.json) == {"error", "fields"}
+    assert word in got.json["error"]
+
+
+def test_a_byte_order_mark_is_no_part_of_the_text(client: Client, desk: Desk) -> None:
+    client.request("POST", "/api/task", b"\xef\xbb\xbfhello", TEXT)
+    assert desk.queue.get(1).spec.description == "hello"
+
+
+def test_a_large_task_is_taken_whole(client: Client, desk: Desk) -> None:
+    text = "x = 'é'\n" * 100_000
+    assert client.post("/api/task", {"description": "big", "files": {"big.py": text}}).status == 201
+    assert desk.queue.get(1).spec.files["big.py"] == text
+
+
+# ---- reading
+
+
+def test_a_task_shows_what_became_of_it_with_a_row_for_each_try(client: Client, desk: Desk) -> None:
+    submit(desk, "Write calc.py", key="calc", metadata={"a": [1]})
+    work_on(desk)
+    shown = client.get("/api/task/1").json
+    assert (shown["status"], shown["ending"], shown["attempt"], shown["iteration_count"]) == ("done", "committed", 1, 2)
+    assert shown["commit"] == "3f2a9c1d" * 5
+    assert shown["branch"] == "agent/1-calc"
+    assert shown["spent"] == {
+        "model_calls": 4, "tokens_in": 4800, "tokens_out": 920, "cost_usd": 0.0, "model_s": 6.2, "suite_s": 0.8
+    }  # fmt: skip
+    assert all(shown[name].endswith("Z") for name in ("created_at", "started_at", "ended_at"))
+    assert (shown["key"], shown["metadata"]) == ("calc", {"a": [1]})
+    first, second = shown["iterations"]
+    assert [run["phase"] for run in first["phases"]] == ["PLANNING", "CODING", "TESTING", "REFLECTING"]
+    assert [run["outcome"] for run in second["phases"]] == ["ok", "ok"]
+    assert second["phases"][0]["duration_s"] == 1.25
+    assert (first["iteration"], first["attempt"]) == (1, 1)
+    assert (first["passed"], first["failed"], first["total"]) == (1, 1, 2)
+    assert (second["passed"], second["failed"], second["total"]) == (2, 0, 2)
+
+
+def test_a_new_task_has_no_iterations_yet(client: Client, desk: Desk) -> None:
+    submit(desk, "new")
+    shown = client.get("/api/task/1").json
+    assert shown["iterations"] == []
+    assert (shown["ending"], shown["commit"], shown["started_at"]) == (None, None, None)
+
+
+@pytest.mark.parametrize("number", ["1", "0", "9223372036854775807", "9223372036854775808", "abc", "-1", "1.5"])
+@pytest.mark.parametrize(("method", "verb"), [("GET", ""), ("POST", "/cancel"), ("POST", "/retry")])
+def test_a_task_that_does_not_exist_is_not_found(shared: Client, number: str, method: str, verb: str) -> None:
+    got = shared.request(method, f"/api/task/{number}{verb}")
+    assert got.status == 404
+    assert set(got.json) == {"error", "fields"}
+
+
+def test_tasks_are_listed_page_by_page_newest_first(client: Client, desk: Desk) -> None:
+    for number in range(1, 8):
+        submit(desk, f"task {number}")
+    seen, after = [], ""
+    while True:
+        page = client.get(f"/api/tasks?limit=3{after}").json
+        seen += [task["task_id"] for task in page["tasks"]]
+        if page["next_after"] is None:
+            break
+        after = f"&after={page['next_after']}"
+    assert seen == [7, 6, 5, 4, 3, 2, 1]
+    assert client.get("/api/tasks?limit=7").json["next_after"] is None
+
+
+def test_tasks_can_be_picked_by_status(client: Client, desk: Desk) -> None:
+    submit(desk, "a")
+    desk.queue.cancel(submit(desk, "b")).result()
+    assert [task["description"] for task in client.get("/api/tasks?status=cancelled").json["tasks"]] == ["b"]
+    assert client.get("/api/tasks?status=failed").json == {"tasks": [], "next_after": None}
+    assert len(client.get("/api/tasks?status=&limit=&after=").json["tasks"]) == 2
+
+
+def test_a_long_description_is_cut_in_lists_alone(client: Client, desk: Desk) -> None:
+    text = "y" * (MAX_LISTED_CHARS + 1)
+    submit(desk, text)
+    assert client.get("/api/tasks").json["tasks"][0]["description"] == "y" * MAX_LISTED_CHARS + "…"
+    assert client.get("/api/task/1").json["description"] == text
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("/api/tasks?status=sleeping", "status"),
+        ("/api/tasks?limit=0", "limit"),
+        ("/api/tasks?limit=501", "limit"),
+        ("/api/tasks?limit=many", "limit"),
+        ("/api/tasks?after=0", "after"),
+        ("/api/tasks?after=9223372036854775808", "after"),
+        ("/api/tasks?limit=1&limit=2", "limit"),
+        ("/api/tasks?colour=red", "colour"),
+        ("/api/tasks?colour=", "colour"),
+        ("/api/logs?level=loud", "level"),
+        ("/api/logs?task=x", "task"),
+        ("/api/logs?limit=1001", "limit"),
+        ("/api/status?verbose=1", "verbose"),
+        ("/api/task/1?full=1", "full"),
+        ("/healthz?x=1", "x"),
+    ],
+)
+def test_a_wrong_or_unknown_parameter_is_refused_by_its_name(shared: Client, path: str, name: str) -> None:
+    got = shared.get(path)
+    assert got.status == 400
+    assert list(got.json["fields"]) == [name]
+    assert name in got.json["error"]
+
+
+def test_the_status_tells_the_daemon_as_a_whole(client: Client, desk: Desk) -> None:
+    submit(desk, "a")
+    shown = client.get("/api/status").json
+    assert shown["state"] == "running"
+    assert shown["queue"] == {"queued": 1}
+    assert shown["workers"][0]["phase"] == "CODING"
+    assert shown["models"][0]["name"] == "ollama"
+    assert shown["uptime_s"] == 3725.5
+    assert shown["next_checkpoint_at"] == "2026-11-28T06:00:00.000000Z"
+
+
+def test_logs_are_read_with_a_cursor(client: Client, desk: Desk) -> None:
+    for level in Level:
+        fill(desk, 2, level=level, task_id=3)
+    fill(desk, 2)
+    newest = client.get("/api/logs?limit=3").json
+    assert [event["id"] for event in newest["events"]] == [8, 9, 10]
+    assert newest["last_id"] == 10
+    page = client.get("/api/logs?after=0&limit=4").json
+    assert [event["id"] for event in page["events"]] == [1, 2, 3, 4]
+    assert page["last_id"] == 4
+    assert client.get("/api/logs?after=10").json == {"events": [], "last_id": 10}
+    bad = client.get("/api/logs?after=0&level=WARNING&task=3").json
+    assert [event["level"] for event in bad["events"]] == ["WARNING", "WARNING", "ERROR", "ERROR"]
+    assert bad["last_id"] == 10, "what did not pass the filter need not be read again"
+    assert client.get("/api/logs?task=99").json == {"events": [], "last_id": 10}
+
+
+# ---- acting
+
+
+def test_a_queued_task_is_cancelled_at_once_and_can_be_retried(client: Client, desk: Desk) -> None:
+    submit(desk, "a")
+    gone = client.post("/api/task/1/cancel")
+    assert (gone.status, gone.json) == (200, {"task_id": 1, "status": "cancelled", "cancel_requested": False})
+    back = client.post("/api/task/1/retry", {})
+    assert (back.status, back.json["status"]) == (200, "queued")
+
+
+def test_a_running_task_is_asked_to_end(client: Client, desk: Desk) -> None:
+    submit(desk, "a")
+    desk.queue.claim("worker-1").result()
+    asked = client.request("POST", "/api/task/1/cancel")
+    assert asked.json == {"task_id": 1, "status": "running", "cancel_requested": True}
+
+
+def test_an_illegal_move_is_a_conflict(client: Client, desk: Desk) -> None:
+    submit(desk, "a")
+    work_on(desk)
+    for verb in ("cancel", "retry"):
+        got = client.post(f"/api/task/1/{verb}")
+        assert got.status == 409
+        assert "1" in got.json["error"]
+
+
+def test_pause_and_resume_hold_and_free_the_queue(client: Client, desk: Desk) -> None:
+    assert client.post("/api/pause", {"reason": "lunch"}).json == {"state": "paused"}
+    assert desk.queue.pause_state().reason == "lunch"
+    submit(desk, "a")
+    assert desk.queue.claim("worker-1").result() is None
+    assert client.request("POST", "/api/resume").json == {"state": "running"}
+    assert client.request("POST", "/api/pause").json == {"state": "paused"}
+
+
+@pytest.mark.parametrize("body", [{"why": "x"}, {"reason": 5}, {"reason": "x" * 501}, []])
+def test_a_wrong_reason_for_a_pause_is_refused(shared: Client, body: object) -> None:
+    assert shared.post("/api/pause", body).status == 400
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("GET", "/api/pause", "POST"),
+        ("DELETE", "/api/task/1", "GET"),
+        ("PUT", "/api/task", "POST"),
+        ("POST", "/", "GET"),
+    ],
+)
+def test_another_method_is_refused_with_those_that_are_possible(
+    shared: Client, method: str, path: str, allowed: str
+) -> None:
+    got = shared.request(method, path)
+    assert got.status == 405
+    assert allowed in got.headers["allow"]
+    assert set(got.json) == {"error", "fields"}
+
+
+# ---- health and failures
+
+
+def test_health_is_told_without_a_word_of_any_task(client: Client, desk: Desk) -> None:
+    submit(desk, "secret plans")
+    got = client.get("/healthz")
+    assert (got.status, got.json) == (200, {"status": "ok", "database": True, "writer": True, "loop_lag_s": 0.001})
+
+
+def test_a_closed_database_is_seen_by_the_health_check(tmp_path: Path) -> None:
+    desk = make_desk(tmp_path)
+    with serving(desk) as client:
+        desk.database.close()
+        got = client.get("/healthz")
+        assert got.status == 503
+        assert got.json["status"] == "failing"
+        assert got.json["writer"] is False
+
+
+def test_an_error_inside_is_told_to_the_log_alone(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
+    calls = iter([desk.status()])
+    with serving(replace(desk, status=lambda: next(calls))) as client:
+        got = client.get("/api/status")
+    assert got.status == 500
+    assert got.json == {"error": "something went wrong inside Nightshift; its log says what", "fields": {}}
+    assert "StopIteration" in caplog.text
+
+
+def test_answers_are_not_stored_by_any_cache(client: Client) -> None:
+    assert client.get("/api/status").headers["cache-control"] == "no-store"
+    assert client.get("/").headers["cache-control"] == "no-store"
+
+
+def test_eight_clients_at_once_lose_nothing(client: Client, desk: Desk) -> None:
+    def send(number: int) -> int:
+        return int(client.post("/api/task", {"description": f"task {number}"}).json["task_id"])
+
+    with ThreadPoolExecutor(8) as threads:
+        ids = list(threads.map(send, range(80)))
+    assert sorted(ids) == list(range(1, 81))
+    assert json.loads(client.get("/api/tasks?limit=500").body)["tasks"][0]["task_id"] == 80

@@ -1,0 +1,109 @@
+"""Asks every endpoint for every kind of answer it has, and holds the answers against the published document."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # its stubs are a package of their own
+from openapi_spec_validator import OpenAPIV31SpecValidator, validate
+
+from core.submission import TaskIn
+from server.contract import ENDPOINTS
+from server.desk import Desk
+from server.openapi import document
+from tests.support.desk import Client, Got, fill
+from tests.support.sse import Listener
+from tests.support.worked_task import submit, work_on
+
+
+@pytest.fixture
+def described(shared: Client) -> dict[str, Any]:
+    found: dict[str, Any] = shared.get("/api/openapi.json").json
+    return found
+
+
+def validator(described: dict[str, Any], method: str, path: str, status: int, media: str) -> Any:
+    responses = described["paths"][path][method.lower()]["responses"]
+    schema = responses[str(status)]["content"][media]["schema"]
+    # The components are made reachable under the reference that the document uses.
+    return Draft202012Validator({**schema, "components": described["components"]})
+
+
+def check(described: dict[str, Any], method: str, path: str, got: Got) -> int:
+    validator(described, method, path, got.status, "application/json").validate(got.json)
+    return got.status
+
+
+def test_the_document_is_valid_openapi(described: dict[str, Any]) -> None:
+    validate(described, cls=OpenAPIV31SpecValidator)
+    assert described["openapi"] == "3.1.0"
+    assert described["info"]["version"] == "0.1.0"
+
+
+def test_the_document_names_every_endpoint_of_the_contract_once(described: dict[str, Any]) -> None:
+    listed = {(method.upper(), path) for path, methods in described["paths"].items() for method in methods}
+    assert listed == {(endpoint.method, endpoint.path) for endpoint in ENDPOINTS}
+    assert len(listed) == len(ENDPOINTS)
+
+
+def test_the_document_takes_the_fields_that_the_parser_takes(described: dict[str, Any]) -> None:
+    assert set(described["components"]["schemas"]["TaskIn"]["properties"]) == set(TaskIn.model_fields)
+
+
+def test_every_answer_is_as_the_document_says(desk: Desk, client: Client, described: dict[str, Any]) -> None:
+    submit(desk, "Write calc.py", tests={"test_calc.py": "def test(): ..."}, metadata={"a": {"b": [1, None]}})
+    work_on(desk)
+    submit(desk, "Fail", kind="cli_tool", repo="/srv/x", base="main", depends_on=[1], priority=9)
+    work_on(desk, passes=False)
+    submit(desk, "Later", not_before="2031-01-01T00:00:00Z")
+    fill(desk, 3)
+    task, one = "/api/task", "/api/task/{task_id}"
+    seen = {
+        (task, check(described, "POST", task, client.post(task, {"description": "x", "key": "k"}))),
+        (task, check(described, "POST", task, client.post(task, {"description": "x", "key": "k"}))),
+        (task, check(described, "POST", task, client.post(task, {}))),
+        (task, check(described, "POST", task, client.request("POST", task, b"x"))),
+        (one, check(described, "GET", one, client.get("/api/task/1"))),
+        (one, check(described, "GET", one, client.get("/api/task/2"))),
+        (one, check(described, "GET", one, client.get("/api/task/3"))),
+        (one, check(described, "GET", one, client.get("/api/task/99"))),
+        (one, check(described, "GET", one, client.get("/api/task/1?x=1"))),
+    }
+    for path in ("/api/tasks", "/api/logs", "/api/status", "/healthz"):
+        seen.add((path, check(described, "GET", path, client.get(path))))
+    for path in ("/api/tasks", "/api/logs", "/api/status"):
+        seen.add((path, check(described, "GET", path, client.get(f"{path}?nope=1"))))
+    for verb, number in (("cancel", 3), ("retry", 3), ("cancel", 1), ("retry", 1), ("cancel", 99), ("retry", 99)):
+        path = f"{one}/{verb}"
+        seen.add((path, check(described, "POST", path, client.post(f"/api/task/{number}/{verb}"))))
+    for path in ("/api/pause", "/api/resume"):
+        seen.add((path, check(described, "POST", path, client.request("POST", path))))
+    described_ok = {(e.path, status) for e in ENDPOINTS for status in e.answers if status < 300}
+    assert described_ok <= seen
+
+
+def test_a_refusal_of_the_guard_is_as_the_document_says(shared: Client, described: dict[str, Any]) -> None:
+    refused = shared.get("/api/status", Origin="https://evil.example")
+    schema = described["paths"]["/api/status"]["get"]["responses"]["default"]["content"]["application/json"]["schema"]
+    Draft202012Validator({**schema, "components": described["components"]}).validate(refused.json)
+
+
+def test_the_data_of_the_stream_is_a_log_line(
+    desk: Desk, client: Client, described: dict[str, Any], listen: type[Listener]
+) -> None:
+    submit(desk, "x")
+    schema = {"$ref": "#/components/schemas/LogLine", "components": described["components"]}
+    for _, _, data in listen(client.host.port, "?after=0").take(1):
+        Draft202012Validator(schema).validate(data)
+    content = described["paths"]["/api/logs/stream"]["get"]["responses"]["200"]["content"]
+    assert list(content) == ["text/event-stream"]
+
+
+def test_an_answer_with_a_field_more_would_be_noticed(shared: Client, described: dict[str, Any]) -> None:
+    answer = {**shared.get("/healthz").json, "extra": 1}
+    assert not validator(described, "GET", "/healthz", 200, "application/json").is_valid(answer)
+
+
+def test_the_document_is_the_same_each_time() -> None:
+    assert document("1") == document("1")

@@ -1,0 +1,225 @@
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from core.events import Event, Kind, Level
+from core.masking import Masker
+from core.states import DaemonState
+from core.status import DaemonStatus
+from db.event_log import EventLog
+from db.step_store import StepStore
+from server.desk import Desk
+from tests.support.desk import Client, fill, make_desk, serving
+from tests.support.worked_task import RIGHT, submit, work_on
+
+EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'{{7*7}}"
+BROWSER = {"Accept": "text/html"}
+
+
+class Tags(HTMLParser):
+    """Collects every element and every attribute of a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.seen: list[tuple[str, dict[str, str | None]]] = []
+        self.words = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.words += data
+
+
+def pages(desk: Desk) -> list[str]:
+    """Addresses of all pages, for a database in which every text is hostile."""
+    submit(desk, EVIL, tests={"test_x.py": EVIL}, files={"calc.py": EVIL}, repo=EVIL, metadata={"a": EVIL})
+    work_on(desk, passes=False, reply=EVIL)
+    desk.queue.cancel(submit(desk, f"two {EVIL}", test_command=[EVIL])).result()
+    desk.events.emit(Event(kind=Kind.MODEL_FAILED, level=Level.ERROR, message=EVIL, task_id=1))
+    desk.queue.pause(EVIL).result()
+    return ["/", "/task/1", "/task/2", "/logs", "/logs?level=ERROR", "/login", "/nothing"]
+
+
+def test_hostile_texts_are_shown_as_text_on_every_page(client: Client, desk: Desk) -> None:
+    for path in pages(desk):
+        got = client.get(path, **BROWSER)
+        tags = Tags(got.text)
+        scripts = [attributes for tag, attributes in tags.seen if tag == "script"]
+        assert all(set(attributes) == {"type", "src"} for attributes in scripts), path
+        assert all((attributes["src"] or "").startswith("/static/") for attributes in scripts)
+        images = {attributes["src"] for tag, attributes in tags.seen if tag == "img"}
+        assert images == {"/static/moon.svg"}
+        assert not [name for _, attributes in tags.seen for name in attributes if name.startswith("on")]
+    assert "<script>alert(1)</script>" in Tags(client.get("/task/1").text).words
+    assert "49" not in Tags(client.get("/task/1/call/1/1/0").text).words
+
+
+def test_no_page_has_inline_script_or_style(client: Client, desk: Desk) -> None:
+    for path in pages(desk):
+        text = client.get(path, **BROWSER).text
+        assert "<style" not in text
+        assert " style=" not in text
+        assert not re.search(r"<script[^>]*>[^<]", text)
+        assert "javascript:" not in text
+
+
+def test_no_script_writes_markup() -> None:
+    sinks = re.compile(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function|DOMParser|srcdoc")
+    scripts = list(Path("server/static").glob("*.js"))
+    assert len(scripts) >= 5
+    for script in scripts:
+        assert not sinks.search(script.read_text()), script.name
+
+
+def test_all_that_a_page_links_to_is_there(client: Client, desk: Desk) -> None:
+    for path in pages(desk):
+        tags = Tags(client.get(path, **BROWSER).text)
+        links = {attributes.get("src") or attributes.get("href") or "" for _, attributes in tags.seen}
+        for link in links:
+            if link.startswith("/"):
+                assert client.get(link.split("#")[0], **BROWSER).status == 200, (path, link)
+
+
+def test_static_files_have_their_types_and_are_looked_up_anew(shared: Client) -> None:
+    for name, media in [("overview.js", "javascript"), ("style.css", "text/css"), ("moon.svg", "image/svg+xml")]:
+        got = shared.get(f"/static/{name}")
+        assert media in got.headers["content-type"]
+        assert got.headers["cache-control"] == "no-cache"
+        again = shared.get(f"/static/{name}", If_None_Match=got.headers["etag"])
+        assert again.status == 304
+    assert shared.get("/static/../app.py").status == 404
+    assert shared.get("/static/%2e%2e/app.py").status == 404
+
+
+def test_the_overview_tells_state_workers_counts_and_tasks(client: Client, desk: Desk) -> None:
+    submit(desk, "Write calc.py\nsecond line")
+    work_on(desk)
+    submit(desk, "Another one")
+    words = Tags(client.get("/").text).words
+    for word in ["running", "worker-1", "CODING", "ollama", "bubblewrap", "Write calc.py", "Another one", "3f2a9c1d"]:
+        assert word in words
+    assert "second line" not in words
+
+
+def test_the_overview_leads_on_to_older_tasks(client: Client, desk: Desk) -> None:
+    for number in range(1, 36):
+        submit(desk, f"task number {number}.")
+    first = client.get("/").text
+    assert "task number 35." in first
+    assert "task number 5." not in first
+    assert 'href="/?after=6"' in first
+    second = client.get("/?after=6").text
+    assert "task number 5." in second
+    assert "?after=" not in second
+
+
+def test_empty_pages_say_what_to_do(tmp_path: Path) -> None:
+    desk = make_desk(tmp_path)
+    bare = DaemonStatus(state=DaemonState.STARTING, uptime_s=0.2, version="0.1.0", notices=("No model was found.",))
+    with serving(replace(desk, status=lambda: bare)) as client:
+        words = Tags(client.get("/").text).words
+        for word in [
+            "Nothing here yet",
+            "tasks.yaml",
+            "cli.py",
+            "the daemon is starting",
+            "Ollama",
+            "No model was found.",
+        ]:
+            assert word in words
+        assert "No events yet" in Tags(client.get("/logs").text).words
+        assert "widen it" in Tags(client.get("/logs?level=ERROR").text).words
+    desk.database.close()
+
+
+def test_a_tasks_page_shows_tries_verdict_change_prompts_and_replies(client: Client, desk: Desk) -> None:
+    submit(desk, "Write calc.py", files={"calc.py": "def add(a, b):\n    return a - b\n"})
+    work_on(desk)
+    words = Tags(client.get("/task/1").text).words
+    for word in [
+        "committed",
+        "agent/1-calc",
+        "2 of 2 tests passed",
+        "tests passed",
+        "4,800 / 920",
+        "The sign is wrong.",
+    ]:
+        assert word in words
+    assert "-    return a - b" in words
+    assert "+    return a + b" in words
+    assert "Phase: CODING" in words
+    assert RIGHT.strip() in words
+    call = client.get("/task/1/call/1/1/0")
+    assert call.headers["content-type"] == "text/plain; charset=utf-8"
+    assert "===== reply" in call.text
+
+
+def test_the_buttons_are_those_that_the_status_allows(client: Client, desk: Desk) -> None:
+    submit(desk, "Write calc.py")
+    assert shown_buttons(client) == {"cancel"}
+    desk.queue.claim("worker-1").result()
+    assert shown_buttons(client) == {"cancel"}
+    desk.queue.cancel(1).result()
+    assert shown_buttons(client) == set()
+
+
+def shown_buttons(client: Client) -> set[str | None]:
+    tags = Tags(client.get("/task/1").text).seen
+    return {attributes["id"] for tag, attributes in tags if tag == "button" and "hidden" not in attributes}
+
+
+def test_secrets_in_replies_are_masked(tmp_path: Path) -> None:
+    desk = make_desk(tmp_path)
+    events = EventLog(desk.database, masker=Masker(["hunter2-hunter2"]))
+    desk = replace(desk, events=events, steps=StepStore(desk.database, events))
+    submit(desk, "Write calc.py")
+    work_on(desk, reply="key = 'hunter2-hunter2'")
+    with serving(desk) as client:
+        assert "hunter2" not in client.get("/task/1/call/1/1/0").text
+        steps = client.get("/task/1").text.split('id="steps-title"')[1]
+        assert "hunter2" not in steps
+        assert "***" in steps
+    desk.database.close()
+
+
+def test_control_and_direction_characters_are_made_visible(client: Client, desk: Desk) -> None:
+    submit(desk, "safe\u202eevil\x1b[31m")
+    for path in ["/", "/task/1", "/logs"]:
+        text = client.get(path).text
+        assert "\u202e" not in text
+        assert "\x1b" not in text
+        assert r"\u{202e}" in text
+
+
+def test_a_page_that_does_not_exist_is_a_page_for_a_browser(client: Client) -> None:
+    got = client.get("/task/99", **BROWSER)
+    assert got.status == 404
+    assert "there is no task 99" in Tags(got.text).words
+    assert client.get("/task/99", Accept="application/json").json["error"] == "there is no task 99"
+    assert client.get("/logs?level=loud", **BROWSER).status == 400
+
+
+def test_the_log_page_filters_and_hands_over_to_the_stream(client: Client, desk: Desk) -> None:
+    fill(desk, 3, level=Level.ERROR, task_id=7)
+    fill(desk, 2)
+    tags = Tags(client.get("/logs?level=ERROR&task=7").text).seen
+    rows = [attributes["data-id"] for tag, attributes in tags if tag == "li" and "data-id" in attributes]
+    assert rows == ["1", "2", "3"]
+    assert [attributes["data-after"] for _, attributes in tags if "data-after" in attributes] == ["5"]
+
+
+@pytest.mark.parametrize("path", ["/", "/logs", "/login"])
+def test_a_page_names_its_language_and_its_parts(shared: Client, path: str) -> None:
+    tags = Tags(shared.get(path).text).seen
+    assert ("html", {"lang": "en"}) in tags
+    assert [tag for tag, _ in tags].count("h1") == 1
+    labelled = {attributes.get("for") for tag, attributes in tags if tag == "label"}
+    fields = {attributes["id"] for tag, attributes in tags if tag in {"input", "select", "textarea"}}
+    assert fields - labelled <= {"follow"}, "every field has a label"
