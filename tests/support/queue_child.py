@@ -1,0 +1,33 @@
+"""A process of its own that uses the queue, for tests that kill it: `python -m tests.support.queue_child ROLE FILE`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from core.states import Ending
+from core.tasks import TaskSpec
+from db.database import Database
+from db.event_log import EventLog
+from queue_manager import QueueManager
+
+
+def produce(queue: QueueManager) -> None:
+    """Submit without end; a line for each task that was acknowledged."""
+    number = 0
+    while True:
+        print(queue.submit(TaskSpec(description=f"task {number}")).result().task_id, flush=True)
+        number += 1
+
+
+def consume(queue: QueueManager) -> None:
+    """Claim and finish until nothing is left; a line for each claim, and one for each acknowledged end."""
+    while (task := queue.claim("child").result()) is not None:
+        print("claimed", task.id, flush=True)
+        queue.finish(task.id, task.fence, Ending.COMMITTED).result()
+        print("done", task.id, flush=True)
+
+
+if __name__ == "__main__":
+    with Database(Path(sys.argv[2])) as db:
+        {"produce": produce, "consume": consume}[sys.argv[1]](QueueManager(db, EventLog(db)))

@@ -1,0 +1,151 @@
+"""The queue in plain Python: what every operation should do, without a database.
+
+Each method does what `QueueManager`'s of the same name promises, or returns the error that it should raise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from core.errors import IllegalMove, InvalidTask, TaskError
+from core.states import Ending, Status
+
+LEASE = timedelta(seconds=60)
+TRIES, CRASHES = 3, 3
+LOST = {Status.FAILED, Status.CANCELLED}
+AGAIN = {Ending.ERROR, Ending.CRASHED, Ending.TIMEOUT}
+Refusal = type[TaskError]
+
+
+@dataclass
+class Modelled:
+    """One task of the model."""
+
+    id: int
+    priority: int
+    needs: tuple[int, ...]
+    not_before: datetime | None
+    status: Status = Status.QUEUED
+    ending: Ending | None = None
+    attempt: int = 0
+    tries: int = 0
+    crashes: int = 0
+    fence: int = 0
+    resume: bool = False
+    cancel: bool = False
+    lease_until: datetime | None = None
+
+
+class QueueModel:
+    """All tasks, by id."""
+
+    def __init__(self, clock: Callable[[], datetime]) -> None:
+        self.clock = clock
+        self.tasks: dict[int, Modelled] = {}
+        self.keys: dict[str, int] = {}
+        self.paused = False
+
+    def of(self, *statuses: Status) -> list[Modelled]:
+        return [task for task in self.tasks.values() if task.status in statuses]
+
+    def submit(
+        self, priority: int, needs: tuple[int, ...], not_before: datetime | None, key: str | None
+    ) -> int | Refusal:
+        if key in self.keys:
+            return self.keys[key or ""]
+        if any(self.tasks[need].status in LOST for need in needs):
+            return InvalidTask
+        task = Modelled(len(self.tasks) + 1, priority, needs, not_before)
+        self.tasks[task.id] = task
+        if key:
+            self.keys[key] = task.id
+        self._place(task)
+        return task.id
+
+    def _place(self, task: Modelled) -> None:
+        if any(self.tasks[need].status is not Status.DONE for need in task.needs):
+            task.status = Status.BLOCKED
+        elif task.not_before and task.not_before > self.clock():
+            task.status = Status.SCHEDULED
+        else:
+            task.status = Status.QUEUED
+
+    def claim(self) -> Modelled | None:
+        ready = sorted(self.of(Status.QUEUED), key=lambda task: (-task.priority, task.id))
+        if self.paused or not ready:
+            return None
+        task = ready[0]
+        task.status, task.fence, task.lease_until = Status.RUNNING, task.fence + 1, self.clock() + LEASE
+        if not task.resume:
+            task.attempt, task.tries = task.attempt + 1, task.tries + 1
+        task.resume = False
+        return task
+
+    def finish(self, task: Modelled, ending: Ending) -> None:
+        if ending in {Ending.COMMITTED, Ending.NO_CHANGE}:
+            self._end(task, Status.DONE, ending)
+        elif ending is Ending.USER:
+            self._end(task, Status.CANCELLED, ending)
+        elif ending in AGAIN and task.tries < TRIES:
+            self.leave(task, Status.SCHEDULED, resume=False)
+        else:
+            self._end(task, Status.FAILED, ending)
+
+    def leave(
+        self, task: Modelled, to: Status, *, resume: bool = True, until: datetime | None = None, parked: bool = False
+    ) -> None:
+        if task.cancel:
+            self._end(task, Status.CANCELLED, Ending.USER)
+            return
+        task.status, task.resume = to, task.resume or resume
+        if parked:
+            task.not_before = until
+
+    def _end(self, task: Modelled, to: Status, ending: Ending) -> None:
+        task.status, task.ending, task.cancel = to, ending, False
+        for other in self.of(Status.BLOCKED):
+            if task.id not in other.needs or other.status is not Status.BLOCKED:
+                continue
+            if to is Status.DONE:
+                self._place(other)
+            else:
+                self._end(other, Status.FAILED, Ending.DEPENDENCY)
+
+    def cancel(self, task: Modelled) -> Refusal | None:
+        if task.status is Status.RUNNING:
+            task.cancel = True
+        elif task.status in {*LOST, Status.DONE}:
+            return IllegalMove
+        else:
+            self._end(task, Status.CANCELLED, Ending.USER)
+        return None
+
+    def retry(self, task: Modelled) -> Refusal | None:
+        if task.status not in LOST or any(self.tasks[need].status in LOST for need in task.needs):
+            return IllegalMove
+        task.ending, task.not_before, task.resume = None, None, False
+        task.tries = task.crashes = 0
+        self._place(task)
+        return None
+
+    def survive(self, tasks: list[Modelled]) -> None:
+        for task in tasks:
+            task.crashes += 1
+            if task.crashes >= CRASHES and not task.cancel:
+                self._end(task, Status.FAILED, Ending.CRASHED)
+            else:
+                self.leave(task, Status.QUEUED)
+
+    def tick(self) -> int:
+        due = [t for t in self.of(Status.SCHEDULED) if t.not_before and t.not_before <= self.clock()]
+        for task in due:
+            task.status = Status.QUEUED
+        return len(due)
+
+    def models_back(self) -> int:
+        waiting = [task for task in self.of(Status.SCHEDULED) if task.not_before is None]
+        for task in waiting:
+            task.status = Status.QUEUED
+        return len(waiting)
