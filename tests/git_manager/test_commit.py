@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from core.errors import GitError
-from core.git_objects import blob_id
 from core.revisions import Author, Commit, Workspace
 from core.tasks import Change
+from gitrepo.objects import blob_id
 from tests.git_manager.conftest import Bench, message
 from tests.support.git_repo import fingerprint, git, make_repo, write
 

@@ -169,6 +169,6 @@ def test_a_git_that_is_too_old_is_named(bench: Bench, tmp_path: Path) -> None:
     old.write_text("#!/bin/sh\necho git version 2.30.2\n")
     old.chmod(0o755)
     manager = bench.another()
-    manager._private["PATH"] = str(old.parent)
+    manager._repositories._env["PATH"] = str(old.parent)
     with pytest.raises(GitError, match=r"2\.30\.2 is too old: version 2\.38"):
         manager.doctor()

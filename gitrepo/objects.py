@@ -163,7 +163,7 @@ def edits_for(change: Change, before: Mapping[str, Record]) -> list[Edit]:
 
 def _encoded(path: str, text: str) -> bytes:
     try:
-        return text.encode()
+        return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError as error:
         raise GitError(f"{path}: holds a character that is no text ({error.reason}); it was not committed") from None
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from core.commit_message import task_of
-from core.git_objects import Edit
 from core.revisions import LogLine
+from gitrepo.objects import Edit
 
 OLDEST = (2, 38)
 """`git merge-tree --write-tree`, the merge that needs no checkout, came with this version."""

@@ -1,0 +1,84 @@
+"""Runs git commands, each in a session and an environment of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.errors import GitError
+from core.masking import printable
+from gitrepo import protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a command gave: its exit code, its output, and what it said on standard error, safe to show."""
+
+    code: int
+    out: bytes
+    error: str
+
+    @property
+    def text(self) -> str:
+        """The output as text, without blanks at its ends."""
+        return self.out.decode("utf-8", "replace").strip()
+
+
+class Git:
+    """Runs git commands with one folder as the repository, whatever folder the daemon is in."""
+
+    def __init__(
+        self, folder: Path, env: Mapping[str, str], settings: Sequence[str] = protocol.SETTINGS, cwd: Path | None = None
+    ) -> None:
+        self.folder = folder
+        self._env = {**env, "GIT_DIR": str(folder)}
+        self._settings, self._cwd = settings, cwd or folder
+
+    def over(self, cwd: Path, **env: str) -> Git:
+        """The same at work in a folder, with more variables in its environment."""
+        return Git(self.folder, {**self._env, **env}, self._settings, cwd)
+
+    def __call__(self, *args: str, stdin: bytes = b"", timeout_s: float = 120.0) -> Answer:
+        """Run a command that must succeed.
+
+        Raises:
+            GitError: it did not, or not in time.
+        """
+        answer = self.ask(*args, stdin=stdin, timeout_s=timeout_s)
+        if answer.code:
+            raise GitError(f"git {args[0]} failed: {answer.error or f'exit code {answer.code}'}")
+        return answer
+
+    def ask(self, *args: str, stdin: bytes = b"", timeout_s: float = 120.0) -> Answer:
+        """Run a command whose failure is an answer too."""
+        with self.start(*args) as process:
+            try:
+                out, error = process.communicate(stdin, timeout=timeout_s)
+            except BaseException as failure:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+                if isinstance(failure, subprocess.TimeoutExpired):
+                    raise GitError(f"git {args[0]} did not end within {timeout_s:g} s and was stopped") from None
+                raise
+        return Answer(process.returncode, out, protocol.without_password(printable(error[-2000:]).strip()))
+
+    def start(self, *args: str, quiet: bool = False) -> subprocess.Popen[bytes]:
+        """Start git in a session of its own: it has no terminal to ask on, and its children can be ended with it."""
+        try:
+            return subprocess.Popen(
+                ["git", *self._settings, *args],
+                cwd=self._cwd,
+                env=self._env,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL if quiet else subprocess.PIPE,
+                start_new_session=True,
+            )
+        except FileNotFoundError as error:
+            raise GitError(f"git could not be started in {self.folder}: {error.strerror}") from None

@@ -1,0 +1,115 @@
+"""Finds the repository that a task names, and refuses what cannot be worked in, with words that help."""
+
+from __future__ import annotations
+
+import configparser
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.errors import GitError
+from core.revisions import Author
+from gitrepo.repository import Repository
+from gitrepo.trees import GitTree
+
+MAIN = "refs/heads/main"
+_PERSON = ("name", "email")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a checkout's repository is: `folder` is git's for this checkout, `common` the one all worktrees share."""
+
+    root: Path
+    folder: Path
+    common: Path
+    bare: bool
+    id_format: str
+    author: Author
+
+
+def given(repo: str) -> Path:
+    """The folder that a task names; raises GitError for what is none."""
+    path = Path(repo).expanduser()
+    if not path.is_absolute():
+        raise GitError(f"repo: {repo} must be an absolute path")
+    if not path.is_dir():
+        raise GitError(f"repo: there is no folder {path}")
+    return path.resolve()
+
+
+def discovered(path: Path, user_config: Sequence[Path]) -> Place:
+    """Find the repository that a folder belongs to.
+
+    GitPython resolves `.git` and reads the configuration; its own idea of the shared folder and of the work tree is
+    not used, because variables of the daemon's environment and the repository's `core.worktree` may redirect it.
+    """
+    import git  # noqa: PLC0415  GitPython takes a tenth of a second to import and starts git
+
+    try:
+        root = next((folder for folder in (path, *path.parents) if _is_root(folder)), path)
+        with git.Repo(root, expand_vars=False) as repo:
+            folder = Path(repo.git_dir).resolve()
+        pointer = folder / "commondir"
+        common = (folder / pointer.read_text().strip()).resolve() if pointer.exists() else folder
+        # A hostile repository may include a file that never ends; the owner's own files may include what they like.
+        local = git.GitConfigParser(common / "config", merge_includes=False)
+        owners = git.GitConfigParser(list(user_config))
+        names = [(local.get("user", n, fallback="") or owners.get("user", n, fallback="")) for n in _PERSON]
+        return Place(
+            root=root,
+            folder=folder,
+            common=common,
+            bare=not (root / ".git").exists(),
+            id_format=local.get("extensions", "objectFormat", fallback="") or "sha1",
+            author=Author(name=names[0] or "Nightshift", email=names[1] or "nightshift@localhost"),
+        )
+    except (git.InvalidGitRepositoryError, git.NoSuchPathError):
+        raise GitError(f"repo: {path} is not in a git repository; run `git init` there and commit once") from None
+    except (configparser.Error, ValueError, OSError) as error:
+        raise GitError(f"repo: the repository of {path} cannot be read: {error}") from error
+
+
+def _is_root(folder: Path) -> bool:
+    """Tell whether this is where a checkout begins, or a repository without one."""
+    return (folder / ".git").exists() or all((folder / name).exists() for name in ("HEAD", "objects", "refs"))
+
+
+def remote_url(common: Path) -> str | None:
+    """Where to push: the remote that the configuration prefers, else origin, else the only one."""
+    import git  # noqa: PLC0415  see discovered
+
+    config = git.GitConfigParser(common / "config", merge_includes=False)
+    remotes = [name[8:-1] for name in config.sections() if name.startswith('remote "')]
+    only = remotes[0] if len(remotes) == 1 else "origin"
+    section = f'remote "{config.get("remote", "pushDefault", fallback="") or only}"'
+    return config.get(section, "pushurl", fallback="") or config.get(section, "url", fallback="") or None
+
+
+def base_of(found: Repository, base: str | None) -> tuple[str, str | None]:
+    """The commit a task starts from, and the branch it is the tip of."""
+    head = MAIN if found.is_own else found.git.ask("symbolic-ref", "--quiet", "HEAD").text
+    name = base.removeprefix("refs/heads/") if base else head.removeprefix("refs/heads/")
+    if "\n" in name:
+        raise GitError("base: must be one line")
+    branch, other, clash = found.resolve(f"refs/heads/{name or '@'}", base or "HEAD", "refs/heads/agent")
+    if clash:
+        raise GitError(f"repo: {found.root} has a branch named agent, so agent/… cannot be made; rename it")
+    if branch:
+        return branch, f"refs/heads/{name}"
+    if other:
+        return other, None
+    if base:
+        raise GitError(f"base: there is no branch, tag or commit {base!r} in {found.root}")
+    raise GitError(f"repo: {found.root} has no commit yet; make a first one")
+
+
+def refuse_submodule_folder(given: Path, root: Path, tree: GitTree) -> None:
+    """A submodule that is not checked out is an empty folder of the repository around it, which nobody meant."""
+    for folder in (given, *given.parents):
+        if folder.is_relative_to(root) and folder != root:
+            record = tree.records.get(folder.relative_to(root).as_posix())
+            if record and record.mode == "160000":
+                raise GitError(
+                    f"repo: {folder} is a submodule that is not checked out; run `git submodule update --init`"
+                )

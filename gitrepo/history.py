@@ -1,0 +1,79 @@
+"""What was committed: a task's own commit, the newest ones, the difference of two, and the notes beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from core.errors import GitError
+from core.revisions import Commit, LogLine, Workspace
+from gitrepo import protocol
+from gitrepo.branches import TRIES, is_ours
+from gitrepo.objects import find
+from gitrepo.repository import Repository
+
+NOTES = "refs/notes/nightshift"
+
+
+def commit_of(found: Repository, workspace: Workspace) -> Commit | None:
+    """The task's commit: on its branch, or else in the target's history; None when it made none."""
+    pattern = f"refs/heads/agent/{workspace.task_id}-*"
+    for line in found.git("for-each-ref", "--format=%(objectname) %(refname)", pattern).text.splitlines():
+        id_, _, name = line.partition(" ")
+        if is_ours(found, id_, workspace):
+            return _described(found, id_, name.removeprefix("refs/heads/"))
+    tip = found.resolve(workspace.target)[0] if workspace.target else None
+    since = [f"--since={int(workspace.since.timestamp()) - 1}"] if workspace.since else []
+    grep = ("log", "--format=%H", "--fixed-strings", f"--grep=Task: {workspace.task_id}", *since)
+    candidates = found.view(*grep, tip).text.split() if tip else []
+    ours = next((id_ for id_ in candidates if is_ours(found, id_, workspace)), None)
+    return _described(found, ours, workspace.branch) if ours else None
+
+
+def contains(found: Repository, tip: str, commit: str) -> bool:
+    """Tell whether the history of `tip` holds the commit."""
+    answer = found.view.ask("merge-base", "--is-ancestor", commit, tip)
+    if answer.code not in {0, 1}:
+        raise GitError(f"git merge-base failed: {answer.error}")
+    return answer.code == 0
+
+
+def newest(found: Repository, start: str, limit: int) -> tuple[LogLine, ...]:
+    """The newest commits that `start` (full id) reaches, newest first."""
+    form = "--format=%H%x1f%ct%x1f%an%x1f%B"
+    text = found.view("log", "-z", f"--max-count={limit}", form, start).out.decode("utf-8", "replace")
+    return tuple(protocol.log_line(entry) for entry in text.split("\0") if entry)
+
+
+def difference(found: Repository, old: str, new: str, paths: Sequence[str]) -> str:
+    """The unified diff between two commits (full ids); no attribute can hide a file from it."""
+    plain = ("--no-color", "--no-ext-diff", "--no-textconv", "--text", "--find-renames")
+    answer = found.view("diff-tree", "-r", "-p", *plain, old, new, "--", *paths)
+    return answer.out.decode("utf-8", "replace")
+
+
+def write_note(found: Repository, commit: str, text: str, committer: bytes) -> None:
+    """Put a text beside a commit, in the place of an earlier one."""
+    edits, refused = protocol.note_edits(commit, text), ""
+    for _ in range(TRIES):
+        tip = found.resolve(NOTES)[0]
+        stream = protocol.import_stream(
+            edits, parent=tip, committer=committer, message=b"Evidence\n", id_chars=len(commit)
+        )
+        if not (refused := found.move((NOTES, found.fast_import(stream), tip), reflog=False)):
+            return
+    raise GitError(f"the note on {commit} could not be stored: {refused}")
+
+
+def read_note(found: Repository, commit: str) -> str | None:
+    """What `write_note`, or git itself, put beside a commit (full id)."""
+    tip = found.resolve(NOTES)[0]
+    root = found.read_commit(tip).tree if tip else None
+    for path in protocol.note_paths(commit):
+        if root and (blob := find(root, path, found.reader.tree)):
+            return found.reader.get(blob)[1].decode("utf-8", "replace")
+    return None
+
+
+def _described(found: Repository, id_: str, branch: str) -> Commit:
+    raw = found.read_commit(id_)
+    return Commit(id=id_, tree=raw.tree, branch=branch, parent=raw.parents[0] if raw.parents else "")

@@ -1,0 +1,49 @@
+"""Rebases a commit by a three-way merge that needs no checkout."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from core.errors import GitError, MergeConflict
+from core.revisions import Commit
+from gitrepo import protocol
+from gitrepo.objects import find
+from gitrepo.repository import Repository
+
+SHOWN = 3
+"""How many conflicting files are quoted."""
+
+
+def rebased(found: Repository, commit: Commit, tip: str, committer: bytes) -> Commit:
+    """The same change on top of `tip`, as a new commit on no branch.
+
+    The merge base is told by a stand-in commit (the tip's tree on the change's parent), so it is exact, and found at
+    once even where the target's history was rewritten; git learned to take it as an argument only in 2.40.
+
+    Raises:
+        MergeConflict: both changed the same lines; the message shows them.
+    """
+    ours, theirs = found.read_commit(commit.id), found.read_commit(tip)
+    stand_in = found.write_commit(replace(theirs, parents=(commit.parent,)))
+    answer = found.view.ask("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", stand_in, commit.id)
+    if answer.code not in {0, 1}:
+        raise GitError(f"git merge-tree failed: {answer.error}")
+    merged = protocol.parse_merge(answer.out)
+    if answer.code == 1:
+        raise _conflict(found, merged, {stand_in: "the newer work", commit.id: "this change"})
+    new = replace(ours, tree=merged.tree, parents=(tip,), committer=committer)
+    return replace(commit, id=found.write_commit(new), tree=merged.tree, parent=tip)
+
+
+def _conflict(found: Repository, merged: protocol.MergeAnswer, names: Mapping[str, str]) -> MergeConflict:
+    """The conflict in words for a model: which files, and the lines in question."""
+    parts = [f"newer work conflicts with this change in {', '.join(merged.conflicts)}"]
+    for path in merged.conflicts[:SHOWN]:
+        blob = find(merged.tree, path, found.reader.tree)
+        text = found.reader.get(blob)[1].decode("utf-8", "replace") if blob else ""
+        for id_, name in names.items():
+            text = text.replace(id_, name)
+        if excerpt := protocol.conflict_excerpt(text):
+            parts.append(f"{path}:\n{excerpt}")
+    return MergeConflict(merged.conflicts, "\n\n".join(parts))

@@ -1,0 +1,132 @@
+"""The repositories in use, each opened once, and the daemon's own, made on first use."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+from pathlib import Path
+
+from core.errors import GitError
+from core.revisions import Author, Workspace
+from gitrepo import protocol
+from gitrepo.commands import Git
+from gitrepo.discovery import MAIN, Place, discovered, given
+from gitrepo.repository import Repository
+from gitrepo.trees import Reader
+
+Where = Workspace | str | None
+"""A workspace, a folder in somebody's checkout, or None for the daemon's own repository."""
+
+
+class Repositories:
+    """Finds and keeps repositories; thread-safe.
+
+    Args:
+        workspace: the daemon's own; the views of all others lie in its `.git` too.
+        author: who stands in commits, ahead of what each repository says.
+        signature: gives an author's line for a commit made now.
+        environ: the daemon's environment.
+    """
+
+    def __init__(
+        self, workspace: Path, author: Author, signature: Callable[[Author], bytes], environ: Mapping[str, str]
+    ) -> None:
+        self._workspace, self._author, self._signature = workspace.resolve(), author, signature
+        self._env = protocol.private_environment(environ)
+        home = Path(environ.get("HOME", "/nonexistent"))
+        xdg = Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
+        self._user_config = (Path("/etc/gitconfig"), xdg / "git" / "config", home / ".gitconfig")
+        self._lock = threading.Lock()
+        self._known: dict[Path, Repository] = {}
+
+    def find(self, where: Where) -> Repository:
+        """The repository, opened if it is not yet.
+
+        Raises:
+            GitError: it cannot be used; the message begins with the field `repo`.
+        """
+        with self._lock:
+            own = self._own()
+            if where is None or (isinstance(where, Workspace) and where.is_own):
+                return own
+            if isinstance(where, Workspace):
+                return self._known.get(where.git_dir) or self._opened(where.repo)
+            return self._opened(given(where))
+
+    def version(self) -> str:
+        """What `git --version` says.
+
+        Raises:
+            GitError: there is no git, or it is too old.
+        """
+        answer = Git(Path("/"), self._env)("--version").text
+        if protocol.version_of(answer) < protocol.OLDEST:
+            need = ".".join(map(str, protocol.OLDEST))
+            raise GitError(f"{answer} is too old: version {need} or later is needed to merge without a checkout")
+        return answer
+
+    def close(self) -> None:
+        """End the processes that read objects; whoever reads after that starts one again."""
+        with self._lock:
+            self._forget()
+
+    def _forget(self) -> None:
+        for repository in self._known.values():
+            repository.reader.close()
+        self._known.clear()
+
+    def _own(self) -> Repository:
+        """The daemon's own repository; made, or made again, where it is not there."""
+        folder = self._workspace / ".git"
+        if not (folder / "HEAD").exists():
+            self._forget()
+            self.version()
+            self._workspace.mkdir(parents=True, exist_ok=True)
+            Git(folder, self._env, cwd=self._workspace)("init", "--quiet", "--template=", "--initial-branch=main")
+        return self._known.get(folder) or self._begun(self._opened(self._workspace))
+
+    def _begun(self, own: Repository) -> Repository:
+        """Give main its first commit; of several processes that try, one does it."""
+        if own.resolve(MAIN) == [None]:
+            first = protocol.import_stream([], parent=None, committer=self._signature(own.author), message=b"Begin\n")
+            if (refused := own.move((MAIN, own.fast_import(first), None))) and own.resolve(MAIN) == [None]:
+                raise GitError(f"the workspace {self._workspace} could not be begun: {refused}")
+        return own
+
+    def _opened(self, path: Path) -> Repository:
+        place = discovered(path, self._user_config)
+        if place.bare:
+            raise GitError(f"repo: {place.root} is a bare repository; give a checkout of it")
+        if known := self._known.get(place.folder):
+            return known
+        if not all(os.access(place.common / name, os.W_OK) for name in ("objects", "refs")):
+            raise GitError(f"repo: {place.root} may not be written by the user that Nightshift runs as")
+        objects = {
+            "GIT_OBJECT_DIRECTORY": str(place.common / "objects"),
+            "GIT_SHALLOW_FILE": str(place.common / "shallow"),
+        }
+        view = Git(self._view(place), {**self._env, **objects})
+        found = Repository(
+            root=place.root,
+            common=place.common,
+            is_own=place.folder == self._workspace / ".git",
+            author=self._author.over(place.author),
+            git=Git(place.folder, self._env),
+            view=view,
+            reader=Reader(view),
+        )
+        self._known[place.folder] = found
+        return found
+
+    def _view(self, place: Place) -> Path:
+        """The folder that stands for a repository without configuration; harmless to make again."""
+        name = sha256(os.fsencode(place.common)).hexdigest()[:16]
+        view = self._workspace / ".git" / "nightshift" / "views" / name
+        if not (view / "HEAD").exists():
+            for folder in ("objects", "refs", "info"):
+                (view / folder).mkdir(parents=True, exist_ok=True)
+            for file, text in protocol.view_files(place.id_format).items():
+                (view / file).write_text(text)
+        return view

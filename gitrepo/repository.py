@@ -1,0 +1,89 @@
+"""One repository: its references, and through a view its objects.
+
+A *view* is a folder of ours that git takes for a repository with no configuration, no hooks, no attributes and no
+references, and that borrows only the object store of the real one. All that concerns content runs in the view; what it
+cannot do is move references, so those few commands run in the repository itself, under settings that overrule
+everything that could start a program (gitrepo/protocol.py).
+"""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from core.errors import GitError
+from core.revisions import Author
+from gitrepo.commands import Git
+from gitrepo.objects import RawCommit, parse_commit
+from gitrepo.trees import GitTree, Reader
+
+_IN_PROGRESS = ("rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repository:
+    """One repository: `git` works in it and sees its references, `view` sees nothing but its objects."""
+
+    root: Path
+    common: Path
+    is_own: bool
+    author: Author
+    git: Git
+    view: Git
+    reader: Reader
+    trees: dict[str, GitTree] = field(default_factory=dict)
+
+    def tree(self, commit: str) -> GitTree:
+        """The tree of a commit by its full id; the last few are kept. Raises GitError when there is no such commit."""
+        known = self.trees.get(commit) or GitTree(commit, self.read_commit(commit).tree, self.reader)
+        if commit not in self.trees and len(self.trees) >= 16:
+            self.trees.clear()
+        return self.trees.setdefault(commit, known)
+
+    def read_commit(self, commit: str) -> RawCommit:
+        """A commit by its full id; raises GitError when there is no such commit."""
+        try:
+            kind, raw = self.reader.get(commit)
+        except KeyError:
+            raise GitError(f"commit {commit} is not in {self.root}") from None
+        if kind != "commit":
+            raise GitError(f"{commit} in {self.root} is a {kind}, not a commit")
+        return parse_commit(raw)
+
+    def resolve(self, *names: str) -> list[str | None]:
+        """The full id of the commit each name stands for, None where there is none. Names are data, not options."""
+        lines = "".join(f"{name}^{{commit}}\n" for name in names).encode("utf-8", "surrogateescape")
+        answers = self.git("cat-file", "--batch-check=%(objectname) %(objecttype)", stdin=lines).text.split("\n")
+        return [line.split()[0] if line.endswith(" commit") else None for line in answers]
+
+    def write_commit(self, commit: RawCommit) -> str:
+        """Store a commit of an existing tree; gives its id."""
+        return self.view("hash-object", "-t", "commit", "-w", "--stdin", stdin=commit.encode()).text
+
+    def fast_import(self, stream: bytes) -> str:
+        """Store what a stream of `protocol.import_stream` holds; gives the commit's id."""
+        return self.view("fast-import", "--quiet", "--done", stdin=stream).text
+
+    def move(self, *moves: tuple[str, str, str | None], reflog: bool = True) -> str:
+        """Move references (full name, new id, old id or None) together, each only from where it is expected.
+
+        Gives what git said when one of them was elsewhere or locked, and none was moved; "" when all moved.
+        """
+        text = "".join(f"option no-deref\nupdate {name} {new} {old or '0' * len(new)}\n" for name, new, old in moves)
+        log = () if reflog else ("-c", "core.logAllRefUpdates=false")
+        answer = self.git.ask(*log, "update-ref", "-m", "nightshift", "--stdin", stdin=text.encode())
+        return answer.error or "refused" if answer.code else ""
+
+
+def checked_out(found: Repository, branch: str) -> str | None:
+    """Where a branch is checked out, or being rebased or bisected; None where it may be moved."""
+    place = found.git("for-each-ref", "--format=%(worktreepath)", branch).text
+    if place:
+        return place
+    places = [found.common, *sorted(found.common.glob("worktrees/*"))]
+    for file in (folder / name for folder in places for name in _IN_PROGRESS):
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            if file.read_text().strip() in {branch, branch.removeprefix("refs/heads/")}:
+                return f"a rebase or bisect that is going on ({file})"
+    return None

@@ -1,0 +1,145 @@
+"""Reads objects, and shows the files of a commit without a checkout."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import threading
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from core.errors import GitError
+from gitrepo.commands import Git
+from gitrepo.objects import Record, flatten, is_text
+
+_ID = re.compile(r"[0-9a-f]{4,64}")
+
+
+class Reader:
+    """Reads objects through one `cat-file` that stays open, one question at a time."""
+
+    def __init__(self, git: Git) -> None:
+        self._git = git
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._trees: dict[str, bytes] = {}
+
+    def get(self, id_: str) -> tuple[str, bytes]:
+        """An object's type and bytes; a `cat-file` that died is started again once.
+
+        Raises:
+            KeyError: the repository does not have it.
+        """
+        if not _ID.fullmatch(id_):
+            raise KeyError(id_)
+        with self._lock:
+            try:
+                return self._asked(id_)
+            except (OSError, EOFError):
+                return self._asked_again(id_)
+
+    def tree(self, id_: str) -> bytes:
+        """A tree object's bytes; trees recur from commit to commit, so the last few thousand are kept."""
+        known = self._trees.get(id_)
+        if known is None:
+            if len(self._trees) > 4096:
+                self._trees.clear()
+            known = self._trees[id_] = self.held(id_)
+        return known
+
+    def held(self, id_: str) -> bytes:
+        """The bytes of an object that another one names.
+
+        Raises:
+            GitError: it is not there, as in a partial clone.
+        """
+        try:
+            return self.get(id_)[1]
+        except KeyError:
+            raise GitError(
+                f"object {id_} is missing; a partial clone needs `git fetch --refetch --no-filter`"
+            ) from None
+
+    def close(self) -> None:
+        """End the process; the next question starts another."""
+        with self._lock:
+            self._stop()
+
+    def _asked_again(self, id_: str) -> tuple[str, bytes]:
+        try:
+            return self._asked(id_)
+        except (OSError, EOFError) as error:
+            raise GitError(f"git cat-file ended in {self._git.folder}: {error}") from error
+
+    def _asked(self, id_: str) -> tuple[str, bytes]:
+        if self._process is None:
+            self._process = self._git.start("cat-file", "--batch", quiet=True)
+        try:
+            return _answer(self._process, id_)
+        except KeyError:
+            raise
+        except BaseException:
+            self._stop()  # what is left of the answer would be taken for the next one
+            raise
+
+    def _stop(self) -> None:
+        if self._process is not None:
+            process, self._process = self._process, None
+            process.kill()
+            process.communicate()
+
+
+def _answer(process: subprocess.Popen[bytes], id_: str) -> tuple[str, bytes]:
+    stdin, stdout = process.stdin, process.stdout
+    assert stdin
+    assert stdout
+    stdin.write(id_.encode() + b"\n")
+    stdin.flush()
+    head = stdout.readline().split()
+    if len(head) == 2:  # "missing" or "ambiguous"
+        raise KeyError(id_)
+    data = stdout.read(int(head[2]) + 1) if head else b""
+    if not data or len(data) != int(head[2]) + 1:
+        raise EOFError("cut off")
+    return head[1].decode(), data[:-1]
+
+
+class GitTree:
+    """The files of one commit, read from git's objects (core.ports.Tree).
+
+    `entries` has the regular files with names in UTF-8. Links, submodules and other names are in `records` alone: no
+    suite sees them, and every commit keeps them.
+    """
+
+    def __init__(self, commit: str, tree: str, reader: Reader) -> None:
+        self.id = tree
+        self._commit, self._reader = commit, reader
+        self._records: Mapping[str, Record] | None = None
+        self._entries: Mapping[str, str] | None = None
+
+    @property
+    def commit(self) -> str:
+        """Full id of the commit."""
+        return self._commit
+
+    @property
+    def records(self) -> Mapping[str, Record]:
+        """Everything below the tree, sorted by path."""
+        if self._records is None:
+            self._records = flatten(self.id, self._reader.tree)
+        return self._records
+
+    def entries(self) -> Mapping[str, str]:
+        """Path to the id of its content, for each regular file, in path order."""
+        if self._entries is None:
+            plain = {path: r.id for path, r in self.records.items() if r.regular and is_text(path)}
+            self._entries = MappingProxyType(plain)
+        return self._entries
+
+    def read(self, path: str) -> bytes:
+        """A file's bytes.
+
+        Raises:
+            KeyError: there is no such file.
+        """
+        return self._reader.held(self.entries()[path])

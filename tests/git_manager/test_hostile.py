@@ -1,0 +1,138 @@
+"""A repository whose configuration, hooks and attributes were set by an attacker: none of it runs, no byte changes."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from core.errors import GitError
+from tests.git_manager.conftest import Bench, message
+from tests.git_manager.test_integrate import land
+from tests.support.git_repo import git, make_repo, write
+
+HOOKS = (
+    "pre-commit", "post-commit", "commit-msg", "reference-transaction", "post-index-change", "post-checkout",
+    "pre-push", "pre-auto-gc", "post-rewrite", "post-merge", "fsmonitor-watchman", "update", "pre-receive",
+    "post-receive",
+)  # fmt: skip
+LINES = "".join(f"{n}\n" for n in range(30))
+
+
+def script(path: Path, marker: Path) -> Path:
+    """A program that leaves its name as a mark and then behaves like `cat`."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\ntouch '{marker}/{path.name}'\nexec cat\n")
+    path.chmod(0o755)
+    return path
+
+
+@pytest.fixture
+def marks(tmp_path: Path) -> Path:
+    (tmp_path / "marks").mkdir()
+    return tmp_path / "marks"
+
+
+@pytest.fixture
+def evil(repo: Path, marks: Path) -> Path:
+    """The repository, with everything git can be made to run."""
+    write(repo, {"long.py": LINES})
+    git(repo, "add", "-A")
+    git(repo, "commit", "-q", "-m", "Long")
+    git(repo, "branch", "dev")
+    program = script(repo.parent / "evil" / "program", marks)
+    for name in HOOKS:
+        script(repo / ".git" / "hooks" / name, marks)
+        script(repo.parent / "evil" / "hooks" / name, marks)
+    settings = {
+        "core.hooksPath": str(repo.parent / "evil" / "hooks"), "core.fsmonitor": str(program),
+        "core.sshCommand": str(program), "core.gitProxy": str(program), "core.askPass": str(program),
+        "core.pager": str(program), "core.editor": str(program), "core.alternateRefsCommand": str(program),
+        "core.worktree": str(repo.parent), "core.attributesFile": str(repo / ".gitattributes"),
+        "credential.helper": f"!{program}", "diff.external": str(program), "diff.evil.command": str(program),
+        "diff.evil.textconv": str(program), "filter.evil.clean": str(program), "filter.evil.smudge": str(program),
+        "filter.evil.process": str(program), "filter.evil.required": "true", "merge.evil.driver": f"{program} %O %A %B",
+        "merge.default": "evil", "commit.gpgSign": "true", "tag.gpgSign": "true", "push.gpgSign": "if-asked",
+        "gpg.program": str(program), "gpg.ssh.program": str(program), "gpg.format": "ssh", "gc.auto": "1",
+        "maintenance.auto": "true", "sequence.editor": str(program), "uploadpack.packObjectsHook": str(program),
+        "log.showSignature": "true", "submodule.recurse": "true", "alias.update-ref": f"!{program}",
+        "extensions.partialClone": "evil", "remote.evil.promisor": "true", "remote.evil.url": f"ext::{program}",
+        "remote.evil.uploadpack": str(program), "trace2.normalTarget": str(marks / "trace"),
+    }  # fmt: skip
+    write(repo, {".gitattributes": "* filter=evil diff=evil merge=evil text eol=crlf ident export-subst\n"})
+    (repo / ".git" / "info" / "attributes").write_text("* filter=evil diff=evil merge=evil\n")
+    with (repo / ".git" / "config").open("a") as config:
+        for name, value in settings.items():
+            section, _, key = name.rpartition(".")
+            head, _, sub = section.partition(".")
+            config.write(f"[{head}{f' {chr(34)}{sub}{chr(34)}' if sub else ''}]\n\t{key} = {value}\n")
+    return repo
+
+
+def test_nothing_of_the_repositorys_own_runs(bench: Bench, evil: Path, marks: Path) -> None:
+    first = bench.git.open(str(evil / "pkg"), "dev", 7, "x", bench.now)
+    second = bench.git.open(str(evil), "dev", 8, "y", bench.now)
+    made = land(bench.git, first, {"long.py": "top\n" + LINES, "c.py": "$Id$\n"})
+    other = land(bench.git, second, {"long.py": LINES + "end\n", "d.py": "d\r\n"})
+    third = bench.git.open(str(evil), "dev", 9, "z")
+    base = bench.git.tree(third, third.base).read("long.py").decode()
+    land(bench.git, third, {"long.py": base.replace("15\n", "fifteen\n")})
+    assert first.repo == evil
+    assert bench.git.tree(first, made.id).read("c.py") == b"$Id$\n"
+    assert bench.git.tree(first, other.id).read("d.py") == b"d\r\n"
+    bench.git.note(str(evil), made.id, "evidence")
+    assert bench.git.read_note(str(evil), made.id) == "evidence"
+    assert "+fifteen" in bench.git.diff_text(str(evil), other.id, "dev")
+    bench.git.recent_commits(str(evil), 5)
+    bench.git.find_commit(first, 7)
+    bench.git.push(first, made.branch)
+    bench.git.close()
+    assert sorted(path.name for path in marks.iterdir()) == []
+
+
+def test_the_trap_works(evil: Path, marks: Path) -> None:
+    command = ["git", "-c", "core.worktree=", "status"]
+    subprocess.run(command, cwd=evil, env={"PATH": "/usr/bin:/bin"}, capture_output=True, check=False)
+    assert marks.joinpath("program").exists()
+
+
+def test_a_missing_object_is_not_fetched_but_named(bench: Bench, evil: Path, marks: Path) -> None:
+    blob = git(evil, "-c", "core.worktree=", "rev-parse", "HEAD:a.py")
+    (evil / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+    where = bench.git.open(str(evil), "dev", 7, "x")
+    with pytest.raises(GitError, match=rf"{blob} is missing"):
+        where.tree.read("a.py")
+    (evil / ".git" / "refs" / "heads" / "lost").write_text("1" * 40 + "\n")
+    with pytest.raises(GitError, match=r"^base: "):
+        bench.git.open(str(evil), "lost", 7, "x")
+    assert list(marks.iterdir()) == []
+
+
+def test_a_replaced_object_shows_its_own_bytes(bench: Bench, repo: Path) -> None:
+    other = git(repo, "hash-object", "-w", "--stdin", stdin="evil\n")
+    git(repo, "replace", git(repo, "rev-parse", "HEAD:a.py"), other)
+    assert git(repo, "show", "HEAD:a.py") == "evil"
+    assert bench.git.open(str(repo), None, 7, "x").tree.read("a.py") == b"a = 1\n"
+
+
+def test_a_git_file_that_leads_into_the_files_is_only_a_repository(bench: Bench, tmp_path: Path, marks: Path) -> None:
+    inner = make_repo(tmp_path / "outer" / "vendor" / "evil")
+    git(inner, "config", "core.fsmonitor", str(script(tmp_path / "program", marks)))
+    (tmp_path / "outer" / ".git").write_text("gitdir: vendor/evil/.git\n")
+    where = bench.git.open(str(tmp_path / "outer"), None, 7, "x")
+    assert bench.git.commit(where, where.base, {"a.py": ""}, message())
+    assert list(marks.iterdir()) == []
+
+
+@pytest.mark.parametrize("url", ["ext::sh -c 'touch {marks}/ran'", "-oProxyCommand=touch {marks}/ran", "evil::x"])
+def test_an_address_that_names_a_program_is_not_pushed_to(bench: Bench, repo: Path, marks: Path, url: str) -> None:
+    where = bench.git.open(str(repo), None, 7, "x")
+    made = bench.git.commit(where, where.base, {"a.py": ""}, message())
+    assert made
+    git(repo, "config", "remote.origin.url", url.format(marks=marks))
+    git(repo, "config", "protocol.ext.allow", "always")
+    result = bench.git.push(where, made.branch)
+    assert (result.tried, result.pushed) == (True, False)
+    assert "names a program" in result.detail
+    assert list(marks.iterdir()) == []
