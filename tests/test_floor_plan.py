@@ -22,7 +22,6 @@ FLOORS = {
 }  # fmt: skip
 SIDE_DOORS = {
     ("cli", "hand"), ("model_handler", "models"), ("test_runner", "sandbox"), ("weekly_summary", "weekly"),
-    ("git_manager", "gitrepo"),
     ("task_executor", "execution"), ("git_manager", "gitrepo"), ("main", "assembly"),
 }  # fmt: skip
 OUTSIDE = {"tests", "bench", "scripts", "examples", "workspace", "reports"}
