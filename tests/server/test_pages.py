@@ -40,7 +40,7 @@ class Tags(HTMLParser):
 def pages(desk: Desk) -> list[str]:
     """Addresses of all pages, for a database in which every text is hostile."""
     submit(desk, EVIL, tests={"test_x.py": EVIL}, files={"calc.py": EVIL}, repo=EVIL, metadata={"a": EVIL})
-    work_on(desk, passes=False, reply=EVIL)
+    work_on(desk, passes=False, reply=EVIL, said=EVIL)
     desk.queue.cancel(submit(desk, f"two {EVIL}", test_command=[EVIL])).result()
     desk.events.emit(Event(kind=Kind.MODEL_FAILED, level=Level.ERROR, message=EVIL, task_id=1))
     desk.queue.pause(EVIL).result()

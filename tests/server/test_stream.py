@@ -150,6 +150,25 @@ def test_an_id_from_the_future_is_answered_with_a_resync(desk: Desk, port: int, 
     assert listener.ids(1) == [4]
 
 
+def test_a_client_that_knows_more_than_the_ring_is_not_sent_back(desk: Desk, port: int, listen: type[Listener]) -> None:
+    listen(port)  # keeps a ring, which does not see what another process writes until it is woken
+    with Database(desk.database.path) as other:
+        EventLog(other).emit(Event(kind=Kind.MODEL_CALLED, message="theirs"))
+    ahead = listen(port, last_id=1)
+    fill(desk, 1)
+    assert ahead.take(1)[0][:2] == ("message", 2)
+
+
+def test_a_filter_that_nothing_old_passes_does_not_begin_anew(desk: Desk, port: int, listen: type[Listener]) -> None:
+    fill(desk, 1, level=Level.ERROR)
+    held = listen(port)
+    fill(desk, 2500)
+    held.ids(2500)
+    picky = listen(port, "?after=1&level=ERROR")
+    fill(desk, 1, level=Level.ERROR)
+    assert picky.ids(1) == [2502]
+
+
 def test_a_slow_client_is_served_from_the_log_and_misses_nothing(desk: Desk, port: int, listen: type[Listener]) -> None:
     slow = listen(port, "?after=0", receive_buffer=4096)
     for _ in range(6):

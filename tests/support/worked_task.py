@@ -18,18 +18,19 @@ RIGHT = "def add(a, b):\n    return a + b\n"
 TESTS = "from calc import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"
 
 
-def verdict(passed: bool) -> Verdict:
+def verdict(passed: bool, said: str = "") -> Verdict:
     result = Result.PASSED if passed else Result.FAILED
     failure = Failure(
         id="test_calc.py::test_add",
         kind="AssertionError",
-        message="assert -1 == 5\n  where -1 = add(2, 3)",
+        message=f"assert -1 == 5\n  where -1 = add(2, 3){said}",
         frame="test_calc.py:5 in test_add",
-        excerpt="    assert add(2, 3) == 5",
+        excerpt=f"    assert add(2, 3) == 5{said}",
+        output=said,
     )
     return Verdict(
         passed=passed,
-        reason="2 of 2 tests passed" if passed else "1 of 2 tests failed",
+        reason=("2 of 2 tests passed" if passed else "1 of 2 tests failed") + said,
         evidence=Evidence(tree="ab" * 20, sandbox="bubblewrap", label=Label.TESTS_PASSED, ids=("a", "b"), twins=2),
         results=(CaseResult(id="test_calc.py::test_add", result=result), CaseResult(id="b", result=Result.PASSED)),
         failures=() if passed else (failure,),
@@ -41,8 +42,8 @@ def submit(desk: Desk, description: str, **fields: object) -> int:
     return desk.queue.submit(parse_spec({"description": description, **fields})).result().task_id
 
 
-def work_on(desk: Desk, *, passes: bool = True, reply: str = RIGHT) -> Task:
-    """Claim the next task, write what two tries leave behind, and end it."""
+def work_on(desk: Desk, *, passes: bool = True, reply: str = RIGHT, said: str = "") -> Task:
+    """Claim the next task, write what two tries leave behind, and end it; `said` is added to every text."""
     task = desk.queue.claim("worker-1").result()
     assert task is not None
     work = Work(phase=Phase.PLANNING, base="c0ffee" * 6, attempt=task.attempt)
@@ -55,17 +56,17 @@ def work_on(desk: Desk, *, passes: bool = True, reply: str = RIGHT) -> Task:
         (Phase.TESTING, Outcome.OK if passes else Outcome.REDO, 2, "2 of 2 tests passed.", None),
     ]
     for number, (phase, outcome, iteration, note, code) in enumerate(script):
-        judged = verdict(passes and iteration == 2) if phase is Phase.TESTING else work.verdict
+        judged = verdict(passes and iteration == 2, said) if phase is Phase.TESTING else work.verdict
         change = {"calc.py": code} if code else work.change
         work = replace(work, phase=phase, step_no=number, iteration=iteration, change=change, verdict=judged)
         if phase is not Phase.TESTING:
             _ask(desk, task, work, reply if code else f"Thinking about {note}")
-        step = Step(phase=phase, outcome=outcome, work=work, note=note)
+        step = Step(phase=phase, outcome=outcome, work=work, note=note + said)
         desk.steps.save_step(task.id, task.attempt, task.fence, step, started_at=utc_now(), duration_s=1.25).result()
     ending, reason = (Ending.COMMITTED, "") if passes else (Ending.STUCK, "the same test failed three times")
     spent = Spent(model_calls=4, tokens_in=4800, tokens_out=920, model_s=6.2, suite_s=0.8)
     return desk.queue.finish(
-        task.id, task.fence, ending, reason=reason, commit="3f2a9c1d" * 5 if passes else None,
+        task.id, task.fence, ending, reason=reason + said, commit="3f2a9c1d" * 5 if passes else None,
         branch=f"agent/{task.id}-calc" if passes else None, iterations=2, spent=spent,
     ).result()  # fmt: skip
 
