@@ -100,7 +100,7 @@ def _judged(case: Case, before: Work, after: Work, draft: Draft, left: _Left) ->
         head = "Part of the reply could not be used." if draft.taken else "The reply held no usable file."
         return _redo(after, "\n".join([head, *left.faults]), None, head)
     if after.change == before.change and before.verdict is not None:
-        return _redo(after, f"{_UNCHANGED}\n\n{before.feedback}".strip(), None, "the reply changed nothing")
+        return _redo(after, f"{_UNCHANGED}\n\n{before.feedback}".strip(), before.verdict, "the reply changed nothing")
     own = {path: text for path, text in after.change.items() if text != case.task.spec.files.get(path)}
     if found := syntax.verdict(own, digest(after.change, after.own_tests)):
         return _redo(after, feedback.shape(found), found, feedback.headline(found))

@@ -26,17 +26,19 @@ _MAX_IDS = 200
 
 async def run(case: Case, work: Work, tools: Tools) -> Step:
     """Record the try, then go on, start afresh, plan anew, or end. Raises what model and memory raise."""
-    seen = work.seen
+    seen = work.seen  # without this try; when its work is that of the try before, it teaches nothing new
     work = work.with_try(_try(work))
     why = stuck.diagnose(work.tries, seen)
+    fresh = seen[-1:] != work.seen[-1:]
     if work.iteration >= case.iterations:
-        return await _end(case, work, tools, Ending.GAVE_UP, f"Gave up after {_tries(work)}, the limit")
+        return await _end(case, work, tools, Ending.GAVE_UP, f"Gave up after {_tries(work)}, the limit", fresh=fresh)
     if why and work.escalation >= MAX_ESCALATION:
         _tell_stuck(case, work, tools, why, "giving up")
         text = f"Stuck after {_tries(work)}: {why}, and a fresh start did not help"
-        return await _end(case, work, tools, Ending.STUCK, text)
+        return await _end(case, work, tools, Ending.STUCK, text, fresh=fresh)
     work, reflection = await _reflect(case, work, tools)
-    await _remember(case, work, tools)
+    if fresh:
+        await _remember(case, work, tools)
     if why:
         work = _escalated(work)
         _tell_stuck(case, work, tools, why, "another plan and model" if work.escalation > 1 else "a fresh start")
@@ -99,8 +101,9 @@ async def _remember(case: Case, work: Work, tools: Tools) -> None:
     _tell(case, work, tools, Kind.LESSON_STORED, Level.INFO, f"remembered: {headline(work.verdict)}")
 
 
-async def _end(case: Case, work: Work, tools: Tools, ending: Ending, text: str) -> Step:
-    await _remember(case, work, tools)
+async def _end(case: Case, work: Work, tools: Tools, ending: Ending, text: str, *, fresh: bool) -> Step:
+    if fresh:
+        await _remember(case, work, tools)
     reason = f"{text}. Last failure: {_last_failure(work)}"
     work = replace(work, ending=ending, reason=reason)
     return Step(phase=Phase.REFLECTING, outcome=Outcome.GIVE_UP, work=work, note=reason[:300])
