@@ -9,7 +9,7 @@ from itertools import count
 
 from core.clock import utc_now
 from core.events import Event
-from core.states import ENDED, Status
+from core.states import ENDED, DaemonState, Status
 from core.submission import parse_spec
 from hand.asked import Asked
 from hand.door import DaemonGone, LogQuery
@@ -42,13 +42,15 @@ def run(hand: Hand, asked: Asked) -> int:
     if not hand.door.live:
         return _run_here(hand, asked)
     newest = hand.door.logs(LogQuery(limit=1)).last_id
-    added = hand.door.submit(asked.data)
-    task_id = added.task.task_id
+    task_id = hand.door.submit(asked.data).task.task_id
+    _say_if_held_back(hand)
     try:
         return _ended(hand, _follow_task(hand, task_id, newest, lambda line: _progress(hand, line)))
     except KeyboardInterrupt:
         hand.out.note(f"task {task_id} goes on in the daemon; `cli.py --cancel {task_id}` ends it")
         raise
+    except DaemonGone as gone:
+        raise DaemonGone(f"{gone}; task {task_id} goes on when the daemon is back") from None
 
 
 def wait(hand: Hand, asked: Asked) -> int:
@@ -57,7 +59,15 @@ def wait(hand: Hand, asked: Asked) -> int:
     if _goes_on(task) and not hand.door.live:
         raise DaemonGone(f"task {task.task_id} is {task.status}, and {hand.choice.why_not_live}")
     newest = hand.door.logs(LogQuery(limit=1)).last_id
+    if _goes_on(task):
+        _say_if_held_back(hand)
     return _ended(hand, _follow_task(hand, asked.task_id, newest, lambda _: None))
+
+
+def _say_if_held_back(hand: Hand) -> None:
+    state = hand.door.report().state
+    if state in {DaemonState.PAUSED, DaemonState.CHECKPOINT}:
+        hand.out.note(f"the daemon claims no tasks ({state}); `cli.py --resume` lets it go on")
 
 
 def _run_here(hand: Hand, asked: Asked) -> int:

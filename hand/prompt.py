@@ -56,7 +56,7 @@ COMMANDS: Mapping[str, Command] = {
     "/pause": Command(action=Action.PAUSE),
     "/resume": Command(action=Action.RESUME),
 }
-LARGEST = {"count": 500, "task_id": 2**63 - 1}
+MOST_LINES = 500
 
 
 class Prompt:
@@ -93,6 +93,9 @@ class Prompt:
         except KeyboardInterrupt:
             print()
             return True
+        except UnicodeDecodeError:
+            print("That was not UTF-8 text.")
+            return True
         except NightshiftError as error:
             tell(error, as_json=False)
             return True
@@ -121,12 +124,11 @@ class Prompt:
             self._hand.let_go()
 
     def _command(self, word: str, command: Command, rest: str) -> None:
-        largest = LARGEST.get(command.takes, 0)
-        number = int(rest) if rest.isascii() and rest.isdigit() and len(rest) < 20 else command.default
-        if number is None or number > largest or (rest and not rest.isdigit()):
-            print(f"{word} takes a number from 1 to {largest}." if largest else f"{word} stands alone.")
+        number = _whole(rest) if rest else command.default
+        if number is None or (rest and not command.takes):
+            print(f"{word} takes a number." if command.takes else f"{word} stands alone.")
             return
-        count, task_id = (number, 0) if command.takes == "count" else (0, number)
+        count, task_id = (min(number, MOST_LINES), 0) if command.takes == "count" else (0, number)
         do(self._hand, replace(self._base, action=command.action, count=count, task_id=task_id))
 
     def _watch(self) -> None:
@@ -149,3 +151,9 @@ class Prompt:
         with self._speaking:
             sys.stdout.write(f"\r\x1b[K{outcome(task).text}\n{PROMPT}{readline.get_line_buffer()}")
             sys.stdout.flush()
+
+
+def _whole(text: str) -> int | None:
+    """A whole number from 1 on, as ids of tasks are."""
+    fits = text.isascii() and text.isdigit() and len(text) < 19 and int(text) > 0
+    return int(text) if fits else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
@@ -20,6 +21,7 @@ PROGRAM = "cli.py"
 def call(arguments: Sequence[str]) -> int:
     """Do what the arguments ask; returns the exit code."""
     as_json = "--json" in arguments
+    _accept_every_character()
     try:
         return int(command.main(list(arguments), prog_name=PROGRAM, standalone_mode=False) or Exit.OK)
     except click.ClickException as error:
@@ -55,6 +57,13 @@ def _tell_usage(error: click.ClickException, as_json: bool) -> int:
     else:
         error.show()
     return error.exit_code
+
+
+def _accept_every_character() -> None:
+    """A terminal or pipe of another encoding than UTF-8 gets escapes instead of an error."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _leave_pipe() -> int:

@@ -83,6 +83,13 @@ def test_a_reader_that_goes_away_ends_it_without_an_error(home: Home) -> None:
     assert "Traceback" not in done.stderr
 
 
+def test_a_pipe_of_another_encoding_gets_escapes_instead_of_an_error(home: Home) -> None:
+    home.run("größer → kleiner")
+    said = home.run("--history", PYTHONIOENCODING="ascii")
+    assert said.code == 0
+    assert said.out.endswith("gr\\xf6\\xdfer \\u2192 kleiner\n")
+
+
 def test_it_finds_its_own_environment_from_any_python(home: Home) -> None:
     other = Path(sys.base_prefix) / "bin" / "python3"
     own = ROOT / ".venv" / "bin" / "python"

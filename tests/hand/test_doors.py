@@ -211,6 +211,22 @@ def test_a_foreground_task_as_json_is_its_result_alone(home: Home, desk: Desk) -
     assert (said.code, said.json["status"], said.json["ending"]) == (0, "done", "committed")
 
 
+def test_waiting_while_the_daemon_is_paused_says_so(home: Home, desk: Desk) -> None:
+    home.cli("--pause")
+
+    def cancel_it() -> None:
+        while not desk.queue.find():
+            time.sleep(0.05)
+        desk.queue.cancel(1).result()
+
+    thread = threading.Thread(target=cancel_it)
+    thread.start()
+    said = home.cli("--run", "do it")
+    thread.join()
+    assert said.err == "the daemon claims no tasks (paused); `cli.py --resume` lets it go on\n"
+    assert (said.code, said.out.splitlines()[-1][:16]) == (1, "task 1 cancelled")
+
+
 def test_a_task_that_waits_for_an_answer_ends_the_waiting(home: Home, desk: Desk) -> None:
     home.cli("do it")
     task = desk.queue.claim("worker-1").result()

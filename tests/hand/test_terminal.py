@@ -78,6 +78,7 @@ def test_the_prompt_takes_tasks_and_commands_until_ctrl_d(home: Home) -> None:
             ("/cancel 1", "error: task 1 is cancelled"),
             ("/show", "/show takes a number"),
             ("/show x", "/show takes a number"),
+            ("/logs 0", "/logs takes a number"),
             ("/status 3", "/status stands alone"),
             ("/show 7", "error: there is no task 7"),
             ("/logs 1", "task_moved"),
