@@ -14,6 +14,7 @@ from server import openapi
 from server.bodies import BadBody, read_json, read_task_body
 from server.contract import ENDPOINTS, Endpoint, PauseIn
 from server.desk import Desk, settled
+from server.listing import task_page
 from server.query import LogsQuery, Query, TasksQuery, read_query
 from server.schemas import (
     Answer,
@@ -26,7 +27,6 @@ from server.schemas import (
     Tasks,
     log_line,
     task_detail,
-    task_summary,
 )
 
 PROBE_WALL_S = 2.0
@@ -70,11 +70,8 @@ def show_task(call: Call) -> Reply:
 def list_tasks(call: Call) -> Reply:
     """A page of tasks."""
     query = cast("TasksQuery", call.query)
-    # One more than asked for tells whether another page follows.
-    found = call.desk.queue.find(status=query.status, limit=query.limit + 1, after=query.after)
-    page = found[: query.limit]
-    more = page[-1].id if len(found) > len(page) else None
-    return Reply(answer=Tasks(tasks=[task_summary(task) for task in page], next_after=more))
+    page, more = task_page(call.desk.queue, query.limit, after=query.after, status=query.status)
+    return Reply(answer=Tasks(tasks=page, next_after=more))
 
 
 def cancel_task(call: Call) -> Reply:

@@ -13,8 +13,9 @@ from core.masking import printable
 from core.states import Status, may_move
 from core.tasks import Kind
 from server.desk import Desk
+from server.listing import task_page
 from server.query import LoginQuery, PageQuery, Query, StreamQuery, read_query
-from server.schemas import DaemonReport, log_line, task_detail, task_summary
+from server.schemas import DaemonReport, log_line, task_detail
 from server.task_view import shown_attempts, shown_change, spoken
 
 TASKS_SHOWN = 30
@@ -33,16 +34,15 @@ class Pages:
     def overview(self) -> str:
         """State of the daemon, the form for a new task, and the newest tasks."""
         query, desk = _query(PageQuery), self._desk
-        found = desk.queue.find(limit=TASKS_SHOWN + 1, after=query.after)
+        tasks, after = task_page(desk.queue, TASKS_SHOWN, after=query.after)
         return render_template(
             "index.html",
             here="overview",
             report=DaemonReport.model_validate(desk.status()),
             statuses=list(Status),
             kinds=list(Kind),
-            tasks=[task_summary(task) for task in found[:TASKS_SHOWN]],
-            after=found[TASKS_SHOWN - 1].id if len(found) > TASKS_SHOWN else None,
-            paged=query.after is not None,
+            tasks=tasks,
+            after=after,
         )
 
     def task(self, task_id: int) -> str:

@@ -175,6 +175,11 @@ def test_tasks_are_listed_page_by_page_newest_first(client: Client, desk: Desk) 
         after = f"&after={page['next_after']}"
     assert seen == [7, 6, 5, 4, 3, 2, 1]
     assert client.get("/api/tasks?limit=7").json["next_after"] is None
+    for number in range(8, 46):
+        submit(desk, f"task {number}")
+    long = client.get("/api/tasks?limit=42").json
+    assert [task["task_id"] for task in long["tasks"]] == list(range(45, 3, -1))
+    assert long["next_after"] == 4
 
 
 def test_tasks_can_be_picked_by_status(client: Client, desk: Desk) -> None:
