@@ -17,7 +17,7 @@ from agent.drafting import Draft, Taken
 from agent.prompts_coding import complaint, first_request
 from agent.replies import parse, spoken
 from agent.tools import Tools
-from agent.view import View, digest
+from agent.view import View, digest, settled
 from core.dialogue import Completion, Message
 from core.errors import BadReply
 from core.events import Event, Kind, Level
@@ -35,6 +35,10 @@ async def run(case: Case, work: Work, tools: Tools) -> Step:
     work = replace(work, iteration=work.iteration + 1)
     if blames_tests(work):
         return Step(phase=Phase.CODING, outcome=Outcome.OK, work=work, note="the code stands, its tests are at fault")
+    if work.verdict and work.verdict.evidence.dropped:
+        work = _without_dropped(work, tools)
+        if work.verdict and work.verdict.passed:
+            return Step(phase=Phase.CODING, outcome=Outcome.OK, work=work, note="took out what may not be changed")
     talk = Dialogue(Phase.CODING, case, work, tools)
     draft = Draft(tools.tree, work.change, case.task.spec)
     left = await _converse(case, work, tools, talk, draft)
@@ -47,6 +51,13 @@ async def run(case: Case, work: Work, tools: Tools) -> Step:
 def blames_tests(work: Work) -> bool:
     """Tell whether the last reflection blamed the agent's own tests: then the code is not to be changed."""
     return bool(work.tries and work.tries[-1].reflection.tests_at_fault)
+
+
+def _without_dropped(work: Work, tools: Tools) -> Work:
+    """The case file without the files that the suite refused to use."""
+    dropped = work.verdict.evidence.dropped if work.verdict else {}
+    kept = {path: text for path, text in work.change.items() if path not in dropped}
+    return replace(work, change=settled(tools.tree, kept))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -84,9 +84,11 @@ def by_rule(work: Work) -> Reflection:
     return Reflection(pattern=kind or "failing tests", root_cause=headline(work.verdict), suggested_fix=fix)
 
 
-def weak_tests(work: Work) -> Reflection | None:
-    """The reflection on a verdict that blames nothing but the agent's own tests; no model is needed for it."""
+def needs_no_thought(work: Work) -> Reflection | None:
+    """The reflection where the gate said it all: files that may not be changed, own tests that prove nothing."""
     verdict = work.verdict
+    if verdict is not None and verdict.passed:
+        return Reflection(pattern="files that may not be changed", root_cause=_text(work.feedback))
     if verdict is None or not verdict.weak or verdict.failing - set(verdict.weak):
         return None
     return Reflection(

@@ -61,7 +61,7 @@ def _try(work: Work) -> Try:
 
 
 def _last_failure(work: Work) -> str:
-    if work.verdict is not None:
+    if work.verdict is not None and not work.verdict.passed:
         return headline(work.verdict)
     return " ".join(work.feedback.split())[:240] or "no result"
 
@@ -73,7 +73,7 @@ def _tries(work: Work) -> str:
 async def _reflect(case: Case, work: Work, tools: Tools) -> tuple[Work, Reflection]:
     """A reflection, and the case file with it in the last try."""
     talk = Dialogue(Phase.REFLECTING, case, work, tools)
-    reflection = diagnosis.weak_tests(work)
+    reflection = diagnosis.needs_no_thought(work)
     if reflection is None:
         said = await diagnosis.ask(case, work, tools, talk)
         reflection = replace(said, tests_at_fault=said.tests_at_fault and _may_blame(work))
@@ -95,7 +95,7 @@ def _escalated(work: Work) -> Work:
 
 async def _remember(case: Case, work: Work, tools: Tools) -> None:
     """Store what a gate found; a reply that could not be read teaches nothing about the task."""
-    if work.verdict is None:
+    if work.verdict is None or work.verdict.passed:
         return
     await tools.memory.remember(work, case.task.id, case.task.spec.description)
     _tell(case, work, tools, Kind.LESSON_STORED, Level.INFO, f"remembered: {headline(work.verdict)}")

@@ -33,6 +33,8 @@ async def run(case: Case, work: Work, tools: Tools) -> Step:
     _tell(case, work, tools, verdict)
     if not verdict.passed:
         return _failed(work, before)
+    if unjudged(work):
+        return _unjudged(work)
     note = feedback.passed(verdict)
     work = replace(work, feedback="", reason=note, tries=_without_blame(work))
     return Step(phase=Phase.TESTING, outcome=Outcome.OK, work=work, note=note, data=_data(verdict))
@@ -53,6 +55,19 @@ def job_for(case: Case, work: Work, tools: Tools) -> SuiteJob:
         memory_mb=case.memory_mb,
         whole_tree=case.whole_tree,
     )
+
+
+def unjudged(work: Work) -> dict[str, str]:
+    """Files of the change that the suite left out, with its reasons: what did not run may not be committed."""
+    dropped = work.verdict.evidence.dropped if work.verdict else {}
+    return {path: why for path, why in dropped.items() if path in work.change}
+
+
+def _unjudged(work: Work) -> Step:
+    files = "; ".join(f"{path} ({why})" for path, why in unjudged(work).items())
+    text = f"The tests pass, but these files may not be part of the change and are taken out of it: {files}"
+    after = replace(work, feedback=text)
+    return Step(phase=Phase.TESTING, outcome=Outcome.REDO, work=after, note=text[:300])
 
 
 def _without_blame(work: Work) -> tuple[Try, ...]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from agent.assertions import assertions, count_tests, idle_tests
 from core.events import Kind
 from core.states import Ending, Phase
-from tests.support.agent_parts import Bench, block, case_for, model_for
+from core.verdicts import SuiteJob, Verdict
+from tests.support.agent_parts import Bench, PlainSuite, block, case_for, model_for
 
 P = Phase
 WRONG = block("add.py", "def add(a, b):\n    return a - b\n")
@@ -126,6 +128,29 @@ async def test_feedback_says_what_changed_since_the_last_run() -> None:
     assert [event.data["tests"] for event in judged] == [{"passed": 1, "failed": 2}] * 2 + [{"passed": 3}]
     assert work.reason == "3 tests passed"
     assert work.feedback == ""
+
+
+class Picky(PlainSuite):
+    """Leaves out what lies in `tests/`, as a suite may that knows more than the guards."""
+
+    async def judge(self, job: SuiteJob) -> Verdict:
+        verdict = await super().judge(job)
+        dropped = {path: "lies beside the tests" for path in job.change if path.startswith("tests/")}
+        return replace(verdict, evidence=replace(verdict.evidence, dropped=dropped))
+
+
+async def test_a_file_that_the_suite_left_out_is_not_committed() -> None:
+    given = {"tests/test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"}
+    bench = Bench(model_for(RIGHT + block("tests/helper.py", "x = 1\n")), suite=Picky())
+    work = await bench.run(case_for(tests=given))
+    assert work.phase is P.COMMIT
+    assert list(work.change) == ["add.py"]
+    assert bench.model.phases == [P.PLANNING, P.CODING]
+    assert bench.walk == [P.PLANNING, P.CODING, P.TESTING, P.REFLECTING, P.CODING, P.TESTING]
+    assert bench.memory.remembered == []
+    assert [event.data["dropped"] for event in bench.events if event.kind is Kind.FILES_DROPPED] == [
+        {"tests/helper.py": "lies beside the tests"}
+    ]
 
 
 SAMPLE = """import pytest

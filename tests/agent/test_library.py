@@ -1,0 +1,102 @@
+"""The loop as a library: the caller's own functions in the place of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from agent.library import Answer, solve
+from core.errors import InvalidTask
+from core.events import Event, Kind
+from core.states import Ending, Outcome, Phase
+from core.tasks import Files, Limits, TaskSpec
+from tests.support.agent_parts import PlainSuite, block
+
+P = Phase
+TESTS = {"test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"}
+WRONG = {"add.py": "def add(a, b):\n    return a - b\n"}
+RIGHT = {"add.py": "def add(a, b):\n    return a + b\n"}
+
+
+async def test_generate_then_fix_brings_files_verdict_and_trace() -> None:
+    asked: list[tuple[str, Files, str]] = []
+
+    def generate(task: TaskSpec) -> Files:
+        asked.append((task.description, {}, ""))
+        return WRONG
+
+    def fix(task: TaskSpec, files: Files, feedback: str) -> Files:
+        asked.append((task.description, files, feedback))
+        return RIGHT
+
+    solved = await solve("Write `add`", TESTS, generate, fix, PlainSuite())
+    assert solved.passed
+    assert solved.files == RIGHT
+    assert solved.verdict is not None
+    assert solved.verdict.passed
+    assert [(step.phase, step.outcome) for step in solved.trace] == [
+        (P.PLANNING, Outcome.OK),
+        (P.CODING, Outcome.OK),
+        (P.TESTING, Outcome.REDO),
+        (P.REFLECTING, Outcome.REDO),
+        (P.CODING, Outcome.OK),
+        (P.TESTING, Outcome.OK),
+    ]
+    assert [(description, files) for description, files, _ in asked] == [("Write `add`", {}), ("Write `add`", WRONG)]
+    assert "test_add.py::test_add: AssertionError" in asked[1][2]
+
+
+async def test_functions_may_be_coroutines_and_answer_with_text() -> None:
+    async def generate(task: TaskSpec) -> str:
+        return "no files at all"
+
+    async def fix(task: TaskSpec, files: Files, feedback: str) -> str:
+        assert "holds no file" in feedback
+        return block("add.py", RIGHT["add.py"])
+
+    solved = await solve("Write `add`", TESTS, generate, fix, PlainSuite())
+    assert solved.passed
+    assert solved.files == RIGHT
+
+
+async def test_given_files_are_what_the_first_try_starts_from() -> None:
+    def never(task: TaskSpec, *rest: object) -> Answer:
+        return {"other.py": "x = 1\n"} if task.files == RIGHT else {}
+
+    solved = await solve("Keep `add`", TESTS, never, never, PlainSuite(), files=RIGHT)
+    assert solved.passed
+    assert solved.files == {**RIGHT, "other.py": "x = 1\n"}
+
+
+async def test_who_never_gets_it_right_is_told_why_it_ended() -> None:
+    events: list[Event] = []
+    solved = await solve(
+        "Write `add`", TESTS, lambda task: WRONG, lambda task, files, said: WRONG, PlainSuite(), emit=events.append
+    )
+    assert not solved.passed
+    assert solved.ending is Ending.STUCK
+    assert "test_add.py::test_add" in solved.reason
+    assert Kind.STUCK in {event.kind for event in events}
+    limited = await solve(
+        "Write `add`", TESTS, lambda task: WRONG, lambda *_: WRONG, PlainSuite(), limits=Limits(iterations=1)
+    )
+    assert limited.ending is Ending.GAVE_UP
+
+
+async def test_tests_cannot_be_overwritten_by_the_functions() -> None:
+    cheat = {**WRONG, "test_add.py": "def test_add():\n    pass\n"}
+    solved = await solve("Write `add`", TESTS, lambda task: cheat, lambda *_: cheat, PlainSuite())
+    assert not solved.passed
+    assert solved.files == WRONG
+
+
+async def test_a_task_without_tests_and_an_answer_of_a_wrong_type_are_refused() -> None:
+    with pytest.raises(InvalidTask):
+        await solve("Write `add`", {}, lambda task: RIGHT, lambda *_: RIGHT, PlainSuite())
+
+    def wrong(task: TaskSpec) -> Mapping[str, str]:
+        return None  # type: ignore[return-value]
+
+    with pytest.raises(TypeError, match="NoneType"):
+        await solve("Write `add`", TESTS, wrong, lambda *_: RIGHT, PlainSuite())
