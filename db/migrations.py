@@ -29,7 +29,12 @@ def _tables(db: Tables) -> None:
         db.execute(statement)
 
 
-STEPS: tuple[tuple[str, Callable[[Tables], None]], ...] = (("0001_tables", _tables),)
+def _vectors(db: Tables) -> None:
+    for statement in schema.VECTORS:
+        db.execute(statement)
+
+
+STEPS: tuple[tuple[str, Callable[[Tables], None]], ...] = (("0001_tables", _tables), ("0002_vectors", _vectors))
 
 
 def check(conn: Connection, path: Path) -> None:

@@ -203,4 +203,20 @@ STATE = (
     "CREATE TABLE system_state (key TEXT PRIMARY KEY, value TEXT NOT NULL, at TEXT NOT NULL) WITHOUT ROWID",
 )
 
+# The second migration: a memory has one vector for each embedder, so vectors left the rows.
+VECTORS = (
+    """CREATE TABLE memory_vectors (
+        id INTEGER PRIMARY KEY,
+        embedder TEXT NOT NULL,
+        kind TEXT NOT NULL, -- failure or pattern
+        item INTEGER NOT NULL, -- its id
+        vector BLOB NOT NULL, -- float32, little endian, of length 1
+        UNIQUE (embedder, kind, item))""",
+    *(
+        f"ALTER TABLE {table} DROP COLUMN {column}"
+        for table in ("failures", "patterns")
+        for column in ("embedder", "embedding")
+    ),
+)
+
 TABLES = (*QUEUE, *LOG, *STEPS, *MEMORY, *STATE)
