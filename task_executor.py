@@ -28,9 +28,10 @@ from core.errors import (
 )
 from core.events import Event, Kind, Level
 from core.ports import Sink
-from core.states import ENDED, Ending, Status
+from core.states import ENDED, Ending, Phase, Status
 from core.status import WorkerStatus
 from core.tasks import Task
+from core.work import Work
 from execution.attempt import Attempt, Result
 from execution.parts import Parts
 
@@ -146,7 +147,12 @@ class TaskExecutor:
             since=self.parts.clock(),
             last_line="",
         )
-        attempt = Attempt(task, self.parts, self._sink(worker, task))
+
+        def show(work: Work, line: str) -> None:
+            phase = Phase.PLANNING if work.phase is Phase.CLARIFYING else work.phase
+            worker.status = replace(worker.status, phase=phase, iteration=work.iteration, last_line=line)
+
+        attempt = Attempt(task, self.parts, self._sink(worker, task), show)
         worker.running = _Running(attempt, asyncio.create_task(attempt.run()))
         try:
             await self._conclude(task, worker.running)
@@ -154,10 +160,14 @@ class TaskExecutor:
             self._log(task, Level.WARNING, str(stale))
         finally:
             worker.running = None
-            worker.status = replace(
-                worker.status, task_id=None, description="", phase=None, iteration=0, since=None,
-                done=worker.status.done + 1,
-            )  # fmt: skip
+            worker.status = self._rested(worker.status, task.id)
+
+    def _rested(self, was: WorkerStatus, task_id: int) -> WorkerStatus:
+        """The status of a worker that has put its task down; what became of the task is counted."""
+        end = self.parts.queue.get(task_id).status
+        return WorkerStatus(
+            name=was.name, done=was.done + (end is Status.DONE), failed=was.failed + (end is Status.FAILED)
+        )
 
     async def _conclude(self, task: Task, running: _Running) -> None:
         """Wait for the attempt and make the move that follows from how it ended."""
@@ -245,13 +255,7 @@ class TaskExecutor:
 
         def emit(event: Event) -> None:
             whole = replace(event, task_id=task.id, attempt=event.attempt or task.attempt, worker=worker.status.name)
-            now = worker.status
-            worker.status = replace(
-                now,
-                phase=event.phase or now.phase,
-                iteration=event.iteration or now.iteration,
-                last_line=event.message or now.last_line,
-            )
+            worker.status = replace(worker.status, last_line=event.message or worker.status.last_line)
             self.parts.events.emit(whole)
 
         return emit

@@ -45,5 +45,5 @@ def open_store(settings: Settings, stack: ExitStack, clock: Clock = utc_now) -> 
         events=events,
         steps=StepStore(db, events, clock=clock),
         state=StateStore(db, clock=clock),
-        queue=QueueManager(db, events, clock=clock, retry=retry, lease_s=settings.lease_s),
+        queue=QueueManager(db, events, clock=clock, retry=retry, lease_s=settings.lease_s, max_crashes=5),
     )

@@ -8,6 +8,7 @@ and its row finds the commit by its trailer and finishes the move instead of doi
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from agent.machine import FIRST, Machine
@@ -42,10 +43,11 @@ class Attempt:
         task: the claimed task.
         parts: the rooms.
         emit: takes the attempt's events.
+        show: told the case file whenever a phase is about to begin, with a line about the one before.
     """
 
-    def __init__(self, task: Task, parts: Parts, emit: Sink) -> None:
-        self.task, self.parts, self.emit = task, parts, emit
+    def __init__(self, task: Task, parts: Parts, emit: Sink, show: Callable[[Work, str], None]) -> None:
+        self.task, self.parts, self.emit, self._show = task, parts, emit, show
         self.limits: Limits = task.spec.limits.over(parts.defaults.limits)
         self._work: Work | None = None
         self._step_began = parts.clock()
@@ -83,6 +85,7 @@ class Attempt:
             return self.ended(Ending.REFUSED, str(error))
         work = self._work = stored or self._new_work(workspace)
         resumed = work.phase is Phase.COMMIT
+        self._show(work, "")
         while True:
             if work.phase is not Phase.COMMIT:
                 work = await self._machine(workspace, work).run(self._case(workspace), work)
@@ -143,12 +146,15 @@ class Attempt:
         """Make a step durable; the next one begins only after this."""
         now = self.parts.clock()
         began, self._step_began, self._work = self._step_began, now, step.work
+        self._show(step.work, step.note)
+        task = self.task
         saved = self.parts.steps.save_step(
-            self.task.id,
-            self.task.attempt,
-            self.task.fence,
+            task.id,
+            task.attempt,
+            task.fence,
             step,
             started_at=began,
             duration_s=(now - began).total_seconds(),
         )
-        await asyncio.wrap_future(saved)
+        noted = self.parts.queue.progress(task.id, task.fence, iterations=step.work.iteration, spent=step.work.spent)
+        await asyncio.gather(asyncio.wrap_future(saved), asyncio.wrap_future(noted))

@@ -106,7 +106,7 @@ def test_always_wrong_is_never_committed_and_fails_with_a_reason(
         assert task["status"] == "failed"
         assert task["ending"] in {"stuck", "gave_up"}
         assert task["commit"] is None
-        assert len(daemon.get("/api/logs?limit=200")["logs"]) > 5
+        assert len(daemon.get("/api/logs?limit=200")["events"]) > 5
         assert git(daemon.home / "workspace", "rev-list", "--count", "main") == "1"
         shown = daemon.cli("--show", str(task["task_id"]))
         assert "test_boundary_and_above" in shown.stdout
