@@ -1,8 +1,12 @@
 // The link that the daemon prints carries the token behind `#`, where it reaches no log; the form sends it.
 
-const token = decodeURIComponent(location.hash.slice(1));
-if (token && !new URLSearchParams(location.search).has('wrong')) {
+function enter() {
+  const token = decodeURIComponent(location.hash.slice(1));
+  if (!token) return;
   history.replaceState(null, '', location.pathname);
   document.getElementById('token').value = token;
   document.getElementById('login').submit();
 }
+
+addEventListener('hashchange', enter);
+enter();

@@ -128,7 +128,7 @@ def test_every_answer_carries_the_security_headers(server: Client) -> None:
         assert "unsafe" not in policy
         assert headers["x-content-type-options"] == "nosniff"
         assert headers["x-frame-options"] == "DENY"
-        assert headers["referrer-policy"] == "no-referrer"
+        assert headers["referrer-policy"] == "same-origin"
         assert headers["cross-origin-opener-policy"] == headers["cross-origin-resource-policy"] == "same-origin"
         assert "access-control-allow-origin" not in headers
         assert "server" not in headers

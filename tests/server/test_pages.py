@@ -221,5 +221,6 @@ def test_a_page_names_its_language_and_its_parts(shared: Client, path: str) -> N
     assert ("html", {"lang": "en"}) in tags
     assert [tag for tag, _ in tags].count("h1") == 1
     labelled = {attributes.get("for") for tag, attributes in tags if tag == "label"}
-    fields = {attributes["id"] for tag, attributes in tags if tag in {"input", "select", "textarea"}}
+    shown = [(tag, attributes) for tag, attributes in tags if "hidden" not in attributes]
+    fields = {attributes["id"] for tag, attributes in shown if tag in {"input", "select", "textarea"}}
     assert fields - labelled <= {"follow"}, "every field has a label"
