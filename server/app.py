@@ -6,6 +6,7 @@ from flask import Flask
 
 from server import api, failures, pages, shown
 from server.desk import Desk
+from server.schemas import build_models
 
 
 def create_app(desk: Desk) -> Flask:
@@ -14,6 +15,7 @@ def create_app(desk: Desk) -> Flask:
     Args:
         desk: the parts of the daemon that it speaks to.
     """
+    build_models()
     app = Flask(__name__)
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     shown.register(app)
