@@ -35,6 +35,13 @@ async def test_each_failure_of_a_gate_is_remembered_with_its_reflection() -> Non
     assert [event.kind for event in bench.events].count(Kind.LESSON_STORED) == 2
 
 
+async def test_a_try_that_repeats_the_one_before_is_not_remembered_again() -> None:
+    bench = Bench(model_for(WRONG, WRONG, WRONG, RIGHT))
+    work = await bench.run(case_for(tests=TESTS))
+    assert (work.phase, work.iteration) == (P.COMMIT, 4)
+    assert len(bench.memory.remembered) == 1
+
+
 async def test_the_failure_that_ends_the_attempt_is_remembered_too() -> None:
     bench = Bench(model_for(WRONG))
     await bench.run(case_for(tests=TESTS, iterations=1, warn_at=1))
@@ -65,6 +72,7 @@ async def test_a_reflection_may_ask_for_another_plan() -> None:
     work = await bench.run(case_for(tests=TESTS))
     assert bench.walk == [P.PLANNING, P.CODING, P.TESTING, P.REFLECTING, P.PLANNING, P.CODING, P.TESTING]
     assert "Plan another approach" in bench.model.prompt(3)
+    assert len(bench.memory.asked) == 1
     assert work.iteration == 2
 
 

@@ -136,8 +136,10 @@ class ListMemory:
 
     lessons: list[Lesson] = field(default_factory=list)
     remembered: list[Work] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
 
     async def recall(self, query: str, limit: int) -> Sequence[Lesson]:
+        self.asked.append(query)
         return self.lessons[:limit]
 
     async def remember(self, work: Work, task_id: int, description: str) -> None:
