@@ -13,11 +13,13 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, TypeVar, cast
 
 from core.errors import SandboxError
 from core.isolation import Ended
 from sandbox.pipes import Input, Output
+
+_T = TypeVar("_T")
 
 KILL_S = 10.0
 
@@ -69,7 +71,7 @@ async def run(launch: Launch) -> Finished:
     )
 
 
-async def uninterrupted(work: Awaitable[None]) -> None:
+async def uninterrupted(work: Awaitable[_T]) -> _T:
     """Finish `work` even when this task is cancelled meanwhile; the cancellation is raised afterwards."""
     task = asyncio.ensure_future(work)
     cancelled: asyncio.CancelledError | None = None
@@ -78,9 +80,10 @@ async def uninterrupted(work: Awaitable[None]) -> None:
             await asyncio.shield(task)
         except asyncio.CancelledError as error:
             cancelled = error
-    task.result()
+    result = task.result()
     if cancelled:
         raise cancelled
+    return result
 
 
 class _Job:

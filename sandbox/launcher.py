@@ -32,6 +32,11 @@ def job_uid() -> int:
     return JOB_UID if os.geteuid() == 0 else os.geteuid()
 
 
+def drop_root() -> tuple[str, ...]:
+    """The words that become the jobs' user; none when the daemon is not root."""
+    return _DROP if os.geteuid() == 0 else ()
+
+
 def prefix(limits: SandboxLimits, join_files: Sequence[Path], *, address_space: bool) -> list[str]:
     """The words before the command.
 
@@ -42,7 +47,7 @@ def prefix(limits: SandboxLimits, join_files: Sequence[Path], *, address_space: 
     """
     enter = "".join(f"echo $$ > '{file}' && " for file in join_files)
     group = ["/bin/sh", "-c", f'{enter}exec "$@"', "sh"] if join_files else []
-    return [*group, *rlimits(limits, address_space=address_space), *(_DROP if os.geteuid() == 0 else ())]
+    return [*group, *rlimits(limits, address_space=address_space), *drop_root()]
 
 
 def rlimits(limits: SandboxLimits, *, address_space: bool) -> list[str]:

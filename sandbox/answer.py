@@ -1,0 +1,181 @@
+"""Reads what came out of the sandbox: the signed answer of the trusted parent, and in it what the child reported.
+
+The parent's words are known to be its own by their signature. The child's events are claims of a process in which
+untrusted code ran: they are read leniently here, and weighed in `sandbox.judging`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from core.isolation import SandboxResult
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """One phase of one test. `raised` names the exception, `genuine` tells that it was a real AssertionError."""
+
+    when: str
+    outcome: str
+    xfail: bool
+    subtest: bool
+    raised: str | None
+    genuine: bool
+    duration_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """What a test or a file failed of. Frames are (path, line, function), outermost first; own paths are relative."""
+
+    kind: str
+    message: str
+    frames: tuple[tuple[str, int, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseReport:
+    """One test that ended, with its reports and its first fault."""
+
+    id: str
+    reports: tuple[Report, ...]
+    fault: Fault | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """What one child did.
+
+    `how` is exited, timeout or flood; `exit_code` is None unless it exited. `running` is the test that had started and
+    not ended. `finishes` are the exit statuses that pytest reported, `changed` the framework functions found changed.
+    `garbled` tells that something in the events was not the recorder's.
+    """
+
+    how: str
+    exit_code: int | None
+    tests: tuple[CaseReport, ...] = ()
+    collection: tuple[tuple[str, Fault], ...] = ()
+    internal: str = ""
+    running: str | None = None
+    finishes: tuple[int, ...] = ()
+    changed: tuple[str, ...] = ()
+    garbled: bool = False
+    output: Mapping[str, str]
+    duration_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """The parent's whole answer. `plain` is test id to result; None where that run was not made or gave nothing."""
+
+    python: str
+    session: Session
+    altered: tuple[str, ...] = ()
+    plain_made: bool = False
+    plain: Mapping[str, str] | None = None
+
+
+def read(result: SandboxResult, key: bytes) -> Answer | None:
+    """The answer, or None when there is none that bears the signature."""
+    signature, _, text = result.stdout.partition(b"\n")
+    if not hmac.compare_digest(signature, hashlib.blake2b(text, key=key).hexdigest().encode()):
+        return None
+    data = json.loads(text)
+    made = data.get("plain")
+    return Answer(
+        python=data["python"],
+        session=_session(data.get("suite") or data["command"]),
+        altered=tuple(data.get("altered", ())),
+        plain_made=made is not None,
+        plain=_plain(made) if made else None,
+    )
+
+
+def _session(data: Mapping[str, Any]) -> Session:
+    reader = _Events()
+    for line in data["events"].splitlines():
+        reader.take(line)
+    return Session(
+        how=data["ended"],
+        exit_code=data["exit"],
+        tests=tuple(reader.tests),
+        collection=tuple(reader.collection),
+        internal=reader.internal,
+        running=reader.running,
+        finishes=tuple(reader.finishes),
+        changed=tuple(reader.changed),
+        garbled=reader.garbled,
+        output=data["output"],
+        duration_s=data["duration_s"],
+    )
+
+
+class _Events:
+    """Takes events one by one; what does not have the recorder's form marks the stream as garbled."""
+
+    def __init__(self) -> None:
+        self.tests: list[CaseReport] = []
+        self.collection: list[tuple[str, Fault]] = []
+        self.finishes: list[int] = []
+        self.changed: list[str] = []
+        self.internal, self.garbled = "", False
+        self.running: str | None = None
+
+    def take(self, line: str) -> None:
+        try:
+            event = json.loads(line)
+            {
+                "start": self._start, "end": self._end, "collect": self._collect, "internal": self._internal,
+                "finish": self._finish,
+            }[event["e"]](event)  # fmt: skip
+        except (ValueError, KeyError, TypeError, IndexError, RecursionError):
+            self.garbled = True
+
+    def _start(self, event: Mapping[str, Any]) -> None:
+        self.garbled |= self.running is not None or bool(self.finishes)
+        self.running = str(event["id"])
+
+    def _end(self, event: Mapping[str, Any]) -> None:
+        self.garbled |= event["id"] != self.running
+        self.running = None
+        reports = tuple(_report(row) for row in event["rows"])
+        self.tests.append(CaseReport(id=str(event["id"]), reports=reports, fault=_fault(event["fail"])))
+
+    def _collect(self, event: Mapping[str, Any]) -> None:
+        if fault := _fault(event):
+            self.collection.append((str(event["id"]), fault))
+
+    def _internal(self, event: Mapping[str, Any]) -> None:
+        self.internal = str(event["message"])
+
+    def _finish(self, event: Mapping[str, Any]) -> None:
+        self.finishes.append(int(event["exit"]))
+        self.changed += map(str, event["changed"])
+
+
+def _report(row: Any) -> Report:
+    when, outcome, xfail, subtest, raised, genuine, duration = row
+    return Report(
+        when=str(when), outcome=str(outcome), xfail=bool(xfail), subtest=bool(subtest),
+        raised=None if raised is None else str(raised), genuine=genuine is True, duration_s=float(duration),
+    )  # fmt: skip
+
+
+def _fault(data: Any) -> Fault | None:
+    if data is None:
+        return None
+    frames = tuple((str(path), int(line), str(function)) for path, line, function in data["frames"])
+    return Fault(kind=str(data["kind"]), message=str(data["message"]), frames=frames)
+
+
+def _plain(data: Mapping[str, Any]) -> Mapping[str, str] | None:
+    try:
+        found = json.loads(data["events"])
+    except ValueError:
+        return None
+    return {str(key): str(value) for key, value in found.items()} if isinstance(found, dict) else None

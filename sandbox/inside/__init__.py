@@ -1,0 +1,1 @@
+"""What runs inside the sandbox; shown there under a name of its own, importing nothing of ours."""

@@ -1,0 +1,176 @@
+"""Runs pytest in the child and reports each test as it ends, one line of JSON an event.
+
+Events: `start` (id), `end` (id, one row a report: phase, outcome, xfail, subtest, exception, whether it was a genuine
+AssertionError, seconds; `fail` with the first failure), `collect` (a file that could not be collected), `internal`,
+`finish` (pytest's exit status, framework functions that were changed). What is needed later is bound here, before any
+code of the workspace is imported.
+"""
+# Importing pathlib would cost every start of the sandbox some milliseconds.
+# ruff: noqa: PTH109, PTH118
+
+import inspect
+import json
+import os
+import sys
+
+import _pytest.config
+from _pytest.config import hookimpl
+
+from . import seal
+
+PLUGINS_OFF = (
+    "terminal", "cacheprovider", "stepwise", "junitxml", "pastebin", "doctest", "setuponly", "setupplan", "debugging",
+    "faulthandler",
+)  # fmt: skip
+MESSAGE = 4000
+FRAMES = 40
+
+
+def preload():
+    """Import what every run needs, while the parent still reads the job."""
+    import site  # noqa: PLC0415 (only its helpers: the interpreter was started without it)
+
+    site.setquit()
+    site.setcopyright()
+    site.sethelper()
+    for name in (*_pytest.config.essential_plugins, *_pytest.config.default_plugins, "approx"):
+        if name not in PLUGINS_OFF:
+            __import__(f"_pytest.{name}")
+
+
+def run(config, events, libraries):
+    """Run the session that `config` describes and return pytest's exit status."""
+    workspace = os.getcwd()
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    os.environ["PYTHONPATH"] = os.pathsep.join(libraries)
+    for name in config["preload"]:
+        __import__(name)
+    if "hypothesis" in config["preload"]:
+        _steady_hypothesis()
+    sys.argv[:] = ["pytest"]
+    sys.path.extend(os.path.normpath(os.path.join(workspace, path)) for path in config["paths"])
+    off = [word for name in PLUGINS_OFF for word in ("-p", f"no:{name}")]
+    fixed = [f"--rootdir={workspace}", f"--confcutdir={workspace}", "--capture=no"]
+    recorder = Recorder(events, config["token"])
+    return int(_pytest.config.main([*off, *fixed, *config["options"], *config["files"]], plugins=[recorder]))
+
+
+def _steady_hypothesis():
+    """The same examples in every run, no verdict by the clock; the twins need one failure and no smaller one."""
+    from hypothesis import HealthCheck, Phase, settings  # noqa: PLC0415 (slow to import; only where tests use it)
+
+    calm = {"database": None, "deadline": None, "derandomize": True, "suppress_health_check": [HealthCheck.too_slow]}
+    settings.register_profile("judged", **calm)
+    settings.register_profile("twin", max_examples=20, phases=[Phase.explicit, Phase.generate], **calm)
+    settings.load_profile("judged")
+
+
+class Recorder:
+    """The plugin that reports."""
+
+    def __init__(self, events, token):
+        self._events, self._write, self._dumps = events, os.write, json.dumps
+        self._mark, self._genuine = token.encode(), AssertionError
+        self._workspace = os.getcwd() + os.sep
+        self._rows, self._fail, self._excinfo = [], None, None
+        self._sealed = None
+
+    def _emit(self, **event):
+        text = (self._dumps(event) + "\n").encode()
+        while text:
+            text = text[self._write(self._events, text) :]
+
+    def _flush(self):
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except (OSError, ValueError, AttributeError):
+                continue
+
+    def pytest_configure(self, config):
+        """Let pytest keep failures short: the daemon shapes them from the frames."""
+        config.option.tbstyle = "native"
+
+    def pytest_sessionstart(self):
+        """Remember the framework before any code of the workspace runs."""
+        self._sealed = seal.take()
+
+    @hookimpl(wrapper=True, tryfirst=True)
+    def pytest_make_collect_report(self):
+        """Report a file that could not be collected, or was skipped as a whole."""
+        report = yield
+        if report.outcome != "passed":
+            excinfo = report.call.excinfo
+            self._emit(e="collect", id=report.nodeid, **self._details(excinfo and excinfo.value, str(report.longrepr)))
+        return report
+
+    def pytest_internalerror(self, excrepr):
+        """Report that pytest itself failed."""
+        self._emit(e="internal", message=str(excrepr)[-MESSAGE:])
+
+    def pytest_runtest_logstart(self, nodeid):
+        """Report the start of a test, here and in the output."""
+        self._rows, self._fail = [], None
+        self._flush()
+        self._emit(e="start", id=nodeid)
+        self._write(1, self._mark + nodeid.encode("utf-8", "replace") + b"\n")
+
+    @hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(self, call):
+        """Keep what was raised, which reports do not carry."""
+        self._excinfo = call.excinfo
+        return (yield)
+
+    @hookimpl(tryfirst=True)
+    def pytest_pyfunc_call(self, pyfuncitem):
+        """Run a coroutine test where no plugin of the repository's does."""
+        plugins = pyfuncitem.config.pluginmanager
+        if not inspect.iscoroutinefunction(pyfuncitem.obj) or any(map(plugins.has_plugin, ("asyncio", "anyio"))):
+            return None
+        import asyncio  # noqa: PLC0415 (only where tests use it)
+
+        names = pyfuncitem._fixtureinfo.argnames  # noqa: SLF001 (as pytest's own hook does)
+        asyncio.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names}))
+        return True
+
+    def pytest_runtest_logreport(self, report):
+        """Note one phase of a test as every plugin sees it."""
+        excinfo, self._excinfo = self._excinfo, None
+        raised = excinfo.value if excinfo else None
+        self._rows.append([
+            report.when, report.outcome, hasattr(report, "wasxfail"), hasattr(report, "context"),
+            type(raised).__name__ if excinfo else None, type(raised) is self._genuine, round(report.duration, 4),
+        ])  # fmt: skip
+        if report.outcome != "passed" and self._fail is None:
+            self._fail = {"when": report.when, **self._details(raised, str(report.longrepr))}
+
+    def pytest_runtest_logfinish(self, nodeid):
+        """Report the end of a test."""
+        self._flush()
+        self._write(1, self._mark + b"\n")
+        self._emit(e="end", id=nodeid, rows=self._rows, fail=self._fail)
+
+    def pytest_sessionfinish(self, exitstatus):
+        """Report the end of the session."""
+        self._emit(e="finish", exit=int(exitstatus), changed=seal.changed(self._sealed)[:20])
+
+    def _details(self, raised, otherwise):
+        if raised is None:
+            return {"kind": "Error", "message": otherwise[-MESSAGE:], "frames": []}
+        if type(raised).__name__ == "CollectError" and raised.__cause__ is not None:
+            raised = raised.__cause__
+        try:
+            message = str(raised)
+        except Exception as error:  # noqa: BLE001 (a tested class may not be printable)
+            message = f"(its message could not be made: {type(error).__name__})"
+        return {"kind": type(raised).__name__, "message": message[:MESSAGE], "frames": self._frames(raised)}
+
+    def _frames(self, raised):
+        frames, trace = [], raised.__traceback__
+        while trace is not None:
+            code = trace.tb_frame.f_code
+            frames.append([code.co_filename.removeprefix(self._workspace), trace.tb_lineno, code.co_name])
+            trace = trace.tb_next
+        if isinstance(raised, SyntaxError) and raised.filename:
+            frames.append([str(raised.filename).removeprefix(self._workspace), raised.lineno or 0, "<module>"])
+        return frames[-FRAMES:]

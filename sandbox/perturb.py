@@ -1,0 +1,196 @@
+"""Turns one statement that checks something into one that must fail where the original passes.
+
+The expected value of a comparison is changed (`== 5` becomes `== 7312`), because only that exposes objects which claim
+to be equal to everything, and code which reads the expected value out of the test. Where no value stands there, the
+comparison is turned round. A changed container keeps its shape, so that comparisons written by hand still work on it.
+"""
+
+from __future__ import annotations
+
+import ast
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+from sandbox.source import Edit, Source
+
+_COMPLEMENT: dict[type[ast.cmpop], str] = {
+    ast.Lt: ">=", ast.LtE: ">", ast.Gt: "<=", ast.GtE: "<", ast.NotEq: "==", ast.Is: "is not",
+    ast.IsNot: "is",
+}  # fmt: skip
+_EQUALITIES = frozenset({
+    "assertEqual", "assertAlmostEqual", "assertListEqual", "assertTupleEqual", "assertDictEqual", "assertSetEqual",
+    "assertSequenceEqual", "assertMultiLineEqual", "assertCountEqual",
+})  # fmt: skip
+_OPPOSITE = {
+    "assertEqual": "assertNotEqual", "assertAlmostEqual": "assertNotAlmostEqual", "assertTrue": "assertFalse",
+    "assertIn": "assertNotIn", "assertIs": "assertIsNot", "assertIsNone": "assertIsNotNone",
+    "assertIsInstance": "assertNotIsInstance", "assertGreater": "assertLessEqual", "assertLess": "assertGreaterEqual",
+    "assertRegex": "assertNotRegex", "assertListEqual": "assertNotEqual", "assertTupleEqual": "assertNotEqual",
+    "assertDictEqual": "assertNotEqual", "assertSetEqual": "assertNotEqual", "assertMultiLineEqual": "assertNotEqual",
+    "assertSequenceEqual": "assertNotEqual",
+}  # fmt: skip
+_OPPOSITE |= {value: key for key, value in list(_OPPOSITE.items()) if value != "assertNotEqual"}
+_OPPOSITE["assertNotEqual"] = "assertEqual"
+
+
+class Rank(IntEnum):
+    """How much a changed check reveals; the lowest is best."""
+
+    LITERAL = 0
+    VALUE = 1
+    TURNED = 2
+    NEGATED = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """A statement that checks something, and how to make it fail.
+
+    `edit` makes it fail where it is certainly reached. `marked` does the same and notes at run time that it was
+    reached; it is None where that cannot be done.
+    """
+
+    rank: Rank
+    edit: Edit
+    marked: Edit | None
+
+
+class Perturber:
+    """Makes checks fail.
+
+    Args:
+        source: the module.
+        helper: the name of the run-time helper in the changed module.
+        chance: picks the new values.
+    """
+
+    def __init__(self, source: Source, helper: str, chance: random.Random) -> None:
+        self._source, self._helper, self._chance = source, helper, chance
+
+    def check(self, statement: ast.stmt) -> Check | None:
+        """The statement as a check, or None when it is none or checks nothing."""
+        if isinstance(statement, ast.Assert):
+            return self._assert(statement)
+        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+            return self._method(statement.value)
+        return None
+
+    def _assert(self, statement: ast.Assert) -> Check | None:
+        test = statement.test
+        if isinstance(test, ast.Constant):
+            return None  # `assert True` says nothing about the code
+        marked = self._source.replace(test, self._marked(test))
+        rank, edit = next(self._ways(test))
+        return Check(rank=rank, edit=edit, marked=marked)
+
+    def _ways(self, test: ast.expr) -> Iterator[tuple[Rank, Edit]]:
+        """The ways to make a condition false, the most revealing first."""
+        if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+            yield min((way for part in test.values for way in [next(self._ways(part))]), key=lambda way: way[0])
+        if isinstance(test, ast.Compare) and len(test.ops) == 1:
+            yield from self._comparison(test, test.ops[0], test.left, test.comparators[0])
+        yield Rank.NEGATED, self._source.replace(test, f"not ({self._source.segment(test)})")
+
+    def _comparison(
+        self, test: ast.Compare, operator: ast.cmpop, left: ast.expr, right: ast.expr
+    ) -> Iterator[tuple[Rank, Edit]]:
+        text = self._source.segment
+        for side in (right, left):
+            # `is` is for booleans only: with other literals the compiler warns.
+            fits = isinstance(operator, ast.Eq) or (isinstance(operator, ast.Is) and _is_bool(side))
+            if fits and (edit := self._other_literal(side)):
+                yield Rank.LITERAL, edit
+        if isinstance(operator, ast.Eq):
+            yield Rank.VALUE, self._source.replace(test, f"{self._helper}.differ(({text(left)}), ({text(right)}))")
+        if isinstance(operator, ast.In) and (edit := self._other_literal(left)):
+            yield Rank.TURNED, edit
+        if turned := _COMPLEMENT.get(type(operator)):
+            yield Rank.TURNED, self._source.replace(test, f"({text(left)}) {turned} ({text(right)})")
+
+    def _marked(self, test: ast.expr) -> str:
+        text = self._source.segment
+        if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq):
+            return f"{self._helper}.differ(({text(test.left)}), ({text(test.comparators[0])}))"
+        return f"not {self._helper}.reached({text(test)})"
+
+    def _method(self, call: ast.Call) -> Check | None:
+        """A check in the manner of unittest: `self.assertEqual(a, b)`."""
+        if not isinstance(call.func, ast.Attribute) or not call.func.attr.startswith("assert"):
+            return None
+        name, edits = call.func.attr, list[Edit]()
+        if name in _EQUALITIES and len(call.args) >= 2:
+            edits = [edit for side in (call.args[1], call.args[0]) if (edit := self._other_literal(side))]
+        opposite = self._opposite(call, call.func)
+        if not edits and opposite is None:
+            return None
+        marked = None
+        if opposite and call.args:
+            argument = call.args[0]
+            inside = f"{self._helper}.reached({self._source.segment(argument)})"
+            marked = _joined(self._source, opposite, self._source.replace(argument, inside))
+        if edits:
+            return Check(rank=Rank.LITERAL, edit=edits[0], marked=marked)
+        assert opposite is not None
+        return Check(rank=Rank.TURNED, edit=opposite, marked=marked)
+
+    def _opposite(self, call: ast.Call, func: ast.Attribute) -> Edit | None:
+        if (other := _OPPOSITE.get(func.attr)) is None or not call.args:
+            return None
+        end = self._source.span(func)[1]
+        return Edit(end - len(func.attr), end, other)
+
+    def _other_literal(self, node: ast.expr) -> Edit | None:
+        """The edit that changes a literal; a call to `approx` is followed to its argument."""
+        if isinstance(node, ast.Call) and _name(node.func) == "approx" and node.args:
+            node = node.args[0]
+        try:
+            value = ast.literal_eval(node)
+        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+            return None
+        other = changed(value, self._chance)
+        return None if other == value or repr(other) == repr(value) else self._source.replace(node, repr(other))
+
+
+def changed(value: Any, chance: random.Random) -> Any:
+    """A value of the same type and shape with every leaf another one."""
+    change = _CHANGES.get(type(value))
+    return chance.choice("qxzjkv") * 6 if change is None else change(value, chance)
+
+
+def _other_float(value: float, chance: random.Random) -> float:
+    other = value + chance.uniform(1000, 9999)
+    return other if other != value else -value / 3 if value not in (float("inf"), float("-inf")) else 0.5
+
+
+def _other_items(value: Any, chance: random.Random) -> list[Any]:
+    return [changed(item, chance) for item in value] or [chance.randint(1000, 9999)]
+
+
+_CHANGES: dict[type, Callable[[Any, random.Random], Any]] = {
+    bool: lambda value, _chance: not value,
+    int: lambda value, chance: value + chance.randint(1000, 9999),
+    float: _other_float,
+    complex: lambda value, chance: value + chance.randint(1000, 9999),
+    str: lambda value, chance: value + "".join(chance.choices("bcdfghjklmnpqrstvwxz", k=6)),
+    bytes: lambda value, chance: value + bytes(chance.choices(b"bcdfghjklmnpqrstvwxz", k=6)),
+    list: _other_items,
+    tuple: lambda value, chance: tuple(_other_items(value, chance)),
+    set: lambda value, chance: set(_other_items(value, chance)),
+    dict: lambda value, chance: {key: changed(item, chance) for key, item in value.items()} or {"other": 1},
+}
+
+
+def _joined(source: Source, first: Edit, second: Edit) -> Edit:
+    """Two edits of one statement as one."""
+    return Edit(first.start, second.end, first.text + source.slice(first.end, second.start) + second.text)
+
+
+def _is_bool(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, bool)
+
+
+def _name(node: ast.expr) -> str:
+    return node.id if isinstance(node, ast.Name) else getattr(node, "attr", "")

@@ -1,0 +1,172 @@
+"""From a job to what is staged and run: which files the run sees, from where, and under which names."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from core.dependencies import ImportCache, closure
+from core.tasks import Files
+from core.verdicts import SuiteJob
+from sandbox import commands, pytest_settings, steering, twins
+from sandbox.pytest_settings import PytestSettings
+from sandbox.staging import encoded
+from sandbox.twins import Role, SuiteFile, Surroundings
+
+TWINNED_FILES = 10
+"""A test command that names more files than this runs them as they are, with a canary in place of copies."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What one run sees.
+
+    `texts` lie over the base: the change, the owner's start, tests that keep their names. `mounted` are the tests under
+    random names, shown read-only. `closure` is the part of the base that is staged, None for all of it. `removed` are
+    files of the base that the run must not see.
+    """
+
+    files: tuple[SuiteFile, ...]
+    texts: Mapping[str, bytes]
+    mounted: Mapping[str, bytes]
+    removed: tuple[str, ...]
+    closure: frozenset[str] | None
+    dropped: Mapping[str, str]
+    settings: PytestSettings
+    options: tuple[str, ...]
+    paths: tuple[str, ...]
+    command: tuple[str, ...] = ()
+
+    @property
+    def twins(self) -> tuple[str, ...]:
+        """The paths of the must-fail files."""
+        return tuple(file.twin for file in self.files if file.twin)
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """The test files in the order of running: first all originals, so that no copy can disturb one."""
+        return (*(file.staged for file in self.files), *self.twins)
+
+    @property
+    def preload(self) -> tuple[str, ...]:
+        """Libraries to import before anything of the workspace."""
+        return tuple(sorted({name for file in self.files for name in file.preload}))
+
+
+def make(job: SuiteJob, imports: ImportCache) -> Plan:
+    """Plan the run of a job's tests on its changed tree."""
+    return _Planner(job, imports).plan()
+
+
+def copies_alone(plan: Plan) -> Plan:
+    """A run of the must-fail copies without their originals."""
+    alone = [
+        replace(file, staged=file.twin, text=file.twin_text, twin="", plain=()) for file in plan.files if file.twin
+    ]
+    return replace(plan, files=tuple(alone), mounted={file.staged: encoded(file.text) for file in alone})
+
+
+class _Planner:
+    def __init__(self, job: SuiteJob, imports: ImportCache) -> None:
+        self._job, self._imports = job, imports
+        self._entries = job.base.entries()
+        self._sifted = steering.sift(job.change, base=self._before, given=job.given)
+        own = {p: t for p, t in job.own.items() if p not in job.given and not steering.steers(p, t, self._before)}
+        own_dropped = {p: "steers how tests are run" for p in job.own if p not in own and p not in job.given}
+        self._dropped = {**self._sifted.dropped, **own_dropped}
+        self._own = own
+        self._tests: Files = {**own, **job.given}
+        self._over = {**job.start, **self._sifted.kept, **self._tests}
+        self._present = {p for p in (*self._entries, *self._over) if self._over.get(p, "") is not None}
+        self._settings = pytest_settings.read(self._text)
+        self._command = commands.parse(job.command) if not job.given else None
+
+    def plan(self) -> Plan:
+        files, settings = tuple(self._files()), self._settings
+        conftests = self._conftests([file.path for file in files])
+        seen = self._closure(files, conftests)
+        staged_as_is = {file.path for file in files if file.staged == file.path}
+        hidden = {file.path for file in files if file.staged != file.path}
+        texts = {p: encoded(t) for p, t in self._over.items() if t is not None and p not in hidden | staged_as_is}
+        mounted = {f.twin: encoded(f.twin_text) for f in files if f.twin}
+        mounted |= {f.staged: encoded(f.text) for f in files if f.staged != f.path}
+        texts |= {f.staged: encoded(f.text) for f in files if f.staged == f.path and f.role is not Role.REGRESSION}
+        gone = {p for p, t in self._over.items() if t is None} | hidden
+        return Plan(
+            files=files, texts=texts, mounted=mounted, closure=seen, dropped=self._dropped, settings=settings,
+            removed=tuple(sorted(p for p in gone if p in self._entries and (seen is None or p in seen))),
+            options=self._options(bool(conftests)), paths=self._paths(),
+            command=() if self._command or self._tests else self._job.command,
+        )  # fmt: skip
+
+    def _files(self) -> Iterator[SuiteFile]:
+        around = self._around(self._tests)
+        given = list(twins.prepare(Role.GIVEN, self._job.given, around))
+        own = list(twins.prepare(Role.OWN, self._own, around))
+        named = list(self._of_command())
+        taken = {file.path for file in (*given, *own, *named)}
+        as_is = [p for p in self._job.regression if p not in taken and p in self._present and p in self._entries]
+        found = [*given, *own, *named, *(self._as_is(Role.REGRESSION, path) for path in as_is)]
+        if found and not any(file.twin for file in found):
+            folder = found[0].path[: found[0].path.rfind("/") + 1]
+            path, text, names = twins.canary(folder, self._settings)
+            found[0] = replace(found[0], twin=path, twin_text=text, twin_names=names)
+        yield from found
+
+    def _of_command(self) -> Iterator[SuiteFile]:
+        if self._command is None:
+            return
+        paths = self._command.files(self._entries.keys() & self._present, self._settings)
+        if self._command.takes_all and len(paths) <= TWINNED_FILES:
+            tests = {path: self._text(path) or "" for path in paths}
+            yield from twins.prepare(Role.COMMAND, tests, self._around(tests))
+        else:
+            yield from (self._as_is(Role.COMMAND, path) for path in paths)
+
+    def _as_is(self, role: Role, path: str) -> SuiteFile:
+        text = self._text(path) or ""
+        return SuiteFile(role=role, path=path, staged=path, text=text, original=text)
+
+    def _around(self, tests: Files) -> Surroundings:
+        return Surroundings(
+            settings=self._settings,
+            texts="\n".join(tests.values()),
+            paths=self._entries.keys() | self._over.keys(),
+            conftests=bool(self._conftests(list(tests))),
+        )
+
+    def _conftests(self, suites: Collection[str]) -> list[str]:
+        folders = {""} | {path[: i + 1] for path in suites for i, char in enumerate(path) if char == "/"}
+        return [path for folder in sorted(folders) if (path := f"{folder}conftest.py") in self._present]
+
+    def _closure(self, files: tuple[SuiteFile, ...], conftests: list[str]) -> frozenset[str] | None:
+        if self._job.whole_tree or self._job.command:
+            return None
+        tests = {file.path: file.original for file in files} | dict(self._tests)
+        found = closure(self._job.base, {**self._job.start, **self._sifted.kept}, tests, self._imports)
+        if not found.complete:
+            return None
+        steering_files = {*conftests, *([self._settings.config] if self._settings.config else [])}
+        return frozenset(path for path in found.paths | steering_files if path in self._entries)
+
+    def _options(self, conftests: bool) -> tuple[str, ...]:
+        settings = self._settings
+        words = ["-c", settings.config or "/dev/null", f"--import-mode={settings.import_mode}"]
+        words += ["--continue-on-collection-errors"]
+        words += [word for name in ("addopts", "pythonpath", "required_plugins") for word in ("-o", f"{name}=")]
+        words += [word for plugin in settings.plugins for word in ("-p", plugin)]
+        words += [] if conftests else ["--noconftest"]
+        return (*words, *(self._command.selecting if self._command else ()))
+
+    def _paths(self) -> tuple[str, ...]:
+        has_src = any(path.startswith("src/") for path in self._present)
+        return tuple(dict.fromkeys((".", *(["src"] if has_src else []), *self._settings.paths)))
+
+    def _before(self, path: str) -> str | None:
+        """A file's text without the change."""
+        if path in self._job.start:
+            return self._job.start[path]
+        return self._job.base.read(path).decode("utf-8", "replace") if path in self._entries else None
+
+    def _text(self, path: str) -> str | None:
+        return self._over[path] if path in self._over else self._before(path)

@@ -1,0 +1,134 @@
+"""Single runs of a plan, and the two looks back that a verdict may need: how was it before, and was it red."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from core.dependencies import ImportCache
+from core.isolation import SandboxLimits
+from core.ports import Sandbox, Tree
+from core.tasks import Files
+from core.verdicts import Result, SuiteJob
+from sandbox import answer, child, judging, places, plan, redness, staging
+from sandbox.judging import Run
+from sandbox.plan import Plan
+from sandbox.runtime import Runtime
+from sandbox.shaping import Names
+from sandbox.stage import staged
+from sandbox.trees import TreeStore
+
+REMEMBERED = 64
+
+
+class Rounds:
+    """Runs plans in one sandbox.
+
+    Args:
+        sandbox: where untrusted code runs.
+        runtime: the interpreter and libraries inside.
+        staging_dir: for files of runs; another folder takes its place where jobs cannot enter it.
+        limits: of a run where its job says nothing.
+        imports: remembers what files import.
+
+    Raises:
+        SandboxError: the staging folder cannot be made.
+    """
+
+    def __init__(
+        self, sandbox: Sandbox, runtime: Runtime, staging_dir: Path, limits: SandboxLimits, imports: ImportCache
+    ) -> None:
+        self.sandbox, self.runtime = sandbox, runtime
+        self._limits, self._imports = limits, imports
+        folder = places.private(staging_dir)
+        self._jobs = _subfolder(folder / "jobs")
+        self._trees = TreeStore(_subfolder(folder / "trees"))
+        self._before: OrderedDict[tuple[str, ...], Mapping[str, Result]] = OrderedDict()
+
+    async def plan(self, job: SuiteJob) -> Plan:
+        """Plan a job's run."""
+        return await asyncio.to_thread(plan.make, job, self._imports)
+
+    async def run(self, job: SuiteJob, planned: Plan) -> Run:
+        """Stage a plan and run it.
+
+        Raises:
+            SandboxError: nothing could be run.
+        """
+        limits = replace(
+            self._limits, wall_s=job.wall_s or self._limits.wall_s, memory_mb=job.memory_mb or self._limits.memory_mb
+        )
+        with contextlib.ExitStack() as held:
+            context = staged(planned, job.base, self.runtime, self._trees, self._jobs, limits)
+            # In a thread: a whole tree takes a while. Not to be left half done by a cancellation.
+            ready = await child.uninterrupted(asyncio.to_thread(held.enter_context, context))
+            result = await self.sandbox.run(ready.job)
+        return Run(
+            plan=planned,
+            result=result,
+            answer=answer.read(result, ready.key),
+            names=Names(planned.files, _reader(planned, job.base)),
+            limits=limits,
+            digest=ready.digest,
+        )
+
+    async def before(self, job: SuiteJob, paths: tuple[str, ...]) -> Mapping[str, Result]:
+        """How the tests in these files of the base ended before the change.
+
+        Raises:
+            SandboxError: nothing could be run.
+        """
+        key = (job.base.commit, _digest(job.start), *paths)
+        return await self._known(key, replace(job, given={}, own={}, command=(), regression=paths, whole_tree=True))
+
+    async def is_red(self, job: SuiteJob) -> bool:
+        """Tell whether one of the self-written tests fails without the change.
+
+        Raises:
+            SandboxError: nothing could be run.
+        """
+        present = job.base.entries().keys() | job.start.keys()
+        if not self.runtime.has_environment and redness.surely_red(job.own, job.change, present):
+            return True
+        key = (job.base.commit, _digest({**job.start, **job.own}), "own")
+        found = await self._known(key, replace(job, given={}, command=(), regression=()))
+        return any(result is not Result.PASSED for result in found.values())
+
+    async def _known(self, key: tuple[str, ...], job: SuiteJob) -> Mapping[str, Result]:
+        """The results of a job without its change; run once."""
+        if key not in self._before:
+            unchanged = replace(job, change={})
+            found = judging.judge(await self.run(unchanged, await self.plan(unchanged)))
+            stopped = {"": Result.ERROR} if found.stopped else {}
+            self._before[key] = {**stopped, **{result.id: result.result for result in found.results}}
+            while len(self._before) > REMEMBERED:
+                self._before.popitem(last=False)
+        return self._before[key]
+
+
+def _reader(planned: Plan, base: Tree) -> Callable[[str], str | None]:
+    """Reads files for excerpts as their owner knows them."""
+    originals = {file.path: file.original for file in planned.files}
+
+    def text_of(path: str) -> str | None:
+        if path in originals:
+            return originals[path]
+        raw = planned.texts[path] if path in planned.texts else base.read(path) if path in base.entries() else None
+        return None if raw is None else raw.decode("utf-8", "replace")
+
+    return text_of
+
+
+def _digest(files: Files) -> str:
+    return staging.digest_of({path: staging.sha256(staging.encoded(text)) for path, text in files.items()})
+
+
+def _subfolder(folder: Path) -> Path:
+    folder.mkdir(exist_ok=True)
+    folder.chmod(0o755)
+    staging.sweep(folder)
+    return folder

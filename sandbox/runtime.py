@@ -1,0 +1,207 @@
+"""What runs inside the sandbox: an interpreter, the test libraries made for it, and our own code for the inside.
+
+    python -m sandbox.runtime --prepare DIR
+
+installs the libraries at set-up and finds nothing to do the next time. The libraries are wheels for the interpreter
+inside, which need not be the one that runs the daemon. `open_runtime` hands them to the daemon at its start.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from core.errors import SandboxError
+from core.isolation import Mount
+from sandbox import interpreter, places
+from sandbox.interpreter import Interpreter
+
+ROOT = Path(__file__).resolve().parent.parent
+INSIDE = Path(__file__).resolve().parent / "inside"
+CONSTRAINTS = ROOT / "constraints.txt"
+LIBRARIES = ("pytest", "hypothesis")
+# Part of the folders' names; a new number makes every set-up build them again.
+_FORMAT = "1"
+_LIB, _CODE, _ENVIRONMENT = "/opt/runner/lib", "/opt/runner/code", "/opt/environment"
+# Our code has a package name that no tested program will use, and its folder leaves the import path at once.
+_PACKAGE = "nightshift_inside"
+_ENTRY = f"import sys; sys.path.insert(0, sys.argv[1]); from {_PACKAGE} import supervisor; supervisor.main()"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runtime:
+    """What a suite needs inside. `libraries` are import paths inside, `argv` starts the trusted parent.
+
+    `python` are the words that start the interpreter.
+    """
+
+    python: tuple[str, ...]
+    version: str
+    mounts: tuple[Mount, ...]
+    libraries: tuple[str, ...]
+
+    @property
+    def has_environment(self) -> bool:
+        """Tell whether libraries of the owner's are shown besides the test libraries."""
+        return len(self.libraries) > 1
+
+    @property
+    def argv(self) -> tuple[str, ...]:
+        """The command of the trusted parent; it reads its job from standard input."""
+        return (*self.python, "-I", "-S", "-B", "-c", _ENTRY, _CODE, *self.libraries)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Stamp:
+    """What `prepare` made: `home` holds the folders `libraries` and `code`, whose names tell what is in them."""
+
+    home: str
+    python: list[str]
+    version: str
+    prefix: str
+    libraries: str
+    code: str
+
+    def is_current(self) -> bool:
+        """Tell whether all of it is there and is what this checkout wants."""
+        series = ".".join(self.version.split(".")[:2])
+        home = Path(self.home)
+        return (
+            (self.libraries, self.code) == _names(series)
+            and Path(self.python[-1]).exists()
+            and all((home / name).is_dir() for name in _names(series))
+            and places.enterable(home)
+        )
+
+
+def open_runtime(runner: Path, environment: Sequence[Path] = ()) -> Runtime:
+    """The runtime that `prepare` made.
+
+    Args:
+        runner: the folder given to `prepare`.
+        environment: site-packages folders of the owner's, shown read-only after the test libraries.
+
+    Raises:
+        SandboxError: it is missing or out of date.
+    """
+    stamp = _read(runner)
+    if stamp is None or not stamp.is_current():
+        raise SandboxError(f"the test libraries in {runner} are missing or out of date; type `make setup`")
+    home = Path(stamp.home)
+    mounts = [Mount(host=home / stamp.libraries, inside=_LIB), Mount(host=home / stamp.code, inside=_CODE)]
+    python = Interpreter(argv=tuple(stamp.python), version=stamp.version, prefix=stamp.prefix)
+    if python.mounted:
+        mounts.append(Mount(host=python.mounted, inside=str(python.mounted)))
+    extra = [Mount(host=path, inside=f"{_ENVIRONMENT}/{n}") for n, path in enumerate(environment)]
+    return Runtime(
+        python=python.argv,
+        version=stamp.version,
+        mounts=(*mounts, *extra),
+        libraries=(_LIB, *(mount.inside for mount in extra)),
+    )
+
+
+def prepare(runner: Path) -> bool:
+    """Choose the interpreter, install its libraries and our code, and compile them; False when that was done before.
+
+    Raises:
+        SandboxError: there is no interpreter, or pip could not install the libraries.
+    """
+    stamp = _read(runner)
+    if stamp and stamp.is_current():
+        return False
+    home = places.public(runner)
+    python = interpreter.choose(home)
+    libraries, code = _names(python.series)
+    _build(home / libraries, python, _install)
+    _build(home / code, python, _copy_code)
+    new = _Stamp(
+        home=str(home),
+        python=list(python.argv),
+        version=python.version,
+        prefix=python.prefix,
+        libraries=libraries,
+        code=code,
+    )
+    _write(runner, new)
+    for folder in home.iterdir():
+        if folder.is_dir() and folder.name not in {libraries, code} and not Path(python.path).is_relative_to(folder):
+            shutil.rmtree(folder, ignore_errors=True)
+    return True
+
+
+def _names(series: str) -> tuple[str, str]:
+    """The names of the two folders, which say for which Python and from what they were made."""
+    wanted = hashlib.sha256("\0".join((_FORMAT, *LIBRARIES)).encode() + CONSTRAINTS.read_bytes())
+    code = hashlib.sha256(_FORMAT.encode())
+    for path in sorted(INSIDE.glob("*.py")):
+        code.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return f"lib-{series}-{wanted.hexdigest()[:12]}", f"inside-{series}-{code.hexdigest()[:12]}"
+
+
+def _build(target: Path, python: Interpreter, fill: Callable[[Path, Interpreter], None]) -> None:
+    """Fill a folder beside its place, compile it, open it to all, and move it there in one step."""
+    if target.exists():
+        return
+    building = target.with_name(f".{target.name}-{os.getpid()}")
+    shutil.rmtree(building, ignore_errors=True)
+    building.mkdir()
+    fill(building, python)
+    # Unchecked: the folder never changes, so imports need not compare each file with its source.
+    compiling = [*python.argv, "-I", "-S", "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash", "."]
+    subprocess.run(compiling, cwd=building, check=True, stdin=subprocess.DEVNULL)
+    interpreter.open_to_all(building)
+    building.rename(target)
+
+
+def _install(folder: Path, python: Interpreter) -> None:
+    pip = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--target", str(folder)]
+    wheels = ["--only-binary", ":all:", "--python-version", python.series, "-c", str(CONSTRAINTS)]
+    done = subprocess.run([*pip, *wheels, *LIBRARIES], check=False, stdin=subprocess.DEVNULL)
+    if done.returncode:
+        raise SandboxError(f"pip could not install {', '.join(LIBRARIES)} for Python {python.series}; see above")
+
+
+def _copy_code(folder: Path, _python: Interpreter) -> None:
+    (folder / _PACKAGE).mkdir()
+    for path in INSIDE.glob("*.py"):
+        shutil.copyfile(path, folder / _PACKAGE / path.name)
+
+
+def _read(runner: Path) -> _Stamp | None:
+    try:
+        return _Stamp(**json.loads((runner / "stamp.json").read_text()))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def _write(runner: Path, stamp: _Stamp) -> None:
+    temporary = runner / f".stamp-{os.getpid()}"
+    temporary.write_text(json.dumps(asdict(stamp), indent=1))
+    temporary.replace(runner / "stamp.json")
+
+
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(description="Prepares what is shown inside the sandbox.")
+    parser.add_argument("--prepare", metavar="DIR", type=Path, required=True)
+    runner = parser.parse_args().prepare.resolve()
+    try:
+        made = prepare(runner)
+    except SandboxError as error:
+        raise SystemExit(f"sandbox: {error}") from error
+    if made:
+        runtime = open_runtime(runner)
+        print(f"sandbox: Python {runtime.version} ({runtime.python[-1]}) with {', '.join(LIBRARIES)}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+"""Edits of Python source by the positions in its syntax tree: comments, layout and other lines stay as they are.
+
+Writing a changed tree out again would not do: it moves lines, and writes f-strings that older interpreters cannot read.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Edit:
+    """Replace the bytes from `start` to `end` by `text`."""
+
+    start: int
+    end: int
+    text: str
+
+
+class Source:
+    """A module's text with its tree.
+
+    Raises:
+        SyntaxError: it is not Python.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text.replace("\r\n", "\n").replace("\r", "\n")
+        self._bytes = self.text.encode("utf-8", "surrogatepass")
+        try:
+            self.tree = ast.parse(self._bytes)
+        except (ValueError, RecursionError) as error:
+            raise SyntaxError(str(error)) from error
+        self._starts = [0]
+        for line in self._bytes.split(b"\n"):
+            self._starts.append(self._starts[-1] + len(line) + 1)
+
+    def line_start(self, line: int) -> int:
+        """Where a line begins, counting from 1."""
+        return self._starts[line - 1]
+
+    def span(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
+        """Where a node begins and ends."""
+        end_line, end_column = node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
+        return self._starts[node.lineno - 1] + node.col_offset, self._starts[end_line - 1] + end_column
+
+    def segment(self, node: ast.expr | ast.stmt) -> str:
+        """A node as it was written."""
+        return self.slice(*self.span(node))
+
+    def slice(self, start: int, end: int) -> str:
+        """The text between two positions."""
+        return self._bytes[start:end].decode("utf-8", "surrogatepass")
+
+    def replace(self, node: ast.expr | ast.stmt, text: str) -> Edit:
+        """The edit that puts `text` in a node's place."""
+        return Edit(*self.span(node), text)
+
+    def name_of(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> tuple[int, int] | None:
+        """Where a function's name stands in its definition; None when it is not on the definition's first line."""
+        start = self.span(node)[0]
+        line_end = self._starts[node.lineno]
+        name = node.name.encode()
+        header = self._bytes[start:line_end]
+        at = header.find(b" " + name + b"(")
+        return (start + at + 1, start + at + 1 + len(name)) if at >= 0 else None
+
+    def edited(self, edits: list[Edit]) -> str:
+        """The text with edits made; of two that overlap the first one given counts."""
+        chosen: list[Edit] = []
+        for edit in edits:
+            if all(edit.end <= other.start or edit.start >= other.end for other in chosen if edit != other):
+                chosen += [edit] if edit not in chosen else []
+        raw = self._bytes
+        for edit in sorted(chosen, reverse=True):
+            raw = raw[: edit.start] + edit.text.encode("utf-8", "surrogatepass") + raw[edit.end :]
+        return raw.decode("utf-8", "surrogatepass")

@@ -1,0 +1,206 @@
+"""Prepares test files for a run: under random names, each with a twin, a copy in which every test must fail.
+
+The copy is the same file under another random name with one expected value of each test changed. Nothing that treats
+all tests alike (exits, hooks, objects equal to everything, patched assertions) can satisfy both. Where a test has no
+check that can be changed, its copy runs through and then fails by itself.
+
+A name stays as it is wherever something else may rely on it: other mentions of it in the tests, code that asks for a
+test's own name, data stored under a file's name. A file that keeps its name has no copy but a canary beside it.
+"""
+
+from __future__ import annotations
+
+import ast
+import random
+import re
+import secrets
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import PurePosixPath
+
+from core.tasks import Files
+from sandbox.copies import must_fail_copy
+from sandbox.outline import Case, Outline, outline
+from sandbox.pytest_settings import PytestSettings
+from sandbox.source import Edit, Source
+
+_ASKS_OWN_NAME = re.compile(r"__name__|__qualname__|\bnodeid\b|\bnode\b|_getframe|currentframe|inspect|CURRENT_TEST")
+_FOLDER_OF_FILE = re.compile(
+    r"(Path\(__file__\)(\.(resolve|absolute)\(\))?\.parent|dirname\((\w+\.)*(abspath|realpath)?\(?__file__)"
+)
+_ASKS_FILE_NAME = re.compile(r"__file__|\brequest\.(path|fspath)\b|\bdatadir\b")
+_NEEDS_PYTEST = re.compile(r"\b(pytest|hypothesis|unittest|setup_module|setup_function|teardown_\w+)\b")
+_PRELOADED = frozenset({"hypothesis", "unittest"})
+
+
+class Role(StrEnum):
+    """Whose tests a file holds."""
+
+    GIVEN = "given"
+    OWN = "own"
+    COMMAND = "command"
+    REGRESSION = "regression"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteFile:
+    """One file of tests as it is staged.
+
+    `path` and the values of `names` are those its owner knows, `staged` and the keys of `names` those of this run.
+    `text` is what is staged, `original` what its owner wrote: the same lines with other names. `outline` is None for a
+    file that does not parse, and for one whose tests are not listed beforehand. `twin` is the path of its must-fail
+    copy or canary, empty without one; `twin_names` are the tests in it. `plain` are the functions that can be called
+    without pytest, `preload` the libraries that are imported before anything of the workspace.
+    """
+
+    role: Role
+    path: str
+    staged: str
+    text: str
+    original: str
+    outline: Outline | None = None
+    names: Mapping[str, str] = field(default_factory=dict)
+    twin: str = ""
+    twin_text: str = ""
+    twin_names: frozenset[str] = frozenset()
+    plain: tuple[str, ...] = ()
+    preload: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What decides how a test file may be changed: the other tests, the tree's paths, and a conftest in force."""
+
+    settings: PytestSettings
+    texts: str
+    paths: Collection[str]
+    conftests: bool
+
+
+def prepare(role: Role, tests: Files, around: Surroundings) -> Iterator[SuiteFile]:
+    """Prepare the test files among `tests`; what is no test file (helpers, data) is left to the caller."""
+    for path in suite_paths(tests, around.settings):
+        yield _prepared(role, path, tests[path].replace("\r\n", "\n").replace("\r", "\n"), around)
+
+
+def suite_paths(tests: Files, settings: PytestSettings) -> list[str]:
+    """Those of the files that hold tests: by their names, or all Python files when no name says so."""
+    python = [path for path in tests if path.endswith(".py")]
+    named = [path for path in python if settings.is_suite(path)]
+    support = {"conftest.py", "__init__.py"}
+    return named or [path for path in python if PurePosixPath(path).name not in support]
+
+
+def canary(folder: str, settings: PytestSettings) -> tuple[str, str, frozenset[str]]:
+    """Path, text and test name of a file whose only test must fail."""
+    name = _random_name(settings.functions[0])
+    low, high = secrets.randbelow(1000), 1000 + secrets.randbelow(9000)
+    return folder + _random_file(settings), f"def {name}():\n    assert {low} == {high}\n", frozenset({name})
+
+
+def _prepared(role: Role, path: str, text: str, around: Surroundings) -> SuiteFile:
+    settings, folder = around.settings, path[: path.rfind("/") + 1]
+    try:
+        source = Source(text)
+    except SyntaxError:
+        return SuiteFile(role=role, path=path, staged=path, text=text, original=text)
+    found = outline(source.tree, settings)
+    new_names = _new_names(source, found, around)
+    renamed, names = _renamed(source, found, new_names)
+    keeps_name = _keeps_name(path, source.text, around)
+    twin = canary(folder, settings)
+    if not keeps_name and (copy := _copy(renamed, settings)):
+        twin = (folder + _random_file(settings), copy, frozenset(names))
+    return SuiteFile(
+        role=role,
+        path=path,
+        staged=path if keeps_name else folder + _random_file(settings),
+        text=renamed,
+        original=text,
+        outline=found,
+        names=names,
+        twin=twin[0],
+        twin_text=twin[1],
+        twin_names=twin[2],
+        plain=() if around.conftests else _plain(source, found, new_names),
+        preload=_imported(source.tree) & _PRELOADED,
+    )
+
+
+def _new_names(source: Source, found: Outline, around: Surroundings) -> dict[str, str]:
+    """New names for those functions that nothing but their definitions mentions."""
+    if _ASKS_OWN_NAME.search(source.text):
+        return {}
+    new: dict[str, str] = {}
+    for name in sorted({case.node.name for case in found.cases}):
+        cases = [case for case in found.cases if case.node.name == name]
+        places = {source.name_of(case.node) for case in cases}
+        mentions = len(re.findall(rf"\b{re.escape(name)}\b", around.texts))
+        if None not in places and mentions == len(places) and not any(_derives_examples(case) for case in cases):
+            new[name] = _random_name(next((p for p in around.settings.functions if name.startswith(p)), "test"))
+    return new
+
+
+def _derives_examples(case: Case) -> bool:
+    """Hypothesis derives its examples from a test's source: under another name they would be others."""
+    return any("given" in ast.dump(decorator) for decorator in case.node.decorator_list)
+
+
+def _renamed(source: Source, found: Outline, new: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+    edits, names = list[Edit](), dict[str, str]()
+    for case in found.cases:
+        name = new.get(case.node.name, case.node.name)
+        names["::".join([*case.name.split("::")[:-1], name])] = case.name
+        if name != case.node.name and (place := source.name_of(case.node)):
+            edits.append(Edit(*place, name))
+    return source.edited(edits), names
+
+
+def _keeps_name(path: str, text: str, around: Surroundings) -> bool:
+    stem = PurePosixPath(path).stem
+    if re.search(rf"\b{re.escape(stem)}\b", around.texts) or _ASKS_FILE_NAME.search(_FOLDER_OF_FILE.sub("", text)):
+        return True
+    others = (other for other in around.paths if stem in other and other != path)
+    return any(part == stem or part.startswith(f"{stem}.") for other in others for part in other.split("/"))
+
+
+def _copy(text: str, settings: PytestSettings) -> str | None:
+    """The must-fail copy, or None where the text cannot be edited safely."""
+    source = Source(text)
+    cases = outline(source.tree, settings).cases
+    copy = must_fail_copy(source, [case.node for case in cases], random.SystemRandom())
+    try:
+        ast.parse(copy)
+    except SyntaxError:
+        return None
+    return copy
+
+
+def _plain(source: Source, found: Outline, new: Mapping[str, str]) -> tuple[str, ...]:
+    if _NEEDS_PYTEST.search(source.text):
+        return ()
+    return tuple(new.get(c.name, c.name) for c in found.cases if c.required and not c.owner and _is_simple(c))
+
+
+def _is_simple(case: Case) -> bool:
+    takes = case.node.args
+    arguments = (*takes.posonlyargs, *takes.args, *takes.kwonlyargs)
+    return isinstance(case.node, ast.FunctionDef) and not arguments and not case.node.decorator_list
+
+
+def _imported(tree: ast.Module) -> frozenset[str]:
+    names = {a.name for node in ast.walk(tree) if isinstance(node, ast.Import) for a in node.names}
+    names |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and not node.level}
+    return frozenset(name.partition(".")[0] for name in names)
+
+
+def _random_name(pattern: str) -> str:
+    token = secrets.token_hex(4)
+    return pattern.replace("*", token) if "*" in pattern else f"{pattern.rstrip('_')}_{token}"
+
+
+def _random_file(settings: PytestSettings) -> str:
+    name = settings.files[0].rpartition("/")[2].replace("*", secrets.token_hex(4), 1)
+    fits = name.endswith(".py") and name != settings.files[0] and not set(name) & set("*?[")
+    return name if fits else f"test_{secrets.token_hex(4)}.py"

@@ -1,0 +1,152 @@
+"""Judges a tree: stages it with its tests, runs them in a sandbox, and says what that proved, with the evidence.
+
+A verdict is built in layers, because an exit code, a printed summary or a report file proves nothing: what could steer
+the tests is staged from the task or the base alone, a parent that never imports the tested code reports for it, and
+each test is run beside a copy of itself that must fail. Further runs follow only where the first one leaves a question:
+self-written tests must fail without the change, and a test of the base that fails now may have failed before.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from core.dependencies import ImportCache
+from core.events import Event, Kind, Level
+from core.isolation import SandboxLimits
+from core.ports import Sandbox, Sink
+from core.verdicts import Evidence, Label, Result, SuiteJob, Verdict
+from sandbox import judging, plan, redness, twin_check
+from sandbox.judging import Judgement, Run
+from sandbox.plan import Plan
+from sandbox.rounds import Rounds
+from sandbox.runtime import Runtime
+from sandbox.twins import Role
+
+
+class SuiteRunner:
+    """Runs suites in one sandbox; any number of jobs at the same time.
+
+    Args:
+        sandbox: where untrusted code runs.
+        runtime: the interpreter and libraries inside.
+        emit: takes the events.
+        staging_dir: for files of runs; made if need be, or another folder in its place where jobs cannot enter it.
+        limits: of a run where its job says nothing.
+        imports: remembers what files import; may be shared.
+
+    Raises:
+        SandboxError: the staging folder cannot be made.
+    """
+
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        runtime: Runtime,
+        *,
+        emit: Sink,
+        staging_dir: Path,
+        limits: SandboxLimits | None = None,
+        imports: ImportCache | None = None,
+    ) -> None:
+        self._emit = emit
+        self._rounds = Rounds(sandbox, runtime, staging_dir, limits or SandboxLimits(), imports or ImportCache())
+
+    async def judge(self, job: SuiteJob) -> Verdict:
+        """Run the job's tests and say what they proved.
+
+        Raises:
+            SandboxError: nothing could be run.
+        """
+        started = time.monotonic()
+        planned = await self._rounds.plan(job)
+        if refusal := _refusal(planned):
+            verdict = self._verdict(planned, refusal, None)
+        else:
+            run = await self._rounds.run(job, planned)
+            found = judging.judge_command(run) if planned.command else await self._weighed(job, run)
+            verdict = self._verdict(planned, found, run)
+        verdict = replace(verdict, duration_s=time.monotonic() - started)
+        self._tell(verdict)
+        return verdict
+
+    async def _weighed(self, job: SuiteJob, run: Run) -> Judgement:
+        """The judgement of a run, with the further runs it takes where a question is left."""
+        found = judging.judge(run)
+        if found.excusable:
+            failing = {result.id.partition("::")[0] for result in found.results if result.result is not Result.PASSED}
+            run = replace(run, before=await self._rounds.before(job, tuple(sorted(failing))))
+            found = judging.judge(run)
+        if found.unclear:
+            alone = await self._rounds.run(job, plan.copies_alone(run.plan))
+            if alone.answer and twin_check.cleared(found.unclear, alone.answer.session.tests):
+                found = judging.judge(replace(run, cleared=True))
+        own = {file.path for file in run.plan.files if file.role is Role.OWN}
+        if found.passed and own and not await self._rounds.is_red(job):
+            weak = tuple(result.id for result in found.results if result.id.partition("::")[0] in own)
+            return replace(
+                found, reason="the self-written tests pass without the change too: they prove nothing", weak=weak
+            )
+        return found
+
+    def _verdict(self, planned: Plan, found: Judgement, run: Run | None) -> Verdict:
+        return Verdict(
+            passed=found.passed,
+            reason=found.reason or f"{len(found.results)} tests passed" if found.results else found.reason,
+            evidence=Evidence(
+                tree=run.digest if run else "",
+                sandbox=self._rounds.sandbox.name,
+                label=_label(planned),
+                ids=tuple(result.id for result in found.results),
+                twins=found.twins,
+                complete=planned.closure is None,
+                python=self._rounds.runtime.version,
+                dropped=planned.dropped,
+                notes=found.notes,
+            ),
+            results=found.results,
+            failures=found.failures,
+            weak=found.weak,
+        )
+
+    def _tell(self, verdict: Verdict) -> None:
+        evidence = verdict.evidence
+        if evidence.dropped:
+            text = f"not used: {', '.join(sorted(evidence.dropped)[:5])}"
+            shown = dict(list(evidence.dropped.items())[:20])
+            self._emit(Event(kind=Kind.FILES_DROPPED, level=Level.WARNING, message=text, data={"dropped": shown}))
+        counts = {result.value: count for result in Result if (count := verdict.count(result))}
+        self._emit(
+            Event(
+                kind=Kind.SUITE_JUDGED,
+                message=f"{'passed' if verdict.passed else 'failed'}: {verdict.reason}"[:500],
+                data={
+                    "passed": verdict.passed,
+                    "counts": counts,
+                    "twins": evidence.twins,
+                    "label": evidence.label.value,
+                    "sandbox": evidence.sandbox,
+                    "tree": evidence.tree,
+                    "duration_s": round(verdict.duration_s, 3),
+                },
+            )
+        )
+
+
+def _refusal(planned: Plan) -> Judgement | None:
+    """Why a plan need not be run at all."""
+    if not planned.files and not planned.command:
+        return Judgement(reason="there are no tests to judge by")
+    own = [file for file in planned.files if file.role is Role.OWN]
+    if own and not any(redness.checks_something(file.original) for file in own):
+        weak = tuple(f"{file.path}::{name}" for file in own for name in file.names.values())
+        return Judgement(reason="the self-written tests hold no assertion: they prove nothing", weak=weak)
+    return None
+
+
+def _label(planned: Plan) -> Label:
+    roles = {file.role for file in planned.files}
+    if planned.command:
+        return Label.EXIT_CODE
+    return Label.SELF_TESTED if Role.OWN in roles and not roles & {Role.GIVEN, Role.COMMAND} else Label.TESTS_PASSED
