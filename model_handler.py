@@ -230,7 +230,7 @@ class ModelHandler:
     async def _digest(self, request: ModelRequest, line: Line, error: Exception) -> None:
         """Find out more after a failure: is the backend gone, or does the owner have to know of a budget."""
         if isinstance(error, ModelUnavailable):
-            await line.look(self._clock())
+            await line.look()
         elif isinstance(error, Exhausted) and not error.meter.told:
             error.meter.told = True
             data = {"budget": error.meter.what}
@@ -273,5 +273,4 @@ class ModelHandler:
         return self._masker(f"no model is available{whys}. To get one: {how_to_get_one()}")
 
     async def _look(self) -> bool:
-        now = self._clock()
-        return any(await asyncio.gather(*(line.look(now) for line in self._lines)))
+        return any(await asyncio.gather(*(line.look() for line in self._lines)))

@@ -64,7 +64,7 @@ class Line:
         self.circuit = Circuit(
             clock, failures=policy.breaker_failures, pause_s=policy.breaker_s, pause_max_s=policy.breaker_max_s
         )
-        self.presence = Presence(backend, clock, emit, masker)
+        self.presence = Presence(backend, emit, masker)
         self._why = ""
         self._quiet_until: datetime | None = None
         limit = backend.parallel
@@ -120,12 +120,12 @@ class Line:
     async def ready(self) -> bool:
         """Whether it is there and may be asked; one that was not there a moment ago is not looked for again yet."""
         if not self.presence.available:
-            await self.look(self._clock() - timedelta(seconds=self._policy.probe_fresh_s))
+            await self.look(self._policy.probe_fresh_s)
         return self.presence.available and self.circuit.state is not State.OPEN
 
-    async def look(self, since: datetime) -> bool:
-        """Look whether the backend is there, unless somebody did after `since`; whether it has just come up."""
-        came_up = await self.presence.look(since)
+    async def look(self, fresh_s: float = 0.0) -> bool:
+        """Look whether the backend is there (see `Presence.look`); one that has just come up gets a new chance."""
+        came_up = await self.presence.look(fresh_s)
         if came_up:
             self.circuit.succeeded()
             self._why = ""
@@ -158,9 +158,10 @@ class Line:
         raise AssertionError("the loop above ends by itself")
 
     async def _keep_quiet(self) -> None:
-        """Wait as the server asked, whichever call it told."""
+        """Wait as the server asked, whichever call it told; a little longer, so that not all come back at once."""
         if self._quiet_until and (wait_s := (self._quiet_until - self._clock()).total_seconds()) > 0:
-            await asyncio.sleep(wait_s * random.uniform(1.0, 1.1))  # noqa: S311 - no secret
+            # Never longer than it can have asked for, in case somebody has set the clock back.
+            await asyncio.sleep(min(wait_s, self._policy.max_wait_s) * random.uniform(1.0, 1.1))  # noqa: S311 - no secret
 
     def _lost_to(self, charge: Charge) -> Charge:
         """Charges a reply that broke off, at this line's price."""
@@ -225,7 +226,7 @@ class Line:
             "model": self.backend.model,
             "error": type(error).__name__,
             "try": tries,
-            "retry_in_s": None if retry_in_s is None else round(retry_in_s, 3),
+            "retry_in_s": None if retry_in_s is None else round(retry_in_s, 6),
             "circuit": self.circuit.state.value,
         }
         self._emit(event_of(request, Kind.MODEL_FAILED, self._masker(str(error)), data, Level.WARNING))

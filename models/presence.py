@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable
-from datetime import datetime
 
-from core.clock import Clock
 from core.events import Event, Kind, Level
 from core.ports import Sink
 from models.base import BaseModelHandler
@@ -16,18 +15,12 @@ class Presence:
     """What is known of a backend's being there; `available` is False until somebody has looked."""
 
     def __init__(
-        self,
-        backend: BaseModelHandler,
-        clock: Clock,
-        emit: Sink,
-        masker: Callable[[str], str],
-        patience_s: float = 10.0,
+        self, backend: BaseModelHandler, emit: Sink, masker: Callable[[str], str], patience_s: float = 10.0
     ) -> None:
-        self._patience_s = patience_s
-        self._backend, self._clock, self._emit, self._masker = backend, clock, emit, masker
+        self._backend, self._emit, self._masker, self._patience_s = backend, emit, masker, patience_s
         self._known: bool | None = None
         self._broken = ""
-        self._looked_at: datetime | None = None
+        self._looked_at_s = -math.inf
         self._looking = asyncio.Lock()
         self._asked: asyncio.Task[tuple[bool, str]] | None = None
 
@@ -46,13 +39,19 @@ class Presence:
         """Why it is not there, in words for the owner."""
         return self._broken or self._backend.detail
 
-    async def look(self, since: datetime) -> bool:
-        """Look, unless somebody did after `since`. Whether it has just come up; an event tells each change."""
+    async def look(self, fresh_s: float = 0.0) -> bool:
+        """Look, unless somebody did within `fresh_s` or while this waited for its turn.
+
+        Returns:
+            Whether the backend has just come up; an event tells each change.
+        """
+        loop = asyncio.get_running_loop()
+        since_s = loop.time() - fresh_s
         async with self._looking:
-            if self._looked_at is not None and self._looked_at > since:
+            if self._looked_at_s > since_s:
                 return False
             found = await self._found()
-            self._looked_at = self._clock()
+            self._looked_at_s = loop.time()
             changed, self._known = found != self._known, found
         if changed:
             self._tell(found)

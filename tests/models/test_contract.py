@@ -146,7 +146,7 @@ async def test_a_cancelled_reply_stops_at_once_and_the_next_one_works(name: str,
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        assert time.monotonic() - began < 0.3
+        assert time.monotonic() - began < 1
         if rig.server:
             await asyncio.to_thread(rig.server.until, lambda: rig.server and rig.server.requests[-1].gone)
         completion = await rig.backend.generate(ask(max_tokens=5))

@@ -70,6 +70,25 @@ async def test_a_call_waits_for_the_room_that_others_hold_and_then_gets_it() -> 
     assert order == ["first in", "first out", "second in with 1000"]
 
 
+async def test_money_and_calls_are_reserved_too() -> None:
+    money = Meter("x", Spent(), cost_usd=0.0151)
+    async with money.hold(need(price=DEAR)) as room:
+        assert room.reply == 1000
+        waiting = asyncio.create_task(granted(money, need(price=DEAR)))
+        await asyncio.sleep(0.01)
+        assert not waiting.done(), "what the first call may still cost is not free"
+        money.charge(Spent(cost_usd=0.0101))
+    assert await waiting == 490
+    calls = Meter("x", Spent(model_calls=1), calls=2)
+    async with calls.hold(need()):
+        waiting = asyncio.create_task(granted(calls, need()))
+        await asyncio.sleep(0.01)
+        assert not waiting.done()
+        calls.charge(Spent(model_calls=1))
+    with pytest.raises(Exhausted, match=r"the limit of 2 model calls is reached \(2 used\)"):
+        await waiting
+
+
 @given(
     st.integers(200, 5000), st.lists(st.tuples(st.integers(1, 300), st.integers(70, 900)), max_size=12), st.randoms()
 )

@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from datetime import timedelta
 
-from core.clock import utc_now
 from core.dialogue import Completion, ModelRequest
 from core.events import Event, Kind
 from core.masking import Masker
@@ -37,28 +35,28 @@ class Switch(BaseModelHandler):
 
 async def test_changes_are_told_once_and_looks_are_shared() -> None:
     switch, events = Switch(), list[Event]()
-    presence = Presence(switch, utc_now, events.append, Masker())
-    now = utc_now()
-    assert sorted(await asyncio.gather(*(presence.look(now) for _ in range(5)))) == [False] * 4 + [True]
+    presence = Presence(switch, events.append, Masker())
+    assert sorted(await asyncio.gather(*(presence.look() for _ in range(5)))) == [False] * 4 + [True]
     assert switch.looks == 1
-    assert not await presence.look(now - timedelta(hours=1))
     switch.here = False
-    assert not await presence.look(utc_now())
+    assert not await presence.look(fresh_s=60)
+    assert presence.available, "what was seen a moment ago is good enough here"
+    assert not await presence.look()
     assert not presence.available
-    await presence.look(utc_now())
+    await presence.look()
     assert [event.kind for event in events] == [Kind.MODEL_UP, Kind.MODEL_DOWN]
 
 
 async def test_a_look_that_hangs_is_a_no_and_starts_no_second_thread() -> None:
     switch = Switch()
-    presence = Presence(switch, utc_now, lambda _event: None, Masker(), patience_s=0.03)
+    presence = Presence(switch, lambda _event: None, Masker(), patience_s=0.03)
     switch.go.clear()
     began = time.monotonic()
     for _ in range(3):
-        assert not await presence.look(utc_now())
+        assert not await presence.look()
     assert time.monotonic() - began < 1
     assert switch.looks == 1
     assert "does not say" in presence.why
     switch.go.set()
-    assert await presence.look(utc_now())
+    assert await presence.look()
     assert presence.why == ""
