@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from agent.prompting import fenced, quoted
 from agent.repo_map import local_files, signatures, wanted_files
@@ -32,12 +32,16 @@ def estimate_tokens(text: str) -> int:
     return math.ceil(len(text) / CHARS_PER_TOKEN)
 
 
-def mentioned(text: str, paths: Iterable[str]) -> list[str]:
-    """The paths that a text names, whole or by their file name when only one file has it."""
-    named = {found.strip("./") for found in _NAMED.findall(text[:100_000])}
-    known = list(paths)
-    bases = Counter(path.rsplit("/", 1)[-1] for path in known)
-    return [p for p in known if p in named or ((base := p.rsplit("/", 1)[-1]) in named and bases[base] == 1)]
+def mentioned(text: str, view: View, *, by_name: bool = True) -> list[str]:
+    """The existing files that a text names by path or, with `by_name`, by a file name that only one of them has."""
+    words = dict.fromkeys(found.strip("./") for found in _NAMED.findall(text[:100_000]))
+    paths = [word for word in words if word in view]
+    if not by_name or len(paths) == len(words):
+        return paths
+    bases: dict[str, list[str]] = {word: [] for word in words if "/" not in word}
+    for path in view.paths():
+        bases.get(path.rsplit("/", 1)[-1], []).append(path)
+    return list(dict.fromkeys([*paths, *(found[0] for found in bases.values() if len(found) == 1)]))
 
 
 def named_paths(text: str) -> list[str]:
@@ -69,16 +73,16 @@ def relevant(case: Case, work: Work, view: View) -> list[str]:
     Those that are named or imported come before those that only share words with the task. The daemon's own workspace
     holds the files of other tasks, so there nothing is looked for by words.
     """
-    spec, paths = case.task.spec, view.paths()
+    spec = case.task.spec
     tests = {**spec.tests, **work.own_tests}
-    first = [*work.change, *spec.files, *mentioned(spec.description, paths), *mentioned(work.plan, paths)]
+    first = [*work.change, *spec.files, *mentioned(f"{spec.description}\n{work.plan}", view, by_name=case.whole_tree)]
     first += [path for text in tests.values() for path in local_files(text, view)]
-    first += mentioned(work.feedback, paths)
+    first += mentioned(work.feedback, view, by_name=case.whole_tree)
     chosen = dict.fromkeys(path for path in first if path in view and path not in tests)
     for path in list(chosen)[:_MAX_RELEVANT]:
         chosen.update(dict.fromkeys(p for p in local_files(view.text(path) or "", view) if p not in tests))
     if case.whole_tree:
-        chosen.update(dict.fromkeys(_alike(spec.description, view, paths)))
+        chosen.update(dict.fromkeys(_alike(spec.description, view, view.paths())))
     return list(chosen)[:_MAX_RELEVANT]
 
 
@@ -120,13 +124,13 @@ def show_files(view: View, paths: Sequence[str], budget: int) -> str:
 
 def listing(view: View, matter: Sequence[str], *, whole_tree: bool) -> str:
     """The names of the files: all of a small repository, the folders of a large one, none of other tasks' files."""
-    paths = view.paths()
-    if not paths:
+    if not view.count():
         return "The repository is empty."
     if not whole_tree:
-        others = len(set(paths) - set(matter))
+        others = view.count() - len(matter)
         text = "\n".join(matter) or "(none of its files seems to matter here)"
         return quoted("file names", text) + (f"\n{others} files of other tasks lie beside them." if others else "")
+    paths = view.paths()
     if len(paths) <= _LISTED:
         return quoted("file names", "\n".join(paths))
     folders = Counter(path.rsplit("/", 1)[0] + "/" if "/" in path else "./" for path in paths)

@@ -74,7 +74,7 @@ class Draft:
         parts = path.split("/")
         view = View(self._tree, self._change)
         above = next((p for n in range(1, len(parts)) if (p := "/".join(parts[:n])) in view), None)
-        return above or next((p for p in view.paths() if p.startswith(path + "/")), None)
+        return above or view.below(path)
 
     def _edit(self, edit: Edit, paths: list[str], refused: dict[str, str]) -> str | None:
         text = View(self._tree, self._change).text(edit.path)

@@ -45,9 +45,10 @@ def test_files_that_are_named_or_imported_come_first() -> None:
 
 
 def test_a_task_names_files_by_path_or_by_a_name_that_only_one_has() -> None:
-    paths = ["a/mod.py", "b/mod.py", "a/one.py"]
-    assert mentioned("see one.py and a/mod.py.", paths) == ["a/mod.py", "a/one.py"]
-    assert mentioned("see mod.py", paths) == []
+    tree = View(FileTree({"a/mod.py": "", "b/mod.py": "", "a/one.py": ""}), {"b/new.py": ""})
+    assert mentioned("see one.py, new.py and a/mod.py.", tree) == ["a/mod.py", "a/one.py", "b/new.py"]
+    assert mentioned("see mod.py", tree) == []
+    assert mentioned("see one.py and a/mod.py.", tree, by_name=False) == ["a/mod.py"]
 
 
 def test_the_expected_file_is_what_the_tests_import_or_the_task_names() -> None:
