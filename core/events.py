@@ -60,6 +60,8 @@ class Kind(StrEnum):
     CHECKOUT_LEFT = "checkout_left"
     LESSON_RECALLED = "lesson_recalled"
     LESSON_STORED = "lesson_stored"
+    EMBEDDER_READY = "embedder_ready"
+    EMBEDDER_MISSING = "embedder_missing"
     WORKER_ERROR = "worker_error"
 
 

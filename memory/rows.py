@@ -1,0 +1,137 @@
+"""The SQL of long-term memory: failures, the patterns learned from them, and how often they helped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from core.clock import from_text, to_text
+from core.work import Lesson
+from db.sqlite import Connection
+from memory.index import Kind, Near
+
+RETIRE_AFTER = 5
+RETIRE_BELOW = 0.2
+"""A lesson that was used so often and helped in a smaller share of the cases is not recalled any more."""
+
+_TEXT = {
+    "failure": "SELECT id, signature AS text FROM failures WHERE solved = 1 AND retired = 0",
+    "pattern": "SELECT id, problem AS text FROM patterns WHERE retired = 0",
+}
+_LESSON = {
+    "failure": "SELECT id, task_id, error AS about, lesson, fix, fixed_at AS at, times_used, helped FROM failures",
+    "pattern": "SELECT id, task_id, problem AS about, lesson, solution AS fix, created_at AS at, times_used, helped "
+    "FROM patterns",
+}
+_TABLES: dict[Kind, str] = {"failure": "failures", "pattern": "patterns"}
+KINDS: tuple[Kind, ...] = tuple(_TABLES)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """A memory as it lies in the database, with the similarity that found it."""
+
+    kind: Kind
+    id: int
+    task_id: int | None
+    about: str
+    lesson: str
+    fix: str
+    at: datetime
+    times_used: int
+    helped: int
+    similarity: float
+
+
+def add_failures(
+    conn: Connection, task_id: int, attempt: int, errors: Mapping[str, str], code: str, at: datetime
+) -> None:
+    """Store failures (signature to error), or renew those that this attempt has met before."""
+    for signature, error in errors.items():
+        values = (error, code, to_text(at), task_id, attempt, signature)
+        known = conn.execute(
+            "UPDATE failures SET error = ?, code = ?, created_at = ? "
+            "WHERE task_id = ? AND attempt = ? AND signature = ? AND solved = 0",
+            values,
+        )
+        if not known.rowcount:
+            conn.execute(
+                "INSERT INTO failures (error, code, created_at, task_id, attempt, signature) VALUES (?, ?, ?, ?, ?, ?)",
+                values,
+            )
+
+
+def open_failures(conn: Connection, task_id: int) -> list[tuple[int, str]]:
+    """Id and failed code of the task's failures without a fix, oldest first."""
+    select = "SELECT id, code FROM failures WHERE task_id = ? AND solved = 0 ORDER BY id"
+    return [(int(row[0]), str(row[1])) for row in conn.execute(select, (task_id,))]
+
+
+def description(conn: Connection, task_id: int) -> str:
+    """What the task asked for; empty for a task that is not in this database."""
+    row = conn.execute("SELECT description FROM tasks WHERE id = ?", (task_id,)).fetchone()
+    return str(row[0]) if row else ""
+
+
+def solve(conn: Connection, failure: int, fix: str, lesson: str, at: datetime) -> None:
+    """Complete a failure with what mended it."""
+    conn.execute(
+        "UPDATE failures SET solved = 1, fix = ?, lesson = ?, fixed_at = ? WHERE id = ?",
+        (fix, lesson, to_text(at), failure),
+    )
+
+
+def drop_patterns(conn: Connection, task_id: int) -> list[tuple[Kind, int]]:
+    """Forget the patterns of a task; gives what is gone."""
+    gone = conn.execute("DELETE FROM patterns WHERE task_id = ? RETURNING id", (task_id,))
+    return [("pattern", int(row[0])) for row in gone.fetchall()]
+
+
+def add_pattern(conn: Connection, task_id: int, problem: str, solution: str, lesson: str, at: datetime) -> None:
+    """Store what solved a task."""
+    conn.execute(
+        "INSERT INTO patterns (task_id, problem, solution, lesson, created_at) VALUES (?, ?, ?, ?, ?)",
+        (task_id, problem, solution, lesson, to_text(at)),
+    )
+
+
+def score(conn: Connection, lessons: Sequence[Lesson], *, helped: bool, at: datetime) -> list[tuple[Kind, int]]:
+    """Count a use of each lesson, and retire those that do not help; gives the retired ones."""
+    retired: list[tuple[Kind, int]] = []
+    for kind, table in _TABLES.items():
+        update = (
+            f"UPDATE {table} SET times_used = times_used + 1, helped = helped + ?, last_used_at = ?, "  # noqa: S608
+            "retired = (times_used + 1 >= ? AND helped + ? < ? * (times_used + 1)) WHERE id = ? RETURNING retired"
+        )
+        for lesson in (lesson for lesson in lessons if lesson.source == kind):
+            values = (int(helped), to_text(at), RETIRE_AFTER, int(helped), RETIRE_BELOW, lesson.id)
+            if (row := conn.execute(update, values).fetchone()) and row[0]:
+                retired.append((kind, lesson.id))
+    return retired
+
+
+def any_lesson(conn: Connection) -> bool:
+    """Tell whether there is anything that could be recalled."""
+    return any(conn.execute(f"{select} LIMIT 1").fetchone() for select in _TEXT.values())
+
+
+def without_vector(conn: Connection, kind: Kind, embedder: str, limit: int) -> list[tuple[int, str]]:
+    """Id and text of memories that this embedder has not seen, newest first."""
+    select = (
+        f"{_TEXT[kind]} AND NOT EXISTS (SELECT 1 FROM memory_vectors AS v "  # noqa: S608  our own names
+        f"WHERE v.embedder = ? AND v.kind = ? AND v.item = {_TABLES[kind]}.id) ORDER BY id DESC LIMIT ?"
+    )
+    return [(int(row[0]), str(row[1])) for row in conn.execute(select, (embedder, kind, limit))]
+
+
+def stored(conn: Connection, near: Sequence[Near]) -> list[Stored]:
+    """The memories that an index found, as long as they are there and not retired."""
+    found = []
+    for one in near:
+        select = f"{_LESSON[one.kind]} WHERE id = ? AND retired = 0"
+        if row := conn.execute(select, (one.item,)).fetchone():
+            fields = dict(zip(row.keys(), tuple(row), strict=True))
+            fields["at"] = from_text(fields["at"])
+            found.append(Stored(kind=one.kind, similarity=one.similarity, **fields))
+    return found

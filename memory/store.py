@@ -1,0 +1,185 @@
+"""Long-term memory as the agent knows it (core.ports.Memory).
+
+A failure is stored when it happens and completed when the task is solved: with the difference between the change that
+failed and the one that passed, and the last reflection's advice in a line. A pattern says what solved the whole task.
+Lessons that were recalled are scored by whether their task was solved, and retire when they do not help.
+
+Hashed vectors are there at once. A sentence-transformer takes seconds and hundreds of megabytes to load, so that
+happens on a thread of its own when there first is something to recall; when all memories are embedded with it, it
+takes over. If it cannot be loaded, hashing stays, which is a normal state.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import threading
+from collections.abc import Sequence
+
+from core.clock import Clock, utc_now
+from core.errors import StoreError
+from core.events import Event, Kind, Level
+from core.masking import Masker
+from core.ports import Sink
+from core.work import Lesson, Work
+from db.database import Database
+from db.sqlite import Connection
+from memory import rows
+from memory.embedders import Choice, EmbedderMissing, SentenceTransformerEmbedder
+from memory.lessons import as_patch, difference, errors_of, from_patch, lesson_of, told
+from memory.rows import Stored
+from memory.signature import signature
+from memory.space import Space
+
+CATCH_UP = 256
+"""How many memories a recall embeds at most before it looks."""
+CANDIDATES = 20
+PATIENCE_S = 30.0
+"""How long `close` waits; a library that is being imported cannot be stopped."""
+HALF_LIFE_S = 365 * 86_400.0
+"""A lesson of that age counts half as much as a new one that is as near."""
+
+
+class LongTermMemory:
+    """Recalls, remembers and concludes; thread-safe, and quick where nothing was learned yet.
+
+    Args:
+        db: the database.
+        embedder: as `memory.embedders.choose` picked it.
+        clock: dates what is stored.
+        emit: told when the better embedder is ready or cannot be had.
+        masker: takes secrets out of what is stored.
+        extension: whether to use sqlite-vec where it can be loaded.
+    """
+
+    def __init__(
+        self,
+        db: Database,
+        embedder: Choice,
+        *,
+        clock: Clock = utc_now,
+        emit: Sink,
+        masker: Masker | None = None,
+        extension: bool = True,
+    ) -> None:
+        self._db, self._clock, self._emit = db, clock, emit
+        self._masker, self._extension = masker or Masker(), extension
+        self._choice, self._state = embedder, embedder.why
+        self._spaces = [Space(db, embedder.ready, extension=extension)]
+        self._lock = threading.Lock()
+        self._loader: threading.Thread | None = None
+        self._closing = threading.Event()
+
+    @property
+    def description(self) -> str:
+        """Which embedder is in use, in words for the owner."""
+        return self._state
+
+    def close(self) -> None:
+        """Wait for the embedder that is being loaded; the database stays open. May be called twice."""
+        self._closing.set()
+        if self._loader is not None:
+            self._loader.join(PATIENCE_S)
+
+    async def recall(self, query: str, limit: int) -> Sequence[Lesson]:
+        """The nearest lessons, best first, at most one for each task.
+
+        Raises:
+            StoreError: the database cannot be read or written.
+        """
+        return await asyncio.to_thread(self._recall, query, limit) if limit > 0 and query.strip() else ()
+
+    async def remember(self, work: Work, task_id: int, description: str) -> None:  # noqa: ARG002  tasks has it too
+        """Store the failures that the last verdict of `work` shows; those this attempt has met before are renewed.
+
+        Raises:
+            StoreError: the database cannot be written.
+        """
+        verdict, at, masker = work.verdict, self._clock(), self._masker
+        if verdict is None or verdict.passed:
+            return
+        errors = {masker(key): masker(error) for key, error in (await asyncio.to_thread(errors_of, verdict)).items()}
+        code = masker(as_patch(work.change))
+        write = self._db.write(lambda conn: rows.add_failures(conn, task_id, work.attempt, errors, code, at))
+        await asyncio.wrap_future(write)
+
+    async def conclude(self, work: Work, task_id: int, solved: bool) -> None:
+        """Complete the task's failures with the fix, if there is one, and score the lessons that were recalled.
+
+        Raises:
+            StoreError: the database cannot be written.
+        """
+        await asyncio.to_thread(self._conclude, work, task_id, solved)
+
+    def _recall(self, query: str, limit: int) -> tuple[Lesson, ...]:
+        if not rows.any_lesson(self._db.reader()):
+            return ()
+        self._load_better()
+        space = self._spaces[-1]
+        space.catch_up(CATCH_UP)
+        near = space.nearest({"failure": signature(query) or query, "pattern": query}, max(CANDIDATES, 4 * limit))
+        best: dict[int | None, tuple[float, Stored]] = {}
+        for one in rows.stored(self._db.reader(), near):
+            worth = self._worth(one)
+            if worth > best.get(one.task_id, (0.0, one))[0]:
+                best[one.task_id] = (worth, one)
+        ranked = sorted(best.values(), key=lambda pair: -pair[0])
+        return tuple(self._lesson(one) for _, one in ranked[:limit])
+
+    def _worth(self, one: Stored) -> float:
+        """Similarity, less for age, and less where it was tried and did not help (a rate with one of each added)."""
+        age_s = max(0.0, (self._clock() - one.at).total_seconds())
+        rate = (one.helped + 1) / (one.times_used + 2)
+        return one.similarity * math.exp2(-age_s / HALF_LIFE_S) * (0.75 + 0.5 * rate)
+
+    def _lesson(self, one: Stored) -> Lesson:
+        age_s = max(0.0, (self._clock() - one.at).total_seconds())
+        text = told(one.about, one.lesson, one.fix)
+        return Lesson(id=one.id, text=text, score=round(one.similarity, 4), age_s=age_s, source=one.kind)
+
+    def _conclude(self, work: Work, task_id: int, solved: bool) -> None:
+        at, conn = self._clock(), self._db.reader()
+        failures = rows.open_failures(conn, task_id) if solved else []
+        if not failures and not work.lessons:
+            return
+        fixes = [(id_, difference(from_patch(code), work.change, self._masker)) for id_, code in failures]
+        problem, lesson = self._masker(rows.description(conn, task_id)), self._masker(lesson_of(work))
+        forgetters = [space.forgetter() for space in self._spaces]
+
+        def job(conn: Connection) -> None:
+            for id_, fix in fixes:
+                rows.solve(conn, id_, fix, lesson, at)
+            gone = rows.score(conn, work.lessons, helped=solved, at=at)
+            if fixes and problem:
+                gone += rows.drop_patterns(conn, task_id)
+                rows.add_pattern(conn, task_id, problem, fixes[0][1], lesson, at)
+            for forget in forgetters:
+                forget(conn, gone)
+
+        self._db.write(job).result()
+        for space in self._spaces:
+            space.catch_up(CATCH_UP)
+
+    def _load_better(self) -> None:
+        with self._lock:
+            if self._choice.better is None or self._loader is not None or self._closing.is_set():
+                return
+            name = f"load-{self._choice.better.name}"
+            self._loader = threading.Thread(target=self._load, args=(self._choice.better,), name=name, daemon=True)
+            self._loader.start()
+
+    def _load(self, better: SentenceTransformerEmbedder) -> None:
+        """Load the better embedder, let it read all memories, and put it in charge."""
+        try:
+            better.load()
+            space = Space(self._db, better, extension=self._extension)
+            while not self._closing.is_set() and space.catch_up(CATCH_UP):
+                pass
+        except (EmbedderMissing, StoreError) as error:
+            self._state = f"hashed n-grams; {error}"
+            self._emit(Event(kind=Kind.EMBEDDER_MISSING, level=Level.WARNING, message=str(error)))
+            return
+        if not self._closing.is_set():
+            self._spaces = [*self._spaces, space]
+            self._state = better.name
+            self._emit(Event(kind=Kind.EMBEDDER_READY, message=f"memories are found by {better.name} now"))

@@ -1,0 +1,82 @@
+"""Lessons: a change survives being written down, and a fix is the difference between two changes."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.masking import Masker
+from core.states import Phase
+from core.verdicts import Evidence, Failure, Label, Verdict
+from core.work import Reflection, Try, Work
+from memory.lessons import MAX_CODE, as_patch, difference, errors_of, from_patch, lesson_of, told
+
+PATHS = st.from_regex(r"[a-z]{1,8}(/[a-z]{1,8}){0,2}\.py", fullmatch=True)
+
+
+@given(st.dictionaries(PATHS, st.none() | st.text(alphabet=st.characters(codec="utf-8"), max_size=80), max_size=4))
+def test_a_change_survives_being_written_down(change: dict[str, str | None]) -> None:
+    assert from_patch(as_patch(change)) == change
+
+
+def test_a_change_is_written_as_a_patch() -> None:
+    assert as_patch({"a.py": "x = 1\n", "b.py": None}) == (
+        "--- /dev/null\n+++ b/a.py\n@@ -0,0 +1,1 @@\n+x = 1\n--- a/b.py\n+++ /dev/null\n"
+    )
+
+
+def test_a_huge_change_loses_its_last_files() -> None:
+    change = {"a.py": "x\n", "b.py": "y\n" * MAX_CODE}
+    assert from_patch(as_patch(change)) == {"a.py": "x\n"}
+
+
+def test_a_fix_is_a_unified_diff_without_secrets() -> None:
+    before, after = {"a.py": "def f():\n    return 1\n"}, {"a.py": "def f():\n    return 'hunter2'\n", "b.py": "b\n"}
+    assert difference(before, after, Masker(["hunter2"])).split("\n") == [
+        "--- a/a.py", "+++ b/a.py", "@@ -1,2 +1,2 @@", " def f():", "-    return 1", "+    return '***'",
+        "--- /dev/null", "+++ b/b.py", "@@ -0,0 +1 @@", "+b",
+    ]  # fmt: skip
+    assert difference(before, before, Masker()) == ""
+
+
+def verdict(*failures: Failure, reason: str = "1 failed") -> Verdict:
+    return Verdict(
+        passed=False, reason=reason, evidence=Evidence(tree="", sandbox="", label=Label.TESTS_PASSED), failures=failures
+    )
+
+
+def test_failures_of_one_kind_are_one_error() -> None:
+    one, other = (
+        Failure(
+            id=f"t.py::test_{n}", kind="KeyError", message=f"'k{n}'", frame=f"pkg/a.py:{n} in total", excerpt="x = y"
+        )
+        for n in (1, 2)
+    )
+    assert errors_of(verdict(one, other)) == {
+        "KeyError: <value>\nin total": "KeyError: 'k1'\npkg/a.py:1 in total\nx = y"
+    }
+
+
+def test_a_verdict_without_failures_is_told_by_its_reason() -> None:
+    assert errors_of(verdict(reason="timed out after 60 s")) == {"timed out after <time>": "timed out after 60 s"}
+
+
+def test_the_lesson_is_the_last_reflections_advice_in_a_line() -> None:
+    tries = tuple(
+        Try(iteration=n, digest="", failing=(), feedback="", reflection=reflection)
+        for n, reflection in enumerate(
+            (
+                Reflection(root_cause="first"),
+                Reflection(root_cause="cause", suggested_fix="Round\nto two places."),
+                Reflection(),
+            )
+        )
+    )
+    work = Work(phase=Phase.COMMIT, base="", tries=tries, summary="Add f")
+    assert lesson_of(work) == "Round to two places."
+    assert lesson_of(Work(phase=Phase.COMMIT, base="", summary="Add f")) == "Add f"
+
+
+def test_a_memory_is_told_in_order() -> None:
+    assert told("KeyError: x\nmore", "Use get.", "-a\n+b") == "KeyError: x:\nUse get.\nWhat mended it:\n-a\n+b"
+    assert told("KeyError", "", "") == "KeyError:"

@@ -1,0 +1,86 @@
+"""Signatures: the same mistake gives the same text, another mistake another one."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory.signature import MAX_CHARS, signature
+
+TRACEBACK = """\
+Traceback (most recent call last):
+  File "/work/run-{n}/pkg/shop.py", line {n}, in total
+    return sum(price(item) for item in items)
+           ~~~^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  File "/usr/lib/python3.11/json/decoder.py", line 355, in raw_decode
+    raise JSONDecodeError("Expecting value", s, err.value) from None
+  File "/work/run-{n}/pkg/shop.py", line 3{n}, in price
+    return float(item['price'])
+KeyError: 'price{n}'
+"""
+
+
+def test_a_traceback_keeps_own_functions_and_the_exception() -> None:
+    assert signature(TRACEBACK.replace("{n}", "7")) == "in total\nin price\nKeyError: <value>"
+
+
+@given(st.integers(min_value=0, max_value=10**6))
+def test_paths_lines_and_values_do_not_matter(n: int) -> None:
+    assert signature(TRACEBACK.replace("{n}", str(n))) == signature(TRACEBACK.replace("{n}", "1"))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("assert 5 == 7312", "assert -2.5e3 == 8"),
+        ("<Foo object at 0x7fae01> is not callable", "<Foo object at 0x11> is not callable"),
+        ("no such file: /tmp/a/b.txt", "no such file: /var/lib/c.json"),
+        ("no such file: 'a/b.txt'", 'no such file: "c d.txt"'),
+        ("timed out after 1.52s", "timed out after 30 seconds"),
+        ("at 2026-03-01T12:00:00Z it failed", "at 2025-12-31 23:59:59.123 it failed"),
+        ("commit 3f2a9bc01d failed", "commit 99aa00bb11cc22dd failed"),
+        ("job 123e4567-e89b-12d3-a456-426614174000 lost", "job 00000000-0000-0000-0000-000000000000 lost"),
+        ("assert [1, 2, 3] == [3, 2]", "assert [9, 8] == [1, 1, 1, 1]"),
+        ("get https://example.org/a?b=1 failed", "get http://localhost:8080/x failed"),
+        ("\x1b[31mAssertionError\x1b[0m: 1 != 2", "AssertionError: 3 != 4"),
+        ("tmp12 is missing", "tmp9 is missing"),
+    ],
+)
+def test_what_changes_from_run_to_run_is_left_out(one: str, other: str) -> None:
+    assert signature(one) == signature(other)
+    assert "<" in signature(one) or "Assertion" in signature(one)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("KeyError: 'a'", "IndexError: 'a'"),
+        ("TypeError: can only concatenate str", "TypeError: unsupported operand"),
+        ("AttributeError: 'list' object has no attribute", "AttributeError: 'list' object is read-only"),
+        ('  File "/a.py", line 1, in f\nE', '  File "/a.py", line 1, in g\nE'),
+    ],
+)
+def test_another_mistake_has_another_signature(one: str, other: str) -> None:
+    assert signature(one) != signature(other)
+
+
+def test_words_with_apostrophes_are_no_quotes() -> None:
+    assert signature("it doesn't work and can't") == "it doesn't work and can't"
+
+
+def test_a_node_stack_keeps_own_functions() -> None:
+    frames = ("total (/w/shop.js:3:9)", "node:internal/main:1:2", "/w/t.js:1:1")
+    text = "\n".join(("TypeError: x is not a function", *(f"    at {frame}" for frame in frames)))
+    assert signature(text) == "in <module>\nin total\nTypeError: x is not a function"
+
+
+@given(st.text(max_size=400))
+def test_any_text_gives_a_short_signature_without_a_number(text: str) -> None:
+    found = signature(text)
+    assert len(found) <= MAX_CHARS
+    assert not any(line != line.strip() for line in found.split("\n"))
+
+
+def test_a_long_text_takes_no_long_time() -> None:
+    assert len(signature("(" * 100_000 + "a/" * 100_000 + "'" * 100_000)) <= MAX_CHARS

@@ -1,0 +1,216 @@
+"""Long-term memory, whole: what failed and was mended is found again, and what does not help is forgotten."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core.errors import StoreError
+from core.events import Event, Kind
+from core.masking import Masker
+from core.states import Phase
+from core.tasks import TaskSpec
+from core.verdicts import Evidence, Failure, Label, Verdict
+from core.work import Lesson, Reflection, Try, Work
+from memory.embedders import Choice, HashedEmbedder, SentenceTransformerEmbedder, choose
+from memory.store import LongTermMemory
+from tests.support.store import Store
+
+EVIDENCE = Evidence(tree="", sandbox="", label=Label.TESTS_PASSED)
+ERROR = "unsupported operand type(s) for +: 'int' and 'str'"
+
+
+def failed(message: str = ERROR, kind: str = "TypeError") -> Verdict:
+    failure = Failure(id="t.py::test_total", kind=kind, message=message, frame="shop.py:3 in total")
+    return Verdict(passed=False, reason="1 failed", evidence=EVIDENCE, failures=(failure,))
+
+
+def work(text: str, verdict: Verdict | None = None, advice: str = "", **fields: object) -> Work:
+    tries = (Try(iteration=1, digest="d", failing=(), feedback="", reflection=Reflection(suggested_fix=advice)),)
+    made = Work(phase=Phase.REFLECTING, base="", change={"shop.py": text}, verdict=verdict, tries=tries)
+    return replace(made, **fields)  # type: ignore[arg-type]  # each caller names fields of Work
+
+
+@pytest.fixture(params=[True, False], ids=["sqlite-vec", "numpy"])
+def memory(request: pytest.FixtureRequest, store: Store) -> LongTermMemory:
+    return make(store, extension=request.param)
+
+
+def make(
+    store: Store, choice: Choice | None = None, *, extension: bool = True, secret: str = "hunter22"
+) -> LongTermMemory:
+    masker = Masker([secret])
+    chosen = choice or choose("hashed")
+    return LongTermMemory(
+        store.db, chosen, clock=store.clock, emit=store.events.emit, masker=masker, extension=extension
+    )
+
+
+def submit(store: Store, description: str = "Write total() that adds the prices of a basket") -> int:
+    return store.queue.submit(TaskSpec(description=description)).result().task_id
+
+
+async def learn(
+    memory: LongTermMemory, store: Store, description: str, error: str, advice: str, kind: str = "TypeError"
+) -> int:
+    """A task that failed once and was solved."""
+    task_id = submit(store, description)
+    await memory.remember(work("return a\n", failed(error, kind)), task_id, description)
+    await memory.conclude(work("return b\n", None, advice), task_id, True)
+    return task_id
+
+
+async def test_a_failure_that_was_mended_is_recalled_with_its_fix(memory: LongTermMemory, store: Store) -> None:
+    task_id = submit(store)
+    await memory.remember(work("def total(x):\n    return sum(x)\n", failed()), task_id, "d")
+    assert await memory.recall(ERROR, 3) == ()
+    await memory.conclude(work("def total(x):\n    return sum(map(int, x))\n", None, "Convert to int."), task_id, True)
+    store.clock.advance(60)
+    (lesson,) = await memory.recall("TypeError: unsupported operand type(s) for +: 'float' and 'list'", 3)
+    assert lesson.text.startswith(f"TypeError: {ERROR}:\nConvert to int.\nWhat mended it:\n--- a/shop.py\n")
+    assert "-    return sum(x)\n+    return sum(map(int, x))" in lesson.text
+    assert (lesson.source, lesson.age_s) == ("failure", 60)
+    assert lesson.score > 0.6
+
+
+async def test_a_task_of_the_same_kind_recalls_the_pattern(memory: LongTermMemory, store: Store) -> None:
+    await learn(memory, store, "Parse a CSV file of prices into a dict", "x", "Skip the header.")
+    await learn(memory, store, "Draw the Mandelbrot set as a picture", "y", "Mind the aspect ratio.")
+    (lesson,) = await memory.recall("Parse a CSV file of temperatures into a list", 3)
+    assert lesson.source == "pattern"
+    assert "Skip the header." in lesson.text
+
+
+async def test_unlike_things_are_not_recalled(memory: LongTermMemory, store: Store) -> None:
+    await learn(memory, store, "Parse a CSV file of prices", "x is not callable", "Skip the header.")
+    assert await memory.recall("Create a FastAPI health check endpoint", 3) == ()
+    assert await memory.recall("  ", 3) == ()
+    assert await memory.recall("Parse a CSV file of prices", 0) == ()
+
+
+async def test_a_limit_holds_and_each_task_gives_one_lesson(memory: LongTermMemory, store: Store) -> None:
+    for n in range(5):
+        await learn(memory, store, f"Parse a CSV file of prices, variant {n}", ERROR, f"Advice {n}.")
+    lessons = await memory.recall(ERROR, 3)
+    assert len(lessons) == 3
+    assert len({lesson.text.split("\n")[1] for lesson in lessons}) == 3
+
+
+async def test_an_attempt_that_meets_a_failure_again_stores_it_once(memory: LongTermMemory, store: Store) -> None:
+    task_id = submit(store)
+    for text in ("one\n", "two\n"):
+        await memory.remember(work(text, failed()), task_id, "d")
+    await memory.remember(work("two\n", failed("'price'", "KeyError")), task_id, "d")
+    await memory.remember(work("three\n", failed(), attempt=2), task_id, "d")
+    rows = store.db.reader().execute("SELECT attempt, signature, code FROM failures ORDER BY id").fetchall()
+    assert [(row[0], row[1].split(":")[0], row[2].split("\n")[3]) for row in rows] == [
+        (1, "TypeError", "+two"), (1, "KeyError", "+two"), (2, "TypeError", "+three"),
+    ]  # fmt: skip
+
+
+async def test_a_task_that_was_not_solved_teaches_nothing(memory: LongTermMemory, store: Store) -> None:
+    task_id = submit(store)
+    await memory.remember(work("x\n", failed()), task_id, "d")
+    await memory.conclude(work("y\n"), task_id, False)
+    assert await memory.recall(ERROR, 3) == ()
+
+
+async def test_secrets_are_not_stored(memory: LongTermMemory, store: Store) -> None:
+    task_id = submit(store, "Log in with hunter22")
+    await memory.remember(work("p = 'hunter22'\n", failed("hunter22 was refused")), task_id, "d")
+    await memory.conclude(work("p = read('hunter22')\n", None, "Do not send hunter22."), task_id, True)
+    for table in ("failures", "patterns"):
+        assert "hunter22" not in str([tuple(row) for row in store.db.reader().execute(f"SELECT * FROM {table}")])
+
+
+async def test_a_lesson_that_helps_rises_and_one_that_does_not_retires(memory: LongTermMemory, store: Store) -> None:
+    good = await learn(memory, store, "Parse a CSV file of prices", ERROR, "Good advice.")
+    bad = await learn(memory, store, "Parse a CSV file of prices", ERROR, "Bad advice.")
+    by_task = {
+        row[1]: Lesson(id=row[0], text="", score=1, source="failure")
+        for row in store.db.reader().execute("SELECT id, task_id FROM failures")
+    }
+    for turn in range(4):
+        other = submit(store)
+        await memory.conclude(work("x\n", lessons=(by_task[good],)), other, True)
+        await memory.conclude(work("x\n", lessons=(by_task[bad],)), other, False)
+        assert [lesson.id for lesson in await memory.recall(ERROR, 2)] == [by_task[good].id, by_task[bad].id], turn
+    await memory.conclude(work("x\n", lessons=(by_task[bad],)), submit(store), False)
+    found = await memory.recall(ERROR, 2)
+    assert ("failure", by_task[bad].id) not in [(lesson.source, lesson.id) for lesson in found]
+    vectors = store.db.reader().execute("SELECT item FROM memory_vectors WHERE kind = 'failure'").fetchall()
+    assert [row[0] for row in vectors] == [by_task[good].id]
+
+
+async def test_an_old_lesson_counts_less(memory: LongTermMemory, store: Store) -> None:
+    await learn(memory, store, "Parse a CSV file", ERROR, "Old advice.")
+    store.clock.advance(400 * 86_400)
+    await learn(memory, store, "Parse a CSV file", ERROR, "New advice.")
+    assert ["New" in lesson.text for lesson in await memory.recall(ERROR, 2)] == [True, False]
+
+
+async def test_a_task_solved_again_has_one_pattern(memory: LongTermMemory, store: Store) -> None:
+    task_id = await learn(memory, store, "Parse a CSV file", ERROR, "First.")
+    await memory.remember(work("z\n", failed("'x'", "KeyError"), attempt=2), task_id, "d")
+    await memory.conclude(work("y\n", None, "Second."), task_id, True)
+    rows = store.db.reader().execute("SELECT lesson FROM patterns").fetchall()
+    assert [row[0] for row in rows] == ["Second."]
+    kinds = store.db.reader().execute("SELECT count(*) FROM memory_vectors WHERE kind = 'pattern'").fetchone()
+    assert kinds[0] == 1
+
+
+async def test_memories_without_a_vector_are_embedded_at_the_next_recall(memory: LongTermMemory, store: Store) -> None:
+    await learn(memory, store, "Parse a CSV file", ERROR, "Advice.")
+    store.db.write(lambda conn: conn.execute("DELETE FROM memory_vectors").rowcount).result()
+    again = make(store)
+    assert len(await again.recall(ERROR, 3)) == 1
+
+
+async def test_a_change_of_the_extension_loses_nothing(store: Store) -> None:
+    await learn(make(store, extension=False), store, "Parse a CSV file", ERROR, "Advice.")
+    assert len(await make(store, extension=True).recall(ERROR, 3)) == 1
+    await learn(make(store, extension=True), store, "Draw a picture", "'k'", "More.", "KeyError")
+    assert "More." in (await make(store, extension=False).recall("KeyError: 'other'", 3))[0].text
+
+
+async def test_a_model_that_cannot_be_loaded_is_a_normal_state(store: Store, tmp_path: Path) -> None:
+    choice = Choice(ready=HashedEmbedder(), better=SentenceTransformerEmbedder(tmp_path / "no-model"), why="loading")
+    memory = make(store, choice)
+    assert memory.description == "loading"
+    await learn(memory, store, "Parse a CSV file", ERROR, "Advice.")
+    assert len(await memory.recall(ERROR, 3)) == 1
+    await asyncio.to_thread(memory.close)
+    assert "no-model" in memory.description
+    assert len(await memory.recall(ERROR, 3)) == 1
+    assert Kind.EMBEDDER_MISSING in [event.kind for event in events(store)]
+
+
+async def test_nothing_is_loaded_while_nothing_was_learned(store: Store) -> None:
+    memory = make(store, choose("auto"))
+    assert await memory.recall(ERROR, 3) == ()
+    assert memory._loader is None
+
+
+async def test_a_closed_database_is_an_error_and_not_an_empty_memory(store: Store) -> None:
+    memory = make(store)
+    store.db.close()
+    with pytest.raises(StoreError):
+        await memory.recall(ERROR, 3)
+    with pytest.raises(StoreError):
+        await memory.remember(work("x\n", failed()), 1, "d")
+
+
+async def test_many_tasks_learn_at_once(memory: LongTermMemory, store: Store) -> None:
+    await asyncio.gather(*(learn(memory, store, f"Task {n}", f"error {n} in x", f"Advice {n}.") for n in range(20)))
+    counts = store.db.reader().execute("SELECT kind, count(*) FROM memory_vectors GROUP BY kind ORDER BY kind")
+    assert [tuple(row) for row in counts] == [("failure", 20), ("pattern", 20)]
+
+
+def events(store: Store) -> Iterator[Event]:
+    store.db.write(lambda conn: conn.execute("SELECT 1").fetchone()).result()
+    for row in store.db.reader().execute("SELECT kind, message FROM execution_logs ORDER BY id"):
+        yield Event(kind=Kind(row[0]), message=row[1])
