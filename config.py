@@ -164,6 +164,11 @@ class Settings(BaseSettings):
         return self.state_dir / "port"
 
     @property
+    def token_file(self) -> Path:
+        """The token of the API where the daemon has to make one of its own; only the owner can read it."""
+        return self.state_dir / "token"
+
+    @property
     def runner_dir(self) -> Path:
         """The test libraries shown inside the sandbox; made at set-up, shared by all homes of a checkout."""
         return ROOT / ".runner"

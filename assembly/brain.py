@@ -5,13 +5,12 @@ from __future__ import annotations
 from contextlib import ExitStack
 from datetime import UTC
 
-from memory.embedders import choose
-from memory.store import LongTermMemory
-
 from assembly.store import Store
 from config import Settings
 from core.clock import Clock
 from core.masking import Masker
+from memory.embedders import choose
+from memory.store import LongTermMemory
 from model_handler import ModelHandler
 from models.base import BackendSettings
 from models.chain import build_chain, phase_routes
@@ -75,4 +74,7 @@ def _backend_settings(settings: Settings) -> BackendSettings:
 
 def make_memory(settings: Settings, store: Store, stack: ExitStack, clock: Clock) -> LongTermMemory:
     """Long-term memory with the chosen embedder; `stack` closes it."""
-    return LongTermMemory(store.db, choose(settings.embedder), clock=clock, emit=store.events.emit)
+    masker = Masker(settings.secrets)
+    memory = LongTermMemory(store.db, choose(settings.embedder), clock=clock, emit=store.events.emit, masker=masker)
+    stack.callback(memory.close)
+    return memory

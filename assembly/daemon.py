@@ -19,14 +19,14 @@ from pathlib import Path
 from assembly.greeting import greeting
 from assembly.rooms import Rooms
 from assembly.store import Store, open_store
+from assembly.web import open_web
 from config import VERSION, Settings
 from core.clock import Clock, utc_now
 from core.events import Event, Kind, Level
 from core.states import DaemonState
 from core.status import DaemonStatus
 from intake.inbox import watch
-from server.desk import Desk
-from server.host import Host, Listen
+from server.host import Host
 from task_executor import TaskExecutor
 from upkeep.housekeeper import CHECKPOINT, Housekeeper, Schedule
 from upkeep.instance_lock import InstanceLock
@@ -66,36 +66,50 @@ class Daemon:
             await asyncio.wrap_future(self._store.queue.recover())
             self._rooms = Rooms(self._settings, self._store, stack, self._clock)
             self._housekeeper = self._make_housekeeper()
-            host = self._open_web(stack)
-            await self._rooms.prepare()
-            await self._work(host, stack)
+            host = open_web(self._settings, self._store, self.status, lambda: self._lag_s, stack)
+            parts = await self._rooms.prepare()
+            if parts is not None:
+                self._executor = TaskExecutor(
+                    parts, workers=self._settings.worker_count, lease_s=self._settings.lease_s
+                )
+            try:
+                await self._work(host, stack)
+            finally:
+                await self._rooms.models.aclose()
         self._life = DaemonState.STOPPED
 
     async def _work(self, host: Host, stack: ExitStack) -> None:
-        loop, store = asyncio.get_running_loop(), self._store
-        executor = self._executor = TaskExecutor(
-            self._rooms.parts, workers=self._settings.worker_count, lease_s=self._settings.lease_s
-        )
-        stack.callback(store.queue.on_wake(executor.wake_from(loop)))
-        inbox = watch(self._settings.tasks_file, store.queue.submit, store.events.emit, self._inbox_died)
-        stack.callback(inbox.stop)
-        inbox.start()
+        self._open_inbox(stack)
         self._life = DaemonState.RUNNING
         self._emit(Kind.DAEMON_STARTED, f"version {VERSION}, process {os.getpid()}, {host.url}")
         self._say(greeting(self.status(), host.url))
         async with asyncio.TaskGroup() as group:
             side = [
                 group.create_task(self._housekeeper.run()),
-                group.create_task(self._rooms.models.watch(self._models_are_back)),
+                group.create_task(self._rooms.models.watch(self._store.queue.models_back)),
                 group.create_task(self._measure_lag()),
             ]
-            pool = group.create_task(executor.run())
+            pool = group.create_task(self._serve_tasks(stack))
             await self._until_asked(pool)
             for task in side:
                 task.cancel()
-            await self._drain(executor, pool)
+            await self._drain(pool)
         await self._housekeeper.save_state()
         self._emit(Kind.DAEMON_STOPPED, "stopped")
+
+    async def _serve_tasks(self, stack: ExitStack) -> None:
+        """Run the pool; without a sandbox there is none, and tasks wait."""
+        if self._executor is None:
+            await self._asked.wait()
+            return
+        stack.callback(self._store.queue.on_wake(self._executor.wake_from(asyncio.get_running_loop())))
+        await self._executor.run()
+
+    def _open_inbox(self, stack: ExitStack) -> None:
+        queue, events = self._store.queue, self._store.events
+        inbox = watch(self._settings.tasks_file, queue.submit, events.emit, self._inbox_died)
+        stack.callback(inbox.stop)
+        inbox.start()
 
     async def _until_asked(self, pool: asyncio.Task[None]) -> None:
         """Wait for the signal to stop, or for the pool to die."""
@@ -103,17 +117,17 @@ class Daemon:
         await asyncio.wait({asked, pool}, return_when=asyncio.FIRST_COMPLETED)
         asked.cancel()
 
-    async def _drain(self, executor: TaskExecutor, pool: asyncio.Task[None]) -> None:
-        self._life = DaemonState.DRAINING
-        if executor.busy:
-            self._say(
-                f"finishing running tasks, {self._settings.drain_s:g} s at most; a second signal returns them now"
-            )
-        patient = asyncio.ensure_future(executor.stop(self._settings.drain_s))
-        hurried = asyncio.ensure_future(self._at_once.wait())
-        await asyncio.wait({patient, hurried}, return_when=asyncio.FIRST_COMPLETED)
-        hurried.cancel()
-        await executor.stop(0)
+    async def _drain(self, pool: asyncio.Task[None]) -> None:
+        self._life, executor = DaemonState.DRAINING, self._executor
+        if executor is not None:
+            if executor.busy:
+                self._say(f"finishing what runs, {self._settings.drain_s:g} s at most; a second signal stops at once")
+            patient = asyncio.ensure_future(executor.stop(self._settings.drain_s))
+            hurried = asyncio.ensure_future(self._at_once.wait())
+            await asyncio.wait({patient, hurried}, return_when=asyncio.FIRST_COMPLETED)
+            hurried.cancel()
+            await executor.stop(0)
+            await patient
         await pool
 
     def status(self) -> DaemonStatus:
@@ -142,27 +156,6 @@ class Daemon:
         if not pause.paused:
             return DaemonState.RUNNING
         return DaemonState.CHECKPOINT if pause.reason == CHECKPOINT else DaemonState.PAUSED
-
-    def _open_web(self, stack: ExitStack) -> Host:
-        settings, store = self._settings, self._store
-        desk = Desk(
-            database=store.db,
-            queue=store.queue,
-            events=store.events,
-            steps=store.steps,
-            status=self.status,
-            loop_lag_s=lambda: self._lag_s,
-            clock=self._clock,
-        )
-        token = settings.api_token.get_secret_value() if settings.api_token else None
-        exposed = settings.sandbox == "process"
-        host = Host(desk, Listen(address=settings.flask_host, port=settings.flask_port, token=token, exposed=exposed))
-        host.start()
-        stack.callback(host.stop)
-        settings.port_file.parent.mkdir(parents=True, exist_ok=True)
-        settings.port_file.write_text(f"{host.port}\n", encoding="utf-8")
-        stack.callback(settings.port_file.unlink, missing_ok=True)
-        return host
 
     def _make_housekeeper(self) -> Housekeeper:
         settings, store = self._settings, self._store
@@ -194,9 +187,6 @@ class Daemon:
             began = time.monotonic()
             await asyncio.sleep(1.0)
             self._lag_s = max(0.0, time.monotonic() - began - 1.0)
-
-    def _models_are_back(self) -> None:
-        self._store.queue.models_back()
 
     def _inbox_died(self, error: Exception) -> None:
         log.error("tasks.yaml is no longer watched: %s", error)

@@ -5,22 +5,22 @@ from __future__ import annotations
 import asyncio
 from contextlib import ExitStack
 
-from memory.store import LongTermMemory
-from test_runner import SuiteRunner
-
 from agent.tools import AgentSettings, EditFormat
 from assembly.brain import make_memory, make_models
 from assembly.store import Store
 from config import Settings
 from core.clock import Clock
+from core.dependencies import ImportCache
 from core.isolation import SandboxLimits
 from core.revisions import Author
 from core.tasks import Limits
 from execution.parts import Defaults, Parts
 from git_manager import GitManager
+from memory.store import LongTermMemory
 from model_handler import ModelHandler
 from sandbox import choose
 from sandbox.runtime import open_runtime
+from test_runner import SuiteRunner
 
 
 def defaults(settings: Settings) -> Defaults:
@@ -68,33 +68,38 @@ class Rooms:
         stack.callback(self.git.close)
         self.sandbox_name, self.sandbox_detail = "", "being tested"
         self.notices: tuple[str, ...] = ()
-        self.parts: Parts
+        self.parts: Parts | None = None
 
     @property
     def embedder(self) -> str:
         """The embedder in use, and why not another."""
-        return self.memory.embedder_status
+        return self.memory.description
 
-    async def prepare(self) -> None:
+    async def prepare(self) -> Parts | None:
         """Try the sandboxes and look for models, all at once, and put the parts together.
 
+        None when nothing here can run untrusted code; `notices` says what to install.
+
         Raises:
-            SandboxError: nothing here can run untrusted code; says what to install.
             GitError: git is missing or too old.
         """
         choice, _, _ = await asyncio.gather(
-            asyncio.to_thread(choose, self._settings.sandbox, self._settings.state_dir),
+            choose(self._settings.sandbox, self._settings.state_dir),
             self.models.probe(),
             asyncio.to_thread(self.git.doctor),
         )
-        self.sandbox_name, self.sandbox_detail = choice.sandbox.name, choice.report
-        runtime = open_runtime(self._settings.runner_dir)
+        self.sandbox_detail = choice.report
+        if choice.sandbox is None:
+            self.notices = (f"Nothing is executed, so no task is started: {choice.report}",)
+            return None
+        self.sandbox_name, imports, settings = choice.sandbox.name, ImportCache(), self._settings
         suite = SuiteRunner(
             choice.sandbox,
-            runtime,
+            open_runtime(settings.runner_dir),
             emit=self._store.events.emit,
             limits=self._limits(),
-            staging=self._settings.state_dir / "staging",
+            staging_dir=settings.state_dir / "staging",
+            imports=imports,
         )
         self.parts = Parts(
             db=self._store.db,
@@ -106,9 +111,11 @@ class Rooms:
             steps=self._store.steps,
             events=self._store.events,
             state=self._store.state,
-            defaults=defaults(self._settings),
+            defaults=defaults(settings),
             clock=self._clock,
+            imports=imports,
         )
+        return self.parts
 
     def _limits(self) -> SandboxLimits:
         settings = self._settings

@@ -11,6 +11,7 @@ from assembly.rooms import Rooms
 from assembly.store import open_store
 from config import Settings
 from core.clock import utc_now
+from core.errors import SandboxError
 from core.events import Event
 from core.tasks import Task, TaskSpec
 from task_executor import TaskExecutor
@@ -41,8 +42,10 @@ async def run_single(spec: TaskSpec, settings: Settings, on_event: Callable[[Eve
 
         stack.callback(store.events.subscribe(relay))
         rooms = Rooms(settings, store, stack, utc_now)
-        await rooms.prepare()
-        executor = TaskExecutor(rooms.parts, workers=1, lease_s=settings.lease_s, only=task_id)
+        parts = await rooms.prepare()
+        if parts is None:
+            raise SandboxError(rooms.notices[0])
+        executor = TaskExecutor(parts, workers=1, lease_s=settings.lease_s, only=task_id)
         loop = asyncio.get_running_loop()
         stack.callback(store.queue.on_wake(executor.wake_from(loop)))
         loop.add_signal_handler(signal.SIGINT, lambda: store.queue.cancel(task_id))
@@ -52,4 +55,5 @@ async def run_single(spec: TaskSpec, settings: Settings, on_event: Callable[[Eve
         finally:
             watch.cancel()
             loop.remove_signal_handler(signal.SIGINT)
+            await rooms.models.aclose()
         return store.queue.get(task_id)

@@ -1,0 +1,49 @@
+"""Opens the dashboard and the API."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+
+from assembly.store import Store
+from config import Settings
+from core.status import DaemonStatus
+from server.access import kept_token
+from server.desk import Desk
+from server.host import Host, Listen
+
+
+def open_web(
+    settings: Settings,
+    store: Store,
+    status: Callable[[], DaemonStatus],
+    loop_lag_s: Callable[[], float],
+    stack: ExitStack,
+) -> Host:
+    """Start the server and note its port for others on this machine; `stack` stops it.
+
+    With the weakest sandbox the code of a task could reach this API, so writing takes a token then, kept in a file
+    that only the owner can read.
+
+    Raises:
+        ConfigError: the address cannot be used.
+    """
+    desk = Desk(
+        database=store.db,
+        queue=store.queue,
+        events=store.events,
+        steps=store.steps,
+        status=status,
+        loop_lag_s=loop_lag_s,
+    )
+    exposed = settings.sandbox == "process"
+    token = settings.api_token.get_secret_value() if settings.api_token else None
+    if exposed and token is None:
+        token = kept_token(settings.token_file)
+    host = Host(desk, Listen(address=settings.flask_host, port=settings.flask_port, token=token, exposed=exposed))
+    host.start()
+    stack.callback(host.stop)
+    settings.port_file.parent.mkdir(parents=True, exist_ok=True)
+    settings.port_file.write_text(f"{host.port}\n", encoding="utf-8")
+    stack.callback(settings.port_file.unlink, missing_ok=True)
+    return host
