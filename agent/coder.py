@@ -101,7 +101,8 @@ def _summary(reply: Completion) -> str:
 
 def _remembered(reply: Completion) -> str:
     """The model's own reply, for it to see; an endless one only by its beginning."""
-    text = reply.text if reply.text.strip() else "(an empty reply)"
+    calls = f"(calls of {', '.join(call.name[:60] for call in reply.tool_calls[:10])})" if reply.tool_calls else ""
+    text = "\n".join(part for part in (reply.text.strip("\n"), calls) if part.strip()) or "(an empty reply)"
     return text if len(text) <= 8000 else text[:8000] + "\n… (not repeated here in full)"
 
 

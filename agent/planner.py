@@ -7,10 +7,10 @@ from dataclasses import replace
 from agent import briefing, kinds
 from agent.asking import Dialogue
 from agent.prompting import quoted, system
+from agent.recalling import with_lessons
 from agent.replies import spoken
 from agent.tools import Tools
 from core.dialogue import Message
-from core.events import Event, Kind
 from core.masking import printable
 from core.states import Outcome, Phase
 from core.work import Case, Step, Work
@@ -23,34 +23,16 @@ _FALLBACK = (
 
 async def run(case: Case, work: Work, tools: Tools) -> Step:
     """A plan, in `Work.plan`. Raises what model and memory raise."""
-    work = await _with_lessons(case, work, tools)
+    if not work.plan:
+        most = tools.settings.recall_limit
+        work = await with_lessons(case, work, tools, case.task.spec.description, Phase.PLANNING, most=most)
     talk = Dialogue(Phase.PLANNING, case, work, tools)
     reply = await talk.ask(_request(case, work, tools))
     plan = printable(spoken(reply.text).strip(), max_chars=_MAX_CHARS)
     work = replace(talk.charge(work), plan=plan or _FALLBACK)
     lines = sum(1 for line in plan.split("\n") if line.strip())
-    note = f"a plan of {lines} lines" if plan else "the model gave no plan; going on with the plain one"
+    note = f"a plan of {lines} line{'s' if lines != 1 else ''}" if plan else "no plan came; going on with the plain one"
     return Step(phase=Phase.PLANNING, outcome=Outcome.OK, work=work, note=note)
-
-
-async def _with_lessons(case: Case, work: Work, tools: Tools) -> Work:
-    """Recall once for an attempt and keep it in the case file, so that a resumed step sees the same."""
-    limit = tools.settings.recall_limit
-    if work.lessons or work.plan or limit <= 0:
-        return work
-    lessons = tuple(await tools.memory.recall(case.task.spec.description, limit))[:limit]
-    if lessons:
-        tools.emit(
-            Event(
-                kind=Kind.LESSON_RECALLED,
-                message=f"{len(lessons)} lessons recalled",
-                task_id=case.task.id,
-                attempt=work.attempt,
-                phase=Phase.PLANNING,
-                data={"lessons": [lesson.id for lesson in lessons]},
-            )
-        )
-    return replace(work, lessons=lessons)
 
 
 def _request(case: Case, work: Work, tools: Tools) -> list[Message]:

@@ -13,9 +13,11 @@ from dataclasses import replace
 from agent import briefing, diagnosis, stuck
 from agent.asking import Dialogue
 from agent.feedback import headline
+from agent.recalling import with_lessons
 from agent.tools import Tools
 from agent.view import digest
 from core.events import Event, Kind, Level
+from core.masking import printable
 from core.states import Ending, Outcome, Phase
 from core.work import Case, Reflection, Step, Try, Work
 
@@ -29,16 +31,15 @@ async def run(case: Case, work: Work, tools: Tools) -> Step:
     seen = work.seen  # without this try; when its work is that of the try before, it teaches nothing new
     work = work.with_try(_try(work))
     why = stuck.diagnose(work.tries, seen)
-    fresh = seen[-1:] != work.seen[-1:]
+    if seen[-1:] != work.seen[-1:]:
+        await _remember(case, work, tools)
     if work.iteration >= case.iterations:
-        return await _end(case, work, tools, Ending.GAVE_UP, f"Gave up after {_tries(work)}, the limit", fresh=fresh)
+        return _end(work, Ending.GAVE_UP, f"Gave up after {_tries(work)}, the limit")
     if why and work.escalation >= MAX_ESCALATION:
         _tell_stuck(case, work, tools, why, "giving up")
         text = f"Stuck after {_tries(work)}: {why}, and a fresh start did not help"
-        return await _end(case, work, tools, Ending.STUCK, text, fresh=fresh)
+        return _end(work, Ending.STUCK, text)
     work, reflection = await _reflect(case, work, tools)
-    if fresh:
-        await _remember(case, work, tools)
     if why:
         work = _escalated(work)
         _tell_stuck(case, work, tools, why, "another plan and model" if work.escalation > 1 else "a fresh start")
@@ -63,7 +64,7 @@ def _try(work: Work) -> Try:
 def _last_failure(work: Work) -> str:
     if work.verdict is not None and not work.verdict.passed:
         return headline(work.verdict)
-    return " ".join(work.feedback.split())[:240] or "no result"
+    return " ".join(printable(work.feedback).split())[:240] or "no result"
 
 
 def _tries(work: Work) -> str:
@@ -75,6 +76,8 @@ async def _reflect(case: Case, work: Work, tools: Tools) -> tuple[Work, Reflecti
     talk = Dialogue(Phase.REFLECTING, case, work, tools)
     reflection = diagnosis.needs_no_thought(work)
     if reflection is None:
+        if work.verdict is not None:
+            work = await with_lessons(case, work, tools, work.feedback, Phase.REFLECTING, most=1)
         said = await diagnosis.ask(case, work, tools, talk)
         reflection = replace(said, tests_at_fault=said.tests_at_fault and _may_blame(work))
     last = replace(work.tries[-1], reflection=reflection)
@@ -101,9 +104,7 @@ async def _remember(case: Case, work: Work, tools: Tools) -> None:
     _tell(case, work, tools, Kind.LESSON_STORED, Level.INFO, f"remembered: {headline(work.verdict)}")
 
 
-async def _end(case: Case, work: Work, tools: Tools, ending: Ending, text: str, *, fresh: bool) -> Step:
-    if fresh:
-        await _remember(case, work, tools)
+def _end(work: Work, ending: Ending, text: str) -> Step:
     reason = f"{text}. Last failure: {_last_failure(work)}"
     work = replace(work, ending=ending, reason=reason)
     return Step(phase=Phase.REFLECTING, outcome=Outcome.GIVE_UP, work=work, note=reason[:300])

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +18,7 @@ from core.tasks import Files, Limits, TaskSpec
 from tests.support.agent_parts import PlainSuite, block
 
 P = Phase
+PAGE = Path(__file__).parents[2] / "docs" / "library.md"
 TESTS = {"test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"}
 WRONG = {"add.py": "def add(a, b):\n    return a - b\n"}
 RIGHT = {"add.py": "def add(a, b):\n    return a + b\n"}
@@ -100,3 +105,24 @@ async def test_a_task_without_tests_and_an_answer_of_a_wrong_type_are_refused() 
 
     with pytest.raises(TypeError, match="NoneType"):
         await solve("Write `add`", TESTS, wrong, lambda *_: RIGHT, PlainSuite())
+
+
+def test_the_example_of_the_page_runs_in_the_real_sandbox(tmp_path: Path) -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    (example,) = re.findall(r"^```python example\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
+    here = example.replace('Path("state")', f"Path({str(tmp_path / 'state')!r})")
+    assert here != example
+    ran = subprocess.run(
+        [sys.executable, "-c", here], cwd=PAGE.parents[1], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert ran.returncode == 0, ran.stderr
+    said = re.search(r"It prints .*?```\n(.*?)```", text, flags=re.DOTALL)
+    assert said is not None
+    feedback, _, steps = ran.stdout.partition("\npassed\n")
+    assert "AssertionError" in feedback
+    assert all(_matches(*pair) for pair in zip(said[1].splitlines(), steps.splitlines(), strict=True)), ran.stdout
+
+
+def _matches(wanted: str, line: str) -> bool:
+    """Tell whether a line is as the page says, which leaves its ends to an ellipsis."""
+    return line.startswith(wanted.removesuffix("…")) if wanted.endswith("…") else line == wanted

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
@@ -14,7 +15,7 @@ from core.events import Kind
 from core.states import Outcome, Phase
 from core.verdicts import Evidence, Failure, Label, Verdict
 from core.work import Lesson, Reflection, Try, Work
-from tests.support.agent_parts import REFLECTION, Bench, block, case_for, model_for
+from tests.support.agent_parts import REFLECTION, Bench, ListMemory, block, case_for, model_for
 
 P = Phase
 TESTS = {"test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"}
@@ -26,12 +27,12 @@ def wrong(n: int) -> str:
     return block("add.py", f"def add(a, b):\n    return {n}00\n")
 
 
-async def test_each_failure_of_a_gate_is_remembered_with_its_reflection() -> None:
+async def test_each_failure_of_a_gate_is_remembered_before_it_is_thought_about() -> None:
     bench = Bench(model_for(WRONG, block("add.py", "def add(a, b:\n"), RIGHT))
     await bench.run(case_for(tests=TESTS))
     kinds = [work.verdict.failures[0].kind for work in bench.memory.remembered if work.verdict]
     assert kinds == ["AssertionError", "SyntaxError"]
-    assert [work.tries[-1].reflection.root_cause for work in bench.memory.remembered] == ["the bound"] * 2
+    assert [work.tries[-1].reflection for work in bench.memory.remembered] == [Reflection()] * 2
     assert [event.kind for event in bench.events].count(Kind.LESSON_STORED) == 2
 
 
@@ -59,6 +60,20 @@ async def test_lessons_are_recalled_once_and_shown_in_all_phases_that_think() ->
     assert told.data["lessons"] == [1, 2, 3]
 
 
+async def test_a_failure_brings_one_more_lesson_where_there_is_room() -> None:
+    class Growing(ListMemory):
+        async def recall(self, query: str, limit: int) -> Sequence[Lesson]:
+            await super().recall(query, limit)
+            return [Lesson(id=n, text=f"lesson number {n}", score=1.0) for n in range(1, len(self.asked) + 1)][:limit]
+
+    bench = Bench(model_for(wrong(1), wrong(2), wrong(3), wrong(4), RIGHT), memory=Growing())
+    work = await bench.run(case_for(tests=TESTS))
+    assert [lesson.id for lesson in work.lessons] == [1, 2, 3]
+    assert bench.memory.asked[0] == "Write `add` in add.py"
+    assert "AssertionError" in bench.memory.asked[1]
+    assert "lesson number 2" in bench.model.prompt(2)
+
+
 async def test_a_reflection_is_handed_to_the_next_try() -> None:
     bench = Bench(model_for(WRONG, RIGHT))
     await bench.run(case_for(tests=TESTS))
@@ -72,7 +87,7 @@ async def test_a_reflection_may_ask_for_another_plan() -> None:
     work = await bench.run(case_for(tests=TESTS))
     assert bench.walk == [P.PLANNING, P.CODING, P.TESTING, P.REFLECTING, P.PLANNING, P.CODING, P.TESTING]
     assert "Plan another approach" in bench.model.prompt(3)
-    assert len(bench.memory.asked) == 1
+    assert len(bench.memory.asked) == 2, "once for the plan, once for the failure"
     assert work.iteration == 2
 
 
