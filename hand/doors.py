@@ -46,8 +46,17 @@ def _local(settings: Settings) -> LocalDoor:
 
 
 def _remote(settings: Settings, timeout_s: float) -> RemoteDoor:
-    token = settings.api_token.get_secret_value() if settings.api_token else None
-    return RemoteDoor(settings.flask_host, _port(settings), token, timeout_s=timeout_s)
+    return RemoteDoor(settings.flask_host, _port(settings), _token(settings), timeout_s=timeout_s)
+
+
+def _token(settings: Settings) -> str | None:
+    """The owner's token, or the one that the daemon made for itself (`server.access.kept_token`)."""
+    if settings.api_token:
+        return settings.api_token.get_secret_value()
+    try:
+        return settings.token_file.read_text(encoding="ascii").strip() or None
+    except OSError:
+        return None
 
 
 def _port(settings: Settings) -> int:
