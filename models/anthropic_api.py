@@ -14,7 +14,7 @@ from models.probing import choose, fetch_json
 from models.remote import RemoteBackend, tool_calls
 
 OFFICIAL = "https://api.anthropic.com"
-API_VERSION = "2023-06-01"
+API_VERSION = "2026-10-21"
 PREFERRED = (r"sonnet", r"opus", r"haiku")
 FINISHES = {
     "end_turn": Finish.STOP,
@@ -71,7 +71,8 @@ class AnthropicBackend(RemoteBackend):
 
     def is_available(self) -> bool:
         """Ask for the list of models: it shows that the server is there and takes the key."""
-        head = {"x-api-key": self._key or "", "anthropic-version": API_VERSION}
+        # The same headers as those of the vendor's package.
+        head = {"Authorization": f"Bearer {self._key}", "anthropic-version": API_VERSION}
         probe = fetch_json(f"{self._base_url}/v1/models?limit=100", head)
         names = [str(row["id"]) for row in probe.rows("data") if row.get("id")]
         if not self._named and self._model not in names:

@@ -53,7 +53,8 @@ class _Call:
 
     def on_prompt_token(self, _token: int) -> bool:
         """Called for each token of the prompt; whether to go on."""
-        self.tokens_in += 1
+        # After the reply the engine reads the end of the template in the same way.
+        self.tokens_in += self.tokens_out == 0
         return not self._stopped()
 
     def on_text(self, token: int, text: str) -> bool:
@@ -71,7 +72,8 @@ class _Call:
         decoded = type(engine)._callback_decoder(engine, callback)  # noqa: SLF001 - the only hook for every token
 
         def on_token(token: int, raw: bytes) -> bool:
-            if self._stopped() or token in self._loaded.header.control:
+            # The engine may hand over a few tokens more that it held back.
+            if self.full or self._stopped() or token in self._loaded.header.control:
                 return False
             self.tokens_out += token != ERROR_TOKEN
             # At the end of its context the engine would go on by forgetting the beginning of the prompt.

@@ -1,6 +1,7 @@
 """Writes a llama model of random weights, about half a megabyte, that GPT4All loads and runs.
 
-It knows no language: its replies are noise. Its use is that loading, streaming, stopping and counting run for real.
+It knows no language: its replies are noise. Its use is that loading, streaming, stopping and counting run for real. It
+never ends a reply by itself: only the printable characters have a rank above the middle, and only the best are drawn.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def write_tiny_gguf(
     writer.add_file_type(gguf.LlamaFileType.ALL_F32)
     vocabulary = _vocabulary()
     _add_tokenizer(writer, vocabulary, template)
-    _add_weights(writer, len(vocabulary), np.random.default_rng(seed))
+    _add_weights(writer, vocabulary, np.random.default_rng(seed))
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
@@ -65,12 +66,19 @@ def _add_tokenizer(writer: gguf.GGUFWriter, vocabulary: list[tuple[bytes, float,
         writer.add_chat_template(template)
 
 
-def _add_weights(writer: gguf.GGUFWriter, words: int, random: np.random.Generator) -> None:
-    def tensor(name: str, *shape: int) -> None:
-        writer.add_tensor(name, (random.standard_normal(shape) * 0.05).astype(np.float32))
+def _add_weights(
+    writer: gguf.GGUFWriter, vocabulary: list[tuple[bytes, float, int]], random: np.random.Generator
+) -> None:
+    def weights(*shape: int) -> np.ndarray:
+        return (random.standard_normal(shape) * 0.05).astype(np.float32)
 
-    tensor("token_embd.weight", words, WIDTH)
-    tensor("output.weight", words, WIDTH)
+    def tensor(name: str, *shape: int) -> None:
+        writer.add_tensor(name, weights(*shape))
+
+    tensor("token_embd.weight", len(vocabulary), WIDTH)
+    output = weights(len(vocabulary), WIDTH)
+    output[[kind != gguf.TokenType.NORMAL for _, _, kind in vocabulary]] = 0.0
+    writer.add_tensor("output.weight", output)
     writer.add_tensor("output_norm.weight", np.ones(WIDTH, np.float32))
     for layer in range(LAYERS):
         for name in ("attn_q", "attn_k", "attn_v", "attn_output"):

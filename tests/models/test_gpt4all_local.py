@@ -1,0 +1,76 @@
+"""What is particular to GPT4All: it runs in this process, so nothing may crash or outlive it."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from core.dialogue import Finish, Message, ModelRequest
+from core.errors import ModelRefused, ModelUnavailable
+from core.states import Phase
+from models.faults import BackendMisconfigured
+from models.gpt4all_local import GPT4AllBackend
+from tests.support.tiny_gguf import write_tiny_gguf
+
+
+def request(text: str = "Hello", **more: object) -> ModelRequest:
+    return ModelRequest(phase=Phase.CODING, messages=(Message(role="user", text=text),), **more)  # type: ignore[arg-type]
+
+
+def threads() -> list[str]:
+    return [thread.name for thread in threading.enumerate() if thread.name.startswith("gpt4all")]
+
+
+async def test_a_reply_ends_where_the_context_does(tmp_path: Path) -> None:
+    backend = GPT4AllBackend(path=write_tiny_gguf(tmp_path / "m.gguf", context_length=128), num_ctx=4096)
+    completion = await backend.generate(request("x" * 40))
+    assert completion.tokens_in + completion.tokens_out <= 128
+    assert completion.finish is Finish.LENGTH
+    with pytest.raises(ModelRefused, match="context of 128 tokens"):
+        await backend.generate(request("x" * 400))
+    assert (await backend.generate(request(max_tokens=3))).tokens_out == 3, "it works on after a refusal"
+    await backend.aclose()
+
+
+async def test_a_truncated_file_is_refused_and_not_run(tmp_path: Path) -> None:
+    whole = write_tiny_gguf(tmp_path / "m.gguf").read_bytes()
+    cut = tmp_path / "cut.gguf"
+    for size in (len(whole) // 2, 2000, 30):
+        cut.write_bytes(whole[:size])
+        backend = GPT4AllBackend(path=cut)
+        assert backend.is_available(), "its beginning looks well"
+        with pytest.raises(BackendMisconfigured, match="GPT4ALL_MODEL_PATH"):
+            await backend.generate(request())
+        await backend.aclose()
+
+
+async def test_closing_stops_a_reply_and_ends_the_thread(tmp_path: Path) -> None:
+    backend = GPT4AllBackend(path=write_tiny_gguf(tmp_path / "m.gguf", context_length=2048))
+    heard = asyncio.Event()
+    task = asyncio.create_task(backend.generate(request(max_tokens=1900), on_text=lambda _text: heard.set()))
+    await heard.wait()
+    assert threads()
+    began = time.monotonic()
+    await backend.aclose()
+    assert time.monotonic() - began < 2
+    with pytest.raises(ModelUnavailable, match="stopped"):
+        await task
+    assert not threads()
+
+
+async def test_a_request_that_waits_for_its_turn_can_be_cancelled(tmp_path: Path) -> None:
+    backend = GPT4AllBackend(path=write_tiny_gguf(tmp_path / "m.gguf", context_length=2048))
+    heard = asyncio.Event()
+    first = asyncio.create_task(backend.generate(request(max_tokens=60), on_text=lambda _text: heard.set()))
+    await heard.wait()
+    second = asyncio.create_task(backend.generate(request(max_tokens=1900)))
+    await asyncio.sleep(0.01)
+    second.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await second
+    assert (await first).tokens_out > 0
+    await backend.aclose()

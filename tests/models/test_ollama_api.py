@@ -1,0 +1,97 @@
+"""What is particular to Ollama: one context size a model, for good."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from core.dialogue import Message, ModelRequest
+from core.errors import ModelRefused
+from core.states import Phase
+from models.ollama_api import OllamaBackend
+from tests.support.wire_server import Reply, WireServer
+
+
+@pytest.fixture
+def server() -> WireServer:
+    return WireServer(context_length=3000)
+
+
+@pytest.fixture
+async def backend(server: WireServer) -> AsyncIterator[OllamaBackend]:
+    with server:
+        made = OllamaBackend(model=server.model, base_url=server.ollama_base_url, num_ctx=8192)
+        yield made
+        await made.aclose()
+
+
+def request(text: str = "Hello", **more: object) -> ModelRequest:
+    return ModelRequest(phase=Phase.CODING, messages=(Message(role="user", text=text),), **more)  # type: ignore[arg-type]
+
+
+async def test_the_context_is_pinned_to_what_the_model_can_hold(backend: OllamaBackend, server: WireServer) -> None:
+    for length in (1, 2000, 7):
+        await backend.generate(request("x" * length, temperature=0.4))
+    options = [each.body["options"] for each in server.requests]
+    assert {each["num_ctx"] for each in options} == {3000}
+    assert server.probes.count("/api/show") == 1
+    assert options[0]["temperature"] == 0.4
+    assert {each.body["keep_alive"] for each in server.requests} == {"30m"}
+
+
+async def test_the_setting_bounds_a_model_that_could_hold_more(server: WireServer) -> None:
+    with server:
+        backend = OllamaBackend(model=server.model, base_url=server.ollama_base_url, num_ctx=2048)
+        await backend.generate(request())
+        await backend.aclose()
+        assert server.requests[0].body["options"]["num_ctx"] == 2048
+
+
+async def test_no_reply_may_go_on_for_ever(backend: OllamaBackend, server: WireServer) -> None:
+    await backend.generate(request())
+    await backend.generate(request(max_tokens=10))
+    predicted = [each.body["options"]["num_predict"] for each in server.requests]
+    assert 2900 < predicted[0] < 3000
+    assert predicted[1] == 10
+
+
+async def test_a_prompt_that_ollama_would_cut_is_refused_before_it_is_sent(
+    backend: OllamaBackend, server: WireServer
+) -> None:
+    with pytest.raises(ModelRefused, match="MODEL_NUM_CTX"):
+        await backend.generate(request("word " * 3000))
+    assert server.requests == []
+
+
+async def test_missing_counts_are_estimated_and_say_so(backend: OllamaBackend, server: WireServer) -> None:
+    server.reply = lambda _phase, _messages: Reply(text="x" * 350, usage=False)
+    completion = await backend.generate(request())
+    assert completion.extra == {"estimated": True}
+    assert completion.tokens_out > 90
+
+
+async def test_json_is_asked_for_where_it_is_wanted(backend: OllamaBackend, server: WireServer) -> None:
+    await backend.generate(request(json_reply=True))
+    await backend.generate(request())
+    assert [each.body.get("format") for each in server.requests] == ["json", None]
+
+
+def test_a_missing_model_is_told_with_the_command_that_gets_it(server: WireServer) -> None:
+    with server:
+        missing = OllamaBackend(model="deepseek-coder:6.7b", base_url=server.ollama_base_url)
+        assert not missing.is_available()
+        assert "ollama pull deepseek-coder:6.7b" in missing.detail
+        server.models = ["nomic-embed-text"]
+        unnamed = OllamaBackend(model=None, base_url=server.ollama_base_url)
+        assert not unnamed.is_available()
+        assert "ollama pull" in unnamed.detail
+        server.models = ["deepseek-coder:6.7b", "tiny-coder:latest"]
+        assert missing.is_available()
+        assert missing.detail == ""
+        assert OllamaBackend(model="tiny-coder", base_url=server.ollama_base_url).is_available()
+
+
+def test_models_of_the_cloud_are_not_free() -> None:
+    assert OllamaBackend(model="qwen2.5-coder:7b", base_url="http://127.0.0.1:1").free
+    assert not OllamaBackend(model="gpt-oss:120b-cloud", base_url="http://127.0.0.1:1").free
