@@ -20,7 +20,8 @@ from core.tasks import Files
 from core.work import Case, Work
 
 CHARS_PER_TOKEN = 3.6
-_NAMED = re.compile(r"[\w./-]*\w\.[A-Za-z]\w{0,9}")
+_WORD = re.compile(r"[\w./-]{3,200}")
+_NAMED = re.compile(r".*\w\.[A-Za-z]\w{0,9}")
 _LISTED = 120
 _MAX_RELEVANT = 40
 _MAX_READ = 150
@@ -32,9 +33,15 @@ def estimate_tokens(text: str) -> int:
     return math.ceil(len(text) / CHARS_PER_TOKEN)
 
 
+def _named(text: str) -> list[str]:
+    """Words that have the form of a file's name, in order; in time linear in the text, whatever it holds."""
+    words = (found.strip(".-").removeprefix("/") for found in _WORD.findall(text[:100_000]))
+    return list(dict.fromkeys(word for word in words if _NAMED.fullmatch(word)))
+
+
 def mentioned(text: str, view: View, *, by_name: bool = True) -> list[str]:
     """The existing files that a text names by path or, with `by_name`, by a file name that only one of them has."""
-    words = dict.fromkeys(found.strip("./") for found in _NAMED.findall(text[:100_000]))
+    words = _named(text)
     paths = [word for word in words if word in view]
     if not by_name or len(paths) == len(words):
         return paths
@@ -46,8 +53,7 @@ def mentioned(text: str, view: View, *, by_name: bool = True) -> list[str]:
 
 def named_paths(text: str) -> list[str]:
     """Words of a text that have the form of a Python or JavaScript file's path, in order."""
-    found = (word.removeprefix("./") for word in _NAMED.findall(text[:100_000]))
-    return list(dict.fromkeys(word for word in found if re.search(r"\.(?:py|js|mjs|cjs|ts)$", word)))
+    return [word for word in _named(text) if word.endswith((".py", ".js", ".mjs", ".cjs", ".ts"))]
 
 
 def expected_files(case: Case, work: Work, view: View) -> list[str]:

@@ -19,7 +19,7 @@ _STEERING = frozenset(
         *("sitecustomize.py", "usercustomize.py", ".coveragerc"),
     }
 )
-_SECTIONS = re.compile(r"^\s*\[(?:tool[.:]pytest|pytest|testenv)[^\]]*\]", re.MULTILINE)
+_SECTIONS = re.compile(r"^[ \t]*\[(?:tool[.:]pytest|pytest|testenv)[^\]]*\]", re.MULTILINE)
 _WITH_SECTIONS = frozenset({"pyproject.toml", "setup.cfg", "tox.ini"})
 _FRAMEWORK = frozenset({"pytest", "_pytest", "pluggy", "iniconfig", "hypothesis", "sortedcontainers", "packaging"})
 # Files that run something on the machine of whoever opens the repository.
@@ -54,7 +54,7 @@ def refusal(path: str, text: str | None, *, before: str | None, given: Collectio
 
 def _sections(text: str | None) -> list[str]:
     """The test-steering sections of a settings file, each with its body."""
-    parts = re.split(r"(?m)^(?=\s*\[)", text or "")
+    parts = re.split(r"(?m)^(?=[ \t]*\[)", text or "")
     return [part.strip() for part in parts if _SECTIONS.match(part)]
 
 

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import ast
 import json
-import re
 import tomllib
 import warnings
 from collections.abc import Callable
 
 import yaml
 
-_TOKEN = re.compile(
-    r"//[^\n]*|/\*[\s\S]*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|`(?:\\[\s\S]|[^`\\])*`|[(){}\[\]`]|/\*"
-)
 _PAIRS = {")": "(", "]": "[", "}": "{"}
 _MAX_CHARS = 400_000
 
@@ -27,14 +23,41 @@ def _python(text: str) -> None:
 def _balanced(text: str) -> None:
     """Raise unless brackets, comments and template strings are closed, as far as a look without a grammar can say."""
     stack: list[str] = []
-    for piece in _TOKEN.findall(text):
-        if piece in _PAIRS:
-            if not stack or stack.pop() != _PAIRS[piece]:
-                raise ValueError("a bracket is closed that was not opened")
-        elif len(piece) == 1 or piece == "/*":
-            stack.append(piece)
+    at = 0
+    while at < len(text):
+        char = text[at]
+        if char in "([{":
+            stack.append(char)
+        elif char in _PAIRS and (not stack or stack.pop() != _PAIRS[char]):
+            raise ValueError("a bracket is closed that was not opened")
+        at = _past(text, at)
     if stack:
-        raise ValueError("something is left open")
+        raise ValueError("a bracket is left open")
+
+
+def _past(text: str, at: int) -> int:
+    """The place after the comment, the string or the single character that begins here."""
+    if text.startswith("//", at):
+        end = text.find("\n", at)
+        return len(text) if end < 0 else end
+    if text.startswith("/*", at):
+        end = text.index("*/", at + 2)  # a comment that never ends raises, as it should
+        return end + 2
+    return _past_string(text, at) if text[at] in "\"'`" else at + 1
+
+
+def _past_string(text: str, at: int) -> int:
+    """After the string's end. What is open at the end of a line is taken as an apostrophe in a text, up to there."""
+    quote, at = text[at], at + 1
+    while at < len(text):
+        if text[at] == quote:
+            return at + 1
+        if text[at] == "\n" and quote != "`":
+            return at
+        at += 2 if text[at] == "\\" else 1
+    if quote == "`":
+        raise ValueError("a template string is left open")
+    return at
 
 
 _BRACED = dict.fromkeys(("js", "mjs", "cjs", "jsx", "ts", "tsx", "javascript", "typescript", "css", "scss"), _balanced)

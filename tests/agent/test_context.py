@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from agent.context import estimate_tokens, expected_files, listing, mentioned, relevant, show_files
 from agent.library import FileTree
 from agent.repo_map import local_files, signatures, wanted_files
@@ -49,6 +51,13 @@ def test_a_task_names_files_by_path_or_by_a_name_that_only_one_has() -> None:
     assert mentioned("see one.py, new.py and a/mod.py.", tree) == ["a/mod.py", "a/one.py", "b/new.py"]
     assert mentioned("see mod.py", tree) == []
     assert mentioned("see one.py and a/mod.py.", tree, by_name=False) == ["a/mod.py"]
+
+
+def test_a_text_of_any_kind_is_searched_for_names_in_no_time() -> None:
+    began = time.perf_counter()
+    for text in ("a" * 100_000, "a." * 50_000, "./" * 50_000, "- " * 50_000, "a.b-" * 25_000):
+        mentioned(text, View(FileTree({}), {}))
+    assert time.perf_counter() - began < 2
 
 
 def test_the_expected_file_is_what_the_tests_import_or_the_task_names() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from agent import guards, syntax
@@ -102,6 +104,12 @@ def test_settings_may_change_but_not_how_tests_are_run() -> None:
     assert "how tests are run" in str(said(before.replace("-q", "--co")))
     assert "how tests are run" in str(said(None))
     assert guards.refusal(".envrc", "x", before=None, given=[], asked="Write an .envrc file") is None
+
+
+def test_settings_of_nothing_but_blank_lines_take_no_time() -> None:
+    began = time.perf_counter()
+    guards.refusal("pyproject.toml", "\n" * 300_000 + " " * 300_000, before=None, given=[], asked="")
+    assert time.perf_counter() - began < 2
 
 
 def test_feedback_is_at_most_five_failures_within_its_length() -> None:

@@ -165,15 +165,18 @@ def test_any_json_is_read_or_refused(data: dict[str, object]) -> None:
     "piece",
     ["```\n", "```python\n```\n", "```python path=a.py\n", "~~~x\n", "<<<<<<< SEARCH\n", "a" * 40 + "\n", "{", " " * 50,
      "```python path=a.py\nx = 1\n```\n", "`" * 40, "{[" * 5, "# a.py\n", '"""\n```\n', "```md path=a.md\n```\n```\n",
-     "<<<<<<< SEARCH\na\n=======\n>>>>>>> REPLACE\n", "--- a\n+++ b\n@@\n", "<think>", "=======\n"],
+     "<<<<<<< SEARCH\na\n=======\n>>>>>>> REPLACE\n", "--- a\n+++ b\n@@\n", "<think>", "=======\n", "/* ",
+     '"\\', "'x\n"],
 )  # fmt: skip
 def test_time_is_linear_in_the_length_of_a_reply(piece: str) -> None:
     def seconds(times: int) -> float:
         began = time.perf_counter()
         read_or_none(piece * times, "a.py")
+        read_or_none("```js path=a.js\n" + piece * times, "a.py")
         return time.perf_counter() - began
 
-    assert seconds(10_000) < 60 * max(seconds(1000), 0.002)  # ten times the length; quadratic time would be a hundred
+    # Ten times the length; quadratic time would be a hundred times as much.
+    assert seconds(10_000) < 60 * max(seconds(1000), 0.002)
 
 
 # --- single readings
@@ -266,8 +269,11 @@ def test_an_unclosed_last_fence_counts_only_when_it_is_whole_and_was_not_cut() -
     assert read("```javascript path=a.mjs\nexport const f = () => { return `a ${1}` }\n").files
     with pytest.raises(BadReply, match="not closed"):
         read("```python path=a.py\ndef f(\n")
-    with pytest.raises(BadReply, match="not closed"):
-        read("```javascript path=a.mjs\nexport const f = () => { return 1\n")
+    for text in ("f = () => { return 1", "f = `open", "f = 1 /* open", "f = (1]", '"\\" + (1'):
+        with pytest.raises(BadReply, match="not closed"):
+            read(f"```javascript path=a.mjs\nexport const {text}\n")
+    for text in ("f = '(' + \"[\" // (", "f = /* ( */ 1", "f = `(\n${x}`", "f = 'it\\'s ('"):
+        assert read(f"```javascript path=a.mjs\nexport const {text}\n").files
     with pytest.raises(CutReply, match="shorter"):
         read(f"```python path=a.py\n{CODE}", finish=Finish.LENGTH)
 
