@@ -362,6 +362,16 @@ async def test_a_refusal_waits_where_another_backend_may_still_answer(setting: S
                 await door.task().complete(ask())
 
 
+async def test_a_refusal_stands_where_the_other_backends_are_not_there_or_have_no_valid_key(setting: Setting) -> None:
+    nowhere = build_chain(BackendSettings(ollama_base_url="http://127.0.0.1:9"), model_type="ollama")[0]
+    with WireServer() as one, WireServer() as two:
+        one.fail_always("400", message="the prompt is too long")
+        two.fail_always("401")
+        async with setting.door(backend(one), nowhere, backend(two, "anthropic")) as door:
+            with pytest.raises(ModelRefused, match="too long"):
+                await door.task().complete(ask())
+
+
 async def test_a_key_that_stopped_working_parks_the_tasks_instead_of_failing_them(setting: Setting) -> None:
     with WireServer(keys=["sk-another-one-entirely"]) as server:
         async with setting.door(backend(server)) as door:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +79,17 @@ def test_phases_are_checked() -> None:
 
 def test_every_backend_of_the_registry_loads_under_its_own_name() -> None:
     assert [backend_class(name).name for name in BACKENDS] == list(BACKENDS)
+
+
+def test_no_vendor_is_loaded_before_it_is_asked() -> None:
+    code = (
+        "import sys, model_handler; from models.base import BackendSettings; from models.chain import build_chain;"
+        "build_chain(BackendSettings(openai_api_key='k', anthropic_api_key='k'));"
+        "print({'openai', 'anthropic', 'ollama', 'gpt4all', 'httpx', 'httpx2', 'pydantic', 'jinja2'} & set(sys.modules))"
+    )
+    root = Path(__file__).parents[2]
+    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
 
 
 def test_keys_show_in_no_repr() -> None:
