@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import GitError
-from tests.git_manager.conftest import Bench
+from tests.git_manager.conftest import Bench, message
 from tests.support.git_repo import git, make_repo, write
 
 
@@ -172,3 +172,27 @@ def test_a_git_that_is_too_old_is_named(bench: Bench, tmp_path: Path) -> None:
     manager._repositories._env["PATH"] = str(old.parent)
     with pytest.raises(GitError, match=r"2\.30\.2 is too old: version 2\.38"):
         manager.doctor()
+
+
+def test_a_worktree_of_a_bare_repository_works(bench: Bench, repo: Path, tmp_path: Path) -> None:
+    git(tmp_path, "clone", "-q", "--bare", str(repo), "bare.git")
+    git(tmp_path / "bare.git", "worktree", "add", "-q", "-b", "side", str(tmp_path / "side"))
+    where = bench.git.open(str(tmp_path / "side"), None, 7, "x")
+    made = bench.git.commit(where, where.base, {"a.py": "2\n"}, message())
+    assert made
+    assert where.target == "refs/heads/side"
+    assert git(tmp_path / "bare.git", "rev-parse", made.branch) == made.id
+    assert "checked out" in str(bench.git.blocked(where))
+
+
+def test_a_shallow_clone_works(bench: Bench, repo: Path, tmp_path: Path) -> None:
+    for number in range(3):
+        git(repo, "commit", "-q", "--allow-empty", "-m", f"More {number}")
+    git(tmp_path, "clone", "-q", "--depth=1", f"file://{repo}", "shallow")
+    git(tmp_path / "shallow", "branch", "dev")
+    where = bench.git.open(str(tmp_path / "shallow"), "dev", 7, "x")
+    made = bench.git.commit(where, where.base, {"a.py": "2\n"}, message())
+    assert made
+    assert bench.git.advance(where, made, where.base)
+    assert bench.git.contains(where, made)
+    assert [line.task_id for line in bench.git.recent_commits(where, 9, "dev")] == [7, None]

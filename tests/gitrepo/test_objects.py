@@ -1,0 +1,102 @@
+"""Git's objects as values: what is read is what git wrote, and an edit that may not be is refused."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.errors import GitError
+from core.submission import path_fault
+from gitrepo.objects import Record, blob_id, edits_for, find, flatten, parse_commit, person
+from tests.support.git_repo import git, make_repo
+
+NAMES = [
+    'quo"te.py',
+    "a b.py",
+    "tab-less.py",
+    "ü.py",
+    "日本.py",
+    "a.py",
+    "a-b.py",
+    "a/b.py",
+    "a.d/c.py",
+    "$HOME",
+    "*.py",
+]
+
+
+def test_a_tree_reads_as_git_lists_it(tmp_path: Path) -> None:
+    repo = make_repo(tmp_path / "repo", {name: name for name in NAMES if name != "a/b.py"} | {"z/a/b.py": "x"})
+
+    def load(id_: str) -> bytes:
+        hexed = git(repo, "cat-file", "tree", id_, env={"LC_ALL": "C"}).encode("utf-8", "surrogateescape")
+        return hexed + b"\n" * (len(hexed) < int(git(repo, "cat-file", "-s", id_)))
+
+    root = git(repo, "rev-parse", "HEAD^{tree}")
+    listed = [line.split("\t") for line in git(repo, "ls-tree", "-r", "-z", "HEAD").split("\0") if line]
+    assert flatten(root, load) == {path: Record(head.split()[0], head.split()[2]) for head, path in listed}
+    assert find(root, "z/a/b.py", load) == git(repo, "rev-parse", "HEAD:z/a/b.py")
+    for path in ("z/a", "z/a/b.py/c", "nothing", "z/nothing"):
+        assert find(root, path, load) is None
+
+
+@given(st.binary())
+def test_a_blobs_id_is_gits(data: bytes) -> None:
+    assert len(blob_id(data, "sha1")) == 40
+    assert blob_id(b"", "sha1") == "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
+
+
+def test_a_commit_is_read_and_written_alike() -> None:
+    raw = b"tree 1\nparent 2\nparent 3\nauthor A <a> 5 +0200\ncommitter C <c> 7 +0000\n\nSubject\n\nBody\n"
+    commit = parse_commit(raw)
+    assert (commit.tree, commit.parents, commit.message) == ("1", ("2", "3"), b"Subject\n\nBody\n")
+    assert commit.encode() == raw
+    assert commit.committed_at == datetime.fromtimestamp(7, UTC)
+    signed = raw.replace(b"committer", b"gpgsig -----\n more\ncommitter")
+    assert parse_commit(signed).encode() == raw
+
+
+@given(st.text(), st.text())
+def test_no_name_breaks_an_authors_line(name: str, email: str) -> None:
+    line = person(name, email, datetime(2026, 3, 1, tzinfo=UTC)).decode()
+    assert line.count("<") == line.count(">") == 1
+    assert line.endswith("> 1772323200 +0000")
+    assert "\n" not in line
+
+
+BEFORE = {"a.py": Record("100644", blob_id(b"1", "sha1")), "d/x.py": Record("100755", "0" * 40)}
+
+
+@given(st.dictionaries(st.text(max_size=12), st.none() | st.text(max_size=5), max_size=4))
+def test_only_names_that_may_be_written_become_edits(change: dict[str, str | None]) -> None:
+    try:
+        edits = edits_for(change, BEFORE)
+    except GitError:
+        return
+    assert not any(path_fault(edit.path) for edit in edits)
+    assert {edit.path for edit in edits} <= change.keys()
+
+
+def test_removals_come_first_and_modes_are_kept() -> None:
+    edits = edits_for({"d/x.py": "new", "b.py": "2", "a.py": None, "gone.py": None}, BEFORE)
+    assert [(e.path, e.mode, e.data) for e in edits] == [
+        ("a.py", "100644", None), ("b.py", "100644", b"2"), ("d/x.py", "100755", b"new"),
+    ]  # fmt: skip
+    assert edits_for({"a.py": "1"}, BEFORE) == []
+
+
+def test_bytes_that_are_no_text_come_back_as_they_were() -> None:
+    (edit,) = edits_for({"b.py": b"caf\xe9".decode("utf-8", "surrogateescape")}, {})
+    assert edit.data == b"caf\xe9"
+
+
+@pytest.mark.parametrize(
+    "change", [{"d": "x"}, {"a.py/x": "x"}, {"n": "x", "n/m": "y"}, {".git/x": "x"}, {"a\\b": "x"}]
+)
+def test_files_and_folders_may_not_be_mixed_up(change: dict[str, str]) -> None:
+    with pytest.raises(GitError):
+        edits_for(change, BEFORE)

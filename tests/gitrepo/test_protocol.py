@@ -1,0 +1,89 @@
+"""What git is told and what it answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.errors import GitError
+from gitrepo import protocol
+from gitrepo.commands import Git
+from gitrepo.objects import Edit
+from tests.support.git_repo import git, make_repo
+
+
+def test_odd_names_survive_the_import_stream(tmp_path: Path) -> None:
+    repo = make_repo(tmp_path / "repo")
+    names = ['quo"te.py', '"', "a b/c d.py", "ü/日本.py", "$HOME `x`.py", "'.py"]
+    edits = [Edit(path=name, mode="100644", data=f"{name}\0\n".encode()) for name in names]
+    head = git(repo, "rev-parse", "HEAD")
+    stream = protocol.import_stream(edits, parent=head, committer=b"A <a> 5 +0000", message=b"data 3\n\nM x")
+    made = git(repo, "fast-import", "--quiet", "--done", stdin=stream)
+    assert set(git(repo, "ls-tree", "-r", "-z", "--name-only", made).split("\0")) >= set(names)
+    assert git(repo, "show", f'{made}:"') == '"\0'
+    assert git(repo, "log", "-1", "--format=%B", made) == "data 3\n\nM x"
+    assert git(repo, "for-each-ref", "--format=%(refname)") == "refs/heads/main"
+
+
+def test_an_excerpt_shows_each_conflict_with_its_surroundings() -> None:
+    lines = [f"line {n}" for n in range(40)]
+    lines[20:21] = ["<<<<<<< a", "mine", "=======", "theirs", ">>>>>>> b"]
+    text = protocol.conflict_excerpt("\n".join(lines))
+    assert text.split("\n") == lines[17:28]
+    assert protocol.conflict_excerpt("no conflict\n") == ""
+    long = "<<<<<<< a\n" + "x\n" * 100 + ">>>>>>> b"
+    assert protocol.conflict_excerpt(long).split("\n")[-1] == "… (cut)"
+
+
+def test_a_merges_answer_is_read() -> None:
+    assert protocol.parse_merge(b"abc\0") == protocol.MergeAnswer(tree="abc")
+    assert protocol.parse_merge(b"abc\0a.py\0b.py\0a.py\0\0rest\0").conflicts == ("a.py", "b.py")
+
+
+@pytest.mark.parametrize(
+    ("url", "local", "fault"),
+    [
+        ("/srv/x.git", True, False), ("../x.git", True, False), ("file:///srv/x.git", True, False),
+        ("git@example.org:x.git", False, False), ("https://example.org/x.git", False, False),
+        ("ssh://example.org/x.git", False, False), ("ext::sh -c x", False, True), ("-oProxyCommand=x", True, True),
+        ("foo::bar", False, True), ("./a:b", True, False),
+    ],
+)  # fmt: skip
+def test_addresses_are_told_apart(url: str, local: bool, fault: bool) -> None:
+    assert (protocol.is_local(url), protocol.url_fault(url) is not None) == (local, fault)
+
+
+def test_passwords_are_left_out_of_addresses() -> None:
+    text = "cannot reach https://me:secret@example.org/x and ssh://you@example.org"
+    assert protocol.without_password(text) == "cannot reach https://***@example.org/x and ssh://***@example.org"
+
+
+def test_versions_are_read() -> None:
+    versions = [protocol.version_of(text) for text in ("git version 2.39.5", "git version 2.50.1 (Apple Git-155)", "?")]
+    assert versions == [(2, 39), (2, 50), (0, 0)]
+
+
+def test_of_the_daemons_environment_only_the_path_is_passed_on() -> None:
+    environ = {"PATH": "/bin", "HOME": "/root", "OPENAI_API_KEY": "k", "GIT_DIR": "/x", "SSH_AUTH_SOCK": "/s"}
+    private, push = protocol.private_environment(environ), protocol.push_environment(environ)
+    assert (private["PATH"], private["HOME"], private["GIT_CONFIG_GLOBAL"]) == ("/bin", "/nonexistent", "/dev/null")
+    assert (push["HOME"], push["SSH_AUTH_SOCK"]) == ("/root", "/s")
+    for env in (private, push):
+        assert not {"OPENAI_API_KEY", "GIT_DIR"} & env.keys()
+        assert env["GIT_TERMINAL_PROMPT"] == "0"
+
+
+def test_a_command_that_takes_too_long_is_ended_with_its_children(tmp_path: Path) -> None:
+    repo = make_repo(tmp_path / "repo")
+    slow = Git(repo / ".git", protocol.private_environment({"PATH": "/usr/bin:/bin"}), ("-c", "alias.slow=!sleep 30"))
+    with pytest.raises(GitError, match=r"git slow did not end within 0\.3 s"):
+        slow("slow", timeout_s=0.3)
+
+
+def test_a_command_that_fails_says_what_git_said(tmp_path: Path) -> None:
+    repo = make_repo(tmp_path / "repo")
+    with pytest.raises(GitError, match="git cat-file failed: fatal: Not a valid object name nothing"):
+        Git(repo / ".git", protocol.private_environment({"PATH": "/usr/bin:/bin"}))("cat-file", "-p", "nothing")
+    with pytest.raises(GitError, match="git could not be started"):
+        Git(repo / ".git", {"PATH": str(tmp_path)})("version")
