@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from agent.replies import Edit, Refused, apply_edit
@@ -92,6 +92,7 @@ def test_line_endings_and_a_missing_last_newline_stay_as_they_are() -> None:
 LINES = st.lists(st.sampled_from(["a", "b", "  a", "", "    c", "d"]), max_size=12)
 
 
+@settings(deadline=None)
 @given(LINES, LINES, LINES, LINES)
 def test_an_edit_replaces_exactly_the_one_place_or_is_refused(
     above: list[str], old: list[str], below: list[str], new: list[str]

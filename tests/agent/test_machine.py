@@ -6,7 +6,7 @@ import itertools
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.machine import FIRST, OPTIONAL, PHASES, TABLE, Machine
@@ -176,6 +176,7 @@ ALLOWED = {phase: sorted(o for p, o in TABLE if p is phase) for phase in Phase i
 LENGTH = 14
 
 
+@settings(deadline=None)
 @given(st.data(), st.booleans(), st.booleans(), st.booleans())
 async def test_every_walk_that_commits_passed_all_gates_on_one_change(
     data: st.DataObject, review: bool, audit: bool, clarify: bool

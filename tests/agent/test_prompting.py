@@ -6,7 +6,7 @@ from itertools import takewhile
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.kinds import kind_of
@@ -38,6 +38,7 @@ async def test_the_first_line_of_every_system_prompt_names_the_phase() -> None:
         assert request.json_reply is (request.phase is P.REFLECTING)
 
 
+@settings(deadline=None)
 @given(st.text(), st.text())
 def test_a_text_cannot_end_its_own_quotation(text: str, other: str) -> None:
     whole = quoted("task", text)
@@ -97,6 +98,7 @@ async def test_a_prompt_keeps_to_its_budget_and_a_long_file_is_named() -> None:
     assert "def f0()" in bench.model.prompt(1)
 
 
+@settings(deadline=None)
 @given(
     st.sampled_from(["a.py", "docs/b.md", "my file.txt", "Makefile"]),
     st.lists(st.sampled_from(["```", "````x", "x = 1", "", "~~~", "  ```"]), max_size=6),

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent import stuck
@@ -130,6 +130,7 @@ def test_an_unusable_reflection_is_none(reply: str) -> None:
     assert read(reply) is None
 
 
+@settings(deadline=None)
 @given(st.recursive(st.booleans() | st.text(), lambda x: st.lists(x) | st.dictionaries(st.text(), x), max_leaves=5))
 def test_whatever_a_reflection_holds_is_read_or_refused(value: object) -> None:
     found = read(json.dumps({"root_cause": value, "suggested_fix": value}))
@@ -179,6 +180,7 @@ def test_circles_are_found_by_what_was_written_before() -> None:
     assert stuck.diagnose(tries("a", "b"), ["0", "7"]) is None
 
 
+@settings(deadline=None)
 @given(st.lists(st.sets(st.sampled_from("abc"), min_size=1), min_size=15, max_size=15))
 def test_whoever_does_not_progress_is_found_within_five_tries(failing: list[set[str]]) -> None:
     always = [Try(iteration=n, digest=str(n), failing=("x", *sorted(f)), feedback="") for n, f in enumerate(failing)]

@@ -7,7 +7,7 @@ import string
 import time
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from agent.replies import CutReply, Edit, Parsed, parse
@@ -96,6 +96,7 @@ LINES = st.one_of(
 TEXTS = st.lists(LINES, max_size=12).map(lambda lines: "".join(line + "\n" for line in lines))
 
 
+@settings(deadline=None)
 @given(st.sampled_from(STYLES), PATHS, TEXTS)
 @example(info, "a.py", NESTED_DOC)
 @example(tilde, "a.txt", "\ufeff\r\n\x0b\x0c\u2028 \n")
@@ -105,6 +106,7 @@ def test_every_style_brings_a_file_back_byte_for_byte(style, path: str, text: st
     assert parsed.complaints == ()
 
 
+@settings(deadline=None)
 @given(st.dictionaries(PATHS, TEXTS, min_size=2, max_size=4), st.sampled_from([info, tilde]))
 def test_several_files_come_back_in_one_reply(files: dict[str, str], style) -> None:  # type: ignore[no-untyped-def]
     reply = "\nAnd then:\n\n".join(style(path, text) for path, text in files.items())
@@ -113,6 +115,7 @@ def test_several_files_come_back_in_one_reply(files: dict[str, str], style) -> N
     assert read(wrapped).files == files
 
 
+@settings(deadline=None)
 @given(PATHS, TEXTS)
 def test_tool_calls_carry_files_character_for_character(path: str, text: str) -> None:
     for name, keys in (("write_file", ("path", "content")), ("create_file", ("file_path", "file_text"))):
@@ -135,6 +138,7 @@ PIECES = st.lists(
 )  # fmt: skip
 
 
+@settings(deadline=None)
 @given(PIECES, st.sampled_from(Finish), st.lists(st.sampled_from(["a.py", "b.js"]), max_size=2))
 def test_nothing_but_a_bad_reply_is_ever_raised(pieces: list[str], finish: Finish, expected: list[str]) -> None:
     parsed = read_or_none("\n".join(pieces), *expected, finish=finish)
@@ -154,6 +158,7 @@ JSON = st.recursive(
 KEYS = st.sampled_from(["path", "files", "content", "edits", "delete", "name", "arguments"])
 
 
+@settings(deadline=None)
 @given(st.dictionaries(KEYS, JSON))
 def test_any_json_is_read_or_refused(data: dict[str, object]) -> None:
     for text in (json.dumps(data), "```json\n" + json.dumps(data) + "\n```"):
