@@ -78,17 +78,18 @@ class QueueManager(TaskQueries):
             lambda conn: [self._moves.admit(conn, spec, f"{number}.depends_on") for number, spec in enumerate(specs)]
         )
 
-    def claim(self, worker: str) -> Future[Task | None]:
+    def claim(self, worker: str, *, only: int | None = None) -> Future[Task | None]:
         """Hand the next task to a worker: highest priority first, then the oldest. None when there is none, or paused.
 
-        A task that was interrupted goes on with its attempt, any other begins a new one.
+        A task that was interrupted goes on with its attempt, any other begins a new one. `only` asks for one task by
+        its id, paused or not.
         """
-        return self._db.write(lambda conn: self._claim(conn, worker))
+        return self._db.write(lambda conn: self._claim(conn, worker, only))
 
-    def _claim(self, conn: Connection, worker: str) -> Task | None:
-        if pause.read(conn).paused:
+    def _claim(self, conn: Connection, worker: str, only: int | None) -> Task | None:
+        if only is None and pause.read(conn).paused:
             return None
-        while (entry := rows.next_ready(conn)) is not None:
+        while (entry := rows.next_ready(conn, only)) is not None:
             if not entry.fault:
                 return self._moves.claim(conn, entry, worker, self._lease)
             self._moves.end(conn, entry.task, Status.FAILED, Ending.ERROR, entry.fault)
@@ -200,7 +201,7 @@ class QueueManager(TaskQueries):
             if task.cancel_requested:
                 return task
             event = Event(kind=Kind.TASK_CANCEL_REQUESTED, task_id=task_id, attempt=task.attempt, worker=task.worker)
-            self._events.insert(conn, event)
+            self._events.append(conn, event)
             return rows.update(conn, task, {"cancel_requested": 1}) or task
 
         return self._db.write(job)

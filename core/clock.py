@@ -15,7 +15,7 @@ def utc_now() -> datetime:
 
 def to_text(at: datetime) -> str:
     """ISO 8601 with microseconds and `Z`; texts of this form sort as the times do."""
-    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return at.astimezone(UTC).isoformat(timespec="microseconds")[:-6] + "Z"
 
 
 def from_text(text: str) -> datetime:

@@ -1,6 +1,7 @@
-"""Values as JSON text and back, through pydantic's knowledge of our dataclasses.
+"""Values as JSON text and back.
 
-The text is plain ASCII: a model's reply may hold lone surrogates, which have no UTF-8 form but an escape in JSON.
+The text is plain ASCII: a model's reply may hold lone surrogates, which have no UTF-8 form but an escape in JSON. That
+is also why only reading goes through pydantic: it replaces such characters in the keys of what it writes.
 """
 
 from __future__ import annotations
@@ -8,9 +9,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
 from datetime import datetime
 from enum import Enum
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from core.clock import to_text
 
@@ -20,11 +22,16 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Plain = None | bool | int | float | str | list["Plain"] | dict[str, "Plain"]
 
+Clean = Callable[[str], str]
+
+_write = json.JSONEncoder(separators=(",", ":")).encode
+_names: dict[type, tuple[str, ...]] = {}
+"""The names of each dataclass's fields, none for a type that is no dataclass."""
 _adapters: dict[type, TypeAdapter[Any]] = {}
 
 
 def _adapter(kind: type[T]) -> TypeAdapter[T]:
-    """Build pydantic's reader and writer of a type when it is first needed: `cli.py --status` needs none."""
+    """Build pydantic's reader of a type when it is first needed: `cli.py --status` needs none."""
     if kind not in _adapters:
         from pydantic import TypeAdapter  # noqa: PLC0415  an eighth of a second
 
@@ -32,10 +39,9 @@ def _adapter(kind: type[T]) -> TypeAdapter[T]:
     return _adapters[kind]
 
 
-def encode(value: object) -> str:
-    """Write a value of one of our types."""
-    tree = _adapter(type(value)).dump_python(value, mode="json", fallback=str)
-    return json.dumps(tree, separators=(",", ":"))
+def encode(value: object, clean: Clean | None = None) -> str:
+    """Write a value of one of our types, or plain data, each text passed through `clean`."""
+    return _write(plain(value, clean))
 
 
 def decode(kind: type[T], text: str) -> T:
@@ -52,18 +58,25 @@ def storable(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def plain(value: object, clean: Callable[[str], str] = str) -> Plain:
-    """Small data of any kind as JSON knows it, each text passed through `clean`; unknown types become their text."""
+def plain(value: object, clean: Clean | None = None) -> Plain:
+    """The value as JSON knows it, each text passed through `clean`; what JSON does not know becomes its text."""
+    kind = type(value)
+    if value is None or kind is bool or kind is int:
+        return cast("Plain", value)
     if isinstance(value, Enum):
         return plain(value.value, clean)
-    if value is None or isinstance(value, bool | int):
-        return value
+    if isinstance(value, str):
+        return clean(value) if clean else value
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if isinstance(value, datetime):
         return to_text(value)
     if isinstance(value, Mapping):
-        return {clean(str(key)): plain(item, clean) for key, item in value.items()}
+        return {clean(str(key)) if clean else str(key): plain(item, clean) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
         return [plain(item, clean) for item in value]
-    return clean(str(value))
+    if (names := _names.get(kind)) is None:
+        names = _names[kind] = tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
+    if names:
+        return {name: plain(getattr(value, name), clean) for name in names}
+    return plain(str(value), clean)

@@ -19,7 +19,7 @@ from core.events import RANK, Event, Kind, Level
 from core.masking import Masker
 from core.states import Phase
 from db import artifacts
-from db.codec import plain, storable
+from db.codec import encode, storable
 from db.database import Database
 from db.sqlite import Connection, Row
 
@@ -50,19 +50,29 @@ class EventLog:
 
     def insert(self, conn: Connection, event: Event) -> Event:
         """Store an event inside a write job; returned as stored, with id, time, and without secrets."""
-        at = event.at or self._clock()
-        message, data = self.clean(event.message, MAX_MESSAGE_CHARS), "{}"
-        if event.data:
-            data = _fitted(conn, json.dumps(plain(event.data, self.mask), separators=(",", ":")))
+        event_id = self.append(conn, event)
+        return _event(conn.execute(_SELECT + "WHERE id = ?", (event_id,)).fetchone())
+
+    def append(self, conn: Connection, event: Event) -> int:
+        """Store an event inside a write job; returns its id."""
+        data = _fitted(conn, encode(event.data, self.mask)) if event.data else "{}"
         cursor = conn.execute(
             "INSERT INTO execution_logs (at, level, kind, message, task_id, attempt, iteration, phase, worker, data) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
-                *(to_text(at), event.level, event.kind, message, event.task_id),
-                *(event.attempt, event.iteration, event.phase, event.worker, data),
+                to_text(event.at or self._clock()),
+                event.level,
+                event.kind,
+                self.clean(event.message, MAX_MESSAGE_CHARS),
+                event.task_id,
+                event.attempt,
+                event.iteration,
+                event.phase,
+                event.worker,
+                data,
             ),
         )
-        return replace(event, id=cursor.lastrowid or 0, at=at, message=message, data=json.loads(data))
+        return int(cursor.lastrowid or 0)
 
     def clean(self, text: str, max_chars: int) -> str:
         """The text without secrets, storable, and cut to a length."""
@@ -72,7 +82,7 @@ class EventLog:
     def emit(self, event: Event) -> None:
         """Hand in an event that is part of no transaction; never raises and never waits (a `core.ports.Sink`)."""
         timed = event if event.at else replace(event, at=self._clock())
-        self._db.write(lambda conn: self.insert(conn, timed)).add_done_callback(_complain)
+        self._db.write(lambda conn: self.append(conn, timed)).add_done_callback(_complain)
 
     def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
         """Call `subscriber` with the new events after each commit, in order, on the writer's thread.
@@ -215,6 +225,6 @@ def _newest_id(conn: Connection) -> int:
     return int(conn.execute("SELECT COALESCE(MAX(id), 0) FROM execution_logs").fetchone()[0])
 
 
-def _complain(written: Future[Event]) -> None:
+def _complain(written: Future[int]) -> None:
     if error := written.exception():
         log.error("an event could not be stored: %s", error)

@@ -28,7 +28,7 @@ def pause(conn: Connection, events: EventLog, reason: str, now: datetime) -> Pau
     if before.paused and before.reason == reason:
         return before
     write_state(conn, KEY, {"reason": reason, "since": to_text(before.since or now)}, now)
-    events.insert(conn, Event(kind=Kind.PAUSED, message=reason))
+    events.append(conn, Event(kind=Kind.PAUSED, message=reason))
     return read(conn)
 
 
@@ -36,5 +36,5 @@ def resume(conn: Connection, events: EventLog, now: datetime) -> PauseState:
     """Let claims go on."""
     if read(conn).paused:
         write_state(conn, KEY, None, now)
-        events.insert(conn, Event(kind=Kind.RESUMED))
+        events.append(conn, Event(kind=Kind.RESUMED))
     return read(conn)

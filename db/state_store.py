@@ -12,7 +12,7 @@ from typing import Any
 from core.clock import Clock, from_text, to_text, utc_now
 from core.tasks import Spent
 from db import backups, sqlite
-from db.codec import plain, storable
+from db.codec import encode, storable
 from db.database import Database
 from db.sqlite import Connection, Row
 
@@ -63,7 +63,7 @@ def write_state(conn: Connection, key: str, value: object, at: datetime) -> None
         return
     conn.execute(
         "INSERT OR REPLACE INTO system_state (key, value, at) VALUES (?, ?, ?)",
-        (key, json.dumps(plain(value)), to_text(at)),
+        (key, encode(value), to_text(at)),
     )
 
 

@@ -20,7 +20,7 @@ from core.states import Phase, Status
 from core.verdicts import Result
 from core.work import Step, Work
 from db import artifacts
-from db.codec import decode, encode, plain, storable
+from db.codec import decode, encode, storable
 from db.database import Database
 from db.event_log import EventLog
 from db.sqlite import Connection, Row
@@ -57,7 +57,7 @@ class StepStore:
                 raise StaleFence
             _insert_step(conn, task_id, attempt, step, started_at, duration_s)
             _sum_up(conn, task_id, attempt, step.work.iteration)
-            self._events.insert(conn, _finished(task_id, attempt, step, duration_s))
+            self._events.append(conn, _finished(task_id, attempt, step, duration_s))
 
         return self._db.write(job)
 
@@ -155,7 +155,7 @@ def _insert_step(
         "failed, total, started_at, ended_at, duration_s) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             *(task_id, attempt, step.work.step_no - 1, step.work.iteration, step.phase, step.outcome),
-            *(storable(step.note), json.dumps(plain(step.data)), artifacts.put(conn, encode(step.work))),
+            *(storable(step.note), encode(step.data), artifacts.put(conn, encode(step.work))),
             *_tests(step),
             *(to_text(started_at), to_text(started_at + timedelta(seconds=duration_s)), duration_s),
         ),

@@ -50,7 +50,7 @@ class TaskMoves:
         status = first_status(needed, spec.not_before, now)
         task_id = rows.insert(conn, spec, status, now)
         data = {"from": None, "to": status, "priority": spec.priority, "key": spec.key}
-        self._events.insert(conn, Event(kind=Kind.TASK_SUBMITTED, message=title(spec), task_id=task_id, data=data))
+        self._events.append(conn, Event(kind=Kind.TASK_SUBMITTED, message=title(spec), task_id=task_id, data=data))
         return Submitted(task_id=task_id, status=status, created=True)
 
     def move(
@@ -80,7 +80,7 @@ class TaskMoves:
         moved = rows.update(conn, task, {**owner, **columns, **facts})
         if moved is None:
             raise StaleFence
-        self._events.insert(conn, _told(task, moved, kind, level))
+        self._events.append(conn, _told(task, moved, kind, level))
         return moved
 
     def claim(self, conn: Connection, entry: Entry, worker: str, lease: timedelta) -> Task:

@@ -16,6 +16,7 @@ from db.event_log import like
 from db.sqlite import Connection, Row
 
 Value = str | int | None
+_NOTHING = Spent()
 _SELECT = "SELECT tasks.*, spec FROM tasks JOIN task_specs ON task_id = id "
 
 
@@ -241,7 +242,7 @@ def _task(row: Row, spec: TaskSpec) -> Task:
         iterations=row["iterations"],
         commit=row["commit_id"],
         branch=row["branch"],
-        spent=Spent(**json.loads(row["spent"])),
+        spent=_NOTHING if row["spent"] == "{}" else Spent(**json.loads(row["spent"])),
         started_at=_time(row["started_at"]),
         ended_at=_time(row["ended_at"]),
     )

@@ -99,7 +99,7 @@ class Writer:
         self._thread: threading.Thread | None = None
         self._closed, self._open = False, True
         self._conn: Connection | None = None
-        self._last_group, self._last_commit_s = 0, 0.0
+        self._expected, self._last_commit_s = 1, 0.0
 
     def submit(self, job: Job[T]) -> Future[T]:
         """Hand in a job; it may be run more than once (all but the last undone), so it changes only the database."""
@@ -142,18 +142,13 @@ class Writer:
         """The next group.
 
         Writers come back: those who were just served, and those who waited meanwhile, are likely to write again at
-        once. If anybody waited, the group lingers a moment for the others, else the two halves would take turns and
-        each flush would serve only one of them (compare PostgreSQL's commit_delay). Nobody waits for a lone writer.
+        once. The group lingers a moment until as many are there, else they would fall into two halves that take turns,
+        and each flush would serve only one half (compare PostgreSQL's commit_delay). A lone writer is never held up.
         """
         group: list[_Entry[object]] = []
-        self._take(group, 0.0)
-        if not group:
-            self._take(group, None)
-            self._take(group, 0.0)
-            return group
-        wanted = min(len(group) + self._last_group, MAX_GROUP)
+        self._take(group, None)
         deadline = time.monotonic() + min(LINGER * self._last_commit_s, MAX_LINGER_S)
-        while len(group) < wanted and (left_s := deadline - time.monotonic()) > 0 and self._open:
+        while len(group) < self._expected and (left_s := deadline - time.monotonic()) > 0 and self._open:
             self._take(group, left_s)
         return group
 
@@ -205,7 +200,8 @@ class Writer:
             entry.run(conn)
         started = time.monotonic()
         conn.execute("COMMIT")
-        self._last_group, self._last_commit_s = len(group), time.monotonic() - started
+        self._last_commit_s = time.monotonic() - started
+        self._expected = min(len(group) + self._waiting.qsize(), MAX_GROUP)
 
     def _undo(self, conn: Connection) -> None:
         """Leave no transaction open; a connection that cannot even do that is replaced."""

@@ -20,7 +20,7 @@ from core.tasks import Spent, TaskSpec
 from tests.support.queue_model import Modelled, QueueModel, Refusal
 from tests.support.store import HandClock, Store, open_store
 
-seconds = st.sampled_from([0, 1, 30, 61, 600])
+seconds = st.sampled_from([0, 1, 30, 60, 61, 600])
 
 
 class QueueWalk(RuleBasedStateMachine):

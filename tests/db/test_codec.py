@@ -42,7 +42,7 @@ works = st.builds(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(works)
 def test_a_case_file_comes_back_as_it_was(work: Work) -> None:
     text = encode(work)

@@ -1,0 +1,339 @@
+"""How fast the queue is: claims with a long backlog, and durable cycles beside huey in the same run.
+
+    .venv/bin/python bench/queue.py [--quick] [--seconds S] [--rounds N] [--flush-ms MS]
+
+A cycle is enqueue + claim + complete with 500 bytes of payload and 1,000 tasks waiting, each of the three durable
+before the next begins. Both sides flush at each commit (WAL, synchronous=FULL; for huey `fsync=True`, which is also
+what its default comes to). The systems take turns in every round, because disks and machines have moods: read the
+ratios. Four claimers are coroutines over one writer here, as in the daemon, and four threads over one storage there, as
+in huey's consumer; the figures for four processes are printed too. huey is measured twice: by its own interface
+(enqueue, dequeue, execute with a stored result), and by its storage alone, without tasks, pickling or results objects.
+The queue has leases, fences, a state machine and an event for each move in every cycle; huey has none of them.
+
+What group commit can gain is the time of the flush. Disks of virtual machines often acknowledge one in a tenth of a
+millisecond, from a cache; a disk that writes takes one to ten. So the cycles are measured a second time with
+`--flush-ms` (default 2) added to every fsync and fdatasync of both, by a few lines of C put before the C library; this
+needs a C compiler and is left out without one.
+"""
+
+# ruff: noqa: E402  the path comes first, see below
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[0] = str(ROOT)  # instead of this folder, whose queue.py would hide the standard library's
+
+import argparse
+import asyncio
+import multiprocessing
+import os
+import shutil
+import statistics
+import subprocess
+import tempfile
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+from core.states import Ending
+from core.tasks import TaskSpec
+from db.database import Database
+from db.event_log import EventLog
+from db.sqlite import Connection
+from queue_manager import QueueManager
+
+CLAIMERS = 4
+WAITING = 1_000
+PAYLOAD = "x" * 500
+LATER = "2999-01-01T00:00:00.000000Z"
+
+
+@contextmanager
+def queue_at(path: Path) -> Iterator[QueueManager]:
+    with Database(path) as db:
+        yield QueueManager(db, EventLog(db))
+
+
+def fill(path: Path, *, queued: int, scheduled: int = 0, done: int = 0) -> None:
+    """Put rows into the tables at once; submitting each would take minutes."""
+
+    def rows(conn: Connection, status: str, count: int) -> None:
+        first = conn.execute("SELECT COALESCE(MAX(id), 0) + 1 FROM tasks").fetchone()[0]
+        ids = range(first, first + count)
+        conn.executemany(
+            "INSERT INTO tasks (id, status, priority, description, not_before, created_at) VALUES (?, ?, ?, ?, ?, ?)",
+            ((n, status, n % 7, PAYLOAD, LATER, LATER) for n in ids),
+        )
+        conn.executemany(
+            "INSERT INTO task_specs (task_id, spec) VALUES (?, ?)", ((n, f'{{"description":"{PAYLOAD}"}}') for n in ids)
+        )
+
+    def job(conn: Connection) -> None:
+        rows(conn, "queued", done)
+        conn.execute("UPDATE tasks SET status = 'running'")
+        conn.execute("UPDATE tasks SET status = 'done', ended_at = created_at")
+        rows(conn, "scheduled", scheduled)
+        rows(conn, "queued", queued)
+
+    with Database(path) as db:
+        db.write(job).result()
+
+
+# ---- claims ---------------------------------------------------------------------------------------------------------
+
+
+def claims(folder: Path, backlog: int, count: int) -> None:
+    """Claim one by one from three queues in turns, then many at once."""
+    sizes = {
+        "1,000 queued": {"queued": WAITING},
+        f"{backlog:,} queued": {"queued": backlog},
+        f"1,000 queued + {backlog:,} scheduled + {backlog:,} done": {
+            "queued": WAITING,
+            "scheduled": backlog,
+            "done": backlog,
+        },
+    }
+    paths = {name: folder / f"claims-{number}.sqlite" for number, name in enumerate(sizes)}
+    for name, path in paths.items():
+        fill(path, **sizes[name])
+    alone: dict[str, list[float]] = {name: [] for name in sizes}
+    together: dict[str, float] = {}
+    databases = {name: Database(path) for name, path in paths.items()}
+    queues = {name: QueueManager(db, EventLog(db)) for name, db in databases.items()}
+    for _ in range(count):
+        for name, queue in queues.items():
+            alone[name].append(timed(lambda queue=queue: queue.claim("bench").result()))  # type: ignore[misc]
+    for name, queue in queues.items():
+        batch = timed(lambda queue=queue: [f.result() for f in [queue.claim("bench") for _ in range(count)]])  # type: ignore[misc]
+        together[name] = batch / count
+    print(f"claim, ms {'':48} p50 durable   ratio   p99   in a batch   ratio")
+    base = next(iter(sizes))
+    for name in sizes:
+        p50, p99 = statistics.median(alone[name]), statistics.quantiles(alone[name], n=100)[98]
+        print(
+            f"  {name:56} {p50 * 1e3:11.3f} {p50 / statistics.median(alone[base]):7.2f} {p99 * 1e3:5.1f} "
+            f"{together[name] * 1e3:12.3f} {together[name] / together[base]:7.2f}"
+        )
+    for name, queue in queues.items():
+        took = statistics.median(timed(queue.counts) for _ in range(5))
+        print(f"  counts() with {name}: {took * 1e3:.1f} ms")
+    for db in databases.values():
+        db.close()
+
+
+def timed(job: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    job()
+    return time.perf_counter() - start
+
+
+# ---- cycles ---------------------------------------------------------------------------------------------------------
+
+
+def nightshift_coroutines(path: Path, seconds: float) -> float:
+    """Cycles a second of four coroutines over one writer."""
+
+    async def claimer(queue: QueueManager, until: float) -> int:
+        cycles = 0
+        while time.monotonic() < until:
+            await asyncio.wrap_future(queue.submit(TaskSpec(description=PAYLOAD)))
+            task = await asyncio.wrap_future(queue.claim("bench"))
+            assert task is not None
+            await asyncio.wrap_future(queue.finish(task.id, task.fence, Ending.COMMITTED))
+            cycles += 1
+        return cycles
+
+    async def run(queue: QueueManager) -> int:
+        until = time.monotonic() + seconds
+        return sum(await asyncio.gather(*(claimer(queue, until) for _ in range(CLAIMERS))))
+
+    with queue_at(path) as queue:
+        return asyncio.run(run(queue)) / seconds
+
+
+def _nightshift_process(path: Path, seconds: float) -> int:
+    cycles = 0
+    with queue_at(path) as queue:
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            queue.submit(TaskSpec(description=PAYLOAD)).result()
+            task = queue.claim("bench").result()
+            assert task is not None
+            queue.finish(task.id, task.fence, Ending.COMMITTED).result()
+            cycles += 1
+    return cycles
+
+
+def huey_at(path: Path, *, fsync: bool = True) -> tuple[Any, Callable[[str], object]]:
+    """A huey and its task, under a name that is the same in every process."""
+    from huey import SqliteHuey  # type: ignore[import-untyped]  # noqa: PLC0415  needed for its half only
+
+    def echo(payload: str) -> str:
+        return payload
+
+    echo.__module__ = "bench"
+    huey = SqliteHuey(name="bench", filename=str(path), fsync=fsync)
+    return huey, huey.task()(echo)
+
+
+def huey_api(path: Path) -> Callable[[], None]:
+    """One cycle through huey's own interface."""
+    huey, echo = huey_at(path)
+
+    def cycle() -> None:
+        echo(PAYLOAD)
+        assert huey.execute(huey.dequeue()) == PAYLOAD
+
+    return cycle
+
+
+def huey_storage(path: Path) -> Callable[[], None]:
+    """One cycle of huey's storage alone."""
+    from huey.storage import SqliteStorage  # type: ignore[import-untyped]  # noqa: PLC0415  as above
+
+    storage, payload = SqliteStorage(name="bench", filename=str(path), fsync=True), PAYLOAD.encode()
+
+    def cycle() -> None:
+        storage.enqueue(payload)
+        assert storage.dequeue() is not None
+        storage.put_data(uuid.uuid4().hex, payload)
+
+    return cycle
+
+
+def huey_fill(path: Path) -> None:
+    """Let as many tasks wait as in the other queue."""
+    huey, echo = huey_at(path, fsync=False)
+    for _ in range(WAITING):
+        echo(PAYLOAD)
+    huey.storage.close()
+
+
+def _repeat(cycle: Callable[[], None], seconds: float) -> int:
+    count, until = 0, time.monotonic() + seconds
+    while time.monotonic() < until:
+        cycle()
+        count += 1
+    return count
+
+
+def in_threads(make: Callable[[Path], Callable[[], None]]) -> Callable[[Path, float], float]:
+    """Cycles a second of four threads that share what `make` opens."""
+
+    def run(path: Path, seconds: float) -> float:
+        cycle = make(path)
+        with ThreadPoolExecutor(CLAIMERS) as pool:
+            return sum(pool.map(_repeat, [cycle] * CLAIMERS, [seconds] * CLAIMERS)) / seconds
+
+    return run
+
+
+def _huey_process(path: Path, seconds: float) -> int:
+    return _repeat(huey_api(path), seconds)
+
+
+def in_processes(work: Callable[[Path, float], int]) -> Callable[[Path, float], float]:
+    """Cycles a second of four processes, each with a connection of its own."""
+
+    def run(path: Path, seconds: float) -> float:
+        with multiprocessing.get_context("spawn").Pool(CLAIMERS) as pool:
+            pool.starmap(work, [(path, 0.1)] * CLAIMERS)
+            return sum(pool.starmap(work, [(path, seconds)] * CLAIMERS, chunksize=1)) / seconds
+
+    return run
+
+
+def cycles(folder: Path, seconds: float, rounds: int) -> None:
+    ours, theirs, raw = folder / "nightshift.sqlite", folder / "huey.sqlite", folder / "storage.sqlite"
+    fill(ours, queued=WAITING)
+    huey_fill(theirs)
+    huey_fill(raw)
+    systems: dict[str, tuple[Callable[[Path, float], float], Path]] = {
+        "nightshift, 4 coroutines, one writer": (nightshift_coroutines, ours),
+        "huey, 4 threads": (in_threads(huey_api), theirs),
+        "huey's storage alone, 4 threads": (in_threads(huey_storage), raw),
+        "nightshift, 4 processes": (in_processes(_nightshift_process), ours),
+        "huey, 4 processes": (in_processes(_huey_process), theirs),
+    }
+    rates: dict[str, list[float]] = {name: [] for name in systems}
+    for _ in range(rounds):
+        for name, (run, path) in systems.items():
+            rates[name].append(run(path, seconds))
+    first = rates["nightshift, 4 coroutines, one writer"]
+    print(f"durable cycles a second, {rounds} rounds of {seconds:g} s:  median   (each round)   first line is × this")
+    for name, found in rates.items():
+        ratio = statistics.median(mine / other for mine, other in zip(first, found, strict=True))
+        each = ", ".join(f"{rate:.0f}" for rate in found)
+        print(f"  {name:40} {statistics.median(found):18.0f}   ({each})   {ratio:.2f}")
+
+
+def flushes(folder: Path) -> None:
+    """Tell what the disk can do."""
+    path, took = folder / "flush", list[float]()
+    with path.open("wb", buffering=0) as file:
+        for _ in range(200):
+            file.write(b"x" * 4096)
+            took.append(timed(lambda: os.fdatasync(file.fileno())))
+    p50, p99 = statistics.median(took), statistics.quantiles(took, n=100)[98]
+    print(f"disk: fdatasync of 4 KB p50 {p50 * 1e3:.2f} ms, p99 {p99 * 1e3:.2f} ms\n", flush=True)
+
+
+SLOWER = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <time.h>
+static int later(const char *name, int fd) {
+    long us = atol(getenv("FLUSH_US"));
+    struct timespec rest = {us / 1000000, us % 1000000 * 1000};
+    nanosleep(&rest, 0);
+    return ((int (*)(int))dlsym(RTLD_NEXT, name))(fd);
+}
+int fsync(int fd) { return later("fsync", fd); }
+int fdatasync(int fd) { return later("fdatasync", fd); }
+"""
+
+
+def again_with_slower_flushes(folder: Path, flags: argparse.Namespace) -> None:
+    """Run the cycles in a process whose flushes take longer."""
+    compiler, source, library = shutil.which("cc"), folder / "slower.c", folder / "slower.so"
+    if compiler is None:
+        print("\nno C compiler: the cycles with slower flushes are left out")
+        return
+    source.write_text(SLOWER)
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", str(library), str(source), "-ldl"], check=True)
+    print(f"\nthe same with {flags.flush_ms:g} ms added to each flush", flush=True)
+    own = ["--only-cycles", "--seconds", str(flags.seconds), "--rounds", str(flags.rounds), "--folder", str(folder)]
+    extra = {"LD_PRELOAD": str(library), "FLUSH_US": str(int(flags.flush_ms * 1000))}
+    subprocess.run([sys.executable, __file__, *own], check=True, env={**os.environ, **extra})
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Measure the queue.")
+    parser.add_argument("--quick", action="store_true", help="20,000 instead of 200,000 tasks, one round of a second")
+    parser.add_argument("--seconds", type=float, default=3.0, help="length of one system's turn")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--flush-ms", type=float, default=2.0, help="what a slower disk's flush takes longer")
+    parser.add_argument("--only-cycles", action="store_true", help="no claims, and the flushes as they are")
+    parser.add_argument("--folder", type=Path, default=ROOT / "state", help="where the databases are made")
+    flags = parser.parse_args()
+    if flags.quick:
+        flags.seconds, flags.rounds = 1.0, 1
+    flags.folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="bench-queue-", dir=flags.folder) as name:
+        folder = Path(name)
+        flushes(folder)
+        if not flags.only_cycles:
+            claims(folder, 20_000 if flags.quick else 200_000, 100 if flags.quick else 400)
+        cycles(folder, flags.seconds, flags.rounds)
+        if not flags.only_cycles:
+            again_with_slower_flushes(folder, flags)
+
+
+if __name__ == "__main__":
+    main()
