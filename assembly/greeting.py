@@ -23,7 +23,7 @@ def _lines(status: DaemonStatus, url: str) -> Iterator[str]:
     yield f"Nightshift {status.version} is {status.state.value}: {url}"
     yield ""
     yield from (_model(model) for model in status.models)
-    yield f"  sandbox    {status.sandbox or 'none: nothing is executed'}  {status.sandbox_detail}".rstrip()
+    yield from _sandbox(status)
     yield f"  embedder   {status.embedder}"
     yield f"  workspace  {status.workspace}"
     waiting = {name: count for name, count in status.queue.items() if count}
@@ -41,3 +41,14 @@ def _model(model: ModelStatus) -> str:
     found = "answers" if model.available else "not here"
     detail = f" ({model.detail})" if model.detail else ""
     return f"  model      {model.name} {model.model}: {found}{detail}".rstrip()
+
+
+def _sandbox(status: DaemonStatus) -> Iterator[str]:
+    """One line for a sandbox that holds; all that was found where it does not."""
+    first, *findings = status.sandbox_detail.splitlines() or [""]
+    failed = [line for line in findings if "FAILED" in line]
+    if status.sandbox and not failed:
+        yield f"  sandbox    {first}: {len(findings)} attempts to get out failed, as they should"
+        return
+    yield f"  sandbox    {status.sandbox or 'none'}: {first}"
+    yield from (f"             {line.strip()}" for line in findings)

@@ -83,8 +83,9 @@ class Rooms:
         Raises:
             GitError: git is missing or too old.
         """
+        runtime = open_runtime(self._settings.runner_dir)
         choice, _, _ = await asyncio.gather(
-            choose(self._settings.sandbox, self._settings.state_dir),
+            choose(self._settings.sandbox, runtime=runtime, scratch=self._settings.state_dir),
             self.models.probe(),
             asyncio.to_thread(self.git.doctor),
         )
@@ -95,7 +96,7 @@ class Rooms:
         self.sandbox_name, imports, settings = choice.sandbox.name, ImportCache(), self._settings
         suite = SuiteRunner(
             choice.sandbox,
-            open_runtime(settings.runner_dir),
+            runtime,
             emit=self._store.events.emit,
             limits=self._limits(),
             staging_dir=settings.state_dir / "staging",
