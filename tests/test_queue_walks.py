@@ -57,8 +57,10 @@ class QueueWalk(RuleBasedStateMachine):
         key=st.none() | st.sampled_from("abc"),
     )
     def submit(self, data: st.DataObject, priority: int, delay_s: int | None, key: str | None) -> None:
-        ids = st.sampled_from(sorted(self.model.tasks)) if self.model.tasks else st.nothing()
-        needs = tuple(data.draw(st.lists(ids, max_size=3, unique=True), label="needs"))
+        ids = st.lists(
+            st.sampled_from(sorted(self.model.tasks) or [0]), max_size=3 if self.model.tasks else 0, unique=True
+        )
+        needs = tuple(data.draw(ids, label="needs"))
         at = None if delay_s is None else self.clock() + timedelta(seconds=delay_s)
         expected = self.model.submit(priority, needs, at, key)
         spec = TaskSpec(description="x", priority=priority, depends_on=needs, not_before=at, key=key)
