@@ -38,7 +38,7 @@ _ENTRY = f"import sys; sys.path.insert(0, sys.argv[1]); from {_PACKAGE} import s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runtime:
-    """What a suite needs inside. `libraries` are import paths inside, `argv` starts the trusted parent.
+    """What a suite needs inside. `libraries` and `code` are import paths inside, `argv` starts the trusted parent.
 
     `python` are the words that start the interpreter.
     """
@@ -47,6 +47,7 @@ class Runtime:
     version: str
     mounts: tuple[Mount, ...]
     libraries: tuple[str, ...]
+    code: str = _CODE
 
     @property
     def has_environment(self) -> bool:
@@ -56,7 +57,7 @@ class Runtime:
     @property
     def argv(self) -> tuple[str, ...]:
         """The command of the trusted parent; it reads its job from standard input."""
-        return (*self.python, "-I", "-S", "-B", "-c", _ENTRY, _CODE, *self.libraries)
+        return (*self.python, "-I", "-S", "-B", "-c", _ENTRY, self.code, *self.libraries)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

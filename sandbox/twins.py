@@ -108,7 +108,7 @@ def _prepared(role: Role, path: str, text: str, around: Surroundings) -> SuiteFi
     found = outline(source.tree, settings)
     new_names = _new_names(source, found, around)
     renamed, names = _renamed(source, found, new_names)
-    keeps_name = _keeps_name(path, source.text, around)
+    keeps_name = _keeps_name(path, source.text, found, around)
     twin = canary(folder, settings)
     if not keeps_name and (copy := _copy(renamed, settings)):
         twin = (folder + _random_file(settings), copy, frozenset(names))
@@ -157,9 +157,13 @@ def _renamed(source: Source, found: Outline, new: Mapping[str, str]) -> tuple[st
     return source.edited(edits), names
 
 
-def _keeps_name(path: str, text: str, around: Surroundings) -> bool:
+def _keeps_name(path: str, text: str, found: Outline, around: Surroundings) -> bool:
+    """Tell whether something may rely on a file's name; its one test is often called like it, which is no mention."""
     stem = PurePosixPath(path).stem
-    if re.search(rf"\b{re.escape(stem)}\b", around.texts) or _ASKS_FILE_NAME.search(_FOLDER_OF_FILE.sub("", text)):
+    definitions = len({id(case.node) for case in found.cases if case.node.name == stem})
+    if len(re.findall(rf"\b{re.escape(stem)}\b", around.texts)) > definitions or _ASKS_FILE_NAME.search(
+        _FOLDER_OF_FILE.sub("", text)
+    ):
         return True
     others = (other for other in around.paths if stem in other and other != path)
     return any(part == stem or part.startswith(f"{stem}.") for other in others for part in other.split("/"))

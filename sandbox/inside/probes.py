@@ -1,0 +1,133 @@
+"""The self-test's attempts to get out, made inside the sandbox; each first shows by something allowed that it runs."""
+
+import hashlib
+import json
+import os
+import socket
+import sys
+import time
+from pathlib import Path
+
+VSOCK = 40  # AF_VSOCK: no network namespace covers it
+KNOWN = {
+    "PATH", "HOME", "TMPDIR", "LANG", "PWD", "OLDPWD", "SHLVL", "_", "LC_CTYPE", "LD_LIBRARY_PATH",
+    "PYTHONDONTWRITEBYTECODE", "NIGHTSHIFT_JOB",
+}  # fmt: skip
+
+
+def main():
+    """Run the probe that is named on the command line."""
+    told = json.load(sys.stdin)
+    {"look": look, "memory": memory, "forks": forks}[sys.argv[2]](told)
+
+
+def look(told):
+    """Print probe to (control worked, what was reached)."""
+    probes = {
+        "network": network,
+        "home": home,
+        "processes": processes,
+        "environment": environment,
+        "kernel settings": kernel_settings,
+    }
+    print(json.dumps({name: probe(told) for name, probe in probes.items()}))
+
+
+def network(told):
+    """Reach a port of the host; the control is a port of our own."""
+    with socket.socket() as own:
+        own.bind(("127.0.0.1", 0))
+        own.listen()
+        control = reaches(own.getsockname()[1])
+    escapes = ["a port of the host can be reached"] if reaches(told["port"]) else []
+    try:
+        socket.socket(VSOCK, socket.SOCK_STREAM).close()
+        escapes.append("sockets to the machine's host can be made")
+    except OSError:
+        pass
+    return control, escapes
+
+
+def reaches(port):
+    """Tell whether a connection can be made."""
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=1):
+            return True
+    except OSError:
+        return False
+
+
+def home(told):
+    """Read a file of the host's, see what lies in the daemon's home; the control is a file of our own."""
+    Path("control").write_bytes(b"x")
+    seen = [path for path in told["home"] if os.path.isfile(path)]  # noqa: PTH113 (Path raises where it may not look)
+    escapes = [f"{len(seen)} files of the home can be seen"] if seen else []
+    escapes += ["a file of the host can be read"] if read(told["file"]) else []
+    return read("control") == b"x", escapes
+
+
+def processes(told):
+    """See the daemon among the processes; the control is this process."""
+    lines = [read(f"/proc/{pid}/cmdline") for pid in pids()]
+    found = any(hashlib.sha256(line).hexdigest() == told["cmdline"] for line in lines)
+    return read("/proc/self/cmdline") in lines, ["the daemon's process can be seen"] if found else []
+
+
+def environment(_told):
+    """Find variables that are not the sandbox's own in any environment; the control is PATH in ours."""
+    blobs = [read(f"/proc/{pid}/environ") for pid in pids()]
+    names = {entry.partition(b"=")[0].decode("utf-8", "replace") for blob in blobs for entry in blob.split(b"\0")}
+    strange = sorted((names | set(os.environ)) - KNOWN - {""})
+    return "PATH" in names, [f"variables of the host's can be read: {', '.join(strange[:5])}"] if strange else []
+
+
+def kernel_settings(_told):
+    """Open kernel settings for writing, without writing; the control is reading them."""
+    escapes = []
+    for path in ("/proc/sys/kernel/core_pattern", "/proc/sys/kernel/modprobe", "/proc/sysrq-trigger"):
+        try:
+            os.close(os.open(path, os.O_WRONLY))
+            escapes.append(f"{path} can be written")
+        except OSError:
+            continue
+    return bool(read("/proc/sys/kernel/core_pattern")), escapes
+
+
+def memory(told):
+    """Use more memory than allowed; the control is a little."""
+    print("control", len(bytearray(8 << 20)) >> 20, flush=True)
+    try:
+        held = bytearray(told["mb"] << 20)
+        print("used", len(held) >> 20)
+    except MemoryError:
+        print("refused")
+
+
+def forks(told):
+    """Start more processes than allowed and print how many there were."""
+    children = []
+    try:
+        for _ in range(told["count"]):
+            child = os.fork()
+            if child == 0:
+                time.sleep(5)
+                os._exit(0)
+            children.append(child)
+    except OSError:
+        pass
+    for child in children:
+        os.kill(child, 9)
+    print("made", len(children))
+
+
+def pids():
+    """The processes that can be seen."""
+    return [path.name for path in Path("/proc").iterdir() if path.name.isdigit()]
+
+
+def read(path):
+    """A file's bytes; none where it cannot be read."""
+    try:
+        return Path(path).read_bytes()
+    except OSError:
+        return b""
