@@ -162,7 +162,7 @@ class Bench:
     """One attempt with everything that it left behind."""
 
     model: ScriptedModel
-    suite: PlainSuite = field(default_factory=PlainSuite)
+    suite: Any = field(default_factory=PlainSuite)
     memory: ListMemory = field(default_factory=ListMemory)
     base: Mapping[str, str] = field(default_factory=dict)
     settings: AgentSettings = field(default_factory=AgentSettings)
