@@ -6,12 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.answers import Answers, job
+from tests.support.answers import TESTS, Answers, job
 from tests.support.daemon import git
 from tests.support.home import Home
 from tests.support.wire_server import WireServer
-
-TESTS = "test_job_1.py"
 
 
 def settings_for(server: WireServer) -> dict[str, str]:
@@ -23,9 +21,9 @@ def settings_for(server: WireServer) -> dict[str, str]:
 
 def arguments(home: Home) -> list[str]:
     """Task 1 of the scripted answers, on a command line."""
-    task = job(1)
-    (home.path / TESTS).write_text(task["tests"][TESTS])
-    return ["--run", task["description"], "--tests", str(home.path / TESTS)]
+    tests = home.path / "test_job_1.py"
+    tests.write_text(TESTS.format(n=1))
+    return ["--run", str(job(1)["description"]), "--tests", str(tests)]
 
 
 @pytest.fixture
