@@ -150,7 +150,7 @@ class Daemon:
         )
 
     def _state(self) -> DaemonState:
-        if self._life is not DaemonState.RUNNING:
+        if self._life in {DaemonState.DRAINING, DaemonState.STOPPED}:
             return self._life
         pause = self._store.queue.pause_state()
         if not pause.paused:

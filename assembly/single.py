@@ -13,6 +13,7 @@ from config import Settings
 from core.clock import utc_now
 from core.errors import SandboxError
 from core.events import Event
+from core.states import ENDED
 from core.tasks import Task, TaskSpec
 from task_executor import TaskExecutor
 from upkeep.instance_lock import InstanceLock
@@ -29,11 +30,8 @@ async def run_single(spec: TaskSpec, settings: Settings, on_event: Callable[[Eve
         store = open_store(settings, stack)
         await asyncio.wrap_future(store.queue.recover())
         task_id = (await asyncio.wrap_future(store.queue.submit(spec))).task_id
-
-        submitted = await asyncio.wrap_future(store.queue.submit(spec))
-        task_id = submitted.task_id
-        if not submitted.created:
-            return store.queue.get(task_id)
+        if store.queue.get(task_id).status in ENDED:
+            return store.queue.get(task_id)  # its key was known
 
         def relay(events: Sequence[Event]) -> None:
             for event in events:
