@@ -36,7 +36,7 @@ async def run(case: Case, work: Work, tools: Tools) -> Step:
     if blames_tests(work):
         return Step(phase=Phase.CODING, outcome=Outcome.OK, work=work, note="the code stands, its tests are at fault")
     if work.verdict and work.verdict.evidence.dropped:
-        work = _without_dropped(work, tools)
+        work = _without_dropped(case, work, tools)
         if work.verdict and work.verdict.passed:
             return Step(phase=Phase.CODING, outcome=Outcome.OK, work=work, note="took out what may not be changed")
     talk = Dialogue(Phase.CODING, case, work, tools)
@@ -53,10 +53,11 @@ def blames_tests(work: Work) -> bool:
     return bool(work.tries and work.tries[-1].reflection.tests_at_fault)
 
 
-def _without_dropped(work: Work, tools: Tools) -> Work:
-    """The case file without the files that the suite refused to use."""
+def _without_dropped(case: Case, work: Work, tools: Tools) -> Work:
+    """The case file without what the suite refused to use; files that the owner gave are as he gave them."""
     dropped = work.verdict.evidence.dropped if work.verdict else {}
     kept = {path: text for path, text in work.change.items() if path not in dropped}
+    kept |= {path: text for path, text in case.task.spec.files.items() if path in dropped}
     return replace(work, change=settled(tools.tree, kept))
 
 

@@ -56,8 +56,9 @@ async def test_vacuous_tests_are_blamed_and_rewritten_while_the_code_stands(tmp_
 @pytest.mark.parametrize("whole_tree", [True, False])
 async def test_what_the_suite_leaves_out_is_taken_out_of_the_change(tmp_path: Path, whole_tree: bool) -> None:
     given = {"tests/test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"}
-    bench = await bench_for(model_for(RIGHT + block("tests/helper.py", "x = 1\n")), tmp_path)
-    work = await bench.run(case_for(tests=given, whole_tree=whole_tree))
+    sneaky = block("tests/helper.py", "x = 1\n") + block("tests/given.py", "x = 3\n")
+    bench = await bench_for(model_for(RIGHT + sneaky), tmp_path)
+    work = await bench.run(case_for(tests=given, files={"tests/given.py": "x = 2\n"}, whole_tree=whole_tree))
     assert work.phase is P.COMMIT, work.feedback
-    assert list(work.change) == ["add.py"]
+    assert {path: work.change[path] for path in work.change if path != "add.py"} == {"tests/given.py": "x = 2\n"}
     assert bench.model.phases == [P.PLANNING, P.CODING]
