@@ -33,6 +33,12 @@ __all__ = ["Heartbeat", "PauseState", "QueueManager", "RetryPolicy", "Submitted"
 
 GOOD = frozenset({Ending.COMMITTED, Ending.NO_CHANGE})
 RETRIED = frozenset({Ending.ERROR, Ending.CRASHED, Ending.TIMEOUT})
+SUSPECT = 2
+"""From so many crashes without progress on, a task rests for 2^crashes seconds before it is tried again.
+
+A daemon that is killed from outside several times in a row always hits whatever runs; the rest tells such bystanders
+from the task that kills its daemon wherever it is run.
+"""
 PROMOTED_AT_ONCE = 500
 """How many due tasks one transaction promotes; the writer's other users must not wait for thousands."""
 
@@ -243,8 +249,10 @@ class QueueManager(TaskQueries):
             reason = f"set aside: {what} {crashes} times while it ran, without progress in between"
             return self._moves.end(conn, task, Status.FAILED, Ending.CRASHED, reason, {"crashes": crashes})
         columns: dict[str, Value] = {"resume": 1, "crashes": crashes}
-        recovered, bad = Kind.TASK_RECOVERED, Level.WARNING
-        return self._moves.leave(conn, task, Status.QUEUED, what, columns, kind=recovered, level=bad)
+        to = Status.QUEUED
+        if crashes >= SUSPECT:
+            to, columns["not_before"] = Status.SCHEDULED, to_text(self._clock() + timedelta(seconds=2**crashes))
+        return self._moves.leave(conn, task, to, what, columns, kind=Kind.TASK_RECOVERED, level=Level.WARNING)
 
     def tick(self) -> Future[int]:
         """Queue scheduled tasks that are due, at most 500 at once; returns how many. Costs a read when none is."""

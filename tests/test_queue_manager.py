@@ -503,9 +503,12 @@ def test_what_a_dead_daemon_left_running_goes_on_with_its_attempt(tmp_path: Path
 def test_a_task_that_keeps_killing_its_daemon_is_set_aside(store: Store) -> None:
     first = submit(store)
     second = submit(store, depends_on=(first,))
-    for _ in range(2):
-        claim(store)
-        assert store.queue.recover().result()[0].status is Status.QUEUED
+    claim(store)
+    assert store.queue.recover().result()[0].status is Status.QUEUED
+    claim(store)
+    assert store.queue.recover().result()[0].status is Status.SCHEDULED
+    store.clock.advance(4)
+    assert store.queue.tick().result() == 1
     claim(store)
     (failed,) = store.queue.recover().result()
     assert (failed.status, failed.ending, failed.crashes) == (Status.FAILED, Ending.CRASHED, 3)

@@ -135,6 +135,9 @@ class QueueModel:
             task.crashes += 1
             if task.crashes >= CRASHES and not task.cancel:
                 self._end(task, Status.FAILED, Ending.CRASHED)
+            elif task.crashes >= 2:
+                until = self.clock() + timedelta(seconds=2**task.crashes)
+                self.leave(task, Status.SCHEDULED, until=until, parked=True)
             else:
                 self.leave(task, Status.QUEUED)
 
