@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import math
 import re
+import threading
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -110,6 +111,8 @@ class SentenceTransformerEmbedder:
         self._source = str(source)
         self.name = f"st-{Path(self._source).name if Path(self._source).name != 'model' else 'all-MiniLM-L6-v2'}"
         self._model: SentenceTransformer | None = None
+        # The tokenizer is changed while it works ("Already borrowed"), so one thread at a time.
+        self._lock = threading.Lock()
 
     def load(self) -> None:
         """Read the model: seconds, and some hundred megabytes.
@@ -144,7 +147,8 @@ class SentenceTransformerEmbedder:
         if self._model is None:
             raise EmbedderMissing(f"{self.name} is not loaded")
         cut = [text[:MAX_CHARS] for text in texts]
-        rows: Vectors = self._model.encode(cut, batch_size=32, normalize_embeddings=True, show_progress_bar=False)
+        with self._lock:
+            rows: Vectors = self._model.encode(cut, batch_size=32, normalize_embeddings=True, show_progress_bar=False)
         return rows
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,17 @@ def test_meaning_counts_more_than_words() -> None:
     assert embedder.dims == 384
     assert float(same @ same) == pytest.approx(1.0, abs=1e-5)
     assert float(same @ alike) > embedder.floor > float(same @ unlike)
+
+
+def test_many_threads_embed_at_once() -> None:
+    embedder = SentenceTransformerEmbedder(packaged_model() or "")
+    embedder.load()
+    texts = [[f"text {n} " + "word " * (n % 40)] for n in range(40)]
+    with ThreadPoolExecutor(4) as pool:
+        rows = list(pool.map(embedder.embed, texts))
+    assert [float(row[0] @ embedder.embed(text)[0]) for row, text in zip(rows, texts, strict=True)] == pytest.approx(
+        [1.0] * 40, abs=1e-4
+    )
 
 
 def test_a_model_that_is_not_here_is_not_downloaded(tmp_path: Path) -> None:
