@@ -174,7 +174,7 @@ class Settings(BaseSettings):
         return ROOT / ".runner"
 
     @property
-    def environ(self) -> Mapping[str, str]:
+    def process_environment(self) -> Mapping[str, str]:
         """The daemon's own environment, for those who pass parts of it on by an allow-list."""
         return dict(os.environ)
 

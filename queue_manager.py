@@ -34,11 +34,7 @@ __all__ = ["Heartbeat", "PauseState", "QueueManager", "RetryPolicy", "Submitted"
 GOOD = frozenset({Ending.COMMITTED, Ending.NO_CHANGE})
 RETRIED = frozenset({Ending.ERROR, Ending.CRASHED, Ending.TIMEOUT})
 SUSPECT = 2
-"""From so many crashes without progress on, a task rests for 2^crashes seconds before it is tried again.
-
-A daemon that is killed from outside several times in a row always hits whatever runs; the rest tells such bystanders
-from the task that kills its daemon wherever it is run.
-"""
+"""From so many crashes without progress on, a task rests 2^crashes seconds: its daemon may have died of other causes."""
 PROMOTED_AT_ONCE = 500
 """How many due tasks one transaction promotes; the writer's other users must not wait for thousands."""
 
@@ -248,10 +244,9 @@ class QueueManager(TaskQueries):
         if crashes >= self._max_crashes and not task.cancel_requested:
             reason = f"set aside: {what} {crashes} times while it ran, without progress in between"
             return self._moves.end(conn, task, Status.FAILED, Ending.CRASHED, reason, {"crashes": crashes})
-        columns: dict[str, Value] = {"resume": 1, "crashes": crashes}
-        to = Status.QUEUED
-        if crashes >= SUSPECT:
-            to, columns["not_before"] = Status.SCHEDULED, to_text(self._clock() + timedelta(seconds=2**crashes))
+        rest = to_text(self._clock() + timedelta(seconds=2**crashes)) if crashes >= SUSPECT else None
+        columns: dict[str, Value] = {"resume": 1, "crashes": crashes, "not_before": rest}
+        to = Status.SCHEDULED if rest else Status.QUEUED
         return self._moves.leave(conn, task, to, what, columns, kind=Kind.TASK_RECOVERED, level=Level.WARNING)
 
     def tick(self) -> Future[int]:

@@ -12,6 +12,7 @@ from config import Settings
 from core.clock import Clock
 from core.dependencies import ImportCache
 from core.isolation import SandboxLimits
+from core.ports import Sandbox
 from core.revisions import Author
 from core.tasks import Limits
 from execution.parts import Defaults, Parts
@@ -19,7 +20,7 @@ from git_manager import GitManager
 from memory.store import LongTermMemory
 from model_handler import ModelHandler
 from sandbox import choose
-from sandbox.runtime import open_runtime
+from sandbox.runtime import Runtime, open_runtime
 from test_runner import SuiteRunner
 
 
@@ -63,7 +64,7 @@ class Rooms:
             auto_push=settings.git_auto_push,
             emit=store.events.emit,
             clock=clock,
-            environ=settings.environ,
+            environ=settings.process_environment,
         )
         stack.callback(self.git.close)
         self.sandbox_name, self.sandbox_detail = "", "being tested"
@@ -93,30 +94,34 @@ class Rooms:
         if choice.sandbox is None:
             self.notices = (f"Nothing is executed, so no task is started: {choice.report}",)
             return None
-        self.sandbox_name, imports, settings = choice.sandbox.name, ImportCache(), self._settings
+        self.sandbox_name = choice.sandbox.name
+        self.parts = self._parts(choice.sandbox, runtime)
+        return self.parts
+
+    def _parts(self, sandbox: Sandbox, runtime: Runtime) -> Parts:
+        settings, store, imports = self._settings, self._store, ImportCache()
         suite = SuiteRunner(
-            choice.sandbox,
+            sandbox,
             runtime,
-            emit=self._store.events.emit,
+            emit=store.events.emit,
             limits=self._limits(),
             staging_dir=settings.state_dir / "staging",
             imports=imports,
         )
-        self.parts = Parts(
-            db=self._store.db,
-            queue=self._store.queue,
+        return Parts(
+            db=store.db,
+            queue=store.queue,
             git=self.git,
             models=self.models,
             suite=suite,
             memory=self.memory,
-            steps=self._store.steps,
-            events=self._store.events,
-            state=self._store.state,
+            steps=store.steps,
+            events=store.events,
+            state=store.state,
             defaults=defaults(settings),
             clock=self._clock,
             imports=imports,
         )
-        return self.parts
 
     def _limits(self) -> SandboxLimits:
         settings = self._settings

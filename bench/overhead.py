@@ -9,21 +9,24 @@ parallelism, one process a suite. The two take turns; the figure is the median o
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[0] = str(ROOT)  # instead of this folder, whose queue.py would hide the standard library's
+
+# ruff: noqa: E402 - the path comes first
 import argparse
 import re
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from tests.support.daemon import Daemon  # noqa: E402 - the path comes first
-from tests.support.wire_server import WireServer  # noqa: E402
+from sandbox.runtime import open_runtime
+from tests.support.daemon import Daemon
+from tests.support.wire_server import WireServer
 
 CODE = """def total(numbers):
     \"\"\"Sum of the numbers above {n}.\"\"\"
@@ -89,7 +92,7 @@ def bare(python: str, runner: Path, numbers: range, workers: int) -> float:
             suites.append(suite)
 
         def judge(suite: Path) -> None:
-            env = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(runner), "PYTHONDONTWRITEBYTECODE": "1"}
+            env = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(runner), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
             argv = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
             subprocess.run(argv, cwd=suite, env=env, check=True, stdout=subprocess.DEVNULL)
 
@@ -106,9 +109,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3)
     a = parser.parse_args()
-    from sandbox.runtime import find_runtime
-
-    runtime = find_runtime(ROOT / ".runner")
+    runtime = open_runtime(ROOT / ".runner")
     ratios = []
     with tempfile.TemporaryDirectory() as home, WireServer(reply) as server:
         settings = {
@@ -119,7 +120,7 @@ def main() -> None:
             through_the_daemon(daemon, range(2))
             for number in range(a.rounds):
                 numbers = range(1000 * (number + 1), 1000 * (number + 1) + a.tasks)
-                plain = bare(str(runtime.python), runtime.libraries, numbers, a.workers)
+                plain = bare(runtime.python[-1], runtime.mounts[0].host, numbers, a.workers)
                 ours = through_the_daemon(daemon, numbers)
                 ratios.append(ours / plain)
                 print(

@@ -61,9 +61,13 @@ class Attempt:
         """
         try:
             async with asyncio.timeout(self.limits.wall_s):
-                return await self._until_ended()
+                result = await self._until_ended()
         except TimeoutError:
             raise TimeUp(f"not done within {self.limits.wall_s:g} s (limits.wall_s, TASK_TIMEOUT)") from None
+        if self._work:
+            solved = result.ending is Ending.COMMITTED
+            await self.parts.memory.conclude(self._work, self.task.id, solved=solved)
+        return result
 
     def ended(self, ending: Ending, reason: str, commit: str | None = None, branch: str | None = None) -> Result:
         """The result of an attempt that ends now."""
