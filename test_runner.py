@@ -78,10 +78,10 @@ class SuiteRunner:
             failing = {result.id.partition("::")[0] for result in found.results if result.result is not Result.PASSED}
             run = replace(run, before=await self._rounds.before(job, tuple(sorted(failing))))
             found = judging.judge(run)
-        if found.unclear:
+        if found.doubtful:
             alone = await self._rounds.run(job, plan.copies_alone(run.plan))
-            if alone.answer and twin_check.cleared(found.unclear, alone.answer.session.tests):
-                found = judging.judge(replace(run, cleared=True))
+            cleared = twin_check.genuine(alone.answer.session.tests) if alone.answer else frozenset[str]()
+            found = judging.judge(replace(run, cleared=cleared))
         own = {file.path for file in run.plan.files if file.role is Role.OWN}
         if found.passed and own and not await self._rounds.is_red(job):
             weak = tuple(result.id for result in found.results if result.id.partition("::")[0] in own)

@@ -23,16 +23,16 @@ from sandbox.twins import Role, SuiteFile
 class Judgement:
     """What a run proved.
 
-    `unclear` are the ids of must-fail copies that failed in another way than by an assertion; a run of their own may
-    clear them. `excusable` tells that only tests failed which may have failed before the change already, `stopped` that
-    the run did not come to its end. `weak` are self-written tests that prove nothing.
+    `doubtful` are the ids of must-fail copies that did not fail as they must; a run of their own may clear them.
+    `excusable` tells that only tests failed which may have failed before the change already, `stopped` that the run did
+    not come to its end. `weak` are self-written tests that prove nothing.
     """
 
     reason: str
     results: tuple[CaseResult, ...] = ()
     failures: tuple[Failure, ...] = ()
     twins: int = 0
-    unclear: tuple[str, ...] = ()
+    doubtful: tuple[str, ...] = ()
     excusable: bool = False
     stopped: bool = False
     weak: tuple[str, ...] = ()
@@ -49,7 +49,7 @@ class Run:
     """One run with what it was asked: the plan, the isolation's result, the answer, and what the job was granted.
 
     `digest` is that of all files it saw. `before` holds the results of the same tests without the change, where they
-    had to be looked up; `cleared` tells that a run of their own showed the unclear copies to fail by assertions.
+    had to be looked up, `cleared` the ids of must-fail copies that failed as they must in a run of their own.
     """
 
     plan: Plan
@@ -59,7 +59,7 @@ class Run:
     limits: SandboxLimits
     digest: str
     before: Mapping[str, Result] = field(default_factory=dict)
-    cleared: bool = False
+    cleared: frozenset[str] = frozenset()
 
 
 def judge(run: Run) -> Judgement:
@@ -90,12 +90,12 @@ def judge(run: Run) -> Judgement:
         return Judgement(reason="no test ran", notes=notes)
     if doubt := _doubt(run.answer, run):
         return Judgement(reason=doubt, results=results, notes=notes)
-    copies = twin_check.check(run.plan.files, session.tests, run.names)
+    copies = twin_check.check(run.plan.files, session.tests, run.names, run.cleared)
     return Judgement(
-        reason=copies.reason(run.names, cleared=run.cleared),
+        reason=copies.reason(run.names),
         results=results,
         twins=copies.genuine,
-        unclear=copies.unclear,
+        doubtful=copies.doubtful,
         weak=copies.weak,
         notes=notes,
     )
@@ -256,7 +256,8 @@ def _doubt(answer: Answer, run: Run) -> str:
         return f"the test framework was changed while the tests ran: {', '.join(session.changed[:3])}"
     if session.garbled or session.running is not None:
         return "the run's report holds what the recorder did not write"
-    expected = 1 if run.plan.twins or session.collection else 0
+    failed = session.collection or any(outcome(test) in {Result.FAILED, Result.ERROR} for test in session.tests)
+    expected = 1 if failed else 0
     if session.finishes != (expected,) or session.exit_code != expected:
         return f"pytest ended with {session.finishes} and exit status {session.exit_code}, which cannot be"
     if strangers := list(_strangers(run.plan, session)):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import stat
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from core.errors import SandboxError
 from sandbox import launcher
 
 FALLBACK = Path("/var/tmp")  # noqa: S108 (see `_owned`)
+_ORIGIN = ".stands-in-for"
 _PUBLIC, _PRIVATE, _PRIVATE_FOR_JOBS = 0o755, 0o700, 0o710
 
 
@@ -62,7 +64,18 @@ def _reachable(wanted: Path, mode: int) -> Path:
     if enterable(wanted.parent):
         return _owned(wanted, mode)
     above = _owned(FALLBACK / f"nightshift-{os.geteuid()}", _PUBLIC)
-    return _owned(above / f"{wanted.name}-{_digest(wanted)}", mode)
+    _sweep(above)
+    folder = above / f"{wanted.name}-{_digest(wanted)}"
+    folder.with_suffix(_ORIGIN).write_text(str(wanted.resolve()))
+    return _owned(folder, mode)
+
+
+def _sweep(above: Path) -> None:
+    """Remove folders that stood in for one which is gone."""
+    for note in above.glob(f"*{_ORIGIN}"):
+        if not Path(note.read_text()).exists():
+            shutil.rmtree(note.with_suffix(""), ignore_errors=True)
+            note.unlink(missing_ok=True)
 
 
 def _owned(folder: Path, mode: int) -> Path:

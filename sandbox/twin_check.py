@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from sandbox.answer import CaseReport
@@ -13,55 +13,64 @@ from sandbox.twins import Role, SuiteFile
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Copies:
-    """How the copies ended.
+    """How the copies ended, by their ids in the run.
 
-    `passed` are the tests whose copy passed or did not run, `weak` the self-written among them, both as their owner
-    knows them. `unclear` are the ids of copies that failed in another way, as they are in the run.
+    `genuine` counts those that failed as they must. `doubtful` are those that passed, or failed otherwise: what their
+    originals left behind may be the reason, so they get a run of their own. `missing` did not run. `weak` are the
+    self-written tests behind doubtful copies, as their owner knows them.
     """
 
     genuine: int
-    passed: tuple[str, ...]
+    doubtful: tuple[str, ...]
+    missing: tuple[str, ...]
     weak: tuple[str, ...]
-    unclear: tuple[str, ...]
 
-    def reason(self, names: Names, *, cleared: bool) -> str:
+    def reason(self, names: Names) -> str:
         """Why the run cannot be believed; empty when every copy failed as it must."""
+        if self.missing:
+            return f"the must-fail copy of {names.id(self.missing[0])} did not run"
         if self.weak:
             return f"{self.weak[0]} proves nothing: it goes on passing when what it expects is changed"
-        if self.passed:
-            return f"the must-fail copy of {self.passed[0]} did not fail: the result cannot be believed"
-        if self.unclear and not cleared:
-            return f"the must-fail copy of {names.id(self.unclear[0])} did not fail by an assertion"
+        if self.doubtful:
+            return f"the must-fail copy of {names.id(self.doubtful[0])} did not fail: the result cannot be believed"
         return ""
 
 
-def check(files: Iterable[SuiteFile], tests: Iterable[CaseReport], names: Names) -> Copies:
-    """Look at the copies of all files."""
+def check(files: Iterable[SuiteFile], tests: Iterable[CaseReport], names: Names, cleared: Collection[str]) -> Copies:
+    """Look at the copies of all files.
+
+    Args:
+        files: the test files of the run.
+        tests: what ended.
+        names: to turn names back.
+        cleared: ids of copies that failed as they must in a run of their own.
+    """
+    reports = _by_name(tests)
+    genuine, doubtful, missing, weak = 0, list[str](), list[str](), list[str]()
+    for file in files:
+        for name in sorted(_expected(file, reports)):
+            nodeid = f"{file.twin}::{name}"
+            cases = reports.get(nodeid, [])
+            if not cases:
+                missing.append(nodeid)
+            elif nodeid in cleared or all(map(_is_genuine, cases)):
+                genuine += len(cases)
+            else:
+                doubtful.append(nodeid)
+                weak += [names.id(nodeid)] if file.role is Role.OWN and name in file.names else []
+    return Copies(genuine=genuine, doubtful=tuple(doubtful), missing=tuple(missing), weak=tuple(weak))
+
+
+def genuine(tests: Iterable[CaseReport]) -> frozenset[str]:
+    """The ids, without parameters, under which every case failed as it must."""
+    return frozenset(name for name, cases in _by_name(tests).items() if all(map(_is_genuine, cases)))
+
+
+def _by_name(tests: Iterable[CaseReport]) -> defaultdict[str, list[CaseReport]]:
     reports: defaultdict[str, list[CaseReport]] = defaultdict(list)
     for test in tests:
         reports[test.id.partition("[")[0]].append(test)
-    genuine, passed, weak, unclear = 0, list[str](), list[str](), list[str]()
-    for file in files:
-        for name in sorted(_expected(file, reports)):
-            cases = reports.get(f"{file.twin}::{name}", [])
-            own_name = names.id(f"{file.twin}::{name}")
-            if cases and all(_is_genuine(case) for case in cases):
-                genuine += len(cases)
-            elif cases and all(_failed(case) for case in cases):
-                unclear.append(f"{file.twin}::{name}")
-            elif file.role is Role.OWN and name in file.names:
-                weak.append(own_name)
-            else:
-                passed.append(own_name)
-    return Copies(genuine=genuine, passed=tuple(passed), weak=tuple(weak), unclear=tuple(unclear))
-
-
-def cleared(unclear: Iterable[str], tests: Iterable[CaseReport]) -> bool:
-    """Tell whether each of the unclear copies fails by an assertion in a run of their own."""
-    seen = [(test.id.partition("[")[0], _is_genuine(test)) for test in tests]
-    return all(any(name == one for name, _ in seen) for one in unclear) and all(
-        genuine for name, genuine in seen if name in set(unclear)
-    )
+    return reports
 
 
 def _expected(file: SuiteFile, reports: defaultdict[str, list[CaseReport]]) -> set[str]:
@@ -71,7 +80,3 @@ def _expected(file: SuiteFile, reports: defaultdict[str, list[CaseReport]]) -> s
 
 def _is_genuine(case: CaseReport) -> bool:
     return any(r.when == "call" and r.outcome == "failed" and r.genuine and not r.xfail for r in case.reports)
-
-
-def _failed(case: CaseReport) -> bool:
-    return any(report.when == "call" and report.outcome == "failed" for report in case.reports)

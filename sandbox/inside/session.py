@@ -19,7 +19,7 @@ from _pytest.config import hookimpl
 from . import seal
 
 PLUGINS_OFF = (
-    "terminal", "cacheprovider", "stepwise", "junitxml", "pastebin", "doctest", "setuponly", "setupplan", "debugging",
+    "terminal", "cacheprovider", "stepwise", "junitxml", "pastebin", "doctest", "setuponly", "setupplan",
     "faulthandler",
 )  # fmt: skip
 MESSAGE = 4000
@@ -118,8 +118,10 @@ class Recorder:
     @hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self, call):
         """Keep what was raised, which reports do not carry."""
-        self._excinfo = call.excinfo
-        return (yield)
+        before = call.excinfo
+        report = yield
+        self._excinfo = before or call.excinfo  # unittest's failures are put there by pytest's own hook
+        return report
 
     @hookimpl(tryfirst=True)
     def pytest_pyfunc_call(self, pyfuncitem):

@@ -1,0 +1,69 @@
+"""The real sandbox and runtime for tests. A missing program is a failure that says what to install, never a skip."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from core.events import Event
+from core.tasks import Change, Files
+from core.verdicts import SuiteJob, Verdict
+from sandbox import cgroup_search
+from sandbox.bubblewrap import BubblewrapSandbox
+from sandbox.cgroups import CgroupError, Hierarchy
+from sandbox.runtime import Runtime, open_runtime, prepare
+from test_runner import SuiteRunner
+from tests.support.trees import TextTree
+
+RUNNER = Path(__file__).resolve().parents[2] / ".runner"
+
+
+@functools.cache
+def runtime() -> Runtime:
+    """What runs inside, made by the set-up or, where that is older than the code, now."""
+    prepare(RUNNER)
+    return open_runtime(RUNNER)
+
+
+@functools.cache
+def hierarchy() -> Hierarchy | None:
+    """Where control groups can be made; None for a plain user without delegation."""
+    try:
+        return cgroup_search.find()
+    except CgroupError:
+        return None
+
+
+def bubblewrap() -> BubblewrapSandbox:
+    """The strong sandbox."""
+    return BubblewrapSandbox(hierarchy())
+
+
+@contextlib.contextmanager
+def open_folder() -> Iterator[Path]:
+    """A folder that the user of jobs can enter; pytest's own are closed to it."""
+    with tempfile.TemporaryDirectory(prefix="nightshift-test-", dir="/var/tmp") as path:
+        Path(path).chmod(0o755)
+        yield Path(path)
+
+
+class Judge:
+    """A suite runner over the strong sandbox with its events kept."""
+
+    def __init__(self, staging: Path) -> None:
+        self.events: list[Event] = []
+        self.runner = SuiteRunner(bubblewrap(), runtime(), emit=self.events.append, staging_dir=staging)
+        self._two = asyncio.Semaphore(2)
+
+    async def __call__(
+        self, change: Change, given: Files | None = None, base: Files | None = None, **more: Any
+    ) -> Verdict:
+        """Judge a change of an in-memory tree; two at a time, however many are asked for."""
+        told: dict[str, Any] = {"wall_s": 10, **more}
+        async with self._two:
+            return await self.runner.judge(SuiteJob(base=TextTree(base), change=change, given=given or {}, **told))

@@ -1,0 +1,300 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+
+from core.events import Kind
+from core.verdicts import Label, Verdict
+from tests.support.sandboxes import Judge, open_folder
+
+ADD = {"solution.py": "def add(a, b):\n    return a + b\n"}
+WRONG = {"solution.py": "def add(a, b):\n    return a * b\n"}
+GIVEN = {
+    "tests/test_given.py": (
+        "from solution import add\n\n\ndef test_small():\n    assert add(2, 3) == 5\n\n\n"
+        "def test_negative():\n    assert add(-1, 1) == 0\n"
+    )
+}
+SMALL, NEGATIVE = "tests/test_given.py::test_small", "tests/test_given.py::test_negative"
+
+
+@pytest.fixture
+def judge() -> Iterator[Judge]:
+    with open_folder() as folder:
+        yield Judge(folder / "staging")
+
+
+def results(verdict: Verdict) -> dict[str, str]:
+    return {case.id: case.result.value for case in verdict.results}
+
+
+async def test_a_right_answer_passes_with_its_evidence(judge: Judge) -> None:
+    verdict = await judge(ADD, GIVEN)
+    assert verdict.passed, verdict.reason
+    assert results(verdict) == dict.fromkeys((SMALL, NEGATIVE), "passed")
+    evidence = verdict.evidence
+    assert (evidence.label, evidence.sandbox, evidence.twins) == (Label.TESTS_PASSED, "bubblewrap", 2)
+    assert len(evidence.tree) == 64
+    assert evidence.notes == ()
+    told = judge.events[-1]
+    assert told.kind is Kind.SUITE_JUDGED
+    assert told.data["counts"] == {"passed": 2}
+
+
+async def test_a_wrong_answer_fails_with_the_difference_and_the_place(judge: Judge) -> None:
+    verdict = await judge({"solution.py": "def add(a, b):\n    print('adding')\n    return a * b\n"}, GIVEN)
+    assert not verdict.passed
+    assert verdict.reason == "2 failed of 2 tests"
+    first = verdict.failures[0]
+    assert first.id == "tests/test_given.py::test_small"
+    assert first.kind == "AssertionError"
+    assert first.message.startswith("assert 6 == 5")
+    assert first.frame == "tests/test_given.py:5 in test_small"
+    assert ">    5     assert add(2, 3) == 5" in first.excerpt
+    assert first.output == "adding"
+
+
+async def test_the_tree_digest_follows_the_bytes_and_not_the_run(judge: Judge) -> None:
+    first, again, other = await asyncio.gather(judge(ADD, GIVEN), judge(ADD, GIVEN), judge(WRONG, GIVEN))
+    assert first.evidence.tree == again.evidence.tree != other.evidence.tree
+
+
+async def test_what_hides_the_tests_is_told_first(judge: Judge) -> None:
+    missing, syntax, crash = await asyncio.gather(
+        judge({}, GIVEN),
+        judge({"solution.py": "def add(a, b)\n    return a + b\n"}, GIVEN),
+        judge({"solution.py": "import math\nraise RuntimeError('no')\n"}, GIVEN),
+    )
+    assert missing.failures[0].kind == "ModuleNotFoundError"
+    assert missing.reason == "tests/test_given.py: ModuleNotFoundError: No module named 'solution'"
+    assert syntax.failures[0].kind == "SyntaxError"
+    assert syntax.failures[0].frame == "solution.py:1 in <module>"
+    assert crash.failures[0].kind == "CollectionError: RuntimeError"
+    assert crash.failures[0].frame == "solution.py:2 in <module>"
+    assert set(results(missing).values()) == {"error"}
+
+
+async def test_runs_that_do_not_end_well_say_how_and_where(judge: Judge) -> None:
+    loop, flood, memory, stack = await asyncio.gather(
+        judge({"solution.py": "def add(a, b):\n    while True: pass\n"}, GIVEN, wall_s=1),
+        judge({"solution.py": "def add(a, b):\n    while True: print('x' * 1000)\n"}, GIVEN),
+        judge({"solution.py": "def add(a, b):\n    return len(bytearray(1 << 30))\n"}, GIVEN, memory_mb=128),
+        judge({"solution.py": "import ctypes\ndef add(a, b):\n    ctypes.string_at(0)\n"}, GIVEN),
+    )
+    assert loop.reason == f"the tests did not end within 1 s; it was in {SMALL}"
+    assert flood.reason == f"the tests printed more than 1024 KB; it was in {SMALL}"
+    assert memory.reason == f"the tests used more than 128 MB of memory; it was in {SMALL}"
+    assert "signal 11" in stack.reason
+    assert results(loop) == {SMALL: "error", NEGATIVE: "missing"}
+    kinds = [verdict.failures[0].kind for verdict in (loop, flood, memory, stack)]
+    assert kinds == ["Timeout", "OutputLimit", "OutOfMemory", "Crash"]
+
+
+STYLES = {
+    "helper": """
+def check(f):
+    assert f(1, 2) == 3
+    assert f('a', 'b') == 'ab', 'texts'
+
+def test_add():
+    check(add)
+""",
+    "parametrize": """
+import pytest
+
+@pytest.mark.parametrize(('a', 'b', 'out'), [(1, 2, 3), ('a', 'b', 'ab'), ([1], [], [1])])
+def test_add(a, b, out):
+    assert add(a, b) == out
+""",
+    "looping": """
+CASES = [(1, 2, 3), (0, 0, 0)]
+
+def test_add():
+    for a, b, out in CASES:
+        assert add(a, b) == out
+""",
+    "raises": """
+import pytest
+
+def test_bad():
+    with pytest.raises(TypeError, match='unsupported'):
+        add(None, 1)
+""",
+    "approx": """
+from pytest import approx
+
+def test_float():
+    assert add(0.1, 0.2) == approx(0.3)
+    assert add(1, 1) > 1
+""",
+    "unittest": """
+import unittest
+
+class AddCase(unittest.TestCase):
+    def setUp(self):
+        self.one = 1
+
+    def test_equal(self):
+        self.assertEqual(add(self.one, 1), 2)
+
+    def test_loop(self):
+        for n in range(3):
+            with self.subTest(n=n):
+                self.assertEqual(add(n, 0), n)
+
+    def test_error(self):
+        self.assertRaises(TypeError, add, 1, None)
+
+if __name__ == '__main__':
+    unittest.main()
+""",
+    "coroutine": """
+import asyncio
+
+async def both():
+    return add(1, 2)
+
+async def test_add():
+    await asyncio.sleep(0)
+    assert await both() == 3
+""",
+    "class": """
+class TestAdd:
+    base = 1
+
+    class TestInner:
+        def test_deep(self):
+            assert add(1, 1) == 2
+
+    def test_one(self):
+        assert add(self.base, 1) == 2
+
+    def helper(self):
+        return 1
+""",
+    "own_name": """
+def test_name(request):
+    assert request.node.name == 'test_name'
+    assert add(1, 1) == 2
+""",
+    "own_file": """
+def test_file():
+    assert __file__.endswith('test_own_file.py')
+    assert add(1, 1) == 2
+""",
+    "fixtures": """
+import pytest
+
+@pytest.fixture(scope='module')
+def store():
+    return []
+
+def test_first(store):
+    store.append(add(1, 1))
+    assert store == [2]
+
+def test_second(store, tmp_path, capsys, monkeypatch):
+    print('shown')
+    assert capsys.readouterr().out == 'shown\\n'
+    assert len(store) == 1
+""",
+    "order": """
+SEEN = []
+
+def test_a():
+    SEEN.append(1)
+    assert add(1, 1) == 2
+
+def test_b():
+    assert SEEN == [1]
+""",
+    "early_return": """
+def test_add():
+    if add(1, 1) == 2:
+        return
+    assert False
+""",
+    "conditions": """
+def test_kinds():
+    assert add(1, 1)
+    assert not add(1, -1)
+    assert add('a', 'b') in {'ab'}
+    assert 'a' in add('a', 'b')
+    assert add(1, 1) == 2 and add(2, 2) == 4
+    assert 1 < add(1, 1) < 3
+    assert isinstance(add(1, 1), int)
+    assert add(1, 1) is not None
+    assert (add(1, 1) == 2) is True
+""",
+    "left_behind": """
+import pathlib
+
+def test_writes():
+    pathlib.Path('out.txt').write_text('x')
+    assert add(1, 1) == 2
+
+def test_is_new():
+    assert not pathlib.Path('other.txt').exists()
+    pathlib.Path('other.txt').touch()
+""",
+    "custom_equality": """
+class Money:
+    def __init__(self, cents):
+        self.cents = cents
+
+    def __add__(self, other):
+        return Money(self.cents + other.cents)
+
+    def __eq__(self, other):
+        return self.cents == other.cents
+
+def test_money():
+    assert add(Money(1), Money(2)) == Money(3)
+""",
+    "mocks": """
+from unittest import mock
+
+def test_patched():
+    with mock.patch('solution.add', return_value=9):
+        import solution
+        assert solution.add(1, 1) == 9
+    assert add(1, 1) == 2
+""",
+    "children": """
+import subprocess, sys
+from concurrent.futures import ProcessPoolExecutor
+
+def double(n):
+    return add(n, n)
+
+def test_pool():
+    with ProcessPoolExecutor(2) as pool:
+        assert list(pool.map(double, [1, 2])) == [2, 4]
+
+def test_program():
+    code = 'from solution import add; print(add(1, 2))'
+    assert subprocess.run([sys.executable, '-c', code], capture_output=True, text=True).stdout == '3\\n'
+""",
+}
+HEAD = '"""Tests of add."""\n\nfrom __future__ import annotations\nfrom solution import add\n\n'
+
+
+async def test_tests_of_every_style_pass_for_a_right_answer(judge: Judge) -> None:
+    verdict = await judge(ADD, {f"tests/test_{style}.py": HEAD + text for style, text in STYLES.items()})
+    assert verdict.passed, f"{verdict.reason} {verdict.failures}"
+    assert verdict.evidence.twins == len(verdict.results), "a copy for each, and a canary for the file with one test"
+    assert verdict.evidence.notes == ("tests/test_own_file.py keeps its name and has a canary in place of copies",)
+
+
+async def test_a_hypothesis_test_passes_and_shows_its_counterexample(judge: Judge) -> None:
+    text = (
+        "from hypothesis import given, strategies as st\nfrom solution import add\n\n"
+        "@given(st.integers(), st.integers())\ndef test_commutes(a, b):\n    assert add(a, b) == a + b\n"
+    )
+    right, wrong = await asyncio.gather(judge(ADD, {"tests/test_h.py": text}), judge(WRONG, {"tests/test_h.py": text}))
+    assert right.passed, right.reason
+    assert right.evidence.twins == 1
+    assert not wrong.passed
+    assert "assert 0 == " in wrong.failures[0].message
