@@ -35,8 +35,9 @@ class CommitMessage:
 
 def message_for(task: Task, work: Work) -> CommitMessage:
     """Say what an attempt did, why, and how: the summary is the model's, the rest is ours."""
-    first, _, rest = (work.summary.strip() or task.spec.description.strip()).partition("\n")
-    asked = textwrap.indent(_wrapped(task.spec.description), "> ", lambda _line: True)
+    description = task.spec.description.strip()
+    first, _, rest = (work.summary.strip() or description.partition("\n")[0]).partition("\n")
+    asked = textwrap.indent(description, "> ", lambda _line: True)
     verdict = str(work.verdict.evidence.label) if work.verdict else ""
     return CommitMessage(
         subject=first,

@@ -80,19 +80,20 @@ def closure(tree: Tree, change: Change, tests: Files, cache: ImportCache) -> Clo
     return view.closure([*tests, *(path for path, text in change.items() if text is not None)])
 
 
-def dependants(tree: Tree, changed: Collection[str], cache: ImportCache) -> frozenset[str]:
+def dependants(tree: Tree, changed: Collection[str], cache: ImportCache, *, unknown: bool = True) -> frozenset[str]:
     """The tests of a tree that can see one of the changed paths, or whose closure is not known.
 
     Args:
         tree: the tree, before or after the change.
         changed: paths that were added, edited or removed; those not in the tree count as being there.
         cache: remembers what was parsed before.
+        unknown: whether those count whose closure is not known and does not meet a changed path as far as it is.
     """
     view = _View(tree, {path: "" for path in changed if path not in tree.entries()}, cache)
     tests = [p for p in tree.entries() if p.endswith(".py") and is_test_path(p) and not p.endswith("conftest.py")]
     users: defaultdict[str, set[str]] = defaultdict(set)
     seen = _reach(tests, lambda path: _noted(view.uses(path), path, users))
-    goals = [path for path in seen if path in changed or view.facts(path).dynamic]
+    goals = [path for path in seen if path in changed or (unknown and view.facts(path).dynamic)]
     return _reach(goals, lambda path: users[path]) & frozenset(tests)
 
 

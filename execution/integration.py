@@ -149,20 +149,18 @@ class Integration:
         """Tell whether all tests that this change can break see the same bytes as when they passed."""
         if not workspace.is_own or self.task.spec.test_command:
             return False
-        base, imports = workspace.tree, self.parts.imports
-        before = closure(base, work.change, self._tests(work), imports)
-        after = closure(merged, {}, self._tests(work), imports)
+        base, imports, mine = workspace.tree, self.parts.imports, self._whole_change(work)
+        others, later = (dependants(t, mine, imports, unknown=False) - mine.keys() for t in (base, merged))
+        if others != later:
+            return False
+        tests = {**self._tests(work), **{path: _text(base, path) or "" for path in others}}
+        before, after = closure(base, work.change, tests, imports), closure(merged, {}, tests, imports)
         if not (before.complete and after.complete and before.paths == after.paths):
             return False
-        old, new, mine = base.entries(), merged.entries(), self._whole_change(work)
+        old, new = base.entries(), merged.entries()
         if any(old.get(path) != new.get(path) for path in after.paths - mine.keys()):
             return False
-        if any(path in old and path in new and not _holds(merged, path, text) for path, text in mine.items()):
-            return False
-        return (
-            dependants(merged, mine.keys(), imports) - mine.keys()
-            == dependants(base, mine.keys(), imports) - mine.keys()
-        )
+        return all(_holds(merged, path, text) for path, text in mine.items())
 
     # --- what stands in the way
 
@@ -234,4 +232,5 @@ def _text(tree: Tree, path: str) -> str | None:
 
 
 def _holds(tree: Tree, path: str, text: str | None) -> bool:
-    return text is not None and tree.read(path) == text.encode("utf-8", "surrogateescape")
+    """Tell whether the merge left a changed file just as it was judged."""
+    return _text(tree, path) == text

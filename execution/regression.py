@@ -14,7 +14,9 @@ from core.verdicts import SuiteJob, Verdict
 class WithRegression:
     """Adds to each job the tests of its base that the changed files can break.
 
-    `changed` names those files where the job's base holds the change already (a merged tree).
+    `changed` names those files where the job's base holds the change already (a merged tree). Where tests are staged by
+    their closure, those whose closure is not known are left to the sweep of the whole suite (`execution.sweep`): run
+    with every task, they would make each task slower than the one before.
     """
 
     suite: Suite
@@ -27,5 +29,7 @@ class WithRegression:
 
     def _with_dependants(self, job: SuiteJob) -> SuiteJob:
         changed = self.changed | job.change.keys()
-        found = dependants(job.base, changed, self.imports) if changed else frozenset()
+        if not changed:
+            return job
+        found = dependants(job.base, changed, self.imports, unknown=job.whole_tree)
         return replace(job, regression=tuple(sorted(found - job.given.keys() - job.own.keys())))
