@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.isolation import SandboxResult
+from core.verdicts import Result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +46,23 @@ class CaseReport:
     id: str
     reports: tuple[Report, ...]
     fault: Fault | None
+
+    @property
+    def outcome(self) -> Result:
+        """How it ended by all its reports: passed only if each phase did, with nothing raised and nothing expected."""
+        for report in self.reports:
+            if report.outcome == "failed":
+                return Result.FAILED if report.when == "call" else Result.ERROR
+        if any(report.outcome != "passed" or report.xfail for report in self.reports):
+            return Result.SKIPPED
+        phases = [report.when for report in self.reports if not report.subtest]
+        silent = all(report.raised is None for report in self.reports)
+        return Result.PASSED if silent and phases == ["setup", "call", "teardown"] else Result.ERROR
+
+    @property
+    def failed_by_assertion(self) -> bool:
+        """Tell whether the test itself failed by a genuine AssertionError."""
+        return any(r.when == "call" and r.outcome == "failed" and r.genuine and not r.xfail for r in self.reports)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

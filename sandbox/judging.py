@@ -203,7 +203,7 @@ def _id(file: SuiteFile, name: str) -> str:
 
 def _ended(file: SuiteFile, test: CaseReport, run: Run) -> _Found:
     nodeid = run.names.id(test.id)
-    result = outcome(test)
+    result = test.outcome
     failure = None
     if result is not Result.PASSED:
         fault = test.fault or Fault(
@@ -214,19 +214,6 @@ def _ended(file: SuiteFile, test: CaseReport, run: Run) -> _Found:
     message = failure.message if failure else ""
     seconds = sum(report.duration_s for report in test.reports)
     return _Found(file.role, CaseResult(id=nodeid, result=result, duration_s=seconds, message=message), failure)
-
-
-def outcome(test: CaseReport) -> Result:
-    """How a test ended by all its reports; passed only if each phase did, with nothing raised and nothing expected."""
-    reports = test.reports
-    for report in reports:
-        if report.outcome == "failed":
-            return Result.FAILED if report.when == "call" else Result.ERROR
-    if any(report.outcome != "passed" or report.xfail for report in reports):
-        return Result.SKIPPED
-    phases = [report.when for report in reports if not report.subtest]
-    silent = all(report.raised is None for report in reports)
-    return Result.PASSED if silent and phases == ["setup", "call", "teardown"] else Result.ERROR
 
 
 def _excused(found: _Found, run: Run) -> bool:
@@ -256,7 +243,7 @@ def _doubt(answer: Answer, run: Run) -> str:
         return f"the test framework was changed while the tests ran: {', '.join(session.changed[:3])}"
     if session.garbled or session.running is not None:
         return "the run's report holds what the recorder did not write"
-    failed = session.collection or any(outcome(test) in {Result.FAILED, Result.ERROR} for test in session.tests)
+    failed = session.collection or any(test.outcome in {Result.FAILED, Result.ERROR} for test in session.tests)
     expected = 1 if failed else 0
     if session.finishes != (expected,) or session.exit_code != expected:
         return f"pytest ended with {session.finishes} and exit status {session.exit_code}, which cannot be"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
+from core.verdicts import Result
 from sandbox.answer import CaseReport
 from sandbox.shaping import Names
 from sandbox.twins import Role, SuiteFile
@@ -53,7 +54,7 @@ def check(files: Iterable[SuiteFile], tests: Iterable[CaseReport], names: Names,
             cases = reports.get(nodeid, [])
             if not cases:
                 missing.append(nodeid)
-            elif nodeid in cleared or all(map(_is_genuine, cases)):
+            elif nodeid in cleared or all(case.failed_by_assertion for case in cases):
                 genuine += len(cases)
             else:
                 doubtful.append(nodeid)
@@ -63,7 +64,7 @@ def check(files: Iterable[SuiteFile], tests: Iterable[CaseReport], names: Names,
 
 def genuine(tests: Iterable[CaseReport]) -> frozenset[str]:
     """The ids, without parameters, under which every case failed as it must."""
-    return frozenset(name for name, cases in _by_name(tests).items() if all(map(_is_genuine, cases)))
+    return frozenset(name for name, cases in _by_name(tests).items() if all(case.failed_by_assertion for case in cases))
 
 
 def _by_name(tests: Iterable[CaseReport]) -> defaultdict[str, list[CaseReport]]:
@@ -73,10 +74,11 @@ def _by_name(tests: Iterable[CaseReport]) -> defaultdict[str, list[CaseReport]]:
     return reports
 
 
-def _expected(file: SuiteFile, reports: defaultdict[str, list[CaseReport]]) -> set[str]:
-    """The tests of the copy whose originals ran; all of a canary's."""
-    return {name for name in file.twin_names if name not in file.names or f"{file.staged}::{name}" in reports}
-
-
-def _is_genuine(case: CaseReport) -> bool:
-    return any(r.when == "call" and r.outcome == "failed" and r.genuine and not r.xfail for r in case.reports)
+def _expected(file: SuiteFile, reports: Mapping[str, list[CaseReport]]) -> set[str]:
+    """The tests of the copy whose originals passed; all of a canary's."""
+    originals = {name: reports.get(f"{file.staged}::{name}", []) for name in file.twin_names}
+    return {
+        name
+        for name, cases in originals.items()
+        if name not in file.names or any(case.outcome is Result.PASSED for case in cases)
+    }

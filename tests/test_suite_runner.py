@@ -298,3 +298,170 @@ async def test_a_hypothesis_test_passes_and_shows_its_counterexample(judge: Judg
     assert right.evidence.twins == 1
     assert not wrong.passed
     assert "assert 0 == " in wrong.failures[0].message
+
+
+OWN = {"tests/test_own.py": "from solution import add\n\n\ndef test_own():\n    assert add(2, 3) == 5\n"}
+
+
+async def test_self_written_tests_must_be_red_before_the_change(judge: Judge) -> None:
+    new, mended, green = await asyncio.gather(
+        judge(ADD, own=OWN), judge(ADD, base=WRONG, own=OWN), judge({"other.py": ""}, base=ADD, own=OWN)
+    )
+    assert new.passed, new.reason
+    assert mended.passed, mended.reason
+    assert new.evidence.label is Label.SELF_TESTED
+    assert not green.passed
+    assert green.weak == ("tests/test_own.py::test_own",)
+    assert "pass without the change" in green.reason
+
+
+async def test_what_the_owner_gave_at_the_start_counts_as_before_the_change(judge: Judge) -> None:
+    verdict = await judge(ADD, own=OWN, start=ADD)
+    assert verdict.weak == ("tests/test_own.py::test_own",)
+
+
+async def test_self_written_tests_without_an_assertion_are_not_even_run(judge: Judge) -> None:
+    verdict = await judge(
+        ADD, own={"tests/test_own.py": "from solution import add\n\n\ndef test_own():\n    add(2, 3)\n"}
+    )
+    assert not verdict.passed
+    assert verdict.weak == ("tests/test_own.py::test_own",)
+    assert verdict.evidence.tree == ""
+
+
+async def test_given_tests_decide_the_label_beside_own_ones(judge: Judge) -> None:
+    verdict = await judge(ADD, GIVEN, own=OWN)
+    assert verdict.passed, verdict.reason
+    assert verdict.evidence.label is Label.TESTS_PASSED
+    assert len(verdict.results) == 3
+
+
+async def test_a_skip_is_no_pass(judge: Judge) -> None:
+    text = "import pytest\n\n\n@pytest.mark.skip\ndef test_later(): pass\n\n\ndef test_now():\n    assert 1 + 1 == 2\n"
+    verdict = await judge(ADD, {"tests/test_given.py": text})
+    assert verdict.reason == "1 skipped of 2 tests"
+
+
+REPOSITORY = {
+    "app/__init__.py": "",
+    "app/sums.py": "def add(a, b):\n    return a + b\n",
+    "app/texts.py": "def shout(text):\n    return text.upper()\n",
+    "conftest.py": "import pytest\n\n\n@pytest.fixture\ndef two():\n    return 2\n",
+    "pytest.ini": "[pytest]\naddopts = -x --no-such-option\nfilterwarnings = error\n",
+    "tests/__init__.py": "",
+    "tests/helpers.py": "def same(a, b):\n    assert a == b\n",
+    "tests/test_sums.py": (
+        "import sys\n\nimport pytest\n\nfrom app.sums import add\nfrom .helpers import same\n\n\n"
+        "def test_two(two):\n    same(add(two, 2), 4)\n\n\n"
+        "@pytest.mark.skipif(sys.platform == 'linux', reason='elsewhere')\ndef test_elsewhere():\n    assert False\n"
+    ),
+    "tests/test_texts.py": "from app.texts import shout\n\n\ndef test_shout():\n    assert shout('a') == 'A'\n",
+    "tests/test_broken.py": "def test_broken():\n    assert 1 == 2\n",
+}
+BREAKS = {"app/sums.py": "def add(a, b):\n    return a - b\n"}
+
+
+async def test_a_pytest_command_becomes_a_run_that_can_be_trusted(judge: Judge) -> None:
+    command = ("python", "-m", "pytest", "-q", "tests/test_sums.py")
+    right, wrong, left = await asyncio.gather(
+        judge({"app/new.py": ""}, base=REPOSITORY, command=command),
+        judge(BREAKS, base=REPOSITORY, command=command),
+        judge({"app/new.py": ""}, base=REPOSITORY, command=("pytest",)),
+    )
+    assert right.passed, f"{right.reason} {right.failures}"
+    assert results(right) == {"tests/test_sums.py::test_two": "passed"}, "what is skipped before is no matter"
+    assert (right.evidence.label, right.evidence.twins) == (Label.TESTS_PASSED, 1)
+    assert wrong.failures[0].frame == "tests/helpers.py:2 in same"
+    assert set(left.failing) >= {"tests/test_broken.py::test_broken"}
+
+
+async def test_any_other_command_is_judged_by_its_exit_code(judge: Judge) -> None:
+    code = "from app.sums import add; print('sum', add(1, 1)); raise SystemExit(add(1, 1) != 2)"
+    right, wrong = await asyncio.gather(
+        judge({}, base=REPOSITORY, command=("python", "-c", code)),
+        judge(BREAKS, base=REPOSITORY, command=("python", "-c", code)),
+    )
+    assert right.passed
+    assert right.evidence.label is Label.EXIT_CODE
+    assert "ended with exit status 1" in wrong.reason
+    assert wrong.failures[0].output == "sum 0"
+
+
+async def test_regression_tests_must_go_on_passing(judge: Judge) -> None:
+    regression = ("tests/test_broken.py", "tests/test_sums.py", "tests/test_texts.py")
+    given = {"tests/test_new.py": "from app import new\n\n\ndef test_new():\n    assert new.ONE == 1\n"}
+    new = {"app/new.py": "ONE = 1\n"}
+    fine, breaks = await asyncio.gather(
+        judge(new, given, REPOSITORY, regression=regression),
+        judge({**new, **BREAKS}, given, REPOSITORY, regression=regression),
+    )
+    assert fine.passed, f"{fine.reason} {fine.failures}"
+    assert "tests/test_broken.py::test_broken" not in results(fine)
+    assert fine.evidence.notes[-1].startswith("failing before the change already: tests/test_broken.py::test_broken")
+    assert not breaks.passed
+    assert breaks.failing == {"tests/test_sums.py::test_two"}
+
+
+async def test_settings_and_fixtures_come_from_the_base_and_the_start(judge: Judge) -> None:
+    given = {"tests/test_given.py": "def test_two(two):\n    assert two == 2\n"}
+    two = REPOSITORY["conftest.py"]
+    base, start, change = await asyncio.gather(
+        judge({"a.py": ""}, given, REPOSITORY),
+        judge({"conftest.py": two}, given, start={"conftest.py": two}),
+        judge({"conftest.py": two, "a.py": ""}, given),
+    )
+    assert base.passed, f"{base.reason} {base.failures}"
+    assert start.passed, start.reason
+    assert not change.passed
+    assert change.evidence.dropped == {"conftest.py": "steers how tests are run"}
+    assert Kind.FILES_DROPPED in {event.kind for event in judge.events}
+
+
+async def test_only_the_closure_is_staged_where_that_is_enough(judge: Judge) -> None:
+    async def run(other: str, solution: str = ADD["solution.py"]) -> Verdict:
+        return await judge({"solution.py": solution}, GIVEN, {"other.py": other}, whole_tree=False)
+
+    reading = "import glob\n" + ADD["solution.py"]
+    one, two, dynamic = await asyncio.gather(run("a = 1\n"), run("a = 2\n"), run("a = 2\n", reading))
+    assert {one.passed, two.passed, dynamic.passed} == {True}
+    assert not one.evidence.complete
+    assert one.evidence.tree == two.evidence.tree, "a file that no test can see does not matter"
+    assert dynamic.evidence.complete, "a file that lists folders may see everything"
+
+
+async def test_removed_files_are_gone_and_sources_below_src_are_found(judge: Judge) -> None:
+    base = {"src/pkg/__init__.py": "", "src/pkg/old.py": "", "data/old.txt": "x"}
+    text = (
+        "import pathlib\n\nimport pytest\n\nfrom pkg import new\n\n\ndef test_new():\n    assert new.ONE == 1\n\n\n"
+        "def test_old():\n    assert not pathlib.Path('data/old.txt').exists()\n"
+        "    with pytest.raises(ImportError):\n        import pkg.old\n"
+    )
+    change = {"src/pkg/new.py": "ONE = 1\n", "src/pkg/old.py": None, "data/old.txt": None}
+    whole, closure = await asyncio.gather(
+        judge(change, {"tests/test_it.py": text}, base),
+        judge(change, {"tests/test_it.py": text}, base, whole_tree=False),
+    )
+    assert whole.passed, f"{whole.reason} {whole.failures}"
+    assert closure.passed, f"{closure.reason} {closure.failures}"
+
+
+async def test_a_test_file_that_keeps_its_name_may_not_be_changed_by_the_run(judge: Judge) -> None:
+    text = "from solution import add\n\n\ndef test_name():\n    assert __file__.endswith('test_kept.py')\n"
+    solution = ADD["solution.py"] + "open('tests/test_kept.py', 'a').write('\\n')\n"
+    verdict = await judge({"solution.py": solution}, {"tests/test_kept.py": text})
+    assert verdict.reason == "tests/test_kept.py was changed while the tests ran"
+
+
+async def test_what_cannot_be_judged_is_not_passed(judge: Judge) -> None:
+    nothing, script = await asyncio.gather(judge(ADD), judge({}, {"a.test.js": "test('a', () => {})\n"}))
+    assert nothing.reason == script.reason == "there are no tests to judge by"
+    assert not nothing.passed
+
+
+async def test_cancelling_leaves_no_files_behind(judge: Judge) -> None:
+    running = asyncio.create_task(judge({"solution.py": "def add(a, b):\n    while True: pass\n"}, GIVEN))
+    await asyncio.sleep(0.4)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert not list(judge.staging.glob("jobs/*"))

@@ -57,6 +57,7 @@ class Judge:
 
     def __init__(self, staging: Path) -> None:
         self.events: list[Event] = []
+        self.staging = staging
         self.runner = SuiteRunner(bubblewrap(), runtime(), emit=self.events.append, staging_dir=staging)
         self._two = asyncio.Semaphore(2)
 
