@@ -25,6 +25,7 @@ from core.clock import Clock, utc_now
 from core.events import Event, Kind, Level
 from core.states import DaemonState
 from core.status import DaemonStatus
+from execution.sweep import Sweep
 from intake.inbox import watch
 from server.host import Host
 from task_executor import TaskExecutor
@@ -89,6 +90,9 @@ class Daemon:
                 group.create_task(self._rooms.models.watch(self._store.queue.models_back)),
                 group.create_task(self._measure_lag()),
             ]
+            if self._executor is not None:
+                sweep = Sweep(self._executor.parts, self._settings.workspace, lambda: not self._busy())
+                side.append(group.create_task(sweep.run()))
             pool = group.create_task(self._serve_tasks(stack))
             await self._until_asked(pool)
             for task in side:
@@ -96,6 +100,9 @@ class Daemon:
             await self._drain(pool)
         await self._housekeeper.save_state()
         self._emit(Kind.DAEMON_STOPPED, "stopped")
+
+    def _busy(self) -> bool:
+        return self._executor is not None and self._executor.busy
 
     async def _serve_tasks(self, stack: ExitStack) -> None:
         """Run the pool; without a sandbox there is none, and tasks wait."""
@@ -120,7 +127,7 @@ class Daemon:
     async def _drain(self, pool: asyncio.Task[None]) -> None:
         self._life, executor = DaemonState.DRAINING, self._executor
         if executor is not None:
-            if executor.busy:
+            if self._busy():
                 self._say(f"finishing what runs, {self._settings.drain_s:g} s at most; a second signal stops at once")
             patient = asyncio.ensure_future(executor.stop(self._settings.drain_s))
             hurried = asyncio.ensure_future(self._at_once.wait())

@@ -54,6 +54,8 @@ class Kind(StrEnum):
     FILES_DROPPED = "files_dropped"
     COMMITTED = "committed"
     INTEGRATED = "integrated"
+    REGRESSION = "regression"
+    SWEPT = "swept"
     CONFLICT = "conflict"
     PUSHED = "pushed"
     PUSH_FAILED = "push_failed"

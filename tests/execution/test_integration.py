@@ -1,0 +1,163 @@
+"""Integration: what is judged again on a merged tree, what need not be, and what sends a task back to work."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from assembly.rooms import Rooms
+from assembly.store import open_store
+from config import load_settings
+from core.clock import utc_now
+from core.events import Event
+from core.ports import Suite
+from core.revisions import Workspace
+from core.states import Phase, Status
+from core.submission import parse_spec
+from core.tasks import Task
+from core.verdicts import SuiteJob, Verdict
+from core.work import Work
+from execution.integration import Integration, Landed, Reopened
+from execution.parts import Parts
+from execution.regression import WithRegression
+
+ADD = "def add(a, b):\n    return a + b\n"
+TEST_ADD = "from calc import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"
+TEST_DOUBLE = "from calc import add\n\n\ndef test_double():\n    assert add(4, 4) == 8\n"
+OTHER = "def shout(text):\n    return text.upper()\n"
+TEST_OTHER = "from other import shout\n\n\ndef test_shout():\n    assert shout('a') == 'A'\n"
+
+
+@dataclass
+class Counting:
+    """The real suite, with a note of each job."""
+
+    suite: Suite
+    jobs: list[SuiteJob] = field(default_factory=list)
+
+    async def judge(self, job: SuiteJob) -> Verdict:
+        self.jobs.append(job)
+        return await self.suite.judge(job)
+
+
+@dataclass
+class Site:
+    """The rooms of a daemon, without its workers."""
+
+    parts: Parts
+    suite: Counting
+    events: list[Event] = field(default_factory=list)
+
+    def task(self, number: int, **fields: object) -> Task:
+        spec = parse_spec({"description": f"task {number}", **fields})
+        return Task(id=number, spec=spec, status=Status.RUNNING, created_at=utc_now(), attempt=1)
+
+    def open(self, task: Task) -> Workspace:
+        return self.parts.git.open(task.spec.repo, task.spec.base, task.id, task.spec.description, task.created_at)
+
+    async def judged(self, workspace: Workspace, task: Task, change: dict[str, str]) -> Work:
+        job = SuiteJob(base=workspace.tree, change=change, given=task.spec.tests, whole_tree=not workspace.is_own)
+        verdict = await WithRegression(self.suite, self.parts.imports).judge(job)
+        assert verdict.passed, verdict.reason
+        return Work(phase=Phase.COMMIT, base=workspace.base, change=change, verdict=verdict, iteration=1)
+
+    async def land(self, workspace: Workspace, task: Task, work: Work) -> Landed | Reopened:
+        return await Integration(task, self.parts, self.events.append).land(workspace, work)
+
+
+@pytest.fixture
+async def site(tmp_path: Path) -> AsyncIterator[Site]:
+    settings = load_settings({"embedder": "hashed", "model_type": "ollama"}, tmp_path)
+    async with AsyncExitStack() as last:
+        with ExitStack() as stack:
+            rooms = Rooms(settings, store := open_store(settings, stack), stack, utc_now)
+            last.push_async_callback(rooms.models.aclose)
+            parts = await rooms.prepare()
+            assert parts, rooms.notices
+            for number in range(1, 4):
+                store.queue.submit(parse_spec({"description": f"task {number}"})).result()
+            suite = Counting(parts.suite)
+            yield Site(replace(parts, suite=suite), suite)
+
+
+async def test_a_merged_tree_is_not_judged_again_when_the_tests_see_the_same_bytes(site: Site) -> None:
+    first, second = site.task(1, tests={"test_calc.py": TEST_ADD}), site.task(2, tests={"test_other.py": TEST_OTHER})
+    at_first, at_second = site.open(first), site.open(second)
+    one = await site.judged(at_first, first, {"calc.py": ADD})
+    two = await site.judged(at_second, second, {"other.py": OTHER})
+    runs = len(site.suite.jobs)
+    assert isinstance(await site.land(at_first, first, one), Landed)
+    landed = await site.land(at_second, second, two)
+    assert isinstance(landed, Landed)
+    assert len(site.suite.jobs) == runs
+    tree = site.parts.git.tree(None, site.parts.git.resolve(None, "main"))
+    assert sorted(tree.entries()) == ["calc.py", "other.py", "test_calc.py", "test_other.py"]
+    assert tree.commit == landed.commit
+
+
+async def test_it_is_judged_again_when_newer_work_changed_what_the_tests_see(site: Site) -> None:
+    base = site.task(1, tests={"test_calc.py": TEST_ADD})
+    await site.land(at := site.open(base), base, await site.judged(at, base, {"calc.py": ADD}))
+    first, second = site.task(2, tests={"test_double.py": TEST_DOUBLE}), site.task(3)
+    at_first, at_second = site.open(first), site.open(second)
+    one = await site.judged(at_first, first, {"more.py": "X = 1\n"})
+    faster = "def add(a, b):\n    total = a + b\n    return total\n"
+    two = await site.judged(at_second, site.task(3, tests={"test_calc.py": TEST_ADD}), {"calc.py": faster})
+    assert isinstance(await site.land(at_second, second, two), Landed)
+    runs = len(site.suite.jobs)
+    assert isinstance(await site.land(at_first, first, one), Landed)
+    assert len(site.suite.jobs) == runs + 1
+
+
+async def test_work_that_breaks_together_with_newer_work_goes_back_with_the_failure(site: Site) -> None:
+    base = site.task(1, tests={"test_calc.py": TEST_ADD})
+    await site.land(at := site.open(base), base, await site.judged(at, base, {"calc.py": ADD}))
+    rename, user = site.task(2), site.task(3, tests={"test_double.py": TEST_DOUBLE})
+    at_rename, at_user = site.open(rename), site.open(user)
+    using = await site.judged(at_user, user, {"notes.txt": "uses add\n"})
+    moved = {"calc.py": "def plus(a, b):\n    return a + b\n"}
+    renaming = replace(using, base=at_rename.base, change=moved, verdict=None)
+    rename = site.task(2, tests={"test_calc.py": TEST_ADD.replace("add", "plus")})
+    assert isinstance(await site.land(at_rename, rename, renaming), Landed | Reopened)
+    end = await site.land(at_user, user, using)
+    assert isinstance(end, Reopened)
+    assert end.work.phase is Phase.REFLECTING
+    assert end.work.base == site.parts.git.resolve(None, "main")
+    assert end.work.verdict
+    assert not end.work.verdict.passed
+
+
+async def test_a_conflict_goes_back_to_coding_with_both_sides_shown(site: Site) -> None:
+    first, second = site.task(1, tests={"test_calc.py": TEST_ADD}), site.task(2, tests={"test_double.py": TEST_DOUBLE})
+    at_first, at_second = site.open(first), site.open(second)
+    one = await site.judged(at_first, first, {"calc.py": ADD})
+    two = await site.judged(at_second, second, {"calc.py": "def add(x, y):\n    return x + y\n", "kept.txt": "k\n"})
+    assert isinstance(await site.land(at_first, first, one), Landed)
+    end = await site.land(at_second, second, two)
+    assert isinstance(end, Reopened)
+    assert (end.work.phase, end.work.verdict) == (Phase.CODING, None)
+    assert dict(end.work.change) == {"kept.txt": "k\n"}
+    assert "return x + y" in end.work.feedback
+    assert "return a + b" in end.work.feedback
+
+
+async def test_a_change_that_changes_nothing_lands_without_a_commit(site: Site) -> None:
+    task = site.task(1)
+    work = Work(phase=Phase.COMMIT, base=site.open(task).base)
+    landed = await site.land(site.open(task), task, work)
+    assert landed == Landed(reason="the tests pass as things are; nothing had to be changed")
+
+
+async def test_a_commit_that_an_earlier_daemon_made_is_found_and_not_made_again(site: Site) -> None:
+    task = site.task(1, tests={"test_calc.py": TEST_ADD})
+    workspace = site.open(task)
+    work = await site.judged(workspace, task, {"calc.py": ADD})
+    before = await site.land(workspace, task, work)
+    again = await Integration(task, site.parts, site.events.append, resumed=True).land(workspace, work)
+    assert isinstance(before, Landed)
+    assert isinstance(again, Landed)
+    assert before.commit == again.commit == site.parts.git.resolve(None, "main")
