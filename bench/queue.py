@@ -38,6 +38,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from core.states import Ending
@@ -50,6 +51,8 @@ from queue_manager import QueueManager
 CLAIMERS = 4
 WAITING = 1_000
 PAYLOAD = "x" * 500
+Maker = Callable[[Path], Callable[[], None]]
+"""Opens a queue and returns what does one cycle."""
 LATER = "2999-01-01T00:00:00.000000Z"
 
 
@@ -153,20 +156,21 @@ def nightshift_coroutines(path: Path, seconds: float) -> float:
         return sum(await asyncio.gather(*(claimer(queue, until) for _ in range(CLAIMERS))))
 
     with queue_at(path) as queue:
+        nightshift_cycle(queue)
         return asyncio.run(run(queue)) / seconds
 
 
-def _nightshift_process(path: Path, seconds: float) -> int:
-    cycles = 0
-    with queue_at(path) as queue:
-        until = time.monotonic() + seconds
-        while time.monotonic() < until:
-            queue.submit(TaskSpec(description=PAYLOAD)).result()
-            task = queue.claim("bench").result()
-            assert task is not None
-            queue.finish(task.id, task.fence, Ending.COMMITTED).result()
-            cycles += 1
-    return cycles
+def nightshift_cycle(queue: QueueManager) -> None:
+    queue.submit(TaskSpec(description=PAYLOAD)).result()
+    task = queue.claim("bench").result()
+    assert task is not None
+    queue.finish(task.id, task.fence, Ending.COMMITTED).result()
+
+
+def nightshift_blocking(path: Path) -> Callable[[], None]:
+    """One cycle of a claimer that has the database to itself in its process."""
+    db = Database(path)
+    return partial(nightshift_cycle, QueueManager(db, EventLog(db)))
 
 
 def huey_at(path: Path, *, fsync: bool = True) -> tuple[Any, Callable[[str], object]]:
@@ -222,30 +226,42 @@ def _repeat(cycle: Callable[[], None], seconds: float) -> int:
     return count
 
 
-def in_threads(make: Callable[[Path], Callable[[], None]]) -> Callable[[Path, float], float]:
+def in_threads(make: Maker) -> Callable[[Path, float], float]:
     """Cycles a second of four threads that share what `make` opens."""
 
     def run(path: Path, seconds: float) -> float:
         cycle = make(path)
+        cycle()
         with ThreadPoolExecutor(CLAIMERS) as pool:
             return sum(pool.map(_repeat, [cycle] * CLAIMERS, [seconds] * CLAIMERS)) / seconds
 
     return run
 
 
-def _huey_process(path: Path, seconds: float) -> int:
-    return _repeat(huey_api(path), seconds)
-
-
-def in_processes(work: Callable[[Path, float], int]) -> Callable[[Path, float], float]:
-    """Cycles a second of four processes, each with a connection of its own."""
+def in_processes(make: Maker) -> Callable[[Path, float], float]:
+    """Cycles a second of four processes that each open what `make` opens, and begin together."""
 
     def run(path: Path, seconds: float) -> float:
-        with multiprocessing.get_context("spawn").Pool(CLAIMERS) as pool:
-            pool.starmap(work, [(path, 0.1)] * CLAIMERS)
-            return sum(pool.starmap(work, [(path, seconds)] * CLAIMERS, chunksize=1)) / seconds
+        spawn = multiprocessing.get_context("spawn")
+        together, counts = spawn.Barrier(CLAIMERS), spawn.Queue()
+        children = [
+            spawn.Process(target=_process, args=(make, path, seconds, together, counts)) for _ in range(CLAIMERS)
+        ]
+        for child in children:
+            child.start()
+        total: int = sum(counts.get() for _ in children)
+        for child in children:
+            child.join()
+        return total / seconds
 
     return run
+
+
+def _process(make: Maker, path: Path, seconds: float, together: Any, counts: Any) -> None:
+    cycle = make(path)
+    cycle()
+    together.wait()
+    counts.put(_repeat(cycle, seconds))
 
 
 def cycles(folder: Path, seconds: float, rounds: int) -> None:
@@ -257,8 +273,9 @@ def cycles(folder: Path, seconds: float, rounds: int) -> None:
         "nightshift, 4 coroutines, one writer": (nightshift_coroutines, ours),
         "huey, 4 threads": (in_threads(huey_api), theirs),
         "huey's storage alone, 4 threads": (in_threads(huey_storage), raw),
-        "nightshift, 4 processes": (in_processes(_nightshift_process), ours),
-        "huey, 4 processes": (in_processes(_huey_process), theirs),
+        "nightshift, 4 processes": (in_processes(nightshift_blocking), ours),
+        "huey, 4 processes": (in_processes(huey_api), theirs),
+        "huey's storage alone, 4 processes": (in_processes(huey_storage), raw),
     }
     rates: dict[str, list[float]] = {name: [] for name in systems}
     for _ in range(rounds):

@@ -50,7 +50,11 @@ def decode(kind: type[T], text: str) -> T:
     Raises:
         ValueError: the text does not hold one.
     """
-    return _adapter(kind).validate_python(json.loads(text))
+    adapter = _adapter(kind)
+    try:
+        return adapter.validate_json(text)
+    except ValueError:  # a lone surrogate, which pydantic's own parser refuses, or a real fault
+        return adapter.validate_python(json.loads(text))
 
 
 def storable(text: str) -> str:
@@ -77,6 +81,7 @@ def plain(value: object, clean: Clean | None = None) -> Plain:
         return [plain(item, clean) for item in value]
     if (names := _names.get(kind)) is None:
         names = _names[kind] = tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
-    if names:
-        return {name: plain(getattr(value, name), clean) for name in names}
-    return plain(str(value), clean)
+    if not names:
+        return plain(str(value), clean)
+    values = ((name, getattr(value, name)) for name in names)
+    return {name: None if item is None else plain(item, clean) for name, item in values}

@@ -31,6 +31,10 @@ IntegrityError = sqlite3.IntegrityError
 OperationalError = sqlite3.OperationalError
 ProgrammingError = sqlite3.ProgrammingError
 
+CHECKPOINT_PAGES = 4000
+"""How long the write-ahead log grows (16 MB) before it is folded into the file; a page that was written a hundred times
+meanwhile is folded once."""
+
 BUSY, LOCKED, READONLY, CORRUPT, FULL, CANTOPEN, NOTADB = 5, 6, 8, 11, 13, 14, 26
 """Primary result codes, https://sqlite.org/rescode.html; the low byte of an extended one."""
 
@@ -89,6 +93,7 @@ def _open_writable(path: Path, busy_s: float) -> Connection:
         _use_wal(conn, busy_s)
         conn.execute("PRAGMA synchronous=FULL")
         conn.execute("PRAGMA foreign_keys=ON")
+        conn.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}")
     except BaseException:
         conn.close()
         raise
