@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from core.isolation import Ended, SandboxLimits, SandboxResult
 from core.verdicts import CaseResult, Failure, Result
-from sandbox import shaping, twin_check
+from sandbox import doubts, shaping, twin_check
 from sandbox.answer import Answer, CaseReport, Fault, Session
 from sandbox.plan import Plan
 from sandbox.shaping import Names
@@ -88,7 +88,7 @@ def judge(run: Run) -> Judgement:
         )
     if not results:
         return Judgement(reason="no test ran", notes=notes)
-    if doubt := _doubt(run.answer, run):
+    if doubt := doubts.find(run.answer, run.plan):
         return Judgement(reason=doubt, results=results, notes=notes)
     copies = twin_check.check(run.plan.files, session.tests, run.names, run.cleared)
     return Judgement(
@@ -232,53 +232,6 @@ def _excusable(bad: list[_Found], stopped: Failure | None, run: Run) -> bool:
     return all(
         one.role is Role.REGRESSION or (one.role is Role.COMMAND and one.result.result is Result.SKIPPED) for one in bad
     )
-
-
-def _doubt(answer: Answer, run: Run) -> str:
-    """Why a run in which all tests passed cannot be believed; empty when nothing speaks against it."""
-    session = answer.session
-    if answer.altered:
-        return f"{', '.join(answer.altered)} was changed while the tests ran"
-    if session.changed:
-        return f"the test framework was changed while the tests ran: {', '.join(session.changed[:3])}"
-    if session.garbled or session.running is not None:
-        return "the run's report holds what the recorder did not write"
-    failed = session.collection or any(test.outcome in {Result.FAILED, Result.ERROR} for test in session.tests)
-    expected = 1 if failed else 0
-    if session.finishes != (expected,) or session.exit_code != expected:
-        return f"pytest ended with {session.finishes} and exit status {session.exit_code}, which cannot be"
-    if strangers := list(_strangers(run.plan, session)):
-        return f"tests ran that are not in the suite: {', '.join(strangers[:3])}"
-    return _plain_doubt(answer, run)
-
-
-def _strangers(plan: Plan, session: Session) -> Iterator[str]:
-    known = {file.staged: file for file in plan.files} | {file.twin: file for file in plan.files if file.twin}
-    for test in session.tests:
-        path, _, rest = test.id.partition("::")
-        name = rest.partition("[")[0]
-        file = known.get(path)
-        if file is None or not _belongs(file, path, name):
-            yield test.id
-
-
-def _belongs(file: SuiteFile, path: str, name: str) -> bool:
-    if path == file.twin and name in file.twin_names:
-        return True
-    return file.outline is None or file.outline.knows(file.names.get(name, name))
-
-
-def _plain_doubt(answer: Answer, run: Run) -> str:
-    if not answer.plain_made:
-        return ""
-    if answer.plain is None:
-        return "the tests gave no result outside pytest"
-    for file in run.plan.files:
-        for name in file.plain:
-            result = answer.plain.get(f"{file.staged}::{name}", "missing")
-            if result != "passed":
-                return f"{_id(file, name)} passes under pytest and ends otherwise without it ({result})"
-    return ""
 
 
 def _notes(run: Run) -> tuple[str, ...]:

@@ -10,25 +10,21 @@ it; judging it is the daemon's business.
 # Importing pathlib would cost every start of the sandbox some milliseconds.
 # ruff: noqa: PTH103, PTH108, PTH118, PTH120, PTH123, PTH202
 
-import contextlib
+import gc
 import json
 import os
-import select
 import signal
 import sys
-import time
 
-CHUNK = 1 << 16
-SEGMENT = 3000  # bytes of output kept for each test
-SEGMENTS = 200_000  # bytes of output kept of a run
-EVENTS = 6 << 20
-NAME = 400  # the longest path of a test
+from .child import Child, read_all
+
 SNAPSHOT_FILES, SNAPSHOT_BYTES = 300, 4 << 20
 NOT_DUMPABLE = (4, 0, 0, 0, 0)  # PR_SET_DUMPABLE
 
 
 def main():
     """Take the job from standard input, run it, answer on standard output."""
+    gc.disable()  # a tenth of the time that importing pytest takes
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.path.remove(sys.argv[1])  # where this file was found; the workspace's names are not to meet ours
     libraries = sys.argv[2:]
@@ -59,14 +55,6 @@ def hide():
 
     if ctypes.CDLL(None).prctl(*NOT_DUMPABLE):
         raise SystemExit("the supervisor could not be hidden")
-
-
-def read_all(descriptor):
-    """Everything up to the end of a descriptor."""
-    parts = []
-    while part := os.read(descriptor, CHUNK):
-        parts.append(part)
-    return b"".join(parts)
 
 
 def reply(key, answer):
@@ -129,6 +117,8 @@ def pytest_session(instructions, events, libraries):
     from . import session  # noqa: PLC0415 (the parent never imports it)
 
     session.preload()
+    gc.freeze()
+    gc.enable()
     config = json.loads(read_all(instructions))
     os.close(instructions)
     return session.run(config, events, libraries)
@@ -139,6 +129,7 @@ def plain_session(instructions, events, libraries):
     sys.path.extend(libraries)
     from . import plain as calls  # noqa: PLC0415 (the parent never imports it)
 
+    gc.enable()
     config = json.loads(read_all(instructions))
     os.close(instructions)
     return calls.run(config, events)
@@ -147,141 +138,3 @@ def plain_session(instructions, events, libraries):
 def run_command(_instructions, _events, argv):
     """In the child: any command at all."""
     os.execvp(argv[0], argv)  # noqa: S606 (argv of the owner's, no shell)
-
-
-class Child:
-    """A forked process with a pipe for what it is told, one for its events and one for its output."""
-
-    def __init__(self, work, argument):
-        told, self.telling = os.pipe()
-        self.events, reporting = os.pipe()
-        self.output, printing = os.pipe()
-        self.pid = os.fork()
-        if self.pid == 0:
-            for descriptor in (self.telling, self.events, self.output):
-                os.close(descriptor)
-            _become(work, told, reporting, printing, argument)
-        for descriptor in (told, reporting, printing):
-            os.close(descriptor)
-        self.ended, self.status = os.pidfd_open(self.pid), None
-
-    def send(self, config):
-        """Tell the child what to do; it may have died already."""
-        text = json.dumps(config).encode()
-        with contextlib.suppress(BrokenPipeError):
-            while text:
-                text = text[os.write(self.telling, text) :]
-        os.close(self.telling)
-
-    def discard(self):
-        """End a child that is not needed."""
-        os.kill(self.pid, signal.SIGKILL)
-        os.waitpid(self.pid, 0)
-        for descriptor in (self.telling, self.events, self.output, self.ended):
-            os.close(descriptor)
-
-    def watch(self, job):
-        """Collect what it reports until it ends or a limit is reached; then end it and all it started."""
-        started = time.monotonic()
-        deadline, twins = started + job["wall_s"], [name.encode() for name in job["twins"]]
-        taken = {self.events: bytearray(), self.output: bytearray()}
-        most = {self.events: EVENTS, self.output: job["output_bytes"]}
-        poll = select.poll()
-        for descriptor in (*taken, self.ended):
-            os.set_blocking(descriptor, False)
-            poll.register(descriptor, select.POLLIN)
-        why = ""
-        while not why:
-            left = deadline - time.monotonic()
-            ready = [descriptor for descriptor, _ in poll.poll(min(1.0, max(0.0, left)) * 1000)]
-            why = "timeout" if left <= 0 else "exited" if self.ended in ready else ""
-            seen = max(0, len(taken[self.events]) - NAME)
-            for descriptor, data in taken.items():
-                if not drain(descriptor, data, most[descriptor], poll):
-                    why = "flood"
-            if twins and any(taken[self.events].find(name, seen) >= 0 for name in twins):
-                deadline, twins = time.monotonic() + job["wall_s"], []  # the twins get the same time again
-            self._reap(os.WNOHANG)
-        exit_code = self._end(why)
-        for descriptor, data in taken.items():
-            drain(descriptor, data, most[descriptor], poll)
-            os.close(descriptor)
-        return {
-            "ended": why,
-            "exit": exit_code,
-            "events": taken[self.events].decode("utf-8", "replace"),
-            "output": segments(bytes(taken[self.output]), job["token"].encode()),
-            "duration_s": time.monotonic() - started,
-        }
-
-    def _reap(self, flags):
-        """Wait for what has ended; as process 1 that includes orphans, which would count as processes until then."""
-        try:
-            while True:
-                pid, status = os.waitpid(-1 if os.getpid() == 1 else self.pid, flags)
-                if pid == self.pid:
-                    self.status = status
-                if pid == 0 or (pid == self.pid and os.getpid() != 1):
-                    return
-        except ChildProcessError:
-            return
-
-    def _end(self, why):
-        with contextlib.suppress(ProcessLookupError):
-            if os.getpid() == 1:
-                os.kill(-1, signal.SIGKILL)
-            else:
-                os.killpg(self.pid, signal.SIGKILL)
-        self._reap(0)
-        os.close(self.ended)
-        return os.waitstatus_to_exitcode(self.status) if why == "exited" else None
-
-
-def drain(descriptor, taken, most, poll):
-    """Read what is there; false when there was more than is allowed."""
-    while len(taken) < most:
-        try:
-            data = os.read(descriptor, CHUNK)
-        except BlockingIOError:
-            return True
-        if not data:
-            with contextlib.suppress(KeyError):
-                poll.unregister(descriptor)
-            return True
-        taken += data
-    return False
-
-
-def segments(output, token):
-    """Output by test: the child writes the token and a test's id before each of them."""
-    found, left = {}, SEGMENTS
-    for number, part in enumerate(output.split(token)):
-        name, _, text = part.partition(b"\n") if number else (b"", b"", part)
-        text = text[-SEGMENT:]
-        if text.strip() and left > 0:
-            found[name.decode("utf-8", "replace")] = text.decode("utf-8", "replace")
-            left -= len(text)
-    return found
-
-
-def _become(work, told, reporting, printing, argument):
-    """Turn the forked child into its work; never returns."""
-    status = 70
-    try:
-        os.setsid()
-        null = os.open(os.devnull, os.O_RDONLY)
-        for source, target in ((null, 0), (printing, 1), (printing, 2)):
-            os.dup2(source, target)
-        for descriptor in (null, printing):
-            os.close(descriptor)
-        status = work(told, reporting, argument)
-    except BaseException:  # noqa: BLE001 (whatever it is, the child ends here)
-        import traceback  # noqa: PLC0415 (only needed here)
-
-        traceback.print_exc()
-    finally:
-        try:
-            sys.stdout.flush()
-            sys.stderr.flush()
-        finally:
-            os._exit(status if isinstance(status, int) else 70)
