@@ -177,6 +177,7 @@ class Daemon:
             checkpoint_days=settings.checkpoint_days,
             state_file=settings.state_file,
             backups_dir=settings.db_path.parent / "backups",
+            settle_s=settings.task_timeout,
         )
         return Housekeeper(
             schedule,

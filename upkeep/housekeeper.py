@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -10,6 +11,7 @@ from pathlib import Path
 
 from core.clock import Clock, from_text, to_text
 from core.events import Event, Kind
+from core.states import Status
 from core.status import DaemonStatus
 from db.event_log import EventLog
 from db.state_store import StateStore
@@ -23,7 +25,7 @@ _SINCE = "last_checkpoint_at"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule:
-    """When what is due, and where it goes."""
+    """When what is due, and where it goes. A checkpoint waits `settle_s` at most for running tasks to end."""
 
     state_interval_s: float
     checkpoint_days: float
@@ -31,6 +33,7 @@ class Schedule:
     backups_dir: Path
     keep_backups: int = 3
     look_s: float = 5.0
+    settle_s: float = 300.0
 
 
 class Housekeeper:
@@ -90,12 +93,19 @@ class Housekeeper:
         since = self._state.get(_SINCE)
         start = from_text(str(since)) if since else now - timedelta(days=self._plan.checkpoint_days)
         await asyncio.wrap_future(self._queue.pause(CHECKPOINT))
+        await self._settled()
         report = await asyncio.to_thread(self._write_report, start, now)
         await self._keep(_SINCE, now)
         await self._keep(_DUE, now + timedelta(days=self._plan.checkpoint_days))
         text = f"checkpoint: {report.name} is written; resume with the dashboard or cli.py --resume"
         self._events.emit(Event(kind=Kind.CHECKPOINT, message=text, data={"report": report.name}))
         return report
+
+    async def _settled(self) -> None:
+        """Wait until nothing runs any more."""
+        end = time.monotonic() + self._plan.settle_s
+        while self._queue.counts()[Status.RUNNING] and time.monotonic() < end:  # noqa: ASYNC110 - the count is in the database
+            await asyncio.sleep(min(1.0, self._plan.look_s))
 
     async def _keep(self, name: str, at: datetime) -> None:
         await asyncio.wrap_future(self._state.set(name, to_text(at)))
