@@ -528,10 +528,10 @@ def test_progress_between_crashes_is_forgiving(store: Store) -> None:
 def test_a_lease_that_ran_out_is_swept_and_a_renewed_one_is_not(store: Store) -> None:
     submit(store), submit(store)
     lost, kept = claim(store), claim(store)
-    store.clock.advance(59)
+    store.clock.advance(60)
     assert store.queue.sweep().result() == []
     store.queue.heartbeat([(kept.id, kept.fence)]).result()
-    store.clock.advance(2)
+    store.clock.advance(1)
     assert [task.id for task in store.queue.sweep().result()] == [lost.id]
     with pytest.raises(StaleFence):
         end(store, lost)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from core.errors import StoreDamaged, StoreError, StoreFull
 from db.database import Database
-from db.sqlite import Connection, connect
+from db.sqlite import Connection, IntegrityError, connect
 from db.writer import Job
 
 
@@ -119,15 +119,29 @@ def test_a_full_disk_fails_the_job_that_does_not_fit_and_no_other(db: Database) 
     assert db.write(add(3)).result() == 3
 
 
-def test_a_lock_of_another_process_is_waited_for(db: Database) -> None:
-    other = connect(db.path)
-    other.execute("BEGIN IMMEDIATE")
-    future = db.write(add(1))
-    time.sleep(0.2)
-    assert not future.done()
-    other.execute("COMMIT")
-    assert future.result(10) == 1
-    other.close()
+def test_a_commit_that_fails_fails_its_job_and_no_other(db: Database) -> None:
+    def orphan(conn: Connection) -> float:
+        conn.execute("PRAGMA defer_foreign_keys=ON")
+        conn.execute("INSERT INTO task_specs (task_id, spec) VALUES (99, '{}')")
+        return 0
+
+    futures = together(db, [add(1), orphan, add(2)])
+    with pytest.raises(IntegrityError, match="FOREIGN KEY"):
+        futures[1].result()
+    assert stored(db) == [1, 2]
+    assert db.write(add(3)).result() == 3
+
+
+def test_a_lock_of_another_process_is_waited_for(tmp_path: Path) -> None:
+    with Database(tmp_path / "a.sqlite", busy_s=0.02) as db:
+        other = connect(db.path)
+        other.execute("BEGIN IMMEDIATE")
+        future = db.write(add(1))
+        time.sleep(0.3)
+        assert not future.done()
+        other.execute("COMMIT")
+        assert future.result(10) == 1
+        other.close()
 
 
 def test_a_lock_that_is_never_given_back_fails_the_jobs_and_not_the_writer(tmp_path: Path) -> None:
