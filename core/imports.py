@@ -29,6 +29,13 @@ _OPENERS = frozenset({
 _TOKEN = re.compile(r"[\w\-.]+(?:/[\w\-.]+)+|[\w\-]+\.[\w\-.]*\w")
 
 
+_PYTHON = (".py", ".pyi")
+_TEXTS = (
+    ".html", ".htm", ".jinja", ".jinja2", ".j2", ".tmpl", ".txt", ".rst", ".json", ".yaml", ".yml", ".toml", ".ini",
+    ".cfg", ".sql", ".js", ".mjs", ".ts", ".css",
+)  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Import:
     """One import: `level` counts the leading dots, `names` are those of a from-import (`*` among them)."""
@@ -47,10 +54,15 @@ class Facts:
     dynamic: bool = False
 
 
+def may_refer(path: str) -> bool:
+    """Tell whether a file's content is worth reading for what it refers to: sources and small texts, no data."""
+    return path.endswith(_PYTHON + _TEXTS)
+
+
 def facts_of(path: str, content: bytes) -> Facts:
     """Read a file's references; a Python file that does not parse is dynamic, since nothing is known of it."""
     text = content.decode("utf-8", "replace")
-    if not path.endswith((".py", ".pyi")):
+    if not path.endswith(_PYTHON):
         return Facts(mentions=frozenset(token for token in _TOKEN.findall(text[:200_000]) if len(token) <= MAX_MENTION))
     try:
         tree = ast.parse(text)

@@ -112,6 +112,30 @@ def test_dependants_and_closures_agree(graph: dict[int, set[int]], data: st.Data
     assert dependants(tree, {changed}, cache) == expected
 
 
+FILES = st.dictionaries(
+    st.sampled_from(["a.py", "b.py", "pkg/__init__.py", "pkg/c.py", "test_a.py", "pkg/test_c.py", "conftest.py"]),
+    st.sampled_from(
+        ["", "import a", "from pkg import *", "from . import c", "X = 'b.py'", "import glob", "import pkg.c"]
+    ),
+)
+
+
+@given(st.lists(FILES, min_size=2, max_size=4), st.sampled_from(["a.py", "b.py", "pkg/c.py", "conftest.py"]))
+@settings(max_examples=100, deadline=None)
+def test_what_was_learned_of_other_commits_changes_no_answer(commits: list[dict[str, str]], changed: str) -> None:
+    cache = ImportCache()
+    for files in commits:
+        tree = TextTree(files)
+        assert dependants(tree, {changed}, cache) == dependants(tree, {changed}, ImportCache())
+        for path, text in files.items():
+            assert closure(tree, {}, {path: text}, cache) == closure(tree, {}, {path: text}, ImportCache())
+
+
+def test_tests_of_unknown_closure_can_be_left_out() -> None:
+    assert dependants(TREE, {"app/unused.py"}, ImportCache(), unknown=False) == frozenset()
+    assert dependants(TREE, {"tests/test_all.py"}, ImportCache(), unknown=False) == {"tests/test_all.py"}
+
+
 class CountingTree(TextTree):
     """Counts what is read."""
 

@@ -1,0 +1,290 @@
+"""The graph behind `core.dependencies`: names in a tree and edges in both directions, kept up from commit to commit."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import threading
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import PurePosixPath
+
+from core.imports import Facts, Import, facts_of, may_refer
+from core.ports import Tree
+from core.submission import is_test_path
+
+SETTINGS = frozenset(
+    {"pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "pyproject.toml", "tox.ini", "setup.cfg"}
+)
+"""Files at the root that steer pytest; every test depends on them."""
+
+_NOTHING = Facts()
+
+
+class ImportCache:
+    """Remembers what files refer to, and the graphs of the trees that were asked about; shared between threads."""
+
+    def __init__(self, max_files: int = 50_000, max_graphs: int = 4) -> None:
+        self._facts: OrderedDict[str, Facts] = OrderedDict()
+        self._graphs: list[_Graph] = []
+        self._max_files, self._max_graphs = max_files, max_graphs
+        self._lock = threading.RLock()
+
+    @contextlib.contextmanager
+    def view(self, tree: Tree, over: Mapping[str, str | None]) -> Iterator[View]:
+        """A tree with texts on top (None removes a file), for one question; others wait meanwhile."""
+        with self._lock:
+            yield View(tree, over, self._graph(tree), self)
+
+    def facts(self, path: str, blob: str, read: Callable[[], bytes]) -> Facts:
+        """What a file refers to; read and parsed once for each content."""
+        if not may_refer(path):
+            return _NOTHING
+        key = f"{PurePosixPath(path).suffix}:{blob}"
+        with self._lock:
+            if (known := self._facts.get(key)) is None:
+                known = self._facts[key] = facts_of(path, read())
+                while len(self._facts) > self._max_files:
+                    self._facts.popitem(last=False)
+            return known
+
+    def _graph(self, tree: Tree) -> _Graph:
+        """The graph of the most similar tree seen, brought up to this one; the one used last stands at the end."""
+        entries = tree.entries()
+        best = max(self._graphs, key=lambda graph: graph.likeness(tree.commit, entries), default=None)
+        if best is None or best.likeness(tree.commit, entries) < 0.5:
+            best = _Graph()
+        else:
+            self._graphs.remove(best)
+        self._graphs = [*self._graphs, best][-self._max_graphs :]
+        best.move_to(tree.commit, entries)
+        return best
+
+
+class _Graph:
+    """The names of one tree, and which of its files use which words. The words are read only when asked for."""
+
+    def __init__(self) -> None:
+        self.names = _Names()
+        self.dynamic: set[str] = set()
+        self._commit, self._entries = "", dict[str, str]()
+        self._indexed: dict[str, str] = {}
+        self._words: dict[str, frozenset[str]] = {}
+        self._users: defaultdict[str, set[str]] = defaultdict(set)
+
+    def likeness(self, commit: str, entries: Mapping[str, str]) -> float:
+        """The share of a tree's paths that are known here; 2 for the same commit."""
+        if commit == self._commit:
+            return 2.0
+        return len(entries.keys() & self._entries.keys()) / max(1, len(entries), len(self._entries))
+
+    def move_to(self, commit: str, entries: Mapping[str, str]) -> None:
+        """Become the graph of another tree by what differs."""
+        if commit != self._commit:
+            for path in self._entries.keys() - entries.keys():
+                self.names.remove(path)
+            for path in entries.keys() - self._entries.keys():
+                self.names.add(path)
+            self._commit, self._entries = commit, dict(entries)
+
+    def users_of(self, words: Iterable[str], facts: Callable[[str], Facts]) -> set[str]:
+        """Files of the tree that use one of these words."""
+        self.index(facts)
+        return {path for word in words for path in self._users.get(word, ())}
+
+    def index(self, facts: Callable[[str], Facts]) -> None:
+        """Note the words of files that are new or other than when they were noted last."""
+        if self._indexed is self._entries:
+            return
+        for path in self._indexed.keys() - self._entries.keys():
+            self._forget(path)
+        for path, _ in self._entries.items() - self._indexed.items():
+            self._forget(path)
+            found = facts(path)
+            words = self._words[path] = frozenset(_words(path, found))
+            for word in words:
+                self._users[word].add(path)
+            if found.dynamic:
+                self.dynamic.add(path)
+        self._indexed = self._entries
+
+    def _forget(self, path: str) -> None:
+        self.dynamic.discard(path)
+        for word in self._words.pop(path, ()):
+            self._users[word].discard(path)
+
+
+class _Names:
+    """Looks files and folders up by the last part of their path."""
+
+    def __init__(self, paths: Iterable[str] = ()) -> None:
+        self._files: defaultdict[str, set[str]] = defaultdict(set)
+        self._folders: defaultdict[str, set[str]] = defaultdict(set)
+        self._within: defaultdict[str, set[str]] = defaultdict(set)
+        for path in paths:
+            self.add(path)
+
+    def add(self, path: str) -> None:
+        self._files[_last(path)].add(path)
+        for folder in folders_above(path):
+            self._within[folder].add(path)
+            self._folders[_last(folder[:-1])].add(folder)
+
+    def remove(self, path: str) -> None:
+        self._files[_last(path)].discard(path)
+        for folder in folders_above(path):
+            self._within[folder].discard(path)
+
+    def named(self, mention: str) -> Iterator[str]:
+        """Files that a string names, alone or by the folder they are in."""
+        yield from (path for path in self._files.get(_last(mention), ()) if _ends_with(path, mention))
+        for folder in self._folders.get(_last(mention), ()):
+            if folder and _ends_with(folder[:-1], mention):
+                yield from self._within[folder]
+
+    def within(self, folder: str) -> Iterable[str]:
+        """Files below a folder; its name ends with a slash, the root is the empty text."""
+        return self._within.get(folder, ())
+
+
+class View:
+    """A tree with texts on top, as a graph; made by `ImportCache.view`."""
+
+    def __init__(self, tree: Tree, over: Mapping[str, str | None], graph: _Graph, cache: ImportCache) -> None:
+        self._tree, self._over, self._graph, self._cache = tree, over, graph, cache
+        self._entries = tree.entries()
+        self._above = _Names(path for path, text in over.items() if text is not None)
+
+    def __contains__(self, path: str) -> bool:
+        return self._over[path] is not None if path in self._over else path in self._entries
+
+    def facts(self, path: str) -> Facts:
+        """What a file refers to."""
+        text = self._over.get(path)
+        if text is None:
+            return self._facts_below(path)
+        raw = text.encode("utf-8", "surrogatepass")
+        return self._cache.facts(path, hashlib.sha256(raw).hexdigest(), lambda: raw)
+
+    def dynamic(self) -> Iterable[str]:
+        """The tree's files that may reach more than can be read from them."""
+        self._graph.index(self._facts_below)
+        return self._graph.dynamic
+
+    def uses(self, path: str) -> frozenset[str]:
+        """The files that one file refers to."""
+        facts = self.facts(path)
+        found = set(self._surroundings(path)) if path.endswith(".py") else set()
+        for imported in facts.imports:
+            found.update(self._imported(path, imported))
+        for mention in facts.mentions:
+            found.update(self._mentioned(path, mention))
+        return frozenset(found)
+
+    def users(self, path: str) -> Iterator[str]:
+        """The files of the tree that refer to one file."""
+        candidates = self._graph.users_of(_keys(path), self._facts_below)
+        name, folder = _last(path), path[: path.rfind("/") + 1]
+        if name in {"__init__.py", "conftest.py"}:
+            candidates.update(self._graph.names.within(folder))
+        elif path in SETTINGS:
+            candidates.update(self._entries)
+        return (user for user in candidates if path in self.uses(user))
+
+    def _facts_below(self, path: str) -> Facts:
+        return self._cache.facts(path, self._entries[path], lambda: self._tree.read(path))
+
+    def _surroundings(self, path: str) -> Iterator[str]:
+        is_test = is_test_path(path)
+        for folder in folders_above(path):
+            yield from self._present(f"{folder}__init__.py")
+            if is_test:
+                yield from self._present(f"{folder}conftest.py")
+        if is_test:
+            yield from (name for name in SETTINGS if name in self)
+
+    def _present(self, path: str) -> Iterator[str]:
+        if path in self:
+            yield path
+
+    def _imported(self, path: str, imported: Import) -> Iterator[str]:
+        above = list(folders_above(path))
+        if imported.level:
+            roots = above[imported.level - 1 : imported.level]
+        else:
+            roots = list(dict.fromkeys([*above, *(f"{folder}src/" for folder in above)]))
+        for root in roots:
+            yield from self._module(root, imported)
+
+    def _module(self, root: str, imported: Import) -> Iterator[str]:
+        parts = imported.module.split(".") if imported.module else []
+        for length in range(1, len(parts) + 1):
+            yield from self._file_of(root + "/".join(parts[:length]))
+        package = root + "/".join(parts) + "/" if parts else root
+        for name in imported.names:
+            if name == "*":
+                yield from self._submodules(package)
+            else:
+                yield from self._file_of(package + name)
+
+    def _file_of(self, stem: str) -> Iterator[str]:
+        for path in (f"{stem}.py", f"{stem}/__init__.py", f"{stem}.pyi"):
+            yield from self._present(path)
+
+    def _submodules(self, package: str) -> Iterator[str]:
+        if f"{package}__init__.py" in self:  # a star reaches submodules only through a package's `__all__`
+            for names in (self._graph.names, self._above):
+                for path in names.within(package):
+                    if path.endswith(".py") and "/" not in path[len(package) :] and path in self:
+                        yield path
+
+    def _mentioned(self, path: str, mention: str) -> Iterator[str]:
+        for names in (self._graph.names, self._above):
+            yield from (found for found in names.named(mention) if found in self)
+        if _is_dotted(mention):
+            yield from self._imported(path, Import(module=mention))
+
+
+def folders_above(path: str) -> Iterator[str]:
+    """The folders that a file lies in, the nearest first, each with a slash at its end; the root is the empty text."""
+    end = path.rfind("/")
+    while end >= 0:
+        yield path[: end + 1]
+        end = path.rfind("/", 0, end)
+    yield ""
+
+
+def _words(path: str, facts: Facts) -> Iterator[str]:
+    """The words by which a file may name others; `_keys` gives those that a file answers to."""
+    for imported in facts.imports:
+        parts = [*imported.module.split("."), *imported.names]
+        yield from (f"import {part}" for part in parts)
+        if "*" in imported.names:
+            # A relative star may mean any folder above.
+            yield from (f"all of {_last(folder[:-1])}" for folder in folders_above(path))
+            yield from (f"all of {part}" for part in parts)
+    for mention in facts.mentions:
+        yield f"name {_last(mention)}"
+        if _is_dotted(mention):
+            yield from (f"import {part}" for part in mention.split("."))
+
+
+def _keys(path: str) -> Iterator[str]:
+    name, folders = _last(path), list(folders_above(path))
+    parent = _last(folders[0][:-1])
+    yield f"import {parent if name.startswith('__init__.') else name.partition('.')[0]}"
+    yield f"all of {parent}"
+    yield f"name {name}"
+    yield from (f"name {_last(folder[:-1])}" for folder in folders if folder)
+
+
+def _is_dotted(mention: str) -> bool:
+    return "." in mention and all(part.isidentifier() for part in mention.split("."))
+
+
+def _last(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+def _ends_with(path: str, mention: str) -> bool:
+    return path == mention or path.endswith("/" + mention)
