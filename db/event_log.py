@@ -45,7 +45,7 @@ class EventLog:
         self._db, self._clock = db, clock
         self.mask = masker or Masker()
         self._subscribers: list[Subscriber] = []
-        self._told = self.newest_id()
+        self._told = 0
         db.listen(self._tell)
 
     def insert(self, conn: Connection, event: Event) -> Event:
@@ -89,6 +89,8 @@ class EventLog:
 
         It must be quick and must not wait for a write. One that raises is dropped. Returns what ends it.
         """
+        if not self._subscribers:
+            self._told = self.newest_id()
         self._subscribers.append(subscriber)
         return lambda: self._drop(subscriber)
 
@@ -102,7 +104,6 @@ class EventLog:
 
     def _tell(self, conn: Connection) -> None:
         if not self._subscribers:
-            self._told = _newest_id(conn)
             return
         while rows := conn.execute(_SELECT + "WHERE id > ? ORDER BY id LIMIT ?", (self._told, BATCH)).fetchall():
             events = [_event(row) for row in rows]
@@ -116,7 +117,7 @@ class EventLog:
 
     def newest_id(self) -> int:
         """The id of the newest event, 0 when there is none."""
-        return _newest_id(self._db.reader())
+        return int(self._db.reader().execute("SELECT COALESCE(MAX(id), 0) FROM execution_logs").fetchone()[0])
 
     def after(
         self,
@@ -219,10 +220,6 @@ def _fitted(conn: Connection, data: str) -> str:
     if len(data) <= MAX_DATA_BYTES:
         return data
     return json.dumps({"cut": True, "bytes": len(data), "artifact": artifacts.put(conn, data)})
-
-
-def _newest_id(conn: Connection) -> int:
-    return int(conn.execute("SELECT COALESCE(MAX(id), 0) FROM execution_logs").fetchone()[0])
 
 
 def _complain(written: Future[int]) -> None:
