@@ -78,7 +78,7 @@ async def test_what_cannot_be_set_up_is_an_error_and_nothing_runs(box: Bubblewra
     with pytest.raises(SandboxError, match="No such file"):
         await box.run(shell("true", copy_in=(folder / "missing",)))
     big = staged(folder / "big", {"file": "x" * (3 << 20)})
-    with pytest.raises(SandboxError, match="No space left|File size limit"):
+    with pytest.raises(SandboxError, match=r"No space left|File size limit"):
         await box.run(shell("true", copy_in=(big,), limits=SandboxLimits(work_mb=1)))
 
 

@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from core.isolation import SandboxLimits
+from sandbox import cgroup_search, cgroups
+from sandbox.cgroups import CgroupError, Group, Hierarchy
+from tests.support.sandboxes import hierarchy
+
+
+@pytest.fixture
+def place() -> Hierarchy:
+    found = hierarchy()
+    assert found is not None, "control groups are needed: run the tests as root, or in a delegated unit"
+    return found
+
+
+def setting(group: Group, *names: str) -> str:
+    """A control file's text, whichever version's name it has."""
+    return next((f / name).read_text().strip() for f in group.folders for name in names if (f / name).exists())
+
+
+def within(group: Group, script: str) -> subprocess.Popen[str]:
+    """A shell that has entered the group."""
+    enter = "".join(f"echo $$ > {file}; " for file in group.join_files)
+    return subprocess.Popen(["sh", "-c", enter + script], stdout=subprocess.PIPE, text=True)
+
+
+async def test_limits_are_in_force_and_hold_for_who_enters(place: Hierarchy) -> None:
+    group = place.create(SandboxLimits(memory_mb=64, pids=7, cpus=0.5))
+    assert setting(group, "pids.max") == "7"
+    assert setting(group, "memory.max", "memory.limit_in_bytes") == str(64 << 20)
+    assert setting(group, "cpu.max", "cpu.cfs_quota_us").split()[0] == "50000"
+    sleeps = "for i in 1 2 3 4 5 6 7 8 9; do sleep 5 >/dev/null 2>&1 & done 2>/dev/null; echo done"
+    with within(group, sleeps) as process:
+        output, _ = process.communicate(timeout=20)
+    assert "done" not in output, "the ninth process is one too many"
+    group.kill()
+    await cgroups.remove(group)
+    assert not any(folder.exists() for folder in group.folders)
+
+
+async def test_killing_reaches_every_process_of_the_group(place: Hierarchy) -> None:
+    group = place.create(SandboxLimits())
+    with within(group, "setsid sleep 60 >/dev/null & echo up; exec sleep 60") as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "up\n"
+        assert not group.remove(), "a group with processes stays"
+        group.kill()
+        assert process.wait(10) == -9
+    await cgroups.remove(group)
+
+
+def test_a_limit_that_the_kernel_refuses_raises_and_leaves_nothing(place: Hierarchy) -> None:
+    probe = place.create(SandboxLimits())
+    parent = probe.folders[0].parent
+    probe.remove()
+    with pytest.raises((CgroupError, OSError)):
+        place.create(SandboxLimits(pids=-5))
+    assert not list(parent.glob(f"{os.getpid()}-*"))
+
+
+def test_writing_a_control_file_raises_what_the_kernel_says(place: Hierarchy) -> None:
+    group = place.create(SandboxLimits())
+    with pytest.raises(OSError, match="Invalid argument"):
+        cgroups.write(next(f / "pids.max" for f in group.folders if (f / "pids.max").exists()), "many")
+    group.remove()
+
+
+def test_where_there_is_no_place_the_reasons_are_told(tmp_path: Path) -> None:
+    (tmp_path / "cgroup").write_text("3:cpu:/\n0::/user.slice\n")
+    (tmp_path / "mountinfo").write_text(
+        f"1 1 0:1 / {tmp_path} rw - cgroup2 cgroup2 rw\n2 1 0:2 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n"
+    )
+    (tmp_path / "user.slice").mkdir()
+    (tmp_path / "user.slice" / "cgroup.controllers").write_text("memory\n")
+    with pytest.raises(CgroupError) as raised:
+        cgroup_search.find(tmp_path)
+    assert str(raised.value) == (
+        "version 2 hands no cpu, pids controller to /user.slice; version 1 has no memory, pids controller mounted"
+    )
+
+
+def test_groups_of_daemons_that_are_gone_are_swept(place: Hierarchy) -> None:
+    group = place.create(SandboxLimits())
+    left = [folder.with_name("999999999-abc") for folder in group.folders]
+    for folder in left:
+        folder.mkdir()
+    group.remove()
+    cgroup_search.find()
+    assert not any(folder.exists() for folder in left)

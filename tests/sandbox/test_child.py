@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+
+import pytest
+
+from core.errors import SandboxError
+from core.isolation import Ended
+from sandbox import child
+
+
+def launch(script: str, **more: object) -> child.Launch:
+    told: dict[str, object] = {
+        "argv": ["/bin/sh", "-c", script],
+        "env": {"PATH": "/usr/bin:/bin"},
+        "stdin": b"",
+        "wall_s": 10.0,
+        "output_bytes": 1 << 20,
+        "kill": lambda pid: None,
+    }
+    return child.Launch(**{**told, **more})  # type: ignore[arg-type]
+
+
+async def test_output_input_and_exit_code_are_passed_on() -> None:
+    done = await child.run(launch("cat; echo err >&2; exit 3", stdin=b"in"))
+    assert (done.exit_code, done.ended, done.stdout, done.stderr) == (3, Ended.EXITED, b"in", b"err\n")
+
+
+async def test_a_large_input_that_nobody_reads_does_not_block() -> None:
+    read, unread = await asyncio.gather(
+        child.run(launch("wc -c", stdin=b"x" * (1 << 20))), child.run(launch("exit 0", stdin=b"x" * (1 << 20)))
+    )
+    assert read.stdout.strip() == b"1048576"
+    assert unread.exit_code == 0
+
+
+async def test_the_deadline_kills() -> None:
+    started = time.monotonic()
+    done = await child.run(launch("exec sleep 60", wall_s=0.2))
+    assert (done.ended, done.exit_code) == (Ended.TIMEOUT, -signal.SIGKILL)
+    assert time.monotonic() - started < 3
+
+
+@pytest.mark.parametrize("script", ["yes", "head -c 5000 /dev/zero", "head -c 5000 /dev/zero >&2"])
+async def test_a_flood_is_cut_at_the_limit(script: str) -> None:
+    done = await child.run(launch(script, output_bytes=1000))
+    assert done.ended is Ended.OUTPUT_LIMIT
+    assert max(len(done.stdout), len(done.stderr)) == 1000
+
+
+async def test_a_grandchild_that_holds_the_pipes_is_not_waited_for() -> None:
+    started = time.monotonic()
+    done = await child.run(launch("sleep 20 & echo $!"))
+    assert time.monotonic() - started < 5
+    os.kill(int(done.stdout), signal.SIGKILL)
+
+
+async def test_cancelling_kills_and_waits_for_the_end() -> None:
+    pids: list[int] = []
+    running = asyncio.create_task(child.run(launch("exec sleep 60", kill=pids.append)))
+    await asyncio.sleep(0.1)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    with pytest.raises(ProcessLookupError):
+        os.kill(pids[0], 0)
+
+
+async def test_what_is_under_way_is_finished_before_a_cancellation_goes_on() -> None:
+    done = []
+
+    async def work() -> None:
+        await asyncio.sleep(0.2)
+        done.append(1)
+
+    running = asyncio.create_task(child.uninterrupted(work()))
+    for _ in range(3):
+        await asyncio.sleep(0.02)
+        running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert done == [1]
+
+
+async def test_a_missing_program_is_an_error() -> None:
+    with pytest.raises(SandboxError, match="could not be started"):
+        await child.run(launch("", argv=["/no/such/program"]))
+
+
+async def test_no_thread_and_no_descriptor_is_left_by_a_job() -> None:
+    before = len(os.listdir("/proc/self/fd")), len(os.listdir("/proc/self/task"))  # noqa: PTH208 (counts, no paths)
+    await asyncio.gather(*(child.run(launch("echo x")) for _ in range(5)))
+    assert (len(os.listdir("/proc/self/fd")), len(os.listdir("/proc/self/task"))) == before  # noqa: PTH208 (as above)
