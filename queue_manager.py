@@ -34,7 +34,7 @@ __all__ = ["Heartbeat", "PauseState", "QueueManager", "RetryPolicy", "Submitted"
 GOOD = frozenset({Ending.COMMITTED, Ending.NO_CHANGE})
 RETRIED = frozenset({Ending.ERROR, Ending.CRASHED, Ending.TIMEOUT})
 SUSPECT = 2
-"""From so many crashes without progress on, a task rests 2^crashes seconds: its daemon may have died of other causes."""
+"""From so many crashes without progress on, a task rests 2^crashes seconds: its daemon may have died of others."""
 PROMOTED_AT_ONCE = 500
 """How many due tasks one transaction promotes; the writer's other users must not wait for thousands."""
 
