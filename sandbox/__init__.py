@@ -69,7 +69,9 @@ def _process(scratch: Path) -> tuple[Sandbox, str]:
     from sandbox import places  # noqa: PLC0415 (see `choose`)
     from sandbox.process import ProcessSandbox  # noqa: PLC0415 (see `choose`)
 
-    return ProcessSandbox(places.private(scratch / "process-jobs")), ": no isolation, chosen by name; what fails below is open to jobs"
+    return ProcessSandbox(
+        places.private(scratch / "process-jobs")
+    ), ": no isolation, chosen by name; what fails below is open to jobs"
 
 
 _MAKERS: dict[str, Callable[[Path], tuple[Sandbox, str]]] = {"bubblewrap": _bubblewrap, "process": _process}

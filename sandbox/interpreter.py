@@ -65,7 +65,7 @@ def choose(copies: Path) -> Interpreter:
     for path in _candidates():
         if found := check((str(path),)):
             return found
-    if found := check(_copied(copies)):
+    if found := check(copied(copies)):
         return found
     raise SandboxError(f"no Python {'.'.join(map(str, OLDEST))} or newer that jobs can run was found")
 
@@ -95,7 +95,7 @@ def _candidates() -> Iterator[Path]:
                 yield real
 
 
-def _copied(copies: Path) -> tuple[str, ...]:
+def copied(copies: Path) -> tuple[str, ...]:
     """Copy the base interpreter; a finished copy of the same one is taken as it is."""
     target = copies / f"python-{'.'.join(map(str, sys.version_info[:3]))}"
     series = f"python{sys.version_info.major}.{sys.version_info.minor}"

@@ -21,22 +21,22 @@ _ORIGIN = ".stands-in-for"
 _PUBLIC, _PRIVATE, _PRIVATE_FOR_JOBS = 0o755, 0o700, 0o710
 
 
-def public(wanted: Path) -> Path:
-    """A folder for programs and libraries, which hold no secrets: `wanted` if jobs can enter it.
+def public(wanted: Path, fallback: Path = FALLBACK) -> Path:
+    """A folder for programs and libraries, which hold no secrets: `wanted` or, if jobs cannot enter it, a stand-in.
 
     Raises:
         SandboxError: no such folder can be made.
     """
-    return _reachable(wanted, _PUBLIC)
+    return _reachable(wanted, _PUBLIC, fallback)
 
 
-def private(wanted: Path) -> Path:
+def private(wanted: Path, fallback: Path = FALLBACK) -> Path:
     """A folder for code and tests: as `public`, and closed to every user but the daemon's and the jobs'.
 
     Raises:
         SandboxError: no such folder can be made.
     """
-    folder = _reachable(wanted, _PRIVATE)
+    folder = _reachable(wanted, _PRIVATE, fallback)
     if os.geteuid() == 0:
         os.chown(folder, 0, launcher.JOB_UID)
         folder.chmod(_PRIVATE_FOR_JOBS)
@@ -56,14 +56,14 @@ def _passes(found: os.stat_result) -> bool:
     return bool(found.st_mode & stat.S_IXOTH or is_of_group)
 
 
-def _reachable(wanted: Path, mode: int) -> Path:
+def _reachable(wanted: Path, mode: int, fallback: Path) -> Path:
     try:
         wanted.mkdir(mode=mode, parents=True, exist_ok=True)
     except OSError as error:
         raise SandboxError(f"{wanted} cannot be made: {error.strerror}") from error
     if enterable(wanted.parent):
         return _owned(wanted, mode)
-    above = _owned(FALLBACK / f"nightshift-{os.geteuid()}", _PUBLIC)
+    above = _owned(fallback / f"nightshift-{os.geteuid()}", _PUBLIC)
     _sweep(above)
     folder = above / f"{wanted.name}-{_digest(wanted)}"
     folder.with_suffix(_ORIGIN).write_text(str(wanted.resolve()))

@@ -25,7 +25,8 @@ from sandbox.runtime import Runtime
 
 PROBED_MB = 96
 PROBED_PIDS = 24
-_NAMES = ("network", "home", "processes", "environment", "kernel settings", "memory limit", "process limit")
+NAMES = ("network", "home", "processes", "environment", "kernel settings", "memory limit", "process limit")
+"""The probes, in their order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,12 +133,12 @@ def _looked(result: SandboxResult, visitors: Sequence[str]) -> list[Finding]:
     except ValueError:
         return [Finding(name="look", passed=False, detail=f"the probe gave no answer ({result.ended})")]
     findings = []
-    for name in _NAMES[:5]:
+    for name in NAMES[:5]:
         control, escapes = found.get(name, (False, []))
         detail = "; ".join(escapes) or ("closed" if control else "the probe's control did not work")
         findings.append(Finding(name=name, passed=bool(control) and not escapes, detail=detail))
     if visitors and findings[0].passed:
-        findings[0] = Finding(name=_NAMES[0], passed=False, detail="a connection from inside reached the host")
+        findings[0] = Finding(name=NAMES[0], passed=False, detail="a connection from inside reached the host")
     return findings
 
 

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ from core.ports import Tree
 from sandbox import staging
 
 MAX_TREE_BYTES = 512 << 20
+UNUSED_S = 86_400.0
+_NOTE = "digests.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +44,7 @@ class TreeStore:
         self._stored: OrderedDict[str, Stored] = OrderedDict()
         self._users: dict[str, int] = {}
         self._lock, self._building = threading.Lock(), threading.Lock()
+        self._remove_old()
 
     @contextlib.contextmanager
     def lease(self, tree: Tree) -> Iterator[Stored]:
@@ -54,7 +58,14 @@ class TreeStore:
                 self._users[tree.commit] -= 1
                 unused = self._unused()
             for stored in unused:
-                shutil.rmtree(stored.folder, ignore_errors=True)
+                shutil.rmtree(stored.folder.parent, ignore_errors=True)
+
+    def _remove_old(self) -> None:
+        """Remove what earlier daemons left and nobody used for a while; another process may still use the rest."""
+        oldest = time.time() - UNUSED_S
+        for note in self._folder.glob(f"*/{_NOTE}"):
+            if note.stat().st_mtime < oldest:
+                shutil.rmtree(note.parent, ignore_errors=True)
 
     def _get(self, tree: Tree) -> Stored:
         with self._building:  # one at a time: two jobs on the same commit wait for the same folder
@@ -74,7 +85,7 @@ class TreeStore:
     def _load(self, tree: Tree) -> Stored:
         """Take what an earlier daemon made, or make it: beside its place, moved there in one step."""
         target = self._folder / tree.commit
-        files, note = target / "files", target / "digests.json"
+        files, note = target / "files", target / _NOTE
         if not note.exists():
             building = self._folder / f"{os.getpid()}-{tree.commit}"
             shutil.rmtree(building, ignore_errors=True)
@@ -82,8 +93,9 @@ class TreeStore:
             _open_folder(building)
             _open_folder(building / "files")
             digests = staging.write(building / "files", _contents(tree), from_tree=True)
-            (building / "digests.json").write_text(json.dumps(digests))
+            (building / _NOTE).write_text(json.dumps(digests))
             building.rename(target)
+        note.touch()
         found: dict[str, str] = json.loads(note.read_text())
         return Stored(folder=files, digests=found, size_bytes=sum((files / path).stat().st_size for path in found))
 

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from core.errors import SandboxError
+from core.isolation import SandboxJob
+from sandbox import interpreter, places
+from sandbox.runtime import open_runtime, prepare
+from tests.support.sandboxes import RUNNER, bubblewrap, runtime
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_a_second_set_up_finds_nothing_to_do() -> None:
+    runtime()
+    started = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-m", "sandbox.runtime", "--prepare", str(RUNNER)], cwd=ROOT, capture_output=True, check=True
+    )
+    assert time.monotonic() - started < 1
+    assert done.stderr == b""
+    assert prepare(RUNNER) is False
+
+
+def test_without_set_up_the_way_to_it_is_told(tmp_path: Path) -> None:
+    with pytest.raises(SandboxError, match="make setup"):
+        open_runtime(tmp_path)
+
+
+def test_the_interpreter_inside_is_one_that_jobs_can_run() -> None:
+    found = interpreter.check(runtime().python)
+    assert found is not None
+    assert found.version == runtime().version
+
+
+def test_what_jobs_cannot_run_is_not_taken(tmp_path: Path) -> None:
+    closed = tmp_path / "closed"
+    closed.mkdir()
+    (closed / "python3").symlink_to(runtime().python[-1])
+    closed.chmod(0o000)
+    assert interpreter.check((str(closed / "python3"),)) is None
+    assert interpreter.check(("/bin/true",)) is None
+
+
+async def test_the_libraries_can_be_imported_inside_and_not_be_changed() -> None:
+    code = (
+        "import sys; sys.path += sys.argv[1:]; import hypothesis, pytest; print(pytest.__version__ > '', end=' ')\n"
+        "try:\n    open(pytest.__file__, 'a')\nexcept OSError as error:\n    print(error.strerror)"
+    )
+    argv = (*runtime().python, "-I", "-S", "-B", "-c", code, *runtime().libraries)
+    result = await bubblewrap().run(SandboxJob(argv=argv, mounts=runtime().mounts))
+    assert result.stdout in {b"True Read-only file system\n", b"True Permission denied\n"}, result.stderr
+
+
+async def test_a_copied_interpreter_runs_inside(folder: Path) -> None:
+    copy = interpreter.check(interpreter.copied(places.public(folder / "copies")))
+    assert copy is not None
+    assert copy.version == ".".join(map(str, sys.version_info[:3]))
+    assert copy.mounted is not None
+    assert not list(copy.mounted.rglob("idlelib"))
+    assert interpreter.copied(folder / "copies") == copy.argv, "a finished copy is taken again"
+
+
+async def test_an_environment_of_the_owners_is_shown_after_the_test_libraries(folder: Path) -> None:
+    packages = folder / "packages"
+    packages.mkdir()
+    (packages / "owned.py").write_text("ONE = 1\n")
+    found = open_runtime(RUNNER, [packages])
+    assert found.has_environment
+    code = "import sys; sys.path += sys.argv[1:]; import owned, pytest; print(owned.ONE)"
+    argv = (*found.python, "-I", "-S", "-B", "-c", code, *found.libraries)
+    result = await bubblewrap().run(SandboxJob(argv=argv, mounts=found.mounts))
+    assert result.stdout == b"1\n", result.stderr
+
+
+def test_the_prepared_folders_can_be_changed_by_their_owner_alone() -> None:
+    for mount in runtime().mounts:
+        if mount.host.is_relative_to(RUNNER):
+            found = mount.host.stat()
+            assert found.st_uid == os.geteuid()
+            assert found.st_mode & 0o022 == 0

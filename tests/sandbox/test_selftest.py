@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from core.errors import SandboxError
+from core.isolation import Ended, SandboxJob, SandboxResult
+from sandbox import selftest
+from sandbox.bubblewrap import BubblewrapSandbox
+from sandbox.process import ProcessSandbox
+from tests.support.sandboxes import bubblewrap, runtime
+
+
+async def test_the_strong_sandbox_passes_quickly() -> None:
+    started = time.monotonic()
+    found = await selftest.probe(bubblewrap(), runtime())
+    assert found.passed, found.report
+    assert time.monotonic() - started < 1.5
+    assert [finding.name for finding in found.findings] == list(selftest.NAMES)
+
+
+async def test_limits_of_single_processes_pass_and_are_told_apart() -> None:
+    found = await selftest.probe(BubblewrapSandbox(None), runtime())
+    assert found.passed, found.report
+    assert "ok     memory limit: holds for each process alone" in found.report
+
+
+async def test_the_probes_do_get_out_where_nothing_holds_them(folder: Path) -> None:
+    found = await selftest.probe(ProcessSandbox(folder), runtime())
+    failed = {finding.name for finding in found.findings if not finding.passed}
+    assert failed >= {"network", "home", "processes"}
+    assert not found.passed
+
+
+class Silent:
+    """A sandbox in which nothing ever starts, and which says that all went well."""
+
+    name = "silent"
+
+    async def run(self, job: SandboxJob) -> SandboxResult:
+        return SandboxResult(exit_code=0, ended=Ended.EXITED, stdout=b"", stderr=b"", duration_s=0.0)
+
+
+class Broken(Silent):
+    """A sandbox that cannot be set up."""
+
+    async def run(self, job: SandboxJob) -> SandboxResult:
+        raise SandboxError("no user namespaces")
+
+
+async def test_silence_is_no_evidence() -> None:
+    found = await selftest.probe(Silent(), runtime())
+    assert not any(finding.passed for finding in found.findings)
+
+
+async def test_a_sandbox_that_does_not_start_says_why() -> None:
+    found = await selftest.probe(Broken(), runtime())
+    assert found.report == "FAILED start: no user namespaces"
