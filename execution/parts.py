@@ -7,8 +7,6 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from model_handler import ModelHandler
-
 from agent.tools import AgentSettings
 from core.clock import Clock, utc_now
 from core.dependencies import ImportCache
@@ -19,6 +17,7 @@ from db.event_log import EventLog
 from db.state_store import StateStore
 from db.step_store import StepStore
 from git_manager import GitManager
+from model_handler import ModelHandler
 from queue_manager import QueueManager
 
 
