@@ -51,7 +51,7 @@ def staged(
     """
     with contextlib.ExitStack() as held:
         folder = held.enter_context(staging.job_folder(jobs))
-        over, tests = folder / "over", folder / "tests"
+        over, tests = _folder(folder / "over"), _folder(folder / "tests")
         copy_in, digests, size = [over], dict[str, str](), 0
         texts = dict(plan.texts)
         if plan.closure is None:
@@ -61,23 +61,30 @@ def staged(
         else:
             wanted = plan.closure - texts.keys() - set(plan.removed)
             texts |= {path: base.read(path) for path in wanted}
-        for path in (over, tests):
-            path.mkdir()
-            path.chmod(0o755)
         digests |= staging.write(over, texts.items(), from_tree=True)
-        staging.write(tests, plan.mounted.items(), from_tree=True)
-        mounts = tuple(Mount(host=tests / path, inside=f"{WORK}/{path}") for path in plan.mounted)
         for name in plan.removed:
             digests.pop(name, None)
         key = secrets.token_bytes(32)
         job = SandboxJob(
             argv=runtime.argv,
             copy_in=tuple(copy_in),
-            mounts=(*runtime.mounts, *mounts),
+            mounts=(*runtime.mounts, *_shown(plan, tests)),
             stdin=json.dumps(_instructions(plan, key, digests, limits, runtime)).encode(),
             limits=_limits(limits, size + sum(map(len, texts.values())), len(digests)),
         )
         yield Staged(job=job, key=key, digest=_digest(plan, digests))
+
+
+def _folder(path: Path) -> Path:
+    path.mkdir()
+    path.chmod(0o755)
+    return path
+
+
+def _shown(plan: Plan, tests: Path) -> tuple[Mount, ...]:
+    """Write the tests where the tested code cannot change them, and show each in its place."""
+    staging.write(tests, plan.mounted.items(), from_tree=True)
+    return tuple(Mount(host=tests / path, inside=f"{WORK}/{path}") for path in plan.mounted)
 
 
 def _instructions(
