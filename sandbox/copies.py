@@ -38,10 +38,10 @@ class _Copy:
 
     def text(self, tests: Sequence[Function]) -> str:
         helpers = helpers_of(self._source.tree)
-        edits = [self._unwritten()]
+        edits: list[Edit] = []
         for test in {id(test): test for test in tests}.values():
             edits += self._failing(test, reached(test, helpers))
-        return self._source.edited([*edits, *self._header()])
+        return self._source.edited([self._unwritten(), *self._header(), *edits])
 
     def _failing(self, test: Function, found: Reached) -> Iterator[Edit]:
         certain = self._known(found.certain)

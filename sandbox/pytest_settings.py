@@ -44,6 +44,10 @@ class PytestSettings:
         """Tell whether pytest takes a function for a test."""
         return _matches(name, self.functions)
 
+    def pattern_of(self, name: str) -> str:
+        """The pattern that makes a function a test; what unittest takes begins with `test` in any case."""
+        return next((pattern for pattern in self.functions if _matches(name, (pattern,))), "test")
+
     def is_class(self, name: str) -> bool:
         """Tell whether pytest looks for tests in a class."""
         return _matches(name, self.classes)

@@ -9,7 +9,7 @@ import ast
 from dataclasses import dataclass
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class Edit:
     """Replace the bytes from `start` to `end` by `text`."""
 
@@ -67,12 +67,12 @@ class Source:
         return (start + at + 1, start + at + 1 + len(name)) if at >= 0 else None
 
     def edited(self, edits: list[Edit]) -> str:
-        """The text with edits made; of two that overlap the first one given counts."""
+        """The text with edits made; of two that overlap the first counts, what is put at one place keeps its order."""
         chosen: list[Edit] = []
         for edit in edits:
-            if all(edit.end <= other.start or edit.start >= other.end for other in chosen if edit != other):
-                chosen += [edit] if edit not in chosen else []
+            if edit not in chosen and all(edit.end <= other.start or edit.start >= other.end for other in chosen):
+                chosen.append(edit)
         raw = self._bytes
-        for edit in sorted(chosen, reverse=True):
+        for _, edit in sorted(enumerate(chosen), key=lambda pair: (pair[1].start, pair[1].end, pair[0]), reverse=True):
             raw = raw[: edit.start] + edit.text.encode("utf-8", "surrogatepass") + raw[edit.end :]
         return raw.decode("utf-8", "surrogatepass")

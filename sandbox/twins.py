@@ -138,7 +138,7 @@ def _new_names(source: Source, found: Outline, around: Surroundings) -> dict[str
         places = {source.name_of(case.node) for case in cases}
         mentions = len(re.findall(rf"\b{re.escape(name)}\b", around.texts))
         if None not in places and mentions == len(places) and not any(_derives_examples(case) for case in cases):
-            new[name] = _random_name(next((p for p in around.settings.functions if name.startswith(p)), "test"))
+            new[name] = _random_name(around.settings.pattern_of(name))
     return new
 
 

@@ -16,7 +16,7 @@ import sys
 import _pytest.config
 from _pytest.config import hookimpl
 
-from . import seal
+from . import seal, twin
 
 PLUGINS_OFF = (
     "terminal", "cacheprovider", "stepwise", "junitxml", "pastebin", "doctest", "setuponly", "setupplan",
@@ -63,6 +63,7 @@ def _steady_hypothesis():
     settings.register_profile("judged", **calm)
     settings.register_profile("twin", max_examples=20, phases=[Phase.explicit, Phase.generate], **calm)
     settings.load_profile("judged")
+    twin.BEFORE.append(lambda: settings.load_profile("twin"))
 
 
 class Recorder:
