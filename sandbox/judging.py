@@ -119,9 +119,12 @@ def judge_command(run: Run) -> Judgement:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
+    """One test's result; `uncollected` tells that its file could not even be imported."""
+
     role: Role
     result: CaseResult
     failure: Failure | None
+    uncollected: bool = False
 
 
 def _stopped(run: Run) -> Failure | None:
@@ -182,7 +185,8 @@ def _results_of(file: SuiteFile, session: Session, run: Run) -> Iterator[_Found]
         failure = shaping.failure(file.staged, broken[0], session.output.get("", ""), run.names, collecting=True)
         message = failure.message.partition("\n")[0]
         for name in left or [""]:
-            yield _Found(file.role, CaseResult(id=_id(file, name), result=Result.ERROR, message=message), failure)
+            result = CaseResult(id=_id(file, name), result=Result.ERROR, message=message)
+            yield _Found(file.role, result, failure, uncollected=True)
         return
     for name in left:
         was_running = running == file.staged and rest.partition("[")[0] == name
@@ -246,10 +250,10 @@ def _notes(run: Run) -> tuple[str, ...]:
 
 
 def _count(bad: list[_Found], total: int) -> str:
-    broken = [one for one in bad if one.result.result is Result.ERROR and one.failure]
-    if len(broken) == len(bad) and broken[0].failure and not broken[0].result.duration_s:
-        return f"{broken[0].failure.id}: {broken[0].failure.kind}: {broken[0].failure.message}".partition("\n")[0]
+    first = bad[0].failure
+    if first and all(one.uncollected for one in bad):
+        return f"{first.id}: {first.kind}: {first.message}".partition("\n")[0]
     skipped = sum(one.result.result is Result.SKIPPED for one in bad)
     missing = sum(one.result.result is Result.MISSING for one in bad)
-    rest = ((skipped, "skipped"), (missing, "missing"), (len(bad) - skipped - missing, "failed"))
-    return ", ".join(f"{count} {word}" for count, word in reversed(rest) if count) + f" of {total} tests"
+    counts = ((len(bad) - skipped - missing, "failed"), (missing, "missing"), (skipped, "skipped"))
+    return ", ".join(f"{count} {word}" for count, word in counts if count) + f" of {total} tests"

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import functools
 import platform
 import struct
 
@@ -13,19 +14,17 @@ ALLOW, KILL = 0x7FFF0000, 0x80000000
 EPERM, ENOSYS, EAFNOSUPPORT = (0x00050000 | number for number in (1, 38, 97))
 
 
+@functools.cache
+def steps(machine: str) -> list[tuple[int, int, int, int]]:
+    raw = seccomp.program(machine)
+    return [struct.unpack_from("<HBBI", raw, at) for at in range(0, len(raw), 8)]
+
+
 def verdict(machine: str, number: int, *arguments: int, arch: int | None = None) -> int:
     """What the kernel would do: runs the program on one call."""
-    data = struct.pack(
-        "<IIQ6Q",
-        number,
-        seccomp.MACHINES[machine] if arch is None else arch,
-        0,
-        *arguments,
-        *[0] * (6 - len(arguments)),
-    )
-    program = [
-        struct.unpack_from("<HBBI", seccomp.program(machine), at) for at in range(0, len(seccomp.program(machine)), 8)
-    ]
+    name = seccomp.MACHINES[machine] if arch is None else arch
+    data = struct.pack("<IIQ6Q", number, name, 0, *arguments, *[0] * (6 - len(arguments)))
+    program = steps(machine)
     at, accumulator = 0, 0
     while True:
         code, if_true, if_false, operand = program[at]
