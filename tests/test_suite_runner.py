@@ -437,10 +437,13 @@ async def test_removed_files_are_gone_and_sources_below_src_are_found(judge: Jud
         "    with pytest.raises(ImportError):\n        import pkg.old\n"
     )
     change = {"src/pkg/new.py": "ONE = 1\n", "src/pkg/old.py": None, "data/old.txt": None}
-    whole, closure = await asyncio.gather(
+    left = {path: text for path, text in base.items() if path not in change}
+    whole, closure, without = await asyncio.gather(
         judge(change, {"tests/test_it.py": text}, base),
         judge(change, {"tests/test_it.py": text}, base, whole_tree=False),
+        judge({"src/pkg/new.py": "ONE = 1\n"}, {"tests/test_it.py": text}, left),
     )
+    assert whole.evidence.tree == without.evidence.tree, "what is removed was not seen"
     assert whole.passed, f"{whole.reason} {whole.failures}"
     assert closure.passed, f"{closure.reason} {closure.failures}"
 

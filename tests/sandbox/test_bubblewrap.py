@@ -103,13 +103,47 @@ async def test_no_process_outlives_its_job(box: BubblewrapSandbox) -> None:
 
 
 async def test_only_the_three_streams_are_open_and_rights_are_gone(box: BubblewrapSandbox) -> None:
-    code = "import os; print(sorted(os.listdir('/proc/self/fd'))[:-1]); print(open('/proc/self/status').read())"
+    code = (
+        "import os; print(sorted(os.listdir('/proc/self/fd'))[:-1], os.getpid()); "
+        "print(open('/proc/self/status').read()); print(open('/proc/mounts').read())"
+    )
     result = await box.run(SandboxJob(argv=("/usr/bin/python3", "-c", code)))
-    first, _, status = result.stdout.decode().partition("\n")
-    assert first == "['0', '1', '2']"
-    facts = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
+    first, _, rest = result.stdout.decode().partition("\n")
+    assert first == "['0', '1', '2'] 1", "the command is process 1, which nothing inside can kill"
+    facts = dict(line.split(":\t", 1) for line in rest.splitlines() if ":\t" in line)
     assert {facts[name] for name in ("CapPrm", "CapEff", "CapBnd", "CapAmb")} == {"0" * 16}
     assert (facts["NoNewPrivs"], facts["Seccomp"]) == ("1", "2")
+    mounts = [line.split() for line in rest.splitlines() if line.endswith(" 0 0")]
+    writable = {path for _, path, _, mode, *_ in mounts if mode.startswith("rw") and not path.startswith("/dev/")}
+    assert writable == {"/tmp", "/work"}
+
+
+async def test_the_launcher_itself_has_an_empty_environment(box: BubblewrapSandbox) -> None:
+    mark = f"7{secrets.randbelow(10**6):06}"
+    running = asyncio.create_task(box.run(shell(f"sleep {mark}")))
+    await started_as(mark)
+    seen = await asyncio.to_thread(environments_of, mark)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert seen
+    assert all(names <= {"PATH", "PWD"} | INSIDE for names in seen)
+
+
+INSIDE = {"HOME", "TMPDIR", "LANG", "PYTHONDONTWRITEBYTECODE", "_", "OLDPWD", "SHLVL"}
+
+
+def environments_of(word: str) -> list[set[str]]:
+    """The names of the variables of every process that has this word in its command line and can be looked at."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            if word.encode() in (path / "cmdline").read_bytes():
+                entries = (path / "environ").read_bytes().split(b"\0")
+                found.append({entry.partition(b"=")[0].decode() for entry in entries if entry})
+        except OSError:
+            continue
+    return found
 
 
 async def started_as(word: str) -> None:
