@@ -13,6 +13,7 @@ from core.revisions import Author, Workspace
 from gitrepo import protocol
 from gitrepo.commands import Git
 from gitrepo.discovery import MAIN, Place, discovered, given
+from gitrepo.names import Names
 from gitrepo.repository import Repository
 from gitrepo.trees import Reader
 
@@ -74,7 +75,7 @@ class Repositories:
 
     def _forget(self) -> None:
         for repository in self._known.values():
-            repository.reader.close()
+            repository.close()
         self._known.clear()
 
     def _own(self) -> Repository:
@@ -108,14 +109,16 @@ class Repositories:
             "GIT_SHALLOW_FILE": str(place.common / "shallow"),
         }
         view = Git(self._view(place), {**self._env, **objects})
+        git = Git(place.folder, self._env)
         found = Repository(
             root=place.root,
             common=place.common,
             is_own=place.folder == self._workspace / ".git",
             author=self._author.over(place.author),
-            git=Git(place.folder, self._env),
+            git=git,
             view=view,
             reader=Reader(view),
+            names=Names(git),
         )
         self._known[place.folder] = found
         return found

@@ -15,6 +15,7 @@ from pathlib import Path
 from core.errors import GitError
 from core.revisions import Author
 from gitrepo.commands import Git
+from gitrepo.names import Names
 from gitrepo.objects import RawCommit, parse_commit
 from gitrepo.trees import GitTree, Reader
 
@@ -32,6 +33,7 @@ class Repository:
     git: Git
     view: Git
     reader: Reader
+    names: Names
     trees: dict[str, GitTree] = field(default_factory=dict)
 
     def tree(self, commit: str) -> GitTree:
@@ -53,9 +55,12 @@ class Repository:
 
     def resolve(self, *names: str) -> list[str | None]:
         """The full id of the commit each name stands for, None where there is none. Names are data, not options."""
-        lines = "".join(f"{name}^{{commit}}\n" for name in names).encode("utf-8", "surrogateescape")
-        answers = self.git("cat-file", "--batch-check=%(objectname) %(objecttype)", stdin=lines).text.split("\n")
-        return [line.split()[0] if line.endswith(" commit") else None for line in answers]
+        return self.names.resolve(*names)
+
+    def close(self) -> None:
+        """End the processes that stay open; whoever asks after that starts them again."""
+        self.reader.close()
+        self.names.close()
 
     def write_commit(self, commit: RawCommit) -> str:
         """Store a commit of an existing tree; gives its id."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import threading
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import IO
 
 from core.errors import GitError
 from gitrepo.commands import Git
 from gitrepo.objects import Record, flatten, is_text
+from gitrepo.session import Session
 
 _ID = re.compile(r"[0-9a-f]{4,64}")
 
@@ -19,24 +19,18 @@ class Reader:
     """Reads objects through one `cat-file` that stays open, one question at a time."""
 
     def __init__(self, git: Git) -> None:
-        self._git = git
-        self._lock = threading.Lock()
-        self._process: subprocess.Popen[bytes] | None = None
+        self._session = Session(git, "cat-file", "--batch")
         self._trees: dict[str, bytes] = {}
 
     def get(self, id_: str) -> tuple[str, bytes]:
-        """An object's type and bytes; a `cat-file` that died is started again once.
+        """An object's type and bytes.
 
         Raises:
             KeyError: the repository does not have it.
         """
         if not _ID.fullmatch(id_):
             raise KeyError(id_)
-        with self._lock:
-            try:
-                return self._asked(id_)
-            except (OSError, EOFError):
-                return self._asked_again(id_)
+        return self._session.ask(id_.encode() + b"\n", _answer)
 
     def tree(self, id_: str) -> bytes:
         """A tree object's bytes; trees recur from commit to commit, so the last few thousand are kept."""
@@ -62,43 +56,14 @@ class Reader:
 
     def close(self) -> None:
         """End the process; the next question starts another."""
-        with self._lock:
-            self._stop()
-
-    def _asked_again(self, id_: str) -> tuple[str, bytes]:
-        try:
-            return self._asked(id_)
-        except (OSError, EOFError) as error:
-            raise GitError(f"git cat-file ended in {self._git.folder}: {error}") from error
-
-    def _asked(self, id_: str) -> tuple[str, bytes]:
-        if self._process is None:
-            self._process = self._git.start("cat-file", "--batch", quiet=True)
-        try:
-            return _answer(self._process, id_)
-        except KeyError:
-            raise
-        except BaseException:
-            self._stop()  # what is left of the answer would be taken for the next one
-            raise
-
-    def _stop(self) -> None:
-        if self._process is not None:
-            process, self._process = self._process, None
-            process.kill()
-            process.communicate()
+        self._session.close()
 
 
-def _answer(process: subprocess.Popen[bytes], id_: str) -> tuple[str, bytes]:
-    stdin, stdout = process.stdin, process.stdout
-    assert stdin
-    assert stdout
-    stdin.write(id_.encode() + b"\n")
-    stdin.flush()
-    head = stdout.readline().split()
+def _answer(answer: IO[bytes]) -> tuple[str, bytes]:
+    head = answer.readline().split()
     if len(head) == 2:  # "missing" or "ambiguous"
-        raise KeyError(id_)
-    data = stdout.read(int(head[2]) + 1) if head else b""
+        raise KeyError(head[0].decode())
+    data = answer.read(int(head[2]) + 1) if head else b""
     if not data or len(data) != int(head[2]) + 1:
         raise EOFError("cut off")
     return head[1].decode(), data[:-1]

@@ -86,9 +86,9 @@ def test_a_reader_that_died_is_started_again(bench: Bench, repo: Path) -> None:
     tree = bench.git.open(str(repo), None, 7, "x").tree
     reader = bench.git._repositories.find(str(repo)).reader
     assert tree.read("a.py") == b"a = 1\n"
-    assert reader._process
-    os.kill(reader._process.pid, signal.SIGKILL)
-    reader._process.wait()
+    assert reader._session._process
+    os.kill(reader._session._process.pid, signal.SIGKILL)
+    reader._session._process.wait()
     assert tree.read("a.py") == b"a = 1\n"
     bench.git.close()
     assert tree.read("a.py") == b"a = 1\n"
