@@ -93,7 +93,7 @@ class SuiteRunner:
     def _verdict(self, planned: Plan, found: Judgement, run: Run | None) -> Verdict:
         return Verdict(
             passed=found.passed,
-            reason=found.reason or f"{len(found.results)} tests passed" if found.results else found.reason,
+            reason=found.reason or _praise(found),
             evidence=Evidence(
                 tree=run.digest if run else "",
                 sandbox=self._rounds.sandbox.name,
@@ -143,6 +143,11 @@ def _refusal(planned: Plan) -> Judgement | None:
         weak = tuple(f"{file.path}::{name}" for file in own for name in file.names.values())
         return Judgement(reason="the self-written tests hold no assertion: they prove nothing", weak=weak)
     return None
+
+
+def _praise(found: Judgement) -> str:
+    count = len(found.results)
+    return f"{count} test{'s' if count > 1 else ''} passed" if count else "the command ended with exit status 0"
 
 
 def _label(planned: Plan) -> Label:

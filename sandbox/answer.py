@@ -69,9 +69,10 @@ class CaseReport:
 class Session:
     """What one child did.
 
-    `how` is exited, timeout or flood; `exit_code` is None unless it exited. `running` is the test that had started and
-    not ended. `finishes` are the exit statuses that pytest reported, `changed` the framework functions found changed.
-    `garbled` tells that something in the events was not the recorder's.
+    `how` is exited, timeout, flood, or settled (stopped before the copies, since a test had failed); `exit_code` is
+    None unless it exited. `running` is the test that had started and not ended. `finishes` are the exit statuses that
+    pytest reported, `changed` the framework functions found changed. `garbled` tells that something in the events was
+    not the recorder's.
     """
 
     how: str

@@ -142,7 +142,7 @@ def _stopped(run: Run) -> Failure | None:
         return _stop(run, "Crash", "the run ended without an answer", detail)
     if session.internal:
         return _stop(run, "InternalError", f"pytest failed: {session.internal}")
-    if not session.finishes:
+    if not session.finishes and session.how != "settled":
         return _stop(run, "Crash", _crash(session), run.names.text(session.output.get("", "")))
     return None
 

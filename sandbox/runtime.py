@@ -77,6 +77,7 @@ class _Stamp:
         home = Path(self.home)
         return (
             (self.libraries, self.code) == _names(series)
+            and places.enterable(Path(self.python[-1]).parent)
             and Path(self.python[-1]).exists()
             and all((home / name).is_dir() for name in _names(series))
             and places.enterable(home)
@@ -133,8 +134,10 @@ def prepare(runner: Path) -> bool:
         code=code,
     )
     _write(runner, new)
+    # A daemon that is running goes on with what it started with.
+    kept = {libraries, code, *((stamp.libraries, stamp.code) if stamp else ())}
     for folder in home.iterdir():
-        if folder.is_dir() and folder.name not in {libraries, code} and not Path(python.path).is_relative_to(folder):
+        if folder.is_dir() and folder.name not in kept and not Path(python.path).is_relative_to(folder):
             shutil.rmtree(folder, ignore_errors=True)
     return True
 

@@ -16,6 +16,7 @@ from sandbox.plan import Plan
 from sandbox.runtime import Runtime
 from sandbox.staging import encoded
 from sandbox.trees import TreeStore
+from sandbox.twins import Role
 
 WORK = "/work"
 SPARE_S = 15.0
@@ -107,6 +108,7 @@ def _instructions(
         "command": _command(plan.command, runtime),
         "plain": {file.staged: file.plain for file in plan.files if file.plain},
         "twins": plan.twins,
+        "decisive": [file.staged for file in plan.files if file.role in {Role.GIVEN, Role.OWN}],
         "wall_s": limits.wall_s,
         "output_bytes": limits.output_bytes,
         "token": token,

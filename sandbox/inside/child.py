@@ -7,6 +7,10 @@ import select
 import signal
 import sys
 import time
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+Work = Callable[[int, int, Sequence[str]], int]
 
 CHUNK = 1 << 16
 SEGMENT = 3000  # bytes of output kept for each test
@@ -15,7 +19,7 @@ EVENTS = 6 << 20
 NAME = 400  # the longest path of a test
 
 
-def read_all(descriptor):
+def read_all(descriptor: int) -> bytes:
     """Everything up to the end of a descriptor."""
     parts = []
     while part := os.read(descriptor, CHUNK):
@@ -26,7 +30,7 @@ def read_all(descriptor):
 class Child:
     """A forked process with a pipe for what it is told, one for its events and one for its output."""
 
-    def __init__(self, work, argument):
+    def __init__(self, work: Work, argument: Sequence[str]) -> None:
         told, self.telling = os.pipe()
         self.events, reporting = os.pipe()
         self.output, printing = os.pipe()
@@ -37,9 +41,9 @@ class Child:
             _become(work, told, reporting, printing, argument)
         for descriptor in (told, reporting, printing):
             os.close(descriptor)
-        self.ended, self.status = os.pidfd_open(self.pid), None
+        self.ended, self.status = os.pidfd_open(self.pid), 0
 
-    def send(self, config):
+    def send(self, config: Any) -> None:
         """Tell the child what to do; it may have died already."""
         text = json.dumps(config).encode()
         with contextlib.suppress(BrokenPipeError):
@@ -47,17 +51,17 @@ class Child:
                 text = text[os.write(self.telling, text) :]
         os.close(self.telling)
 
-    def discard(self):
+    def discard(self) -> None:
         """End a child that is not needed."""
         os.kill(self.pid, signal.SIGKILL)
         os.waitpid(self.pid, 0)
         for descriptor in (self.telling, self.events, self.output, self.ended):
             os.close(descriptor)
 
-    def watch(self, job):
+    def watch(self, job: dict[str, Any]) -> dict[str, Any]:
         """Collect what it reports until it ends or a limit is reached; then end it and all it started."""
         started = time.monotonic()
-        deadline, twins = started + job["wall_s"], [name.encode() for name in job["twins"]]
+        deadline, twins = started + job["wall_s"], [str(name).encode() for name in job["twins"]]
         taken = {self.events: bytearray(), self.output: bytearray()}
         most = {self.events: EVENTS, self.output: job["output_bytes"]}
         poll = select.poll()
@@ -74,7 +78,8 @@ class Child:
                 if not drain(descriptor, data, most[descriptor], poll):
                     why = "flood"
             if twins and any(taken[self.events].find(name, seen) >= 0 for name in twins):
-                deadline, twins = time.monotonic() + job["wall_s"], []  # the twins get the same time again
+                deadline, twins = time.monotonic() + job["wall_s"], []  # the copies get the same time again
+                why = why or ("settled" if settled(taken[self.events], job["decisive"]) else "")
             self._reap(os.WNOHANG)
         exit_code = self._end(why)
         for descriptor, data in taken.items():
@@ -88,7 +93,7 @@ class Child:
             "duration_s": time.monotonic() - started,
         }
 
-    def _reap(self, flags):
+    def _reap(self, flags: int) -> None:
         """Wait for what has ended; as process 1 that includes orphans, which would count as processes until then."""
         try:
             while True:
@@ -100,7 +105,7 @@ class Child:
         except ChildProcessError:
             return
 
-    def _end(self, why):
+    def _end(self, why: str) -> int | None:
         with contextlib.suppress(ProcessLookupError):
             if os.getpid() == 1:
                 os.kill(-1, signal.SIGKILL)
@@ -111,7 +116,7 @@ class Child:
         return os.waitstatus_to_exitcode(self.status) if why == "exited" else None
 
 
-def drain(descriptor, taken, most, poll):
+def drain(descriptor: int, taken: bytearray, most: int, poll: select.poll) -> bool:
     """Read what is there; false when there was more than is allowed."""
     while len(taken) < most:
         try:
@@ -126,9 +131,22 @@ def drain(descriptor, taken, most, poll):
     return False
 
 
-def segments(output, token):
+def settled(events: bytes | bytearray, decisive: Sequence[str]) -> bool:
+    """Tell whether a test has failed whose failure decides, so that the must-fail copies need not run."""
+    for line in bytes(events).decode("utf-8", "replace").splitlines():
+        try:
+            event = json.loads(line)
+            bad = event["e"] == "collect" or (event["e"] == "end" and event["fail"] is not None)
+            if bad and event["id"].partition("::")[0] in decisive:
+                return True
+        except (ValueError, TypeError, KeyError, AttributeError):
+            continue
+    return False
+
+
+def segments(output: bytes, token: bytes) -> dict[str, str]:
     """Output by test: the child writes the token and a test's id before each of them."""
-    found, left = {}, SEGMENTS
+    found, left = dict[str, str](), SEGMENTS
     for number, part in enumerate(output.split(token)):
         name, _, text = part.partition(b"\n") if number else (b"", b"", part)
         text = text[-SEGMENT:]
@@ -138,7 +156,7 @@ def segments(output, token):
     return found
 
 
-def _become(work, told, reporting, printing, argument):
+def _become(work: Work, told: int, reporting: int, printing: int, argument: Sequence[str]) -> NoReturn:
     """Turn the forked child into its work; never returns."""
     status = 70
     try:

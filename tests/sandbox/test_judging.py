@@ -119,6 +119,7 @@ DEVIATIONS: Mapping[str, tuple[Run, str]] = {
         "test_a.py::test_one passes under pytest and ends otherwise without it (KeyError)",
     ),
     "silence without pytest": (run(replace(ANSWER, plain=None)), "no result outside pytest"),
+    "a run that was stopped without a reason": (session(how="settled", exit_code=None, finishes=()), "which cannot be"),
     "no test at all": (session(tests=(), exit_code=5, finishes=(5,)), "2 missing of 2 tests"),
 }  # fmt: skip
 
@@ -129,6 +130,12 @@ def test_nothing_passes_in_which_anything_is_odd(name: str) -> None:
     found = judging.judge(odd)
     assert not found.passed
     assert reason in found.reason
+
+
+def test_a_run_that_was_stopped_after_a_failure_has_its_results() -> None:
+    found = judging.judge(session(how="settled", exit_code=None, finishes=(), tests=(failed(ONE.id), TWO), running="x"))
+    assert found.reason == "1 failed of 2 tests"
+    assert not found.stopped
 
 
 def test_a_copy_in_doubt_is_cleared_by_a_run_of_its_own() -> None:
