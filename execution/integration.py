@@ -9,6 +9,7 @@ closure is not known (dynamic imports, folders that are read) the whole tree cou
 from __future__ import annotations
 
 import asyncio
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 from core.commit_message import message_for
@@ -63,25 +64,34 @@ class Integration:
         Raises:
             GitError: git could not do it.
         """
-        git, verdict = self.parts.git, work.verdict
-        commit = await self._made_before(workspace, work) if self._resumed else None
-        if commit is None:
-            message = message_for(self.task, work)
-            commit = await asyncio.to_thread(git.commit, workspace, work.base, self._whole_change(work), message)
+        wanted = workspace.is_own or self._integration_wanted()
+        blocked = await asyncio.to_thread(self.parts.git.blocked, workspace) if wanted else None
+        moving = wanted and blocked is None
+        async with self.parts.merge_locks[workspace.git_dir] if moving else nullcontext():
+            commit = await self._committed(workspace, work, moving=moving)
             if commit is None:
                 return Landed(reason="the tests pass as things are; nothing had to be changed")
-            self._tell(Kind.COMMITTED, f"{commit.id[:10]} on {commit.branch}: {message.subject}", commit)
-        reason = f"{verdict.reason if verdict else 'tests passed'}"
-        wanted = workspace.is_own or self._integration_wanted()
-        blocked = await asyncio.to_thread(git.blocked, workspace) if wanted else None
-        if wanted and blocked is None:
-            async with self.parts.merge_locks[workspace.git_dir]:
-                end = await self._integrate(workspace, commit, work)
-            if isinstance(end, Reopened):
-                return end
-            commit, verdict = end
-        await self._record(workspace, work, commit, verdict, integrated=wanted and blocked is None)
+            end = await self._integrate(workspace, commit, work) if moving else (commit, work.verdict)
+        if isinstance(end, Reopened):
+            return end
+        commit, verdict = end
+        await self._record(workspace, work, commit, verdict, integrated=moving)
+        reason = verdict.reason if verdict else "tests passed"
         return Landed(reason=f"{reason}; {blocked}" if blocked else reason, commit=commit.id, branch=commit.branch)
+
+    async def _committed(self, workspace: Workspace, work: Work, *, moving: bool) -> Commit | None:
+        """The commit of this work, on its base, or on the newer tip that it will join where the two lie apart."""
+        if self._resumed and (before := await self._made_before(workspace, work)):
+            return before
+        git, change, message = self.parts.git, self._whole_change(work), message_for(self.task, work)
+        parent = work.base
+        if moving and (tip := await asyncio.to_thread(git.tip, workspace)) != parent:
+            newer = await asyncio.to_thread(git.tree, workspace, tip)
+            parent = tip if await asyncio.to_thread(_lie_apart, workspace.tree, newer, change) else parent
+        commit = await asyncio.to_thread(git.commit, workspace, parent, change, message)
+        if commit:
+            self._tell(Kind.COMMITTED, f"{commit.id[:10]} on {commit.branch}: {message.subject}", commit)
+        return commit
 
     def _integration_wanted(self) -> bool:
         asked = self.task.spec.integrate
@@ -112,6 +122,7 @@ class Integration:
                     candidate = await asyncio.to_thread(git.rebase, workspace, commit, tip)
                 except MergeConflict as conflict:
                     return self._conflicted(work, tip, conflict)
+            if candidate.parent != work.base:
                 verdict = await self._judge_merged(workspace, candidate, work)
                 if not verdict.passed:
                     return await self._broken(workspace, work, candidate, verdict)
@@ -225,6 +236,18 @@ def _relabelled(verdict: Verdict, work: Work) -> Verdict:
     if not work.own_tests or verdict.evidence.label is not Label.TESTS_PASSED:
         return verdict
     return replace(verdict, evidence=replace(verdict.evidence, label=Label.SELF_TESTED))
+
+
+def _lie_apart(base: Tree, newer: Tree, change: Change) -> bool:
+    """Tell whether newer work touched none of the change's paths, no folder of one, and nothing below one.
+
+    Then the change can be made on the newer tree as it is: that is what a three-way merge would give.
+    """
+    old, new = base.entries(), newer.entries()
+    theirs = {path for path in old.keys() | new.keys() if old.get(path) != new.get(path)}
+    return not any(
+        mine == path or mine.startswith(f"{path}/") or path.startswith(f"{mine}/") for mine in change for path in theirs
+    )
 
 
 def _text(tree: Tree, path: str) -> str | None:
