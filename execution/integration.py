@@ -117,6 +117,8 @@ class Integration:
             return commit, verdict
         while True:
             tip, candidate = await asyncio.to_thread(git.tip, workspace), commit
+            if tip == commit.id:
+                return commit, verdict
             if tip != commit.parent:
                 try:
                     candidate = await asyncio.to_thread(git.rebase, workspace, commit, tip)
@@ -205,9 +207,7 @@ class Integration:
         self, workspace: Workspace, work: Work, commit: Commit, verdict: Verdict | None, *, integrated: bool
     ) -> None:
         git, label = self.parts.git, str(verdict.evidence.label) if verdict else ""
-        if verdict:
-            note = to_note(self.task, work, commit, verdict)
-            await asyncio.to_thread(git.note, workspace, commit.id, note)
+        note = to_note(self.task, work, commit, verdict) if verdict else ""
         entry = LedgerEntry(
             task_id=self.task.id,
             attempt=self.task.attempt,
@@ -222,9 +222,12 @@ class Integration:
             integrated=integrated,
             at=self.parts.clock(),
         )
-        await asyncio.wrap_future(self.parts.state.record_commit(entry))
         target = (workspace.target or "").removeprefix("refs/heads/") if integrated else commit.branch
-        await asyncio.to_thread(git.push, workspace, target)
+        await asyncio.gather(
+            asyncio.to_thread(git.note, workspace, commit.id, note),
+            asyncio.wrap_future(self.parts.state.record_commit(entry)),
+            asyncio.to_thread(git.push, workspace, target),
+        )
 
     def _tell(self, kind: Kind, text: str, commit: Commit | None = None, level: Level = Level.INFO) -> None:
         data = {"commit": commit.id, "branch": commit.branch} if commit else {}

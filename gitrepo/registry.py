@@ -14,7 +14,8 @@ from gitrepo import protocol
 from gitrepo.commands import Git
 from gitrepo.discovery import MAIN, Place, discovered, given
 from gitrepo.names import Names
-from gitrepo.repository import Repository
+from gitrepo.repository import MOVE, NO_LOG, Repository
+from gitrepo.session import Session
 from gitrepo.trees import Reader
 
 Where = Workspace | str | None
@@ -119,6 +120,8 @@ class Repositories:
             view=view,
             reader=Reader(view),
             names=Names(git),
+            logged=Session(git, *MOVE),
+            unlogged=Session(git, *NO_LOG, *MOVE),
         )
         self._known[place.folder] = found
         return found

@@ -11,14 +11,18 @@ from __future__ import annotations
 import contextlib
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 from core.errors import GitError
 from core.revisions import Author
 from gitrepo.commands import Git
 from gitrepo.names import Names
 from gitrepo.objects import RawCommit, parse_commit
+from gitrepo.session import Session
 from gitrepo.trees import GitTree, Reader
 
+NO_LOG = ("-c", "core.logAllRefUpdates=false")
+MOVE = ("update-ref", "-m", "nightshift", "--stdin")
 _IN_PROGRESS = ("rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START")
 
 
@@ -34,6 +38,8 @@ class Repository:
     view: Git
     reader: Reader
     names: Names
+    logged: Session
+    unlogged: Session
     trees: dict[str, GitTree] = field(default_factory=dict)
 
     def tree(self, commit: str) -> GitTree:
@@ -59,8 +65,8 @@ class Repository:
 
     def close(self) -> None:
         """End the processes that stay open; whoever asks after that starts them again."""
-        self.reader.close()
-        self.names.close()
+        for session in (self.reader, self.names, self.logged, self.unlogged):
+            session.close()
 
     def write_commit(self, commit: RawCommit) -> str:
         """Store a commit of an existing tree; gives its id."""
@@ -76,9 +82,23 @@ class Repository:
         Gives what git said when one of them was elsewhere or locked, and none was moved; "" when all moved.
         """
         text = "".join(f"option no-deref\nupdate {name} {new} {old or '0' * len(new)}\n" for name, new, old in moves)
-        log = () if reflog else ("-c", "core.logAllRefUpdates=false")
-        answer = self.git.ask(*log, "update-ref", "-m", "nightshift", "--stdin", stdin=text.encode())
+        try:
+            (self.logged if reflog else self.unlogged).ask(f"start\n{text}prepare\ncommit\n".encode(), _moved)
+        except GitError:
+            return self._refusal(text, reflog=reflog)
+        return ""
+
+    def _refusal(self, text: str, *, reflog: bool) -> str:
+        """Try a refused move once more by itself: a session ends with a refusal and does not say why."""
+        log = () if reflog else NO_LOG
+        answer = self.git.ask(*log, *MOVE, stdin=text.encode())
         return answer.error or "refused" if answer.code else ""
+
+
+def _moved(answer: IO[bytes]) -> None:
+    for _ in ("start", "prepare", "commit"):
+        if not answer.readline().endswith(b": ok\n"):
+            raise EOFError("refused")
 
 
 def checked_out(found: Repository, branch: str) -> str | None:
