@@ -4,6 +4,9 @@ A verdict is built in layers, because an exit code, a printed summary or a repor
 the tests is staged from the task or the base alone, a parent that never imports the tested code reports for it, and
 each test is run beside a copy of itself that must fail. Further runs follow only where the first one leaves a question:
 self-written tests must fail without the change, and a test of the base that fails now may have failed before.
+
+This is defence in depth and no proof: code that runs in one process with its tests, and that was written to forge just
+this report, can do so. Only answers that are compared outside the sandbox exclude it.
 """
 
 from __future__ import annotations
