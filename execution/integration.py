@@ -98,7 +98,10 @@ class Integration:
         return self.parts.defaults.integrate if asked is None else asked
 
     def _whole_change(self, work: Work) -> Change:
-        return {**work.change, **work.own_tests, **self.task.spec.tests}
+        """All that is committed: what was judged, and nothing that the suite left out."""
+        left_out = work.verdict.evidence.dropped if work.verdict else {}
+        change = {path: text for path, text in work.change.items() if path not in left_out}
+        return {**change, **work.own_tests, **self.task.spec.tests}
 
     async def _made_before(self, workspace: Workspace, work: Work) -> Commit | None:
         """The commit that an earlier daemon made of this very work, or None."""
