@@ -90,7 +90,8 @@ class Integration:
             parent = tip if await asyncio.to_thread(_lie_apart, workspace.tree, newer, change) else parent
         commit = await asyncio.to_thread(git.commit, workspace, parent, change, message)
         if commit:
-            self._tell(Kind.COMMITTED, f"{commit.id[:10]} on {commit.branch}: {message.subject}", commit)
+            subject = message.text().partition("\n")[0]
+            self._tell(Kind.COMMITTED, f"{commit.id[:10]} on {commit.branch}: {subject}", commit)
         return commit
 
     def _integration_wanted(self) -> bool:
@@ -218,7 +219,7 @@ class Integration:
             branch=commit.branch,
             commit=commit.id,
             base=commit.parent,
-            subject=message_for(self.task, work).subject,
+            subject=message_for(self.task, work).text().partition("\n")[0],
             label=label,
             model=", ".join(dict.fromkeys(work.models)),
             iterations=work.iteration,
