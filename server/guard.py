@@ -97,6 +97,7 @@ class Guard:
         try:
             body = await read_body(scope, receive, max_bytes=policy.max_body_bytes, wall_s=policy.body_wall_s)
         except Refused as refused:
+            await drain(scope, receive)
             await refuse(hardened, refused)
             return
         if body is not None:
