@@ -21,9 +21,10 @@ from core.clock import Clock, utc_now
 from core.commit_message import CommitMessage, slug
 from core.errors import GitError
 from core.events import Event, Kind, Level
-from core.ports import Sink, Tree
+from core.ports import Sink
 from core.revisions import Author, Commit, LogLine, PushResult, Workspace
 from core.tasks import Change
+from core.tree import Tree
 from gitrepo import history, protocol
 from gitrepo.branches import TRIES, attach, may_move
 from gitrepo.checkout import show_tip

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from agent import guards
 from agent.replies import Edit, Parsed, Refused, apply_edit
 from agent.view import View, base_text, settled
-from core.ports import Tree
 from core.tasks import TaskSpec
+from core.tree import Tree
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -171,7 +171,7 @@ def _as_json(files: Files) -> str:
 
 @dataclass(frozen=True, slots=True)
 class FileTree:
-    """Files in memory as a `core.ports.Tree`; ids of contents are git's."""
+    """Files in memory as a `core.tree.Tree`; ids of contents are git's."""
 
     files: Mapping[str, str]
     commit: str = field(default="0" * 40)

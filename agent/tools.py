@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from core.clock import Clock, utc_now
-from core.ports import Memory, Model, Sink, Suite, Tree
+from core.ports import Memory, Model, Sink, Suite
+from core.tree import Tree
 from core.work import Case, Step, Work
 
 

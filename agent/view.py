@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 
-from core.ports import Tree
 from core.tasks import Change, Files
+from core.tree import Tree
 
 MAX_READ_BYTES = 2_000_000
 

@@ -15,9 +15,9 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
 from core.import_graph import ImportCache
-from core.ports import Tree
 from core.submission import is_test_path
 from core.tasks import Change, Files
+from core.tree import Tree
 
 __all__ = ["Closure", "ImportCache", "closure", "dependants"]
 

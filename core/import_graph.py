@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 
 from core.imports import Facts, Import, facts_of, may_refer
-from core.ports import Tree
 from core.submission import is_test_path
+from core.tree import Tree
 
 SETTINGS = frozenset(
     {"pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "pyproject.toml", "tox.ini", "setup.cfg"}

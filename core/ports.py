@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -72,25 +72,4 @@ class Memory(Protocol):
 
     async def conclude(self, work: Work, task_id: int, solved: bool) -> None:
         """Complete the attempt's failures with the fix, and score the lessons that were recalled."""
-        ...
-
-
-class Tree(Protocol):
-    """The files of one commit, read without a checkout."""
-
-    @property
-    def commit(self) -> str:
-        """Full id of the commit."""
-        ...
-
-    def entries(self) -> Mapping[str, str]:
-        """Path to the id of its content, for each regular file, in path order."""
-        ...
-
-    def read(self, path: str) -> bytes:
-        """A file's bytes.
-
-        Raises:
-            KeyError: there is no such file.
-        """
         ...

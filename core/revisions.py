@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from core.ports import Tree
+from core.tree import Tree
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

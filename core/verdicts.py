@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from core.ports import Tree
 from core.tasks import Change, Files, Language
+from core.tree import Tree
 
 
 class Label(StrEnum):

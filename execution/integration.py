@@ -16,10 +16,11 @@ from core.commit_message import message_for
 from core.dependencies import closure, dependants
 from core.errors import MergeConflict
 from core.events import Event, Kind, Level
-from core.ports import Sink, Tree
+from core.ports import Sink
 from core.revisions import Commit, Workspace
 from core.states import Phase
 from core.tasks import Change, Files, Task
+from core.tree import Tree
 from core.verdicts import Label, SuiteJob, Verdict
 from core.work import Work
 from db.state_store import Commit as LedgerEntry

@@ -70,7 +70,7 @@ def _answer(answer: IO[bytes]) -> tuple[str, bytes]:
 
 
 class GitTree:
-    """The files of one commit, read from git's objects (core.ports.Tree).
+    """The files of one commit, read from git's objects (core.tree.Tree).
 
     `entries` has the regular files with names in UTF-8. Links, submodules and other names are in `records` alone: no
     suite sees them, and every commit keeps them.

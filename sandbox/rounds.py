@@ -11,8 +11,9 @@ from pathlib import Path
 
 from core.dependencies import ImportCache
 from core.isolation import SandboxLimits
-from core.ports import Sandbox, Tree
+from core.ports import Sandbox
 from core.tasks import Files
+from core.tree import Tree
 from core.verdicts import Result, SuiteJob
 from sandbox import answer, child, judging, places, plan, redness, staging
 from sandbox.judging import Run

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from core.isolation import Mount, SandboxJob, SandboxLimits
-from core.ports import Tree
+from core.tree import Tree
 from sandbox import staging
 from sandbox.plan import Plan
 from sandbox.runtime import Runtime

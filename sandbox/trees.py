@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import SandboxError
-from core.ports import Tree
+from core.tree import Tree
 from sandbox import staging
 
 MAX_TREE_BYTES = 512 << 20
