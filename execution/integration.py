@@ -158,6 +158,7 @@ class Integration:
         )
         changed = frozenset(self._whole_change(work))
         verdict = await WithRegression(self.parts.suite, self.parts.imports, changed).judge(job)
+        self._tell(Kind.SUITE_JUDGED, f"together with newer work: {verdict.reason}", candidate)
         return _relabelled(verdict, work)
 
     def _tests(self, work: Work) -> Files:
@@ -212,7 +213,6 @@ class Integration:
         self, workspace: Workspace, work: Work, commit: Commit, verdict: Verdict | None, *, integrated: bool
     ) -> None:
         git, label = self.parts.git, str(verdict.evidence.label) if verdict else ""
-        note = to_note(self.task, work, commit, verdict) if verdict else ""
         entry = LedgerEntry(
             task_id=self.task.id,
             attempt=self.task.attempt,
@@ -229,10 +229,15 @@ class Integration:
         )
         target = (workspace.target or "").removeprefix("refs/heads/") if integrated else commit.branch
         await asyncio.gather(
-            asyncio.to_thread(git.note, workspace, commit.id, note),
+            self._note(workspace, work, commit, verdict),
             asyncio.wrap_future(self.parts.state.record_commit(entry)),
             asyncio.to_thread(git.push, workspace, target),
         )
+
+    async def _note(self, workspace: Workspace, work: Work, commit: Commit, verdict: Verdict | None) -> None:
+        if verdict:
+            text = to_note(self.task, work, commit, verdict)
+            await asyncio.to_thread(self.parts.git.note, workspace, commit.id, text)
 
     def _tell(self, kind: Kind, text: str, commit: Commit | None = None, level: Level = Level.INFO) -> None:
         data = {"commit": commit.id, "branch": commit.branch} if commit else {}

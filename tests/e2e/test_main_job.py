@@ -71,6 +71,8 @@ def test_wrong_first_and_right_second_ends_as_a_commit_after_two_tries(
     assert note["evidence"]["label"] == "tests_passed"
     assert note["evidence"]["twins"] == 2
     assert git(workspace, "fsck", "--strict") == ""
+    told = [event for event in daemon.get("/api/logs?limit=500")["events"] if event["event"] == "suite_judged"]
+    assert [event["task_id"] for event in told] == [1, 1], "each verdict is told once, with its task"
 
 
 def test_without_tests_the_agent_writes_them_and_says_so(daemon: Daemon, answers: Answers) -> None:

@@ -13,7 +13,7 @@ from assembly.rooms import Rooms
 from assembly.store import open_store
 from config import load_settings
 from core.clock import utc_now
-from core.events import Event
+from core.events import Event, Kind
 from core.ports import Suite
 from core.revisions import Workspace
 from core.states import Phase, Status
@@ -111,6 +111,7 @@ async def test_it_is_judged_again_when_newer_work_changed_what_the_tests_see(sit
     runs = len(site.suite.jobs)
     assert isinstance(await site.land(at_first, first, one), Landed)
     assert len(site.suite.jobs) == runs + 1
+    assert [event.kind for event in site.events].count(Kind.SUITE_JUDGED) == 1
 
 
 async def test_work_that_breaks_together_with_newer_work_goes_back_with_the_failure(site: Site) -> None:
