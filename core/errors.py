@@ -26,8 +26,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from core.states import Ending
+
+if TYPE_CHECKING:
+    from core.gates import Ask
 
 
 class NightshiftError(Exception):
@@ -106,7 +110,16 @@ class LeaseLost(Interruption):
 
 
 class Held(Interruption):
-    """The task waits for a person's answer."""
+    """The task waits for a person's answer.
+
+    Args:
+        message: what is asked, in a line.
+        asks: the single decisions.
+    """
+
+    def __init__(self, message: str, asks: Sequence[Ask] = ()) -> None:
+        super().__init__(message)
+        self.asks = tuple(asks)
 
 
 class Parked(Interruption):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from core.dialogue import Completion, ModelRequest
     from core.events import Event
+    from core.gates import GateJob, GateReport
     from core.isolation import SandboxJob, SandboxResult
     from core.verdicts import SuiteJob, Verdict
     from core.work import Lesson, Work
@@ -72,4 +73,12 @@ class Memory(Protocol):
 
     async def conclude(self, work: Work, task_id: int, solved: bool) -> None:
         """Complete the attempt's failures with the fix, and score the lessons that were recalled."""
+        ...
+
+
+class Gate(Protocol):
+    """Looks at a change before anything of it is executed."""
+
+    async def examine(self, job: GateJob) -> GateReport:
+        """What must be mended, what the owner must decide, and what the run may use."""
         ...

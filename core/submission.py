@@ -73,6 +73,10 @@ class TaskIn(_Strict):
     audit: StrictBool | None = None
     clarify: StrictBool | None = None
     integrate: StrictBool | None = None
+    allow: list[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_.-]{0,80}$")]] = Field(default_factory=list)
+    packages: list[Annotated[str, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,80}[A-Za-z0-9])?$")]] = Field(
+        default_factory=list
+    )
     metadata: dict[str, Any] = Field(default_factory=dict)
 
     @field_validator("description")
@@ -177,7 +181,8 @@ def parse_spec(data: object) -> TaskSpec:
         raise InvalidTask(_faults(error)) from None
     values = read.model_dump()
     values["limits"] = Limits(**values["limits"])
-    values |= {"test_command": tuple(read.test_command), "depends_on": tuple(dict.fromkeys(read.depends_on))}
+    values |= {name: tuple(dict.fromkeys(values[name])) for name in ("depends_on", "allow", "packages")}
+    values["test_command"] = tuple(read.test_command)
     return TaskSpec(**values)
 
 

@@ -57,7 +57,10 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskSpec:
-    """What the owner asked for. Made by `core.submission.parse_spec` only, whichever door it came through."""
+    """What the owner asked for. Made by `core.submission.parse_spec` only, whichever door it came through.
+
+    `allow` are rules of the static checker that this task may break, `packages` distributions that it may use.
+    """
 
     description: str
     priority: int = 1
@@ -76,6 +79,8 @@ class TaskSpec:
     audit: bool | None = None
     clarify: bool | None = None
     integrate: bool | None = None
+    allow: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 

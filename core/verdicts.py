@@ -105,7 +105,8 @@ class SuiteJob:
 
     `given` are the task's tests, `own` those the agent wrote (they must fail without the change), `regression` paths
     of test files of the base that must go on passing. Without any of them `command` decides by its exit code. `start`
-    are the files that the owner gave with the task: "without the change" is the base with these on top.
+    are the files that the owner gave with the task: "without the change" is the base with these on top. `packages` are
+    distributions besides the test libraries that the run may see, name to exact version.
     """
 
     base: Tree
@@ -116,6 +117,7 @@ class SuiteJob:
     regression: tuple[str, ...] = ()
     command: tuple[str, ...] = ()
     language: Language = Language.PYTHON
+    packages: Mapping[str, str] = field(default_factory=dict)
     wall_s: float | None = None
     memory_mb: int | None = None
     whole_tree: bool = True

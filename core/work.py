@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from core.gates import Ask
 from core.states import Ending, Outcome, Phase
 from core.tasks import Change, Files, Spent, Task
 from core.verdicts import Verdict
@@ -56,7 +57,8 @@ class Work:
     """All that an attempt knows. Stored after each step; a resumed attempt continues from it.
 
     `change` is relative to the base commit and leaves tests out: `own_tests` are those the agent wrote.
-    `iteration` counts tries, each begun by a CODING step.
+    `iteration` counts tries, each begun by a CODING step. In phase HOLD `asks` are what the owner must decide and
+    `held_in` is the phase that goes on when he has. `packages` may be shown to the run: name to exact version.
     """
 
     phase: Phase
@@ -78,6 +80,9 @@ class Work:
     reason: str = ""
     models: tuple[str, ...] = ()
     spent: Spent = field(default_factory=Spent)
+    held_in: Phase | None = None
+    asks: tuple[Ask, ...] = ()
+    packages: Mapping[str, str] = field(default_factory=dict)
 
     def with_try(self, new: Try) -> Work:
         """The case file with one more try; only the last few are kept."""
@@ -101,7 +106,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """What never changes during an attempt: the task and the switches that hold for it."""
+    """What never changes during an attempt: the task and the switches that hold for it.
+
+    `granted` and `denied` are the subjects on which the owner has decided (`core.gates.Ask`).
+    """
 
     task: Task
     review: bool = False
@@ -112,3 +120,5 @@ class Case:
     whole_tree: bool = True
     suite_s: float = 60.0
     memory_mb: int = 512
+    granted: frozenset[str] = frozenset()
+    denied: frozenset[str] = frozenset()

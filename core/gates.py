@@ -1,0 +1,82 @@
+"""What stands between a change and its execution: gates, their findings, and what they ask the owner."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from core.tasks import Change, Files, TaskSpec
+from core.tree import Tree
+
+
+class Severity(StrEnum):
+    """What a finding does: BLOCK sends the change back, ASK lets the owner decide, NOTE is told and kept."""
+
+    BLOCK = "block"
+    ASK = "ask"
+    NOTE = "note"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """Something in a change that should not simply run. `rule` is its stable name, `line` counts from 1, 0 is none."""
+
+    rule: str
+    severity: Severity
+    path: str
+    line: int
+    message: str
+
+
+class AskKind(StrEnum):
+    """What is asked of the owner."""
+
+    QUESTION = "question"
+    PACKAGE = "package"
+    FINDING = "finding"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """A decision that a task needs from its owner. `subject` names what a yes allows, such as `package:requests`."""
+
+    kind: AskKind
+    subject: str
+    question: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Approval:
+    """A stored ask with the owner's answer: `granted` is None until there is one; a question's answer is `answer`."""
+
+    id: int
+    task_id: int
+    attempt: int
+    ask: Ask
+    asked_at: datetime
+    granted: bool | None = None
+    answer: str = ""
+    answered_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateJob:
+    """A change that is about to run. `granted` and `denied` are the subjects that the owner has decided on."""
+
+    spec: TaskSpec
+    tree: Tree
+    change: Change
+    own: Files = field(default_factory=dict)
+    granted: frozenset[str] = frozenset()
+    denied: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateReport:
+    """What a gate found. `packages` are distributions that may be shown to the run, name to exact version."""
+
+    findings: tuple[Finding, ...] = ()
+    asks: tuple[Ask, ...] = ()
+    packages: Mapping[str, str] = field(default_factory=dict)
