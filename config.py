@@ -84,6 +84,7 @@ class Settings(BaseSettings):
     sandbox_cpus: Annotated[float, Field(gt=0)] = 2
     sandbox_memory_mb: Annotated[int, Field(ge=64)] = 512
     sandbox_pids: Annotated[int, Field(ge=16)] = 128
+    sandbox_work_mb: Annotated[int, Field(ge=1)] = 64
     suite_timeout_s: Seconds = 60
 
     # Git.

@@ -35,7 +35,7 @@ Generate = Callable[[TaskSpec], Answer | Awaitable[Answer]]
 Fix = Callable[[TaskSpec, Files, str], Answer | Awaitable[Answer]]
 """A later try: from the task, the files as they are, and what failed, to the files that change."""
 
-_DEFAULTS = Limits(iterations=15, suite_s=60.0, memory_mb=512)
+_DEFAULTS = Limits(iterations=15, suite_s=60.0, memory_mb=512, cpus=2.0, pids=128, work_mb=64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +74,8 @@ async def solve(
         fix: called after each failure.
         suite: what judges.
         files: files that exist before the first try.
-        limits: of these `iterations` (15), `suite_s` (60) and `memory_mb` (512) hold here.
+        limits: of these `iterations` (15) and what bounds a run hold here: `suite_s` (60), `memory_mb` (512), `cpus`
+            (2), `pids` (128) and `work_mb` (64).
         emit: takes the events, if wanted.
 
     Raises:
@@ -109,15 +110,16 @@ async def _attempt(spec: TaskSpec, functions: _Functions, suite: Suite, limits: 
 
 def _case(spec: TaskSpec, clock: Clock, limits: Limits) -> Case:
     task = Task(id=0, spec=spec, status=Status.RUNNING, created_at=clock(), attempt=1)
-    assert limits.iterations is not None
-    assert limits.suite_s is not None
-    assert limits.memory_mb is not None
+    iterations = limits.iterations or 15
     return Case(
         task=task,
-        iterations=limits.iterations,
-        warn_at=max(1, limits.iterations - 3),
-        suite_s=limits.suite_s,
-        memory_mb=limits.memory_mb,
+        iterations=iterations,
+        warn_at=max(1, iterations - 3),
+        suite_s=limits.suite_s or 60.0,
+        memory_mb=limits.memory_mb or 512,
+        cpus=limits.cpus or 2.0,
+        pids=limits.pids or 128,
+        work_mb=limits.work_mb or 64,
     )
 
 

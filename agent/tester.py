@@ -53,6 +53,9 @@ def job_for(case: Case, work: Work, tools: Tools) -> SuiteJob:
         language=spec.language,
         wall_s=case.suite_s,
         memory_mb=case.memory_mb,
+        cpus=case.cpus,
+        pids=case.pids,
+        work_mb=case.work_mb,
         whole_tree=case.whole_tree,
     )
 

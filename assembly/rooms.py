@@ -37,6 +37,9 @@ def defaults(settings: Settings) -> Defaults:
             cost_usd=settings.task_cost_usd,
             suite_s=settings.suite_timeout_s,
             memory_mb=settings.sandbox_memory_mb,
+            cpus=settings.sandbox_cpus,
+            pids=settings.sandbox_pids,
+            work_mb=settings.sandbox_work_mb,
         ),
         warn_at=settings.warn_iterations,
         integrate=settings.git_integrate,
@@ -131,6 +134,7 @@ class Rooms:
             cpus=settings.sandbox_cpus,
             memory_mb=settings.sandbox_memory_mb,
             pids=settings.sandbox_pids,
+            work_mb=settings.sandbox_work_mb,
         )
 
 

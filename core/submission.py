@@ -51,6 +51,9 @@ class LimitsIn(_Strict):
     cost_usd: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     suite_s: Annotated[float, Field(gt=0, le=86_400)] | None = None
     memory_mb: Annotated[StrictInt, Field(ge=64, le=1_048_576)] | None = None
+    cpus: Annotated[float, Field(ge=0.1, le=1024, allow_inf_nan=False)] | None = None
+    pids: Annotated[StrictInt, Field(ge=16, le=32_768)] | None = None
+    work_mb: Annotated[StrictInt, Field(ge=1, le=65_536)] | None = None
 
 
 class TaskIn(_Strict):

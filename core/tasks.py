@@ -37,7 +37,9 @@ class Language(StrEnum):
 class Limits:
     """What one task may use; None leaves it to the settings.
 
-    `wall_s` counts the seconds of one attempt, `tokens` prompt and reply together, over all attempts.
+    `wall_s` counts the seconds of one attempt, `tokens` prompt and reply together, over all attempts. The rest bound
+    each run in the sandbox: `suite_s` the seconds of its tests, `memory_mb`, `cpus` (cores at once), `pids` (processes
+    and threads) and `work_mb` (files that it writes) all its processes together.
     """
 
     attempts: int | None = None
@@ -48,6 +50,9 @@ class Limits:
     cost_usd: float | None = None
     suite_s: float | None = None
     memory_mb: int | None = None
+    cpus: float | None = None
+    pids: int | None = None
+    work_mb: int | None = None
 
     def over(self, defaults: Limits) -> Limits:
         """These limits, with `defaults` where this says nothing."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from core.isolation import SandboxLimits
 from core.tasks import Change, Files, Language
 from core.tree import Tree
 
@@ -106,7 +107,8 @@ class SuiteJob:
     `given` are the task's tests, `own` those the agent wrote (they must fail without the change), `regression` paths
     of test files of the base that must go on passing. Without any of them `command` decides by its exit code. `start`
     are the files that the owner gave with the task: "without the change" is the base with these on top. `packages` are
-    distributions besides the test libraries that the run may see, name to exact version.
+    distributions besides the test libraries that the run may see, name to exact version. Limits of the run that are
+    None are the runner's own.
     """
 
     base: Tree
@@ -120,4 +122,13 @@ class SuiteJob:
     packages: Mapping[str, str] = field(default_factory=dict)
     wall_s: float | None = None
     memory_mb: int | None = None
+    cpus: float | None = None
+    pids: int | None = None
+    work_mb: int | None = None
     whole_tree: bool = True
+
+    def limits(self, usual: SandboxLimits) -> SandboxLimits:
+        """The limits of the run: what the job says, and the usual ones where it says nothing."""
+        names = ("wall_s", "memory_mb", "cpus", "pids", "work_mb")
+        said = {name: value for name in names if (value := getattr(self, name)) is not None}
+        return replace(usual, **said)

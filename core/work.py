@@ -120,5 +120,8 @@ class Case:
     whole_tree: bool = True
     suite_s: float = 60.0
     memory_mb: int = 512
+    cpus: float = 2.0
+    pids: int = 128
+    work_mb: int = 64
     granted: frozenset[str] = frozenset()
     denied: frozenset[str] = frozenset()

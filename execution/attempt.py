@@ -144,6 +144,9 @@ class Attempt:
             whole_tree=not workspace.is_own,
             suite_s=self.limits.suite_s or 60.0,
             memory_mb=self.limits.memory_mb or 512,
+            cpus=self.limits.cpus or 2.0,
+            pids=self.limits.pids or 128,
+            work_mb=self.limits.work_mb or 64,
         )
 
     async def _store(self, step: Step) -> None:

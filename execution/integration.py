@@ -155,6 +155,9 @@ class Integration:
             whole_tree=not workspace.is_own,
             wall_s=spec.limits.suite_s,
             memory_mb=spec.limits.memory_mb,
+            cpus=spec.limits.cpus,
+            pids=spec.limits.pids,
+            work_mb=spec.limits.work_mb,
         )
         changed = frozenset(self._whole_change(work))
         verdict = await WithRegression(self.parts.suite, self.parts.imports, changed).judge(job)

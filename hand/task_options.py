@@ -16,7 +16,7 @@ from core.tasks import Limits
 
 SAME_NAME = ("priority", "base", "kind", "language", "key", "review", "audit", "clarify", "integrate")
 LIMITS = tuple(limit.name for limit in fields(Limits))
-FRACTIONS = {"wall_s", "cost_usd", "suite_s"}
+FRACTIONS = {"wall_s", "cost_usd", "suite_s", "cpus"}
 
 
 def task_body(text: str, options: Mapping[str, Any]) -> dict[str, Any]:

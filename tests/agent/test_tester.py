@@ -39,6 +39,7 @@ async def test_no_model_is_asked_when_tests_or_a_command_are_given() -> None:
     assert P.TESTING not in bench.model.phases
     job = bench.suite.jobs[0]
     assert (job.given, job.own, job.wall_s, job.memory_mb, job.whole_tree) == (given, {}, 60.0, 512, True)
+    assert (job.cpus, job.pids, job.work_mb) == (2.0, 128, 64)
 
 
 async def test_tests_without_assertions_or_of_the_wrong_name_are_sent_back() -> None:

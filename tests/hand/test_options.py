@@ -78,7 +78,8 @@ def test_every_field_of_a_task_can_be_given(home: Home) -> None:
     task = submitted(
         home, "do it", "--priority", "5", "--repo", "~", "--base", "main", "--kind", "cli_tool",
         "--language", "javascript", "--tests", f"tests/test_a.py={case}", "--file", case, "--depends-on", "1",
-        "--key", "k", "--limit", "iterations=3", "--limit", "wall_s=1.5", "--meta", "category=api",
+        "--key", "k", "--limit", "iterations=3", "--limit", "wall_s=1.5", "--limit", "cpus=0.5",
+        "--meta", "category=api",
         "--review", "--no-audit", "--clarify", "--integrate",
     )  # fmt: skip
     assert (task["priority"], task["kind"], task["language"], task["base"]) == (5, "cli_tool", "javascript", "main")
@@ -89,7 +90,7 @@ def test_every_field_of_a_task_can_be_given(home: Home) -> None:
     desk.database.close()
     assert spec.tests == {"tests/test_a.py": "def test_a(): assert 1\n"}
     assert list(spec.files) == ["case.py"]
-    assert (spec.limits.iterations, spec.limits.wall_s) == (3, 1.5)
+    assert (spec.limits.iterations, spec.limits.wall_s, spec.limits.cpus) == (3, 1.5, 0.5)
     assert (spec.review, spec.audit, spec.clarify, spec.integrate) == (True, False, True, True)
 
 
