@@ -35,12 +35,9 @@ class SuiteRunner:
         sandbox: where untrusted code runs.
         runtime: the interpreter and libraries inside.
         emit: takes the events.
-        staging_dir: for files of runs; made if need be, or another folder in its place where jobs cannot enter it.
+        staging_dir: keeps whole trees between runs; made if need be.
         limits: of a run where its job says nothing.
         imports: remembers what files import; may be shared.
-
-    Raises:
-        SandboxError: the staging folder cannot be made.
     """
 
     def __init__(

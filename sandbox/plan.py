@@ -9,8 +9,8 @@ from core.dependencies import ImportCache, closure
 from core.tasks import Files
 from core.verdicts import SuiteJob
 from sandbox import commands, pytest_settings, steering, twins
+from sandbox.packing import encoded
 from sandbox.pytest_settings import PytestSettings
-from sandbox.staging import encoded
 from sandbox.twins import Role, SuiteFile, Surroundings
 
 TWINNED_FILES = 10

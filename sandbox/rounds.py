@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -15,7 +14,7 @@ from core.ports import Sandbox
 from core.tasks import Files
 from core.tree import Tree
 from core.verdicts import Result, SuiteJob
-from sandbox import answer, child, judging, places, plan, redness, staging
+from sandbox import answer, judging, packing, plan, redness
 from sandbox.judging import Run
 from sandbox.plan import Plan
 from sandbox.runtime import Runtime
@@ -32,12 +31,9 @@ class Rounds:
     Args:
         sandbox: where untrusted code runs.
         runtime: the interpreter and libraries inside.
-        staging_dir: for files of runs; another folder takes its place where jobs cannot enter it.
+        staging_dir: keeps whole trees between runs; made if need be.
         limits: of a run where its job says nothing.
         imports: remembers what files import.
-
-    Raises:
-        SandboxError: the staging folder cannot be made.
     """
 
     def __init__(
@@ -45,9 +41,8 @@ class Rounds:
     ) -> None:
         self.sandbox, self.runtime = sandbox, runtime
         self._limits, self._imports = limits, imports
-        folder = places.private(staging_dir)
-        self._jobs = _subfolder(folder / "jobs")
-        self._trees = TreeStore(_subfolder(folder / "trees"))
+        staging_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._trees = TreeStore(staging_dir)
         self._before: OrderedDict[tuple[str, ...], Mapping[str, Result]] = OrderedDict()
 
     async def plan(self, job: SuiteJob) -> Plan:
@@ -60,14 +55,9 @@ class Rounds:
         Raises:
             SandboxError: nothing could be run.
         """
-        limits = replace(
-            self._limits, wall_s=job.wall_s or self._limits.wall_s, memory_mb=job.memory_mb or self._limits.memory_mb
-        )
-        with contextlib.ExitStack() as held:
-            context = staged(planned, job.base, self.runtime, self._trees, self._jobs, limits)
-            # In a thread: a whole tree takes a while. Not to be left half done by a cancellation.
-            ready = await child.uninterrupted(asyncio.to_thread(held.enter_context, context))
-            result = await self.sandbox.run(ready.job)
+        limits = job.limits(self._limits)
+        ready = await asyncio.to_thread(staged, planned, job.base, self.runtime, self._trees, limits)
+        result = await self.sandbox.run(ready.job)
         return Run(
             plan=planned,
             result=result,
@@ -125,11 +115,4 @@ def _reader(planned: Plan, base: Tree) -> Callable[[str], str | None]:
 
 
 def _digest(files: Files) -> str:
-    return staging.digest_of({path: staging.sha256(staging.encoded(text)) for path, text in files.items()})
-
-
-def _subfolder(folder: Path) -> Path:
-    folder.mkdir(exist_ok=True)
-    folder.chmod(0o755)
-    staging.sweep(folder)
-    return folder
+    return packing.digest_of({path: packing.sha256(packing.encoded(text)) for path, text in files.items()})

@@ -1,27 +1,25 @@
-"""Puts a plan on disk and words it for the sandbox: what is copied in, mounted, and told to the parent inside."""
+"""Words a plan for the sandbox: the files that the trusted parent inside unpacks, and what it is told to run."""
 
 from __future__ import annotations
 
-import contextlib
 import json
 import secrets
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-from core.isolation import Mount, SandboxJob, SandboxLimits
+from core.isolation import SandboxJob, SandboxLimits
 from core.tree import Tree
-from sandbox import staging
+from sandbox import packing
+from sandbox.packing import NOTHING, Packed, encoded, pack
 from sandbox.plan import Plan
 from sandbox.runtime import Runtime
-from sandbox.staging import encoded
 from sandbox.trees import TreeStore
 from sandbox.twins import Role
 
-WORK = "/work"
 SPARE_S = 15.0
 ANSWER_BYTES = 16 << 20
 PAGE = 4096
+KEPT_FILES, KEPT_BYTES = 300, 4 << 20
+"""What the parent inside may keep in memory to run the tests a second time; larger trees have no second run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,67 +31,65 @@ class Staged:
     digest: str
 
 
-@contextlib.contextmanager
-def staged(
-    plan: Plan, base: Tree, runtime: Runtime, trees: TreeStore, jobs: Path, limits: SandboxLimits
-) -> Iterator[Staged]:
-    """Stage a plan for as long as its run takes.
+def staged(plan: Plan, base: Tree, runtime: Runtime, trees: TreeStore, limits: SandboxLimits) -> Staged:
+    """Stage a plan.
 
     Args:
         plan: what the run sees.
         base: the tree below it.
         runtime: what runs inside.
         trees: keeps whole trees.
-        jobs: an existing folder for what belongs to one run.
         limits: of the run; `wall_s` is for the tests themselves.
 
     Raises:
         SandboxError: a file cannot be staged.
     """
-    with contextlib.ExitStack() as held:
-        folder = held.enter_context(staging.job_folder(jobs))
-        over, tests = _folder(folder / "over"), _folder(folder / "tests")
-        copy_in, digests, size = [over], dict[str, str](), 0
-        texts = dict(plan.texts)
-        if plan.closure is None:
-            stored = held.enter_context(trees.lease(base))
-            copy_in.insert(0, stored.folder)
-            digests, size = dict(stored.digests), stored.size_bytes
-        else:
-            wanted = plan.closure - texts.keys() - set(plan.removed)
-            texts |= {path: base.read(path) for path in wanted}
-        digests |= staging.write(over, texts.items(), from_tree=True)
-        for name in plan.removed:
-            digests.pop(name, None)
-        key = secrets.token_bytes(32)
-        job = SandboxJob(
-            argv=runtime.argv,
-            copy_in=tuple(copy_in),
-            mounts=(*runtime.mounts, *_shown(plan, tests)),
-            stdin=json.dumps(_instructions(plan, key, digests, limits, runtime)).encode(),
-            limits=_limits(limits, size + sum(map(len, texts.values())), len(digests)),
-        )
-        yield Staged(job=job, key=key, digest=_digest(plan, digests))
+    below = trees.get(base) if plan.closure is None else NOTHING
+    over = pack((*_texts(plan, base).items(), *plan.mounted.items()), from_tree=True)
+    left_out = packing.hidden(below.digests, over.digests) | set(plan.removed)
+    digests = {path: digest for path, digest in below.digests.items() if path not in left_out} | over.digests
+    key = secrets.token_bytes(32)
+    files = [(path, size, path not in left_out) for path, size, _ in below.index]
+    files += [(path, size, True) for path, size, _ in over.index]
+    told = {
+        **_instructions(plan, limits, runtime),
+        "key": key.hex(),
+        "files": files,
+        "watched": sorted(digests.keys() & {*plan.mounted, *(file.staged for file in plan.files)}),
+        "again": _again(plan, files),
+    }
+    job = SandboxJob(
+        argv=runtime.argv,
+        mounts=runtime.mounts,
+        stdin=_message(told, below, over),
+        limits=_limits(limits, [size for _, size, wanted in files if wanted]),
+    )
+    return Staged(job=job, key=key, digest=_digest(plan, digests))
 
 
-def _folder(path: Path) -> Path:
-    path.mkdir()
-    path.chmod(0o755)
-    return path
+def _texts(plan: Plan, base: Tree) -> dict[str, bytes]:
+    """The files over the base; where only a part of the base is seen, that part as well."""
+    texts = dict(plan.texts)
+    if plan.closure is not None:
+        texts |= {path: base.read(path) for path in sorted(plan.closure - texts.keys() - set(plan.removed))}
+    return texts
 
 
-def _shown(plan: Plan, tests: Path) -> tuple[Mount, ...]:
-    """Write the tests where the tested code cannot change them, and show each in its place."""
-    staging.write(tests, plan.mounted.items(), from_tree=True)
-    return tuple(Mount(host=tests / path, inside=f"{WORK}/{path}") for path in plan.mounted)
+def _message(told: dict[str, object], below: Packed, over: Packed) -> bytes:
+    """The length of the instructions, the instructions as JSON, and the bytes of all files."""
+    header = json.dumps(told).encode()
+    return b"".join((b"%d\n" % len(header), header, below.blob, over.blob))
 
 
-def _instructions(
-    plan: Plan, key: bytes, digests: Mapping[str, str], limits: SandboxLimits, runtime: Runtime
-) -> dict[str, object]:
+def _again(plan: Plan, files: list[tuple[str, int, bool]]) -> bool:
+    """Tell whether the tests can run a second time, without pytest in the process."""
+    small = len(files) <= KEPT_FILES and sum(size for _, size, _ in files) <= KEPT_BYTES
+    return small and any(file.plain for file in plan.files)
+
+
+def _instructions(plan: Plan, limits: SandboxLimits, runtime: Runtime) -> dict[str, object]:
     """What the trusted parent is told; only `session` and `plain` reach a child."""
     token = f"\x1e{secrets.token_hex(12)}"
-    kept = [file.staged for file in plan.files if file.staged == file.path]
     session = {
         "files": plan.order,
         "options": plan.options,
@@ -102,9 +98,6 @@ def _instructions(
         "token": token,
     }
     return {
-        "key": key.hex(),
-        "remove": plan.removed if plan.closure is None else (),
-        "digests": {path: digests[path] for path in kept if path in digests},
         "command": _command(plan.command, runtime),
         "plain": {file.staged: file.plain for file in plan.files if file.plain},
         "twins": plan.twins,
@@ -121,18 +114,19 @@ def _command(command: tuple[str, ...], runtime: Runtime) -> tuple[str, ...]:
     return (*runtime.python, *command[1:]) if command and command[0] in {"python", "python3"} else command
 
 
-def _limits(limits: SandboxLimits, staged_bytes: int, files: int) -> SandboxLimits:
-    """The isolation's limits: time for the tests, their copies and the plain run, and room for what is copied in."""
-    room_mb = (staged_bytes + PAGE * files) >> 20
+def _limits(limits: SandboxLimits, sizes: list[int]) -> SandboxLimits:
+    """The isolation's limits: time for the tests, their copies and the plain run, and room for the files."""
+    room_mb = (sum(sizes) + PAGE * len(sizes)) >> 20
     return replace(
         limits,
         wall_s=3 * limits.wall_s + SPARE_S,
         work_mb=limits.work_mb + room_mb,
-        memory_mb=limits.memory_mb + room_mb,
+        memory_mb=limits.memory_mb + room_mb + (max(sizes, default=0) >> 20),
         output_bytes=ANSWER_BYTES,
     )
 
 
-def _digest(plan: Plan, digests: Mapping[str, str]) -> str:
-    tests = {file.path: staging.sha256(encoded(file.original)) for file in plan.files}
-    return staging.digest_of({**digests, **tests})
+def _digest(plan: Plan, digests: dict[str, str]) -> str:
+    seen = {path: digest for path, digest in digests.items() if path not in plan.mounted}
+    tests = {file.path: packing.sha256(encoded(file.original)) for file in plan.files}
+    return packing.digest_of({**seen, **tests})

@@ -8,7 +8,7 @@ The answer is one line of hexadecimal BLAKE2b under the key, then JSON. What chi
 it; judging it is the daemon's business.
 """
 # Importing pathlib would cost every start of the sandbox some milliseconds.
-# ruff: noqa: PTH103, PTH108, PTH118, PTH120, PTH123, PTH202
+# ruff: noqa: PTH103, PTH118
 
 import gc
 import json
@@ -16,9 +16,9 @@ import os
 import signal
 import sys
 
+from . import files, fresh
 from .child import Child, read_all
 
-SNAPSHOT_FILES, SNAPSHOT_BYTES = 300, 4 << 20
 PLAIN_WITHIN_S = 10.0  # a suite that takes longer is not run a third time
 NOT_DUMPABLE = (4, 0, 0, 0, 0)  # PR_SET_DUMPABLE
 
@@ -26,16 +26,19 @@ NOT_DUMPABLE = (4, 0, 0, 0, 0)  # PR_SET_DUMPABLE
 def main():
     """Take the job from standard input, run it, answer on standard output."""
     gc.disable()  # a tenth of the time that importing pytest takes
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.path.remove(sys.argv[1])  # where this file was found; the workspace's names are not to meet ours
-    libraries = sys.argv[2:]
+    serve(sys.argv[2:])
+
+
+def serve(libraries):
+    """Serve the one job that comes; `libraries` are the import paths of the test libraries."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     first = Child(pytest_session, libraries)  # starts at once: importing pytest takes longest
     hide()
-    job = json.loads(read_all(0))
+    job, source = files.receive(0)
     key = bytes.fromhex(job.pop("key"))
-    for path in job["remove"]:
-        os.unlink(path)
-    pristine = snapshot(".") if job["plain"] else None
+    kept = files.unpack(job, source)
+    watch = files.Watch(job["watched"])
     answer = {"python": sys.version.split()[0]}
     if job["command"]:
         first.discard()
@@ -43,9 +46,9 @@ def main():
     else:
         first.send(job["session"])
         answer["suite"] = first.watch(job)
-        answer["altered"] = altered(job["digests"])
-    if pristine is not None and answer["suite"]["exit"] in (0, 1) and answer["suite"]["duration_s"] < PLAIN_WITHIN_S:
-        answer["plain"] = plain(job, pristine, libraries)
+        answer["altered"] = watch.touched()
+    if kept and answer["suite"]["exit"] in (0, 1) and answer["suite"]["duration_s"] < PLAIN_WITHIN_S:
+        answer["plain"] = plain(job, kept, libraries)
     sys.stdout.flush()
     reply(key, answer)
 
@@ -68,53 +71,22 @@ def reply(key, answer):
         text = text[os.write(1, text) :]
 
 
-def snapshot(root):
-    """The workspace as it is now, in memory, where no child can reach it; None when it is large."""
-    files, left = {}, SNAPSHOT_BYTES
-    for folder, _, names in os.walk(root):
-        for name in names:
-            path = os.path.join(folder, name)
-            left -= os.path.getsize(path)
-            if left < 0 or len(files) >= SNAPSHOT_FILES:
-                return None
-            with open(path, "rb") as file:
-                files[os.path.relpath(path, root)] = file.read()
-    return files
-
-
-def plain(job, files, libraries):
+def plain(job, kept, libraries):
     """The same tests once more, without pytest in the process, in a fresh copy of the workspace."""
     root = os.path.join(os.environ.get("TMPDIR", "/tmp"), "plain-" + os.urandom(4).hex())  # noqa: S108 (private)
-    for path, content in files.items():
-        target = os.path.join(root, path)
-        os.makedirs(os.path.dirname(target), exist_ok=True)
-        with open(target, "wb") as file:
-            file.write(content)
+    os.makedirs(root)
     os.chdir(root)
-    child = Child(plain_session, libraries)
+    made = {""}
+    for path, content in kept.items():
+        files.put(path, content, made)
+    child = Child(fresh.become, ["plain", *libraries])
     child.send({"files": job["plain"], "paths": job["session"]["paths"]})
     return child.watch({**job, "twins": ()})
 
 
-def altered(digests):
-    """Those of the given files that no longer have the bytes they were staged with."""
-    from hashlib import sha256  # noqa: PLC0415 (beside the child's work, not before it)
-
-    changed = []
-    for path, digest in digests.items():
-        try:
-            with open(path, "rb") as file:
-                same = sha256(file.read()).hexdigest() == digest
-        except OSError:
-            same = False
-        if not same:
-            changed.append(path)
-    return changed
-
-
 def pytest_session(instructions, events, libraries):
     """In the child: pytest, with a recorder that reports into `events`."""
-    sys.path.extend(libraries)
+    sys.path.extend(path for path in libraries if path not in sys.path)
     from . import session  # noqa: PLC0415 (the parent never imports it)
 
     session.preload()
@@ -123,17 +95,6 @@ def pytest_session(instructions, events, libraries):
     config = json.loads(read_all(instructions))
     os.close(instructions)
     return session.run(config, events, libraries)
-
-
-def plain_session(instructions, events, libraries):
-    """In the child: the test functions, called one by one."""
-    sys.path.extend(libraries)
-    from . import plain as calls  # noqa: PLC0415 (the parent never imports it)
-
-    gc.enable()
-    config = json.loads(read_all(instructions))
-    os.close(instructions)
-    return calls.run(config, events)
 
 
 def run_command(_instructions, _events, argv):

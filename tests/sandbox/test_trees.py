@@ -18,48 +18,35 @@ class CountingTree(TextTree):
         return super().read(path)
 
 
-def test_a_tree_is_written_once_and_found_again_by_the_next_daemon(tmp_path: Path) -> None:
-    tree = CountingTree({"a.py": "a", "b/c.txt": "c"})
-    with TreeStore(tmp_path).lease(tree) as first, TreeStore(tmp_path).lease(tree) as second:
-        assert first.folder == second.folder
-        assert (first.folder / "b/c.txt").read_text() == "c"
-        assert first.digests == second.digests
-        assert first.size_bytes == 2
+def test_a_tree_is_packed_once_and_found_again_by_the_next_daemon(tmp_path: Path) -> None:
+    tree = CountingTree({"a.py": "a\nb", "b/c.txt": "c"})
+    first, second = TreeStore(tmp_path).get(tree), TreeStore(tmp_path).get(tree)
+    assert first == second
+    assert first.blob == b"a\nbc"
+    assert [(path, size) for path, size, _ in first.index] == [("a.py", 3), ("b/c.txt", 1)]
     assert tree.reads == 2
 
 
 def test_jobs_on_one_commit_share_its_tree(tmp_path: Path) -> None:
     tree, store = CountingTree({f"{n}.py": "x" for n in range(50)}), TreeStore(tmp_path)
-
-    def use(_: int) -> Path:
-        with store.lease(tree) as stored:
-            return stored.folder
-
     with ThreadPoolExecutor(8) as pool:
-        assert len(set(pool.map(use, range(16)))) == 1
+        assert len(set(pool.map(lambda _: store.get(tree).blob, range(16)))) == 1
     assert tree.reads == 50
 
 
-def test_only_the_trees_used_last_stay_and_never_goes_one_in_use(tmp_path: Path) -> None:
-    store = TreeStore(tmp_path, keep=2)
-    trees = [TextTree({"n.txt": str(n)}) for n in range(5)]
-    with store.lease(trees[0]) as held:
-        for tree in trees[1:]:
-            with store.lease(tree):
-                continue
-        assert held.folder.exists()
-        assert len(list(tmp_path.iterdir())) == 2
-    assert {path.name for path in tmp_path.iterdir()} == {trees[0].commit, trees[4].commit}
-    with store.lease(trees[1]) as again:
-        assert (again.folder / "n.txt").read_text() == "1", "a tree that had to go is made anew"
+def test_only_the_trees_used_last_stay(tmp_path: Path) -> None:
+    store, trees = TreeStore(tmp_path, keep=2), [TextTree({"n.txt": str(n)}) for n in range(5)]
+    for tree in (*trees, trees[0]):
+        store.get(tree)
+    assert {path.stem for path in tmp_path.iterdir()} == {trees[0].commit, trees[4].commit}
+    assert store.get(trees[1]).blob == b"1", "a tree that had to go is made anew"
 
 
 def test_what_earlier_daemons_left_is_removed_when_nobody_used_it_for_long(tmp_path: Path) -> None:
     old, new = TextTree({"a": "old"}), TextTree({"a": "new"})
     store = TreeStore(tmp_path)
     for tree in (old, new):
-        with store.lease(tree):
-            continue
-    os.utime(tmp_path / old.commit / "digests.json", (0, 0))
+        store.get(tree)
+    os.utime(tmp_path / f"{old.commit}.tree", (0, 0))
     TreeStore(tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == [new.commit]
+    assert [path.stem for path in tmp_path.iterdir()] == [new.commit]

@@ -1,0 +1,94 @@
+"""Unpacks the files of a run into the workspace, and watches those that must stay as they are.
+
+The tests lie in a folder that the tested code may write in, under the same user, so no permission can protect them. A
+watch of the kernel's (inotify) does better: it tells of every write, replacement or move, also of one that was put back
+in time, to a process that the tested code cannot reach. The files are read-only besides, so that a change through a
+memory map, of which there is no news, needs a change of their mode first, of which there is.
+"""
+# Importing pathlib would cost every start of the sandbox some milliseconds.
+# ruff: noqa: PTH103, PTH120
+
+import json
+import os
+import struct
+from typing import IO, Any
+
+SCRIPT, PLAIN, FIXED = 0o755, 0o644, 0o444
+WRITTEN, ATTRIBUTES, CLOSED, MOVED, DELETED = 0x2, 0x4, 0x8, 0x800, 0x400
+EVENT = struct.Struct("iIII")
+OVERFLOW = 0x4000
+
+
+def receive(descriptor: int) -> tuple[dict[str, Any], IO[bytes]]:
+    """What we are told, as a dictionary, and the stream in which the bytes of its files follow."""
+    source = open(descriptor, "rb", buffering=1 << 16, closefd=False)  # noqa: SIM115 (the caller reads on)
+    return json.loads(source.read(int(source.readline()))), source
+
+
+def unpack(job: dict[str, Any], source: IO[bytes]) -> dict[str, bytes]:
+    """Write the files below the working folder; returns path to bytes where they will be needed again."""
+    fixed, kept, made = set(job["watched"]), dict[str, bytes](), {""}
+    os.umask(0o022)
+    for path, size, wanted in job["files"]:
+        content = source.read(size)
+        if len(content) != size:
+            raise SystemExit("the files were cut off")
+        if wanted:
+            put(path, content, made, FIXED if path in fixed else None)
+            if job["again"]:
+                kept[path] = content
+    return kept
+
+
+def put(path: str, content: bytes, made: set[str], mode: int | None = None) -> None:
+    """Write one new file; `made` are the folders that are there."""
+    folder = os.path.dirname(path)
+    if folder not in made:
+        os.makedirs(folder, exist_ok=True)
+        made.add(folder)
+    mode = mode or (SCRIPT if content[:2] == b"#!" else PLAIN)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
+    while content:
+        content = content[os.write(descriptor, content) :]
+    os.close(descriptor)
+
+
+class Watch:
+    """Tells which of some files were touched since it was made."""
+
+    def __init__(self, paths: list[str]) -> None:
+        import ctypes  # noqa: PLC0415 (slow; by now the child imports pytest beside it)
+
+        self._libc, self._errno = ctypes.CDLL(None, use_errno=True), ctypes.get_errno
+        self._descriptor = self._checked(self._libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
+        self._names: dict[int, str] = {}
+        for path in paths:
+            self._add(path, WRITTEN | ATTRIBUTES | CLOSED | MOVED | DELETED, path)
+        for folder, path in {folder: file for file in paths for folder in above(file)}.items():
+            self._add(folder, MOVED | DELETED, path)
+
+    def _add(self, path: str, mask: int, name: str) -> None:
+        self._names[self._checked(self._libc.inotify_add_watch(self._descriptor, os.fsencode(path), mask))] = name
+
+    def _checked(self, number: int) -> int:
+        if number < 0:
+            raise SystemExit(f"the files cannot be watched: {os.strerror(self._errno())}")
+        return number
+
+    def touched(self) -> list[str]:
+        """The paths that were written, replaced, moved or changed otherwise; call it when nothing runs any more."""
+        found = set[str]()
+        while True:
+            try:
+                events = os.read(self._descriptor, 1 << 16)
+            except BlockingIOError:
+                return sorted(found)
+            while events:
+                number, mask, _, length = EVENT.unpack_from(events)
+                found |= set(self._names.values()) if mask & OVERFLOW else {self._names[number]}
+                events = events[EVENT.size + length :]
+
+
+def above(path: str) -> list[str]:
+    """The folders above a path, without the root."""
+    return [path[:place] for place, char in enumerate(path) if char == "/"]

@@ -1,0 +1,39 @@
+"""Runs one of our modules in an interpreter of its own, in which pytest was never imported."""
+
+import importlib
+import json
+import os
+import sys
+
+from .child import read_all
+
+START = "import sys; sys.path.insert(0, sys.argv[1]); from nightshift_inside import fresh; fresh.main()"
+
+
+def become(told, reporting, words):
+    """In a forked child: turn into that interpreter.
+
+    `words` are the module's name in this package and the folders of libraries; its `run(config, events)` is called with
+    what the parent sends and the descriptor for its report.
+    """
+    for descriptor in (told, reporting):
+        os.set_inheritable(descriptor, True)
+    python = sys.orig_argv[: sys.orig_argv.index("-I")]
+    code = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 (pathlib is slow to import)
+    given = [code, str(told), str(reporting), *words]
+    os.execv(python[0], [*python, "-I", "-S", "-B", "-c", START, *given])  # noqa: S606 (no shell is wanted)
+
+
+def main():
+    """The command line: code folder, two descriptors, module, libraries."""
+    code, told, events, name, *libraries = sys.argv[1:]
+    module = importlib.import_module(f".{name}", __package__)
+    sys.path.remove(code)  # the workspace's names are not to meet ours
+    sys.path.extend(libraries)
+    sys.argv[:] = [name]
+    config = json.loads(read_all(int(told)))
+    os.close(int(told))
+    status = module.run(config, int(events))
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)  # what the tested code left running or registered has no say in the end

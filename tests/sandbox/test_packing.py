@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.errors import SandboxError
+from sandbox import packing
+from sandbox.packing import pack
+
+_NAMES = st.lists(st.sampled_from("abc"), min_size=1, max_size=4).map("/".join)
+
+
+def test_files_are_packed_in_their_order_with_sizes_and_digests() -> None:
+    packed = pack([("a/b.py", b"one"), ("c", b"")])
+    assert packed.blob == b"one"
+    assert packed.index == (
+        ("a/b.py", 3, hashlib.sha256(b"one").hexdigest()),
+        ("c", 0, hashlib.sha256(b"").hexdigest()),
+    )
+
+
+@pytest.mark.parametrize("path", ["/etc/x", "../x", "a/../../x", "a//b", "", ".git/config", "a\nb", "a\x00b"])
+def test_paths_that_leave_the_folder_are_refused(path: str) -> None:
+    for from_tree in (False, True):
+        if from_tree and path == "a\nb":
+            continue  # git can hold such a name
+        with pytest.raises(SandboxError, match="cannot be staged"):
+            pack([(path, b"")], from_tree=from_tree)
+
+
+def test_a_huge_file_and_a_huge_tree_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(SandboxError, match="larger than"):
+        pack([("big", bytes(packing.MAX_FILE_BYTES + 1))])
+    monkeypatch.setattr(packing, "MAX_BYTES", 10)
+    with pytest.raises(SandboxError, match="the tree cannot be staged"):
+        pack([("one", bytes(6)), ("two", bytes(6))])
+
+
+def test_the_digest_depends_on_every_path_and_byte() -> None:
+    one = packing.digest_of({"a": "1", "b": "2"})
+    assert one == packing.digest_of({"b": "2", "a": "1"})
+    assert len({one, packing.digest_of({"a": "2", "b": "1"}), packing.digest_of({"a": "1"})}) == 3
+
+
+@given(base=st.sets(_NAMES), over=st.sets(_NAMES))
+def test_what_is_left_of_a_tree_never_clashes_with_what_lies_over_it(base: set[str], over: set[str]) -> None:
+    left = base - packing.hidden(base, over)
+    for path in left:
+        assert path not in over
+        assert not any(path.startswith(f"{other}/") or other.startswith(f"{path}/") for other in over)
+    untouched = {p for p in base if not any(f"{p}/".startswith(f"{o}/") or f"{o}/".startswith(f"{p}/") for o in over)}
+    assert untouched <= left
