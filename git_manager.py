@@ -19,10 +19,10 @@ from types import MappingProxyType
 
 from core.clock import Clock, utc_now
 from core.commit_message import CommitMessage, slug
-from core.errors import GitError
+from core.errors import GitError, UnknownCommit
 from core.events import Event, Kind, Level
 from core.ports import Sink
-from core.revisions import Author, Commit, LogLine, PushResult, Workspace
+from core.revisions import Author, Commit, CommitFacts, LogLine, PushResult, Workspace
 from core.tasks import Change
 from core.tree import Tree
 from gitrepo import history, protocol
@@ -124,11 +124,15 @@ class GitManager:
         """The full id of the commit that a branch, a tag or a shortened id stands for.
 
         Raises:
-            GitError: there is none.
+            UnknownCommit: there is none, or a shortened id fits several.
         """
         if "\n" not in name and (found := self._repositories.find(where).resolve(name)[0]):
             return found
-        raise GitError(f"there is no commit {name!r}")
+        raise UnknownCommit(f"there is no commit {name!r}, or several begin like it")
+
+    def describe(self, where: Where, commit: str) -> CommitFacts:
+        """What git stores of a commit (full id)."""
+        return history.facts(self._repositories.find(where), commit)
 
     # --- from a change to a landed commit
 

@@ -18,7 +18,9 @@ NightshiftError
 │   ├── StoreMissing · StoreTooNew · StoreTooOld · StoreDamaged
 │   └── StoreFull          nothing was written; space is needed
 ├── SandboxError           untrusted code could not be run safely
+├── NoEvidence             a commit has no note that tells how it was judged
 └── GitError
+    ├── UnknownCommit      a name stands for no commit, or for several
     └── MergeConflict      the change no longer fits its target
 """
 
@@ -188,8 +190,16 @@ class SandboxError(NightshiftError):
     """Untrusted code could not be run safely, so it was not run."""
 
 
+class NoEvidence(NightshiftError):
+    """The commit has no evidence; the message says how to get it."""
+
+
 class GitError(NightshiftError):
     """Git could not do it."""
+
+
+class UnknownCommit(GitError):
+    """There is no such commit, or its name is ambiguous."""
 
 
 class MergeConflict(GitError):

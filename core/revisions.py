@@ -52,6 +52,16 @@ class Commit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CommitFacts:
+    """A commit as git stores it: the ids of itself, its tree and its parents, and its whole message."""
+
+    id: str
+    tree: str
+    parents: tuple[str, ...]
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LogLine:
     """One commit of a history; `task_id` is that of its trailer."""
 

@@ -60,7 +60,8 @@ class Evidence:
     """What a verdict rests on; stored with the commit so that it can be judged again.
 
     `tree` is the digest of every file that was visible to the run; two runs with the same digest see the same bytes.
-    `complete` tells that the whole repository was staged, not only the closure of the tests.
+    `complete` tells that the whole repository was staged, not only the closure of the tests. `suites` has the files of
+    tests that were run, each with whose they are: given, own, command or regression.
     """
 
     tree: str
@@ -72,6 +73,7 @@ class Evidence:
     python: str = ""
     dropped: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    suites: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,14 +109,16 @@ class SuiteJob:
     `given` are the task's tests, `own` those the agent wrote (they must fail without the change), `regression` paths
     of test files of the base that must go on passing. Without any of them `command` decides by its exit code. `start`
     are the files that the owner gave with the task: "without the change" is the base with these on top. `packages` are
-    distributions besides the test libraries that the run may see, name to exact version. Limits of the run that are
-    None are the runner's own.
+    distributions besides the test libraries that the run may see, name to exact version. `own_proven` tells that the
+    agent's tests were found red and sharp before, so that they need not prove it again. Limits of the run that are None
+    are the runner's own.
     """
 
     base: Tree
     change: Change
     given: Files = field(default_factory=dict)
     own: Files = field(default_factory=dict)
+    own_proven: bool = False
     start: Files = field(default_factory=dict)
     regression: tuple[str, ...] = ()
     command: tuple[str, ...] = ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core.errors import GitError
-from core.revisions import Commit, LogLine, Workspace
+from core.revisions import Commit, CommitFacts, LogLine, Workspace
 from gitrepo import protocol
 from gitrepo.branches import TRIES, is_ours
 from gitrepo.objects import find
@@ -27,6 +27,13 @@ def commit_of(found: Repository, workspace: Workspace) -> Commit | None:
     candidates = found.view(*grep, tip).text.split() if tip else []
     ours = next((id_ for id_ in candidates if is_ours(found, id_, workspace)), None)
     return _described(found, ours, workspace.branch) if ours else None
+
+
+def facts(found: Repository, commit: str) -> CommitFacts:
+    """A commit (full id) as git stores it."""
+    raw = found.read_commit(commit)
+    message = raw.message.decode("utf-8", "replace")
+    return CommitFacts(id=commit, tree=raw.tree, parents=raw.parents, message=message)
 
 
 def contains(found: Repository, tip: str, commit: str) -> bool:
