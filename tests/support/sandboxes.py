@@ -11,15 +11,18 @@ from pathlib import Path
 from typing import Any
 
 from core.events import Event
+from core.ports import Sandbox
 from core.tasks import Change, Files
 from core.verdicts import SuiteJob, Verdict
 from sandbox import cgroup_search
 from sandbox.bubblewrap import BubblewrapSandbox
 from sandbox.cgroups import CgroupError, Hierarchy
+from sandbox.process import ProcessSandbox
 from sandbox.runtime import Runtime, open_runtime, prepare
 from test_runner import SuiteRunner
 from tests.support.trees import TextTree
 
+ISOLATIONS = ("bubblewrap", "process")
 RUNNER = Path(__file__).resolve().parents[2] / ".runner"
 
 
@@ -42,6 +45,16 @@ def hierarchy() -> Hierarchy | None:
 def bubblewrap() -> BubblewrapSandbox:
     """The strong sandbox."""
     return BubblewrapSandbox(hierarchy())
+
+
+def isolation(name: str, folder: Path) -> Sandbox:
+    """The isolation of that name, ready to run jobs.
+
+    Args:
+        name: one of `ISOLATIONS`.
+        folder: from `open_folder`, for isolations that keep jobs in files.
+    """
+    return {"bubblewrap": bubblewrap, "process": lambda: ProcessSandbox(folder)}[name]()
 
 
 @contextlib.contextmanager
