@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from agent.prompting import fenced, quoted
 from agent.repo_map import local_files, signatures, wanted_files
 from agent.view import View
-from core.submission import is_test_path
+from core.paths import is_test_path
 from core.tasks import Files
 from core.work import Case, Work
 
@@ -156,6 +156,9 @@ class _NoTree:
 
     def entries(self) -> dict[str, str]:
         return {}
+
+    def unwritable(self) -> frozenset[str]:
+        return frozenset()
 
     def read(self, path: str) -> bytes:
         raise KeyError(path)

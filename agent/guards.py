@@ -11,7 +11,7 @@ import sys
 from collections.abc import Collection
 from pathlib import PurePosixPath
 
-from core.submission import is_test_path
+from core.paths import is_test_path
 
 _STEERING = frozenset(
     {
@@ -22,8 +22,12 @@ _STEERING = frozenset(
 _SECTIONS = re.compile(r"^[ \t]*\[(?:tool[.:]pytest|pytest|testenv)[^\]]*\]", re.MULTILINE)
 _WITH_SECTIONS = frozenset({"pyproject.toml", "setup.cfg", "tox.ini"})
 _FRAMEWORK = frozenset({"pytest", "_pytest", "pluggy", "iniconfig", "hypothesis", "sortedcontainers", "packaging"})
-# Files that run something on the machine of whoever opens the repository.
-_TOOLING = frozenset({".envrc", ".pre-commit-config.yaml", ".npmrc", ".pypirc"})
+# What runs something for whoever opens the repository, or for the service that hosts it.
+_TOOLING = frozenset({".envrc", ".pre-commit-config.yaml", ".npmrc", ".pypirc", ".gitlab-ci.yml", ".travis.yml"})
+_TOOLING_FOLDERS = (
+    ".vscode", ".idea", ".devcontainer", ".husky", ".github", ".gitlab", ".gitea", ".forgejo", ".circleci",
+)  # fmt: skip
+_WORKFLOWS = re.compile(r"\b(git(hub|lab|ea) (action|workflow|ci|pipeline)s?|ci[ /]workflows?|workflow files?)\b", re.I)
 
 
 def refusal(path: str, text: str | None, *, before: str | None, given: Collection[str], asked: str) -> str | None:
@@ -45,11 +49,23 @@ def refusal(path: str, text: str | None, *, before: str | None, given: Collectio
         return "is a test; tests are not written in this phase"
     if name in _WITH_SECTIONS and _sections(text) != _sections(before):
         return "changes how tests are run (a pytest section), which is fixed"
-    if (name in _TOOLING or path.startswith((".vscode/", ".idea/"))) and name not in asked:
-        return "runs on the owner's machine and was not asked for"
+    if _is_tooling(path) and not _is_asked_for(path, asked):
+        return "runs on the owner's machine or for his project, and was not asked for"
     if before is None and text is not None and (module := _hides(path)):
         return f"would hide the module {module!r} from everything that imports it; choose another name"
     return None
+
+
+def _is_tooling(path: str) -> bool:
+    folder, inside, _ = path.partition("/")
+    return PurePosixPath(path).name in _TOOLING or bool(inside and folder in _TOOLING_FOLDERS)
+
+
+def _is_asked_for(path: str, asked: str) -> bool:
+    """Tell whether the task names the file, the folder of its tool, or workflows where it is one."""
+    names = {PurePosixPath(path).name, path.partition("/")[0]}
+    is_workflow = path.startswith((".github/", ".gitlab/", ".gitea/", ".gitlab-ci.yml"))
+    return any(name in asked for name in names) or (is_workflow and bool(_WORKFLOWS.search(asked)))
 
 
 def _sections(text: str | None) -> list[str]:

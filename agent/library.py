@@ -182,6 +182,10 @@ class FileTree:
         """Path to blob id, in path order."""
         return {path: _blob_id(text.encode()) for path, text in sorted(self.files.items())}
 
+    def unwritable(self) -> frozenset[str]:
+        """Files in memory hold no links."""
+        return frozenset()
+
     def read(self, path: str) -> bytes:
         """A file's bytes; KeyError when there is none."""
         return self.files[path].encode()

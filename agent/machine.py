@@ -3,7 +3,8 @@
 COMMIT has one entrance, from TESTING, and TESTING is reached from CODING alone, through REVIEW and AUDIT where they are
 switched on. Only CODING may change a file. So whatever the phases answer, a walk that commits ends with CODING, the
 gates and TESTING all passed on one and the same change; a property test walks the table and proves it. Every cycle of
-the table leads through REFLECTING, which counts the tries and ends them.
+the table leads through REFLECTING, which counts the tries and ends them. Within TESTING the static gates come before
+the suite (`agent.gatekeeping`). A walk that is held goes on in the very phase that held it, from its beginning.
 
 Each step is handed to `on_step` and awaited before the next phase runs: what has happened is durable before anything
 builds on it, and a `Work` that was stored continues at its `phase`.
@@ -37,6 +38,7 @@ TABLE: Mapping[tuple[Phase, Outcome], Phase] = {
     (_P.AUDIT, _O.HOLD): _P.HOLD,
     (_P.TESTING, _O.OK): _P.COMMIT,
     (_P.TESTING, _O.REDO): _P.REFLECTING,
+    (_P.TESTING, _O.HOLD): _P.HOLD,
     (_P.REFLECTING, _O.REDO): _P.CODING,
     (_P.REFLECTING, _O.REPLAN): _P.PLANNING,
     (_P.REFLECTING, _O.GIVE_UP): _P.ABANDON,

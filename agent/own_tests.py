@@ -20,8 +20,8 @@ from agent.view import View
 from core.commit_message import slug
 from core.dialogue import Completion, Message
 from core.errors import BadReply
+from core.paths import is_test_path
 from core.states import Phase
-from core.submission import is_test_path
 from core.tasks import Files, Language
 from core.work import Case, Work
 

@@ -49,12 +49,16 @@ def fault(path: str, text: str) -> Failure | None:
 
 def _located(path: str, text: str, kind: str, message: str, line: int | None) -> Failure:
     at = line or 1
+    return Failure(
+        id=path, kind=kind, message=f"{message} (line {at})", frame=f"{path}:{at}", excerpt=excerpt(text, at)
+    )
+
+
+def excerpt(text: str, at: int) -> str:
+    """The lines around line `at`, which counts from 1, numbered and with that one marked."""
     lines = text.split("\n")
-    shown = [
-        f"{'>' if n == at else ' '}{n:5}  {lines[n - 1][:300]}"
-        for n in range(max(1, at - 3), min(len(lines), at + 2) + 1)
-    ]
-    return Failure(id=path, kind=kind, message=f"{message} (line {at})", frame=f"{path}:{at}", excerpt="\n".join(shown))
+    shown = range(max(1, at - 3), min(len(lines), at + 2) + 1)
+    return "\n".join(f"{'>' if n == at else ' '}{n:5}  {lines[n - 1][:300]}" for n in shown)
 
 
 def verdict(files: Mapping[str, str | None], tree: str) -> Verdict | None:

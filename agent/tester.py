@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from agent import feedback, own_tests
+from agent import feedback, gatekeeping, own_tests
 from agent.asking import Dialogue
 from agent.coder import blames_tests
+from agent.gatekeeping import Passage
 from agent.tools import Tools
 from agent.view import digest
 from core.events import Event, Kind, Level
@@ -28,6 +29,18 @@ async def run(case: Case, work: Work, tools: Tools) -> Step:
         work = talk.charge(replace(work, own_tests=written.tests))
         if written.faults:
             return _failed(replace(work, verdict=_unusable(work, written.faults)), before)
+    passage = await gatekeeping.examine(case, work, tools)
+    if passage.verdict:
+        step = _failed(replace(passage.work, verdict=passage.verdict), before)
+        return replace(step, data={**step.data, **passage.data})
+    if passage.asks:
+        return _held(passage)
+    step = await _suite(case, passage.work, tools, before)
+    return replace(step, data={**step.data, **passage.data})
+
+
+async def _suite(case: Case, work: Work, tools: Tools, before: Verdict | None) -> Step:
+    """Run what the gates let pass."""
     verdict = await tools.suite.judge(job_for(case, work, tools))
     work = replace(work, verdict=verdict, spent=work.spent + Spent(suite_s=verdict.duration_s))
     _tell(case, work, tools, verdict)
@@ -38,6 +51,17 @@ async def run(case: Case, work: Work, tools: Tools) -> Step:
     note = feedback.passed(verdict)
     work = replace(work, feedback="", reason=note, tries=_without_blame(work))
     return Step(phase=Phase.TESTING, outcome=Outcome.OK, work=work, note=note, data=_data(verdict))
+
+
+def _held(passage: Passage) -> Step:
+    """The owner decides first. Tests that were just written again are not written once more when he has."""
+    reason = passage.question[:1000]
+    work = replace(
+        passage.work, held_in=Phase.TESTING, asks=passage.asks, reason=reason, tries=_without_blame(passage.work)
+    )
+    asked = [ask.subject for ask in passage.asks[:20]]
+    data = {**passage.data, "asks": asked}
+    return Step(phase=Phase.TESTING, outcome=Outcome.HOLD, work=work, note=reason[:300], data=data)
 
 
 def job_for(case: Case, work: Work, tools: Tools) -> SuiteJob:
@@ -51,6 +75,7 @@ def job_for(case: Case, work: Work, tools: Tools) -> SuiteJob:
         start=spec.files,
         command=spec.test_command,
         language=spec.language,
+        packages=work.packages,
         wall_s=case.suite_s,
         memory_mb=case.memory_mb,
         cpus=case.cpus,

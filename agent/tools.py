@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from core.clock import Clock, utc_now
-from core.ports import Memory, Model, Sink, Suite
+from core.ports import Gate, Memory, Model, Sink, Suite
 from core.tree import Tree
 from core.work import Case, Step, Work
 
@@ -38,7 +38,7 @@ class AgentSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tools:
-    """The ports that a phase may use; it has no other way to the world."""
+    """The ports that a phase may use; it has no other way to the world. Every gate is asked before anything runs."""
 
     model: Model
     suite: Suite
@@ -47,6 +47,7 @@ class Tools:
     emit: Sink
     clock: Clock = utc_now
     settings: AgentSettings = field(default_factory=AgentSettings)
+    gates: Sequence[Gate] = ()
 
 
 Runner = Callable[[Case, Work, Tools], Awaitable[Step]]

@@ -21,13 +21,17 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """Something in a change that should not simply run. `rule` is its stable name, `line` counts from 1, 0 is none."""
+    """Something in a change that should not simply run. `rule` is its stable name, `line` counts from 1, 0 is none.
+
+    `argv` is the command that the change would run, where the finding is about one.
+    """
 
     rule: str
     severity: Severity
     path: str
     line: int
     message: str
+    argv: tuple[str, ...] = ()
 
 
 class AskKind(StrEnum):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from core.gates import Ask
+from core.held import HeldOut
 from core.states import Ending, Outcome, Phase
 from core.tasks import Change, Files, Spent, Task
 from core.verdicts import Verdict
@@ -58,7 +59,8 @@ class Work:
 
     `change` is relative to the base commit and leaves tests out: `own_tests` are those the agent wrote.
     `iteration` counts tries, each begun by a CODING step. In phase HOLD `asks` are what the owner must decide and
-    `held_in` is the phase that goes on when he has. `packages` may be shown to the run: name to exact version.
+    `held_in` is the phase that goes on when he has. `packages` may be shown to the run: name to exact version. `noted`
+    names the findings that were told already.
     """
 
     phase: Phase
@@ -83,6 +85,7 @@ class Work:
     held_in: Phase | None = None
     asks: tuple[Ask, ...] = ()
     packages: Mapping[str, str] = field(default_factory=dict)
+    noted: tuple[str, ...] = ()
 
     def with_try(self, new: Try) -> Work:
         """The case file with one more try; only the last few are kept."""
@@ -108,7 +111,8 @@ class Step:
 class Case:
     """What never changes during an attempt: the task and the switches that hold for it.
 
-    `granted` and `denied` are the subjects on which the owner has decided (`core.gates.Ask`).
+    `granted` and `denied` are the subjects on which the owner has decided (`core.gates.Ask`). `held` is what no prompt
+    may show of the task's tests.
     """
 
     task: Task
@@ -117,6 +121,7 @@ class Case:
     clarify: bool = False
     iterations: int = 15
     warn_at: int = 12
+    held: HeldOut = field(default_factory=HeldOut)
     whole_tree: bool = True
     suite_s: float = 60.0
     memory_mb: int = 512
@@ -125,3 +130,8 @@ class Case:
     work_mb: int = 64
     granted: frozenset[str] = frozenset()
     denied: frozenset[str] = frozenset()
+
+    @property
+    def shown_tests(self) -> Files:
+        """The given tests as a model may see them."""
+        return {**self.task.spec.tests, **self.held.shown}

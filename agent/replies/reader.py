@@ -17,7 +17,7 @@ from agent.replies.structured import Harvest
 from agent.replies.values import CutReply, Edit, Parsed
 from core.dialogue import Completion, Finish
 from core.errors import BadReply
-from core.submission import MAX_FILE_CHARS, MAX_FILES, path_fault
+from core.paths import MAX_FILE_CHARS, MAX_FILES, path_fault
 
 _THOUGHT = re.compile(r"\A\s*<(think|thinking|reasoning)>")
 # The extensions that a fence of a language may hold; a language that is not here may hold any.
