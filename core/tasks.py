@@ -8,6 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from core.held import ValueCase
 from core.states import Ending, Status
 
 Files = Mapping[str, str]
@@ -64,7 +65,8 @@ class Limits:
 class TaskSpec:
     """What the owner asked for. Made by `core.submission.parse_spec` only, whichever door it came through.
 
-    `allow` are rules of the static checker that this task may break, `packages` distributions that it may use.
+    `allow` are rules of the static checker that this task may break, `packages` distributions that it may use. `cases`
+    are calls with the results they must have, which no prompt shows, `oracle` files that know these results.
     """
 
     description: str
@@ -86,6 +88,8 @@ class TaskSpec:
     integrate: bool | None = None
     allow: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
+    cases: tuple[ValueCase, ...] = ()
+    oracle: Files = field(default_factory=dict)
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from core.held import HeldOut
 from core.isolation import SandboxLimits
 from core.tasks import Change, Files, Language
 from core.tree import Tree
@@ -61,7 +62,9 @@ class Evidence:
 
     `tree` is the digest of every file that was visible to the run; two runs with the same digest see the same bytes.
     `complete` tells that the whole repository was staged, not only the closure of the tests. `suites` has the files of
-    tests that were run, each with whose they are: given, own, command or regression.
+    tests that were run, each with whose they are: given, own, command or regression. `held_out` counts the cases that
+    no prompt had shown and whose results were compared outside the sandbox, `held_from` says where these came from:
+    tests, cases, oracle.
     """
 
     tree: str
@@ -74,6 +77,8 @@ class Evidence:
     dropped: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     suites: Mapping[str, str] = field(default_factory=dict)
+    held_out: int = 0
+    held_from: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +86,8 @@ class Verdict:
     """The judgement of one run. `reason` says in a line why it did not pass.
 
     `weak` names the self-written tests that prove nothing: they pass without the change, or go on passing when what
-    they expect is perturbed. Such a verdict blames the tests, not the code.
+    they expect is perturbed. Such a verdict blames the tests, not the code. `unseen` are lines for the owner alone, on
+    what held-out cases expect: they never reach a model, nor the memory that models are told from.
     """
 
     passed: bool
@@ -90,6 +96,7 @@ class Verdict:
     results: tuple[CaseResult, ...] = ()
     failures: tuple[Failure, ...] = ()
     weak: tuple[str, ...] = ()
+    unseen: tuple[str, ...] = ()
     duration_s: float = 0.0
 
     def count(self, result: Result) -> int:
@@ -110,13 +117,14 @@ class SuiteJob:
     of test files of the base that must go on passing. Without any of them `command` decides by its exit code. `start`
     are the files that the owner gave with the task: "without the change" is the base with these on top. `packages` are
     distributions besides the test libraries that the run may see, name to exact version. `own_proven` tells that the
-    agent's tests were found red and sharp before, so that they need not prove it again. Limits of the run that are None
-    are the runner's own.
+    agent's tests were found red and sharp before, so that they need not prove it again. `held` is what the model does
+    not know of the tests. Limits of the run that are None are the runner's own.
     """
 
     base: Tree
     change: Change
     given: Files = field(default_factory=dict)
+    held: HeldOut = field(default_factory=HeldOut)
     own: Files = field(default_factory=dict)
     own_proven: bool = False
     start: Files = field(default_factory=dict)
