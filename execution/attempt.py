@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from agent.machine import FIRST, Machine
 from agent.tools import Tools
-from core.errors import GitError, Held, TimeUp
+from core.errors import GitError, Held, NightshiftError, TimeUp
 from core.ports import Sink
 from core.revisions import Workspace
 from core.states import Ending, Outcome, Phase
@@ -87,14 +87,16 @@ class Attempt:
             workspace = await asyncio.to_thread(self._open, stored.base if stored else None)
         except GitError as error:
             return self.ended(Ending.REFUSED, str(error))
-        work = self._work = stored or self._new_work(workspace)
+        work = self._work = _going_on(stored) if stored else self._new_work(workspace)
         resumed = work.phase is Phase.COMMIT
         self._show(work, "")
         while True:
             if work.phase is not Phase.COMMIT:
-                work = await self._machine(workspace, work).run(self._case(workspace), work)
+                case = await asyncio.to_thread(self._case, workspace)
+                work = await self._machine(workspace, work).run(case, work)
+                _check_asks(case, work)
             if work.phase is Phase.HOLD:
-                raise Held(work.reason)
+                raise Held("; ".join(ask.question for ask in work.asks) or work.reason, work.asks)
             if work.phase is Phase.ABANDON:
                 return self.ended(work.ending or Ending.GAVE_UP, work.reason)
             end = await Integration(self.task, self.parts, self.emit, resumed=resumed).land(workspace, work)
@@ -128,12 +130,14 @@ class Attempt:
             emit=self.emit,
             clock=self.parts.clock,
             settings=self.parts.defaults.agent,
+            gates=self.parts.gates,
         )
         return Machine(tools, self._store)
 
     def _case(self, workspace: Workspace) -> Case:
         spec, defaults = self.task.spec, self.parts.defaults
         iterations = self.limits.iterations or 15
+        decided = self.parts.queue.approvals(open_only=False, task_id=self.task.id)
         return Case(
             task=self.task,
             review=defaults.review if spec.review is None else spec.review,
@@ -144,6 +148,8 @@ class Attempt:
             whole_tree=not workspace.is_own,
             suite_s=self.limits.suite_s or 60.0,
             memory_mb=self.limits.memory_mb or 512,
+            granted=frozenset(each.ask.subject for each in decided if each.granted is True),
+            denied=frozenset(each.ask.subject for each in decided if each.granted is False),
             cpus=self.limits.cpus or 2.0,
             pids=self.limits.pids or 128,
             work_mb=self.limits.work_mb or 64,
@@ -165,3 +171,17 @@ class Attempt:
         )
         noted = self.parts.queue.progress(task.id, task.fence, iterations=step.work.iteration, spent=step.work.spent)
         await asyncio.gather(asyncio.wrap_future(saved), asyncio.wrap_future(noted))
+
+
+def _going_on(stored: Work) -> Work:
+    """The case file of an attempt that goes on; one that waited for its owner returns to the phase that asked him."""
+    if stored.phase is not Phase.HOLD:
+        return stored
+    return replace(stored, phase=stored.held_in or FIRST, held_in=None, asks=())
+
+
+def _check_asks(case: Case, work: Work) -> None:
+    """Refuse to wait for decisions that the owner has made: the task would come back at once, for ever."""
+    subjects = {ask.subject for ask in work.asks}
+    if work.phase is Phase.HOLD and subjects and subjects <= case.granted | case.denied:
+        raise NightshiftError(f"asked again for what its owner had decided: {', '.join(sorted(subjects))}")

@@ -10,7 +10,7 @@ from pathlib import Path
 from agent.tools import AgentSettings
 from core.clock import Clock, utc_now
 from core.dependencies import ImportCache
-from core.ports import Memory, Suite
+from core.ports import Gate, Memory, Suite
 from core.tasks import Limits
 from db.database import Database
 from db.event_log import EventLog
@@ -36,7 +36,7 @@ class Defaults:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """Every room an attempt needs, each built once by `main`."""
+    """Every room an attempt needs, each built once by `main`. `gates` look at a change before anything of it runs."""
 
     db: Database
     queue: QueueManager
@@ -50,4 +50,5 @@ class Parts:
     defaults: Defaults
     clock: Clock = utc_now
     imports: ImportCache = field(default_factory=ImportCache)
+    gates: tuple[Gate, ...] = ()
     merge_locks: defaultdict[Path, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
