@@ -17,6 +17,7 @@ from datetime import datetime, timedelta
 from core.clock import Clock, to_text, utc_now
 from core.errors import IllegalMove, StaleFence
 from core.events import Event, Kind, Level
+from core.gates import Approval, Ask
 from core.queueing import Heartbeat, PauseState, RetryPolicy, Submitted
 from core.states import ENDED, Ending, Status
 from core.tasks import Spent, Task, TaskSpec
@@ -25,6 +26,7 @@ from db import task_rows as rows
 from db.database import Database
 from db.event_log import EventLog
 from db.sqlite import Connection
+from db.task_asks import TaskAsks
 from db.task_moves import TaskMoves, first_status, lost
 from db.task_queries import TaskQueries
 from db.task_rows import Value
@@ -66,6 +68,7 @@ class QueueManager(TaskQueries):
         self._retry = retry or RetryPolicy()
         self._lease, self._max_crashes = timedelta(seconds=lease_s), max_crashes
         self._moves = TaskMoves(events, clock)
+        self._asks = TaskAsks(events, clock, self._moves)
 
     def submit(self, spec: TaskSpec) -> Future[Submitted]:
         """Store a task. A key that was seen before gives the task it made then, whatever became of it.
@@ -169,29 +172,23 @@ class QueueManager(TaskQueries):
             lambda conn: self._moves.leave(conn, rows.owned(conn, task_id, fence).task, to, reason, columns)
         )
 
-    def hold(self, task_id: int, fence: int, question: str) -> Future[Task]:
-        """Let a running task wait for its owner's answer (`release`)."""
+    def hold(self, task_id: int, fence: int, message: str, asks: Sequence[Ask] = ()) -> Future[Task]:
+        """Let a running task wait for its owner's decisions; without `asks` the message is a question (`release`).
 
-        def job(conn: Connection) -> Task:
-            task = rows.owned(conn, task_id, fence).task
-            held = self._moves.leave(conn, task, Status.WAITING, question, {"resume": 1})
-            if held.status is Status.WAITING:
-                rows.ask(conn, held, held.reason, self._clock())
-            return held
-
-        return self._db.write(job)
+        What the owner has decided on is not asked again; a task that has nothing else to ask goes back to the queue.
+        """
+        return self._db.write(lambda conn: self._asks.hold(conn, rows.owned(conn, task_id, fence).task, message, asks))
 
     def release(self, task_id: int, answer: str = "") -> Future[Task]:
-        """Let a waiting task go on, with the owner's answer. Fails with `UnknownTask` or `IllegalMove`."""
+        """Answer the question of a waiting task and let it go on. Fails with `UnknownTask` or `IllegalMove`."""
+        return self._db.write(lambda conn: self._asks.release(conn, task_id, answer))
 
-        def job(conn: Connection) -> Task:
-            task = rows.read(conn, task_id).task
-            if task.status is not Status.WAITING:
-                raise IllegalMove(f"task {task_id} is {task.status} and asks nothing")
-            rows.answer(conn, task_id, answer, self._clock())
-            return self._moves.move(conn, task, Status.QUEUED, reason="answered")
+    def decide(self, approval_id: int, granted: bool, answer: str = "") -> Future[Approval]:
+        """Answer one ask; with the last open one its task goes back to the queue and on with its attempt.
 
-        return self._db.write(job)
+        The future fails with `UnknownApproval`, or with `IllegalMove` when it was decided or its task has ended.
+        """
+        return self._db.write(lambda conn: self._asks.decide(conn, approval_id, granted, answer))
 
     def cancel(self, task_id: int) -> Future[Task]:
         """Cancel a task at once, or ask the worker that runs it to. Fails with `UnknownTask` or `IllegalMove`."""

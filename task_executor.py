@@ -183,7 +183,7 @@ class TaskExecutor:
         except Parked as parked:
             await _done(queue.park(*at, str(parked), parked.until))
         except Held as held:
-            await _done(queue.hold(*at, str(held)))
+            await _done(queue.hold(*at, str(held), held.asks))
         except (Interruption, ModelRefused) as end:
             ending = end.ending if isinstance(end, Interruption) else Ending.REFUSED
             await self._finish(task, running.attempt.ended(ending or Ending.ERROR, str(end)))

@@ -97,10 +97,11 @@ class Machine:
         _hold_to_rules(work, step)
         to = self._on(case, _next(work.phase, step.outcome))
         took = round((self._tools.clock() - began).total_seconds(), 3)
+        held_in = work.phase if to is Phase.HOLD else None
         return replace(
             step,
             phase=work.phase,
-            work=replace(step.work, phase=to, step_no=work.step_no + 1),
+            work=replace(step.work, phase=to, step_no=work.step_no + 1, held_in=held_in),
             data={**step.data, "next": str(to), "duration_s": took},
         )
 

@@ -5,6 +5,7 @@ NightshiftError
 ├── TaskError
 │   ├── InvalidTask        what a person sent is not a task; names the fields
 │   ├── UnknownTask
+│   ├── UnknownApproval
 │   ├── IllegalMove        a task may not go from this status to that one
 │   └── StaleFence         another worker owns the task now
 ├── Interruption           ends an attempt from the inside; carries why
@@ -69,6 +70,14 @@ class UnknownTask(TaskError):
     def __init__(self, task_id: int) -> None:
         self.task_id = task_id
         super().__init__(f"there is no task {task_id}")
+
+
+class UnknownApproval(TaskError):
+    """There is no approval with that id."""
+
+    def __init__(self, approval_id: int) -> None:
+        self.approval_id = approval_id
+        super().__init__(f"there is no approval {approval_id}; `cli.py --approvals` lists those that are open")
 
 
 class IllegalMove(TaskError):

@@ -34,7 +34,16 @@ def _vectors(db: Tables) -> None:
         db.execute(statement)
 
 
-STEPS: tuple[tuple[str, Callable[[Tables], None]], ...] = (("0001_tables", _tables), ("0002_vectors", _vectors))
+def _approvals(db: Tables) -> None:
+    for statement in schema.APPROVALS:
+        db.execute(statement)
+
+
+STEPS: tuple[tuple[str, Callable[[Tables], None]], ...] = (
+    ("0001_tables", _tables),
+    ("0002_vectors", _vectors),
+    ("0003_approvals", _approvals),
+)
 
 
 def check(conn: Connection, path: Path) -> None:

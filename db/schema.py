@@ -219,4 +219,13 @@ VECTORS = (
     ),
 )
 
+# The third migration: an ask names what a yes allows, and is answered with yes or no.
+APPROVALS = (
+    "ALTER TABLE approvals ADD COLUMN kind TEXT NOT NULL DEFAULT 'question'",
+    "ALTER TABLE approvals ADD COLUMN subject TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE approvals ADD COLUMN granted INTEGER",  # NULL until it is answered
+    "UPDATE approvals SET granted = 1 WHERE answered_at IS NOT NULL",
+    "CREATE INDEX approvals_open ON approvals (task_id) WHERE granted IS NULL",
+)
+
 TABLES = (*QUEUE, *LOG, *STEPS, *MEMORY, *STATE)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from core.gates import Approval
 from core.queueing import PauseState
 from core.states import Status
 from core.tasks import Task
-from db import pause
+from db import approval_rows, pause
 from db import task_rows as rows
 from db.database import Database
 
@@ -50,7 +51,18 @@ class TaskQueries:
 
     def answers(self, task_id: int) -> list[tuple[str, str | None]]:
         """What the task asked its owner and what he answered (None: not yet), oldest first."""
-        return rows.answers(self._db.reader(), task_id)
+        asked = self.approvals(open_only=False, task_id=task_id)
+        return [(each.ask.question, None if each.granted is None else each.answer) for each in asked]
+
+    def approvals(self, *, open_only: bool = True, task_id: int | None = None, limit: int = 500) -> list[Approval]:
+        """What was asked of the owner, oldest first.
+
+        Args:
+            open_only: only what a waiting task waits for.
+            task_id: only what this task asked.
+            limit: how many at most; the newest ones.
+        """
+        return approval_rows.find(self._db.reader(), open_only, task_id, limit)
 
     def next_due(self) -> datetime | None:
         """When the next scheduled task falls due; those that wait for a model have no such time."""

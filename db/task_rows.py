@@ -165,28 +165,6 @@ def extend_lease(conn: Connection, task_id: int, fence: int, until: datetime) ->
     return bool(renewed[0]["cancel_requested"]) if renewed else None
 
 
-def ask(conn: Connection, task: Task, question: str, now: datetime) -> None:
-    """Note a question to the owner."""
-    conn.execute(
-        "INSERT INTO approvals (task_id, attempt, question, asked_at) VALUES (?, ?, ?, ?)",
-        (task.id, task.attempt, question, to_text(now)),
-    )
-
-
-def answer(conn: Connection, task_id: int, text: str, now: datetime) -> None:
-    """Note the owner's answer to what the task asks."""
-    conn.execute(
-        "UPDATE approvals SET answer = ?, answered_at = ? WHERE task_id = ? AND answered_at IS NULL",
-        (storable(text), to_text(now), task_id),
-    )
-
-
-def answers(conn: Connection, task_id: int) -> list[tuple[str, str | None]]:
-    """The questions of a task with their answers (None: not yet), oldest first."""
-    query = "SELECT question, answer FROM approvals WHERE task_id = ? ORDER BY id"
-    return [(row["question"], row["answer"]) for row in conn.execute(query, (task_id,))]
-
-
 def find(conn: Connection, status: Status | None, limit: int, after: int | None, text: str | None) -> list[Task]:
     """The newest tasks first, with the filters that are not None; `after` is the last id of the page before."""
     clauses: Sequence[tuple[str, Value]] = (

@@ -148,7 +148,7 @@ class Attempt:
             whole_tree=not workspace.is_own,
             suite_s=self.limits.suite_s or 60.0,
             memory_mb=self.limits.memory_mb or 512,
-            granted=frozenset(each.ask.subject for each in decided if each.granted is True),
+            granted=frozenset(each.ask.subject for each in decided if each.granted and each.ask.subject),
             denied=frozenset(each.ask.subject for each in decided if each.granted is False),
             cpus=self.limits.cpus or 2.0,
             pids=self.limits.pids or 128,

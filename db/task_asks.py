@@ -1,0 +1,113 @@
+"""How tasks wait for their owner and go on: each ask and each answer is stored with its event and the move it makes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from core.clock import Clock
+from core.errors import IllegalMove
+from core.events import Event, Kind, Level
+from core.gates import Approval, Ask, AskKind
+from core.states import ENDED, Status
+from core.tasks import Task
+from db import approval_rows
+from db import task_rows as rows
+from db.event_log import EventLog
+from db.sqlite import Connection
+from db.task_moves import MAX_REASON_CHARS, TaskMoves
+
+
+class TaskAsks:
+    """Asks, and takes answers, inside write jobs.
+
+    Args:
+        events: gets an event for each ask and each answer.
+        clock: gives them their time.
+        moves: moves the tasks.
+    """
+
+    def __init__(self, events: EventLog, clock: Clock, moves: TaskMoves) -> None:
+        self._events, self._clock, self._moves = events, clock, moves
+
+    def hold(self, conn: Connection, task: Task, message: str, asks: Sequence[Ask]) -> Task:
+        """Let a running task wait; it is queued again instead when its owner has decided on everything meanwhile."""
+        decided = approval_rows.decided(conn, task.id)
+        question = Ask(kind=AskKind.QUESTION, subject="", question=self._events.clean(message, MAX_REASON_CHARS))
+        wanted = [ask for ask in asks or (question,) if ask.subject not in decided]
+        to, reason = (Status.WAITING, message) if wanted else (Status.QUEUED, "answered")
+        held = self._moves.leave(conn, task, to, reason, {"resume": 1})
+        if held.status is Status.WAITING:
+            self._ask(conn, held, wanted)
+        return held
+
+    def _ask(self, conn: Connection, task: Task, wanted: Sequence[Ask]) -> None:
+        """Store what is not stored yet; what an earlier attempt asked and this one does not is withdrawn."""
+        still = set[str]()
+        for known in approval_rows.open_of(conn, task.id):
+            if known.ask.subject and known.ask.subject in {ask.subject for ask in wanted}:
+                still.add(known.ask.subject)
+            else:
+                approval_rows.withdraw(conn, known.id)
+        for ask in wanted:
+            if ask.subject not in still:
+                approval_id = approval_rows.insert(conn, task, ask, self._clock())
+                self._tell(conn, Kind.ASKED, task.attempt, approval_rows.read(conn, approval_id), ask.question)
+
+    def release(self, conn: Connection, task_id: int, answer: str) -> Task:
+        """Answer the questions of a waiting task.
+
+        Raises:
+            UnknownTask: there is none with that id.
+            IllegalMove: it does not wait, or waits for decisions alone.
+        """
+        task = rows.read(conn, task_id).task
+        if task.status is not Status.WAITING:
+            raise IllegalMove(f"task {task_id} is {task.status} and asks nothing")
+        waiting = approval_rows.open_of(conn, task_id)
+        questions = [each for each in waiting if each.ask.kind is AskKind.QUESTION]
+        if waiting and not questions:
+            raise IllegalMove(f"task {task_id} asks for decisions, not for an answer; approve or deny them")
+        for each in questions:
+            self._settle(conn, each, True, answer)
+        return self._gone_on(conn, task)
+
+    def decide(self, conn: Connection, approval_id: int, granted: bool, answer: str) -> Approval:
+        """Answer one ask.
+
+        Raises:
+            UnknownApproval: there is none with that id.
+            IllegalMove: it was decided before, or its task has ended.
+        """
+        asked = approval_rows.read(conn, approval_id)
+        if asked.granted is not None:
+            raise IllegalMove(f"approval {approval_id} was {_word(asked.granted)} before")
+        task = rows.read(conn, asked.task_id).task
+        if task.status in ENDED:
+            raise IllegalMove(f"task {task.id}, which asked this, is {task.status}")
+        settled = self._settle(conn, asked, granted, answer)
+        if task.status is Status.WAITING:
+            self._gone_on(conn, task)
+        return settled
+
+    def _settle(self, conn: Connection, asked: Approval, granted: bool, answer: str) -> Approval:
+        clean = self._events.clean(answer, MAX_REASON_CHARS)
+        settled = approval_rows.settle(conn, asked.id, granted, clean, self._clock())
+        what = f"{asked.ask.subject} {_word(granted)}" if asked.ask.subject else clean or "answered"
+        self._tell(conn, Kind.ANSWERED, asked.attempt, settled, what)
+        return settled
+
+    def _gone_on(self, conn: Connection, task: Task) -> Task:
+        """Queue a waiting task again unless something else is open; its attempt goes on with the next claim."""
+        if approval_rows.open_of(conn, task.id):
+            return task
+        return self._moves.move(conn, task, Status.QUEUED, reason="answered")
+
+    def _tell(self, conn: Connection, kind: Kind, attempt: int, about: Approval, message: str) -> None:
+        data = {"approval": about.id, "kind": about.ask.kind, "subject": about.ask.subject, "granted": about.granted}
+        level = Level.WARNING if kind is Kind.ASKED else Level.INFO
+        event = Event(kind=kind, level=level, message=message, task_id=about.task_id, attempt=attempt, data=data)
+        self._events.append(conn, event)
+
+
+def _word(granted: bool) -> str:
+    return "granted" if granted else "denied"

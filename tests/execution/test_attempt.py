@@ -1,0 +1,131 @@
+"""An attempt that waited for its owner: others run meanwhile, and it goes on where it asked."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from assembly.rooms import Rooms
+from assembly.store import Store, open_store
+from config import load_settings
+from core.clock import utc_now
+from core.gates import Ask, AskKind
+from core.states import ENDED, Ending, Outcome, Phase, Status
+from core.submission import parse_spec
+from core.tasks import Task
+from core.work import Step, Work
+from execution.parts import Parts
+from task_executor import TaskExecutor
+from tests.support.answers import RIGHT, Answers, job
+from tests.support.sandboxes import runtime
+from tests.support.wire_server import WireServer
+
+TOOLZ = Ask(kind=AskKind.PACKAGE, subject="package:toolz", question="May it use toolz?")
+
+
+@pytest.fixture
+def answers() -> Answers:
+    return Answers(wrong_first=0)
+
+
+@pytest.fixture
+def server(answers: Answers) -> Iterator[WireServer]:
+    with WireServer(answers) as running:
+        yield running
+
+
+@dataclass
+class Site:
+    """One worker on the real rooms."""
+
+    store: Store
+    parts: Parts
+
+    def submit(self, number: int) -> int:
+        return self.store.queue.submit(parse_spec(job(number))).result().task_id
+
+    def held(self, number: int, phase: Phase | None) -> Task:
+        """A task that an earlier daemon left waiting, with its work done up to the phase that asked."""
+        self.submit(number)
+        task = self.store.queue.claim("w").result()
+        assert task is not None
+        workspace = self.parts.git.open(None, None, task.id, task.spec.description, task.created_at)
+        work = Work(
+            phase=Phase.HOLD,
+            base=workspace.base,
+            step_no=3,
+            iteration=1,
+            change={f"job_{number}.py": RIGHT.format(n=number)},
+            held_in=phase,
+            asks=(TOOLZ,),
+        )
+        step = Step(phase=Phase.TESTING, outcome=Outcome.HOLD, work=work)
+        saved = self.store.steps.save_step(task.id, 1, task.fence, step, started_at=utc_now(), duration_s=0.1)
+        saved.result()
+        return self.store.queue.hold(task.id, task.fence, "needs toolz", work.asks).result()
+
+    async def ended(self, task_id: int) -> Task:
+        async with asyncio.timeout(30):
+            while (task := self.store.queue.get(task_id)).status not in ENDED:  # noqa: ASYNC110 (it is in the database)
+                await asyncio.sleep(0.02)
+        return task
+
+    @asynccontextmanager
+    async def working(self) -> AsyncIterator[None]:
+        executor = TaskExecutor(self.parts, workers=1, lease_s=30)
+        stop = self.store.queue.on_wake(executor.wake_from(asyncio.get_running_loop()))
+        running = asyncio.create_task(executor.run())
+        try:
+            yield
+        finally:
+            await executor.stop(0)
+            await running
+            stop()
+
+
+@pytest.fixture
+async def site(tmp_path: Path, server: WireServer) -> AsyncIterator[Site]:
+    flags = {
+        "embedder": "hashed", "model_type": "openai", "model_name": server.model, "openai_api_key": "test-key",
+        "openai_base_url": server.openai_base_url,
+    }  # fmt: skip
+    runtime()
+    async with AsyncExitStack() as last:
+        with ExitStack() as stack:
+            settings = load_settings(flags, tmp_path)
+            rooms = Rooms(settings, store := open_store(settings, stack), stack, utc_now)
+            last.push_async_callback(rooms.models.aclose)
+            parts = await rooms.prepare()
+            assert parts, rooms.notices
+            yield Site(store, parts)
+
+
+async def test_the_worker_goes_on_with_others_and_the_waiting_task_goes_on_where_it_asked(
+    site: Site, answers: Answers
+) -> None:
+    waiting = site.held(1, Phase.TESTING)
+    async with site.working():
+        other = await site.ended(site.submit(2))
+        assert other.ending is Ending.COMMITTED
+        assert site.store.queue.get(waiting.id).status is Status.WAITING
+        (asked,) = site.store.queue.approvals()
+        site.store.queue.decide(asked.id, True).result()
+        done = await site.ended(waiting.id)
+    assert (done.ending, done.attempt) == (Ending.COMMITTED, 1)
+    assert {number for number, _ in answers.counts} == {2}, "what was done before it asked was done again"
+
+
+async def test_an_attempt_that_an_older_version_left_waiting_begins_at_its_first_phase(
+    site: Site, answers: Answers
+) -> None:
+    waiting = site.held(1, None)
+    site.store.queue.decide(site.store.queue.approvals()[0].id, False).result()
+    async with site.working():
+        done = await site.ended(waiting.id)
+    assert done.ending is Ending.COMMITTED
+    assert answers.counts[1, "PLANNING"] == 1

@@ -1,0 +1,224 @@
+"""Asks and decisions: what waits, what goes on, and what is never asked twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core.errors import IllegalMove, StaleFence, UnknownApproval
+from core.events import Kind
+from core.gates import Approval, Ask, AskKind
+from core.states import Ending, Status
+from core.tasks import Task, TaskSpec
+from db import migrations, schema
+from db.database import Database
+from db.sqlite import connect
+from tests.support.store import Store, open_store
+
+TOOLZ = Ask(kind=AskKind.PACKAGE, subject="package:toolz", question="May it use toolz?")
+FLASK = Ask(kind=AskKind.PACKAGE, subject="package:flask", question="May it use flask?")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with open_store(tmp_path / "agent.sqlite", secrets=("hunter2hunter2",)) as opened:
+        yield opened
+
+
+def running(store: Store, description: str = "x") -> Task:
+    store.queue.submit(TaskSpec(description=description)).result()
+    return again(store)
+
+
+def again(store: Store) -> Task:
+    task = store.queue.claim("w").result()
+    assert task is not None
+    return task
+
+
+def hold(store: Store, task: Task, *asks: Ask) -> Task:
+    return store.queue.hold(task.id, task.fence, "needs packages", asks).result()
+
+
+def asked(store: Store, *, open_only: bool = True) -> list[tuple[str, bool | None]]:
+    found = store.queue.approvals(open_only=open_only)
+    return [(each.ask.subject, each.granted) for each in found]
+
+
+def kinds(store: Store) -> list[Kind]:
+    return [event.kind for event in store.events.after(0, limit=1000) if event.kind in {Kind.ASKED, Kind.ANSWERED}]
+
+
+def test_each_ask_is_an_approval_that_waits(store: Store) -> None:
+    task = running(store)
+    held = hold(store, task, TOOLZ, FLASK)
+    assert (held.status, held.reason) == (Status.WAITING, "needs packages")
+    first, second = store.queue.approvals()
+    assert first == Approval(
+        id=first.id, task_id=task.id, attempt=1, ask=TOOLZ, asked_at=store.clock(), granted=None, answer=""
+    )
+    assert second.ask == FLASK
+    assert kinds(store) == [Kind.ASKED, Kind.ASKED]
+    assert store.queue.claim("w").result() is None, "a waiting task is not claimed"
+
+
+def test_the_last_answer_lets_the_task_go_on_with_its_attempt(store: Store) -> None:
+    task = running(store)
+    hold(store, task, TOOLZ, FLASK)
+    first, second = store.queue.approvals()
+    granted = store.queue.decide(first.id, True).result()
+    assert (granted.granted, granted.answered_at) == (True, store.clock())
+    assert store.queue.get(task.id).status is Status.WAITING
+    denied = store.queue.decide(second.id, False, "use the standard library").result()
+    assert (denied.granted, denied.answer) == (False, "use the standard library")
+    assert store.queue.get(task.id).status is Status.QUEUED
+    assert again(store).attempt == task.attempt
+    assert asked(store) == []
+    assert asked(store, open_only=False) == [("package:toolz", True), ("package:flask", False)]
+    assert kinds(store) == [Kind.ASKED, Kind.ASKED, Kind.ANSWERED, Kind.ANSWERED]
+
+
+def test_what_was_decided_is_not_asked_again(store: Store) -> None:
+    task = running(store)
+    hold(store, task, TOOLZ)
+    store.queue.decide(store.queue.approvals()[0].id, True).result()
+    held = hold(store, again(store), TOOLZ, FLASK)
+    assert held.status is Status.WAITING
+    assert asked(store) == [("package:flask", None)]
+    store.queue.decide(store.queue.approvals()[0].id, False).result()
+    assert hold(store, again(store), TOOLZ, FLASK).status is Status.QUEUED, "nothing is left to ask"
+
+
+def test_what_is_open_is_not_asked_twice_and_what_is_no_longer_wanted_is_withdrawn(store: Store) -> None:
+    task = running(store)
+    hold(store, task, TOOLZ, FLASK)
+    kept = store.queue.approvals()[1]
+    store.queue.cancel(task.id).result()
+    assert asked(store) == [], "a task that ended waits for nothing"
+    store.queue.retry(task.id).result()
+    hold(store, again(store), FLASK)
+    assert store.queue.approvals() == [kept]
+
+
+def test_a_decision_stands(store: Store) -> None:
+    task = running(store)
+    hold(store, task, TOOLZ)
+    (asked,) = store.queue.approvals()
+    store.queue.decide(asked.id, False).result()
+    with pytest.raises(IllegalMove, match="was denied before"):
+        store.queue.decide(asked.id, True).result()
+    with pytest.raises(UnknownApproval, match="no approval 99"):
+        store.queue.decide(99, True).result()
+
+
+def test_a_task_that_ended_takes_no_answers(store: Store) -> None:
+    task = running(store)
+    hold(store, task, TOOLZ)
+    (asked,) = store.queue.approvals()
+    store.queue.cancel(task.id).result()
+    with pytest.raises(IllegalMove, match="is cancelled"):
+        store.queue.decide(asked.id, True).result()
+
+
+def test_an_answer_for_a_task_that_runs_again_moves_nothing(store: Store) -> None:
+    task = running(store)
+    hold(store, task, TOOLZ)
+    (asked,) = store.queue.approvals()
+    store.queue.cancel(task.id).result()
+    store.queue.retry(task.id).result()
+    task = again(store)
+    store.queue.decide(asked.id, True).result()
+    assert store.queue.get(task.id).status is Status.RUNNING
+    assert hold(store, task, TOOLZ).status is Status.QUEUED
+
+
+def test_a_stale_worker_asks_nothing(store: Store) -> None:
+    task = running(store)
+    with pytest.raises(StaleFence):
+        store.queue.hold(task.id, task.fence - 1, "?", (TOOLZ,)).result()
+    assert asked(store, open_only=False) == []
+
+
+def test_a_question_is_answered_and_a_decision_is_not_a_question(store: Store) -> None:
+    task = running(store)
+    hold(store, task, TOOLZ)
+    with pytest.raises(IllegalMove, match="approve or deny"):
+        store.queue.release(task.id, "yes").result()
+    store.queue.decide(store.queue.approvals()[0].id, True).result()
+    question = Ask(kind=AskKind.QUESTION, subject="question:1", question="Which port?")
+    hold(store, again(store), question, FLASK)
+    assert store.queue.release(task.id, "80").result().status is Status.WAITING, "the decision is still open"
+    assert store.queue.decide(store.queue.approvals()[0].id, True).result().granted
+    assert store.queue.get(task.id).status is Status.QUEUED
+    assert ("Which port?", "80") in store.queue.answers(task.id)
+
+
+def test_approvals_of_one_task_are_those_of_no_other(store: Store) -> None:
+    first = running(store)
+    hold(store, first, TOOLZ)
+    second = running(store)
+    hold(store, second, TOOLZ)
+    assert [each.task_id for each in store.queue.approvals(task_id=second.id)] == [second.id]
+    assert [each.task_id for each in store.queue.approvals(limit=1)] == [second.id]
+
+
+def test_no_secret_is_kept_in_an_answer(store: Store) -> None:
+    task = running(store)
+    hold(store, task, TOOLZ)
+    decided = store.queue.decide(store.queue.approvals()[0].id, False, "no: hunter2hunter2 \ud800").result()
+    assert decided.answer == "no: *** \\ud800"
+
+
+def test_a_waiting_task_survives_the_end_of_its_daemon(tmp_path: Path, store: Store) -> None:
+    task = running(store)
+    hold(store, task, TOOLZ)
+    store.db.close()
+    with open_store(tmp_path / "agent.sqlite") as reopened:
+        assert reopened.queue.recover().result() == []
+        (asked,) = reopened.queue.approvals()
+        reopened.queue.decide(asked.id, True).result()
+        assert reopened.queue.get(task.id).status is Status.QUEUED
+
+
+def test_questions_of_an_older_database_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "old.sqlite"
+    conn = connect(path)
+    for statement in (*schema.TABLES, *schema.VECTORS):
+        conn.execute(statement)
+    conn.execute(
+        "INSERT INTO tasks (id, status, priority, description, created_at) VALUES (1, 'waiting', 1, 'x', '2026-01-01')"
+    )
+    conn.execute('INSERT INTO task_specs (task_id, spec) VALUES (1, \'{"description": "x"}\')')
+    rows = [("Which?", "that", "2026-01-02"), ("And now?", None, None)]
+    for question, answer, answered_at in rows:
+        conn.execute(
+            "INSERT INTO approvals (task_id, attempt, question, answer, asked_at, answered_at) VALUES (1, 1, ?, ?, "
+            "'2026-01-01', ?)",
+            (question, answer, answered_at),
+        )
+    conn.execute(
+        "CREATE TABLE _sqlite_migrations (id INTEGER PRIMARY KEY, migration_set TEXT, name TEXT, applied_at TEXT)"
+    )
+    for name, _ in migrations.STEPS[:2]:
+        conn.execute(
+            "INSERT INTO _sqlite_migrations (migration_set, name, applied_at) VALUES ('nightshift', ?, '')", (name,)
+        )
+    conn.commit()
+    conn.close()
+    Database(path).close()
+    with open_store(path) as store:
+        first, second = store.queue.approvals(open_only=False)
+        assert (first.ask.kind, first.granted, first.answer) == (AskKind.QUESTION, True, "that")
+        assert (second.granted, second.answer) == (None, "")
+        assert store.queue.release(1, "now").result().status is Status.QUEUED
+
+
+def test_a_finished_task_lists_what_it_was_allowed(store: Store) -> None:
+    task = running(store)
+    hold(store, task, TOOLZ)
+    store.queue.decide(store.queue.approvals()[0].id, True).result()
+    task = again(store)
+    store.queue.finish(task.id, task.fence, Ending.COMMITTED).result()
+    assert asked(store, open_only=False) == [("package:toolz", True)]
