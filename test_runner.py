@@ -3,7 +3,8 @@
 A verdict is built in layers, because an exit code, a printed summary or a report file proves nothing: what could steer
 the tests is staged from the task or the base alone, a parent that never imports the tested code reports for it, and
 each test is run beside a copy of itself that must fail. Further runs follow only where the first one leaves a question:
-self-written tests must fail without the change, and a test of the base that fails now may have failed before.
+self-written tests must fail without the change and notice faults in it, and a test of the base that fails now may have
+failed before.
 
 This is defence in depth and no proof: code that runs in one process with its tests, and that was written to forge just
 this report, can do so. Only answers that are compared outside the sandbox exclude it.
@@ -20,7 +21,7 @@ from core.events import Event, Kind, Level
 from core.isolation import SandboxLimits
 from core.ports import Sandbox, Sink
 from core.verdicts import Evidence, Label, Result, SuiteJob, Verdict
-from sandbox import judging, plan, redness, twin_check
+from sandbox import judging, plan, redness, sharpness, twin_check
 from sandbox.judging import Judgement, Run
 from sandbox.plan import Plan
 from sandbox.rounds import Rounds
@@ -82,13 +83,7 @@ class SuiteRunner:
             alone = await self._rounds.run(job, plan.copies_alone(run.plan))
             cleared = twin_check.genuine(alone.answer.session.tests) if alone.answer else frozenset[str]()
             found = judging.judge(replace(run, cleared=cleared))
-        own = {file.path for file in run.plan.files if file.role is Role.OWN}
-        if found.passed and own and not await self._rounds.is_red(job):
-            weak = tuple(result.id for result in found.results if result.id.partition("::")[0] in own)
-            return replace(
-                found, reason="the self-written tests pass without the change too: they prove nothing", weak=weak
-            )
-        return found
+        return await sharpness.prove_own(job, run, found, self._rounds)
 
     def _verdict(self, planned: Plan, found: Judgement, run: Run | None) -> Verdict:
         return Verdict(
@@ -104,6 +99,7 @@ class SuiteRunner:
                 python=self._rounds.runtime.version,
                 dropped=planned.dropped,
                 notes=found.notes,
+                suites={file.path: file.role.value for file in planned.files},
             ),
             results=found.results,
             failures=found.failures,

@@ -66,6 +66,13 @@ def copies_alone(plan: Plan) -> Plan:
     return replace(plan, files=tuple(alone), mounted={file.staged: encoded(file.text) for file in alone})
 
 
+def originals_alone(plan: Plan) -> Plan:
+    """A run of the tests without copies, which ends at the first that fails: it tells whether one does."""
+    alone = [replace(file, twin="", twin_text="", twin_names=frozenset(), plain=()) for file in plan.files]
+    mounted = {file.staged: encoded(file.text) for file in alone if file.staged != file.path}
+    return replace(plan, files=tuple(alone), mounted=mounted, options=(*plan.options, "-x"))
+
+
 class _Planner:
     def __init__(self, job: SuiteJob, imports: ImportCache) -> None:
         self._job, self._imports = job, imports
