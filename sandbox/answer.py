@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,12 +99,27 @@ class Answer:
     plain: Mapping[str, str] | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What one call came to: `how` is value, raised or missing, `data` what was said of it, as it came."""
+
+    how: str
+    data: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calls:
+    """What the calls of a run came to, by their numbers; `how` is as in `Session`."""
+
+    how: str
+    exit_code: int | None
+    replies: Mapping[int, Reply]
+
+
 def read(result: SandboxResult, key: bytes) -> Answer | None:
     """The answer, or None when there is none that bears the signature."""
-    signature, _, text = result.stdout.partition(b"\n")
-    if not hmac.compare_digest(signature, hashlib.blake2b(text, key=key).hexdigest().encode()):
+    if (data := _signed(result, key)) is None:
         return None
-    data = json.loads(text)
     made = data.get("plain")
     return Answer(
         python=data["python"],
@@ -113,6 +128,34 @@ def read(result: SandboxResult, key: bytes) -> Answer | None:
         plain_made=made is not None,
         plain=_plain(made) if made else None,
     )
+
+
+def read_calls(result: SandboxResult, key: bytes) -> Calls | None:
+    """The answer of a run of calls, or None when there is none that bears the signature."""
+    if (data := _signed(result, key)) is None:
+        return None
+    said = data["calls"]
+    return Calls(how=said["ended"], exit_code=said["exit"], replies=dict(_replies(said["events"])))
+
+
+def _signed(result: SandboxResult, key: bytes) -> Any:
+    """The trusted parent's words, or None without its signature."""
+    signature, _, text = result.stdout.partition(b"\n")
+    genuine = hmac.compare_digest(signature, hashlib.blake2b(text, key=key).hexdigest().encode())
+    return json.loads(text) if genuine else None
+
+
+def _replies(lines: str) -> Iterator[tuple[int, Reply]]:
+    """What the child said of each call; the first word counts, and what has another form is passed over."""
+    seen = set[int]()
+    for line in lines.splitlines():
+        try:
+            number, how, data = json.loads(line)
+        except (ValueError, TypeError, RecursionError):
+            continue
+        if type(number) is int and number not in seen and isinstance(how, str):
+            seen.add(number)
+            yield number, Reply(how=how, data=data)
 
 
 def _session(data: Mapping[str, Any]) -> Session:

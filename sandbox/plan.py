@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from core.dependencies import ImportCache, closure
@@ -23,7 +23,8 @@ class Plan:
 
     `texts` lie over the base: the change, the owner's start, tests that keep their names. `mounted` are the tests under
     random names, shown read-only. `closure` is the part of the base that is staged, None for all of it. `removed` are
-    files of the base that the run must not see.
+    files of the base that the run must not see. `calls` are made in place of tests: module, function, arguments and
+    named arguments, packed.
     """
 
     files: tuple[SuiteFile, ...]
@@ -36,6 +37,7 @@ class Plan:
     options: tuple[str, ...]
     paths: tuple[str, ...]
     command: tuple[str, ...] = ()
+    calls: tuple[tuple[str, str, object, object], ...] = ()
 
     @property
     def twins(self) -> tuple[str, ...]:
@@ -56,6 +58,22 @@ class Plan:
 def make(job: SuiteJob, imports: ImportCache) -> Plan:
     """Plan the run of a job's tests on its changed tree."""
     return _Planner(job, imports).plan()
+
+
+def calls_alone(plan: Plan, base: Collection[str], calls: Sequence[tuple[str, str, object, object]]) -> Plan:
+    """A run of calls in the same tree without its tests: nothing in it says what is expected.
+
+    Args:
+        plan: the run of the tests.
+        base: the paths of the base.
+        calls: module, function, arguments and named arguments, packed.
+    """
+    staged, mine = {file.staged for file in plan.files}, {f.path for f in plan.files if f.role is not Role.REGRESSION}
+    gone = {path for path in mine if path in base and (plan.closure is None or path in plan.closure)}
+    return replace(
+        plan, files=(), mounted={}, command=(), calls=tuple(calls), removed=tuple(sorted({*plan.removed, *gone})),
+        texts={path: text for path, text in plan.texts.items() if path not in staged | mine},
+    )  # fmt: skip
 
 
 def copies_alone(plan: Plan) -> Plan:
@@ -149,7 +167,7 @@ class _Planner:
     def _closure(self, files: tuple[SuiteFile, ...], conftests: list[str]) -> frozenset[str] | None:
         if self._job.whole_tree or self._job.command:
             return None
-        tests = {file.path: file.original for file in files} | dict(self._tests)
+        tests = {file.path: file.original for file in files} | dict(self._tests) | dict(self._job.held.probe)
         found = closure(self._job.base, {**self._job.start, **self._sifted.kept}, tests, self._imports)
         if not found.complete:
             return None

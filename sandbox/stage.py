@@ -99,6 +99,7 @@ def _instructions(plan: Plan, limits: SandboxLimits, runtime: Runtime) -> dict[s
     }
     return {
         "command": _command(plan.command, runtime),
+        "calls": plan.calls,
         "plain": {file.staged: file.plain for file in plan.files if file.plain},
         "twins": plan.twins,
         "decisive": [file.staged for file in plan.files if file.role in {Role.GIVEN, Role.OWN}],

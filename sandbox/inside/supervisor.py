@@ -43,6 +43,9 @@ def serve(libraries):
     if job["command"]:
         first.discard()
         answer["command"] = Child(run_command, job["command"]).watch(job)
+    elif job["calls"]:
+        first.discard()
+        answer["calls"] = apart(job, "calls", {"calls": job["calls"], "paths": job["session"]["paths"]}, libraries)
     else:
         first.send(job["session"])
         answer["suite"] = first.watch(job)
@@ -79,8 +82,13 @@ def plain(job, kept, libraries):
     made = {""}
     for path, content in kept.items():
         files.put(path, content, made)
-    child = Child(fresh.become, ["plain", *libraries])
-    child.send({"files": job["plain"], "paths": job["session"]["paths"]})
+    return apart(job, "plain", {"files": job["plain"], "paths": job["session"]["paths"]}, libraries)
+
+
+def apart(job, name, config, libraries):
+    """What one of our modules reports, run without pytest in the process."""
+    child = Child(fresh.become, [name, *libraries])
+    child.send(config)
     return child.watch({**job, "twins": ()})
 
 

@@ -1,0 +1,136 @@
+"""Values as plain JSON and back, for the way in and out of the sandbox: nothing that is read here can run code.
+
+`None`, booleans and texts stand for themselves; everything else is a list that begins with its type: `i` int, `f`
+float, `c` complex (hexadecimal, so that nothing is rounded and no size is refused), `b` bytes, `a` bytearray, `l` list,
+`t` tuple, `s` set, `z` frozenset, `d` dict, `D` Decimal, `F` Fraction, `u` an object of a class derived from one of
+these, `o` any other object. Types are taken exactly: an object that only claims to be equal to something is an `o`.
+"""
+
+from typing import Any
+
+MAX_NODES = 200_000
+MAX_DEPTH = 60
+
+SEQUENCES: dict[type, str] = {list: "l", tuple: "t", set: "s", frozenset: "z"}
+MAKERS: dict[str, Any] = {"l": list, "t": tuple, "s": set, "z": frozenset}
+BASES: tuple[Any, ...] = (int, float, complex, str, bytes, bytearray, tuple, list, dict, set, frozenset)
+
+
+def pack(value: object) -> Any:
+    """The value as JSON; parts that are no plain data become `o`."""
+    return _Packer().pack(value, 0)
+
+
+class _Packer:
+    def __init__(self) -> None:
+        self.left = MAX_NODES
+
+    def pack(self, value: Any, depth: int) -> Any:
+        self.left -= 1
+        if self.left < 0 or depth > MAX_DEPTH:
+            return ["o", "too large"]
+        kind = type(value)
+        if value is None or kind is bool or kind is str:
+            return value
+        packed = self._exact(value, kind, depth)
+        return self._other(value, kind, depth) if packed is None else packed
+
+    def _exact(self, value: Any, kind: type, depth: int) -> Any:
+        if kind is int:
+            return ["i", hex(value)]
+        if kind is float:
+            return ["f", value.hex()]
+        if kind is complex:
+            return ["c", value.real.hex(), value.imag.hex()]
+        if kind is bytes or kind is bytearray:
+            return ["b" if kind is bytes else "a", value.hex()]
+        if kind in SEQUENCES:
+            return [SEQUENCES[kind], *[self.pack(item, depth + 1) for item in value]]
+        if kind is dict:
+            return ["d", *[self.pack(part, depth + 1) for pair in value.items() for part in pair]]
+        return None
+
+    def _other(self, value: Any, kind: type, depth: int) -> Any:
+        name = f"{kind.__module__}.{kind.__qualname__}"[:200]
+        if name == "decimal.Decimal":
+            return ["D", str(value)]
+        if name == "fractions.Fraction":
+            return ["F", hex(value.numerator), hex(value.denominator)]
+        if kind.__module__ == "numpy" and getattr(value, "shape", None) == () and hasattr(value, "item"):
+            return ["u", name, self.pack(value.item(), depth + 1)]
+        base = next((base for base in BASES if isinstance(value, base)), None)
+        return ["o", name] if base is None else ["u", name, self._exact_or_text(_plain(value, base), base, depth)]
+
+    def _exact_or_text(self, value: Any, base: type, depth: int) -> Any:
+        return value if base is str else self._exact(value, base, depth)
+
+
+def _plain(value: Any, base: Any) -> Any:
+    """An object of a derived class as one of its base, without asking the object itself."""
+    if base is str:
+        return str.__str__(value)
+    if base is int:
+        return int.__add__(value, 0)
+    if base is float:
+        return float.__add__(value, 0.0)
+    if base is complex:
+        return complex.__add__(value, 0j)
+    if base is dict:
+        return dict(dict.items(value))
+    return base(base.__iter__(value))
+
+
+def unpack(data: Any, seen: Any = None) -> Any:
+    """The value that `pack` packed.
+
+    Args:
+        data: JSON as it came, from whom it may.
+        seen: gets `("u", name)` and `("o", name)` for each part that was no plain data; such an `o` becomes None.
+
+    Raises:
+        ValueError, TypeError, RecursionError: the data is not what `pack` makes.
+    """
+    seen = [] if seen is None else seen
+    if data is None or type(data) in (bool, str):
+        return data
+    if type(data) is not list or not data:
+        raise ValueError("not a packed value")
+    tag, *rest = data
+    if tag in MAKERS:
+        return MAKERS[tag](unpack(item, seen) for item in rest)
+    if tag == "d":
+        keys, values = rest[::2], rest[1::2]
+        if len(keys) != len(values):
+            raise ValueError("not a packed dict")
+        return {unpack(key, seen): unpack(value, seen) for key, value in zip(keys, values)}  # noqa: B905 (checked)
+    if tag == "o":
+        seen.append(("o", str(rest[0])))
+        return None
+    if tag == "u":
+        seen.append(("u", str(rest[0])))
+        return unpack(rest[1], seen)
+    return _scalar(tag, rest)
+
+
+def _scalar(tag: str, rest: Any) -> Any:
+    if tag == "i":
+        return int(rest[0], 16)
+    if tag == "f":
+        return float.fromhex(rest[0])
+    if tag == "c":
+        return complex(float.fromhex(rest[0]), float.fromhex(rest[1]))
+    if tag in ("b", "a"):
+        raw = bytes.fromhex(rest[0])
+        return raw if tag == "b" else bytearray(raw)
+    if tag == "D":
+        from decimal import Decimal, InvalidOperation  # noqa: PLC0415 (rarely needed)
+
+        try:
+            return Decimal(str(rest[0])[:2000])
+        except InvalidOperation:
+            raise ValueError("not a packed Decimal") from None
+    if tag == "F":
+        from fractions import Fraction  # noqa: PLC0415 (rarely needed)
+
+        return Fraction(int(rest[0], 16), int(rest[1], 16) or 1)
+    raise ValueError("not a packed value")
