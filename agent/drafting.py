@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from agent import guards
 from agent.replies import Edit, Parsed, Refused, apply_edit
 from agent.view import View, base_text, settled
+from core.paths import MAX_FILE_CHARS, MAX_FILES, MAX_TOTAL_CHARS, Spellings, folders_of
 from core.tasks import TaskSpec
 from core.tree import Tree
 
@@ -66,15 +67,28 @@ class Draft:
     def _refusal(self, path: str, text: str | None) -> str | None:
         before, spec = base_text(self._tree, path), self._spec
         why = guards.refusal(path, text, before=before, given=spec.tests, asked=spec.description)
-        clash = self._clash(path) if text is not None and not why else None
-        return f"cannot stand beside {clash!r}: one of them would have to be a folder" if clash else why
+        if why := why or self._unwritable(path):
+            return why
+        return None if text is None else self._clash(path) or self._too_much(path, text, len(before or ""))
+
+    def _unwritable(self, path: str) -> str | None:
+        links = self._tree.unwritable()
+        found = next((place for place in (path, *folders_of(path)) if place in links), None) if links else None
+        return f"lies at or below {found!r}, a symbolic link or a submodule; those are never written" if found else None
 
     def _clash(self, path: str) -> str | None:
-        """A file that is a parent folder of this path, or lies below it as if it were one."""
-        parts = path.split("/")
+        """Why a new file cannot stand beside the others."""
         view = View(self._tree, self._change)
-        above = next((p for n in range(1, len(parts)) if (p := "/".join(parts[:n])) in view), None)
-        return above or view.below(path)
+        other = None if path in view else Spellings(view.paths()).clash(path)
+        return other and f"cannot stand beside {other!r}: one would be a folder of the other, or only case differs"
+
+    def _too_much(self, path: str, text: str, before_chars: int) -> str | None:
+        others = [held or "" for name, held in self._change.items() if name != path]
+        if len(text) > max(MAX_FILE_CHARS, before_chars):
+            return f"is longer than {MAX_FILE_CHARS} characters"
+        if len(others) >= MAX_FILES or sum(map(len, others)) + len(text) > MAX_TOTAL_CHARS:
+            return f"is too much: a change holds at most {MAX_FILES} files and {MAX_TOTAL_CHARS} characters together"
+        return None
 
     def _edit(self, edit: Edit, paths: list[str], refused: dict[str, str]) -> str | None:
         text = View(self._tree, self._change).text(edit.path)

@@ -27,7 +27,9 @@ _TOOLING = frozenset({".envrc", ".pre-commit-config.yaml", ".npmrc", ".pypirc", 
 _TOOLING_FOLDERS = (
     ".vscode", ".idea", ".devcontainer", ".husky", ".github", ".gitlab", ".gitea", ".forgejo", ".circleci",
 )  # fmt: skip
-_WORKFLOWS = re.compile(r"\b(git(hub|lab|ea) (action|workflow|ci|pipeline)s?|ci[ /]workflows?|workflow files?)\b", re.I)
+_WORKFLOWS = re.compile(
+    r"\b(git(hub|lab|ea) (action|workflow|ci|pipeline)s?|ci[ /]workflows?|workflow files?)\b", re.IGNORECASE
+)
 
 
 def refusal(path: str, text: str | None, *, before: str | None, given: Collection[str], asked: str) -> str | None:

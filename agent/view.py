@@ -34,12 +34,6 @@ class View:
         new = sum(1 for path, text in self.change.items() if text is not None and path not in entries)
         return len(entries) - gone + new
 
-    def below(self, folder: str) -> str | None:
-        """Some file that lies in this folder, or None."""
-        inside = f"{folder}/"
-        new = next((path for path, text in self.change.items() if text is not None and path.startswith(inside)), None)
-        return new or next((p for p in self.tree.entries() if p.startswith(inside) and p in self), None)
-
     def __contains__(self, path: object) -> bool:
         if path in self.change:
             return self.change[str(path)] is not None

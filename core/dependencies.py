@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
 from core.import_graph import ImportCache
-from core.submission import is_test_path
+from core.paths import is_test_path
 from core.tasks import Change, Files
 from core.tree import Tree
 

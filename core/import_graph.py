@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 
 from core.imports import Facts, Import, facts_of, may_refer
-from core.submission import is_test_path
+from core.paths import is_test_path
 from core.tree import Tree
 
 SETTINGS = frozenset(

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import fields
 from datetime import UTC, datetime
 from enum import Enum
-from pathlib import PurePosixPath
 from typing import Annotated, Any
 
 from pydantic import (
@@ -25,11 +22,8 @@ from pydantic import (
 
 from core.clock import to_text
 from core.errors import InvalidTask
+from core.paths import MAX_FILE_CHARS, MAX_FILES, MAX_TOTAL_CHARS, clash_among, path_fault
 from core.tasks import Kind, Language, Limits, TaskSpec
-
-MAX_FILES = 500
-MAX_FILE_CHARS = 1_000_000
-MAX_TOTAL_CHARS = 8_000_000
 
 MAX_METADATA_CHARS = 64_000
 
@@ -129,45 +123,11 @@ class TaskIn(_Strict):
             raise ValueError("give either tests or test_command, not both")
         if self.base and not self.repo:
             raise ValueError("base names a branch of a repo; give repo too")
-        if clash := sorted(self.tests.keys() & self.files.keys()):
-            raise ValueError(f"{clash[0]!r} stands in both files and tests")
+        if both := sorted(self.tests.keys() & self.files.keys()):
+            raise ValueError(f"{both[0]!r} stands in both files and tests")
+        if clash := clash_among([*self.files, *self.tests]):
+            raise ValueError(f"{clash[0]!r} cannot stand beside {clash[1]!r} on every file system; rename one of them")
         return self
-
-
-def path_fault(path: str) -> str | None:
-    """Say why this may not be the path of a file in a repository, or None when it may."""
-    if not path or len(path.encode("utf-8", "surrogatepass")) > 400:
-        return "must have 1 to 400 bytes"
-    if any(unicodedata.category(c) in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"} for c in path) or "\\" in path:
-        return "holds a control or format character or a backslash"
-    if unicodedata.normalize("NFC", path) != path:
-        return "is not in Unicode normal form C"
-    parts = path.split("/")
-    if path.startswith("/") or any(p in {"", ".", ".."} for p in parts):
-        return "must be relative, with / between names and without . or .."
-    if len(parts) > 20 or any(len(p) > 200 for p in parts):
-        return "is too deep or has too long a name"
-    for part in parts:
-        folded = unicodedata.normalize("NFKC", part).casefold().rstrip(" .")
-        if part[0] in "-~" or part[-1] in " ." or _is_git_name(folded):
-            return f"has a name that is not allowed ({part!r})"
-    return None
-
-
-def _is_git_name(folded: str) -> bool:
-    harmless = folded in {".gitignore", ".gitkeep"}
-    return bool(re.fullmatch(r"git~\d+", folded)) or (folded.startswith(".git") and not harmless)
-
-
-def is_test_path(path: str) -> bool:
-    """Tell whether a path names a test or steers tests, by the usual conventions of pytest and node:test."""
-    name = PurePosixPath(path).name
-    stem = name.rsplit(".", 1)[0]
-    return (
-        name == "conftest.py"
-        or (name.endswith(".py") and (name.startswith("test_") or stem.endswith("_test")))
-        or bool(re.search(r"\.(test|spec)\.[cm]?[jt]s$", name))
-    )
 
 
 def parse_spec(data: object) -> TaskSpec:

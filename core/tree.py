@@ -18,6 +18,10 @@ class Tree(Protocol):
         """Path to the id of its content, for each regular file, in path order."""
         ...
 
+    def unwritable(self) -> frozenset[str]:
+        """Paths that hold a link or a submodule: nothing may be written there or below."""
+        ...
+
     def read(self, path: str) -> bytes:
         """A file's bytes.
 

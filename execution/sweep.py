@@ -14,8 +14,8 @@ from pathlib import Path
 from core.dependencies import closure
 from core.errors import NightshiftError
 from core.events import Event, Kind, Level
+from core.paths import is_test_path
 from core.revisions import LogLine
-from core.submission import is_test_path
 from core.tree import Tree
 from core.verdicts import SuiteJob
 from execution.parts import Parts

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from core.errors import GitError
-from core.submission import path_fault
+from core.paths import Spellings, folders_of, path_fault
 from core.tasks import Change
 
 REGULAR = frozenset({"100644", "100755", "100664"})
@@ -148,9 +148,12 @@ def edits_for(change: Change, before: Mapping[str, Record]) -> list[Edit]:
     """
     kind: Literal["sha1", "sha256"] = "sha256" if any(len(r.id) == 64 for r in before.values()) else "sha1"
     paths = list(before)
+    spellings = _spellings(change, before)
     removals, writes = [], []
     for path, text in sorted(change.items()):
         _check_path(path, text, change, before, paths)
+        if text is not None and path not in before:
+            _check_spelling(path, spellings)
         old = before.get(path)
         if text is None and old:
             removals.append(Edit(path=path, mode=old.mode, data=None))
@@ -159,6 +162,18 @@ def edits_for(change: Change, before: Mapping[str, Record]) -> list[Edit]:
             if old is None or old.id != blob_id(data, kind):
                 writes.append(Edit(path=path, mode="100755" if old and old.mode == "100755" else "100644", data=data))
     return removals + writes
+
+
+def _spellings(change: Change, before: Mapping[str, Record]) -> Spellings:
+    """The names that a new file may not be mistaken for; not looked up where no file is new."""
+    is_new = any(text is not None and path not in before for path, text in change.items())
+    return Spellings(path for path in before if change.get(path, "") is not None) if is_new else Spellings()
+
+
+def _check_spelling(path: str, spellings: Spellings) -> None:
+    if other := spellings.clash(path):
+        raise GitError(f"{path!r} cannot be written: some file systems do not tell it from {other!r}")
+    spellings.add(path)
 
 
 def _encoded(path: str, text: str) -> bytes:
@@ -175,9 +190,7 @@ def _check_path(path: str, text: str | None, change: Change, before: Mapping[str
         raise GitError(f"{path!r} is a symbolic link or a submodule; those are never written")
     if text is None:
         return
-    parts = path.split("/")
-    for depth in range(1, len(parts)):
-        folder = "/".join(parts[:depth])
+    for folder in folders_of(path):
         stays = folder in before and folder not in change
         if stays or change.get(folder) is not None or (folder in before and not before[folder].regular):
             raise GitError(f"{path!r} cannot be written: {folder!r} is no folder")

@@ -101,6 +101,10 @@ class GitTree:
             self._entries = MappingProxyType(plain)
         return self._entries
 
+    def unwritable(self) -> frozenset[str]:
+        """Paths that hold a link or a submodule: nothing may be written there or below."""
+        return frozenset(path for path, record in self.records.items() if not record.regular)
+
     def read(self, path: str) -> bytes:
         """A file's bytes.
 

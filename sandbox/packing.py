@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from core.errors import SandboxError
-from core.submission import path_fault
+from core.paths import path_fault
 
 MAX_FILE_BYTES = 64 << 20
 MAX_BYTES = 512 << 20

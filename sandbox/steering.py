@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from core.submission import is_test_path, path_fault
+from core.paths import is_test_path, path_fault
 from core.tasks import Change, Files
 from sandbox.pytest_settings import CONFIG_FILES, section
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from agent.replies import CutReply, Edit, Parsed, parse
 from core.dialogue import Completion, Finish, ToolCall
 from core.errors import BadReply
-from core.submission import path_fault
+from core.paths import path_fault
 
 CODE = 'def add(a, b):\n    """Add."""\n    return a + b\n'
 NESTED_DOC = (

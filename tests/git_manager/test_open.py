@@ -69,6 +69,7 @@ def test_a_tree_shows_regular_files_and_their_bytes(bench: Bench, repo: Path) ->
     assert tree.entries()["a.py"] == git(repo, "rev-parse", "HEAD:a.py")
     with pytest.raises(KeyError):
         tree.read("link")
+    assert "link" in tree.unwritable()
     with pytest.raises(KeyError):
         tree.read("no.py")
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import GitError
-from core.submission import path_fault
+from core.paths import path_fault
 from gitrepo.objects import Record, blob_id, edits_for, find, flatten, parse_commit, person
 from tests.support.git_repo import git, make_repo
 
@@ -100,3 +100,19 @@ def test_bytes_that_are_no_text_come_back_as_they_were() -> None:
 def test_files_and_folders_may_not_be_mixed_up(change: dict[str, str]) -> None:
     with pytest.raises(GitError):
         edits_for(change, BEFORE)
+
+
+@pytest.mark.parametrize(
+    ("change", "clash"),
+    [
+        ({"A.py": "x"}, "a.py"),
+        ({"pkg/B.py": "x"}, "pkg/b.py"),
+        ({"n.py": "x", "N.py": "x"}, "N.py"),
+        ({"PKG": "x"}, "pkg"),
+    ],
+)
+def test_a_new_file_that_some_file_systems_take_for_another_is_refused(change: dict[str, str], clash: str) -> None:
+    before = {"a.py": Record("100644", "1" * 40), "pkg/b.py": Record("100644", "2" * 40)}
+    with pytest.raises(GitError, match=f"do not tell it from '{clash}"):
+        edits_for(change, before)
+    assert edits_for({"A.py": "x", "a.py": None}, before), "a new spelling may take the place of the old one"

@@ -21,6 +21,10 @@ class TextTree:
         """Path to the digest of its text."""
         return {path: hashlib.sha1(text.encode()).hexdigest() for path, text in self.files.items()}
 
+    def unwritable(self) -> frozenset[str]:
+        """Texts hold no links."""
+        return frozenset()
+
     def read(self, path: str) -> bytes:
         """A file's bytes."""
         return self.files[path].encode()

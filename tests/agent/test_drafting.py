@@ -1,0 +1,83 @@
+"""A change while it is written: names that are refused, links that are not followed, and how much it may hold."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent.drafting import Draft, Taken
+from agent.replies import Parsed
+from core.paths import MAX_FILE_CHARS, MAX_FILES
+from core.tasks import TaskSpec
+from tests.support.trees import TextTree
+
+
+class LinkedTree(TextTree):
+    """A tree that holds a link, `link`, beside its files."""
+
+    def unwritable(self) -> frozenset[str]:
+        return frozenset({"link"})
+
+
+BASE = LinkedTree({"pkg/Foo.py": "a = 1\n", "README": "x\n"})
+
+
+def draft(asked: str = "Do it", change: dict[str, str | None] | None = None) -> Draft:
+    return Draft(BASE, change or {}, TaskSpec(description=asked))
+
+
+def put(made: Draft, *paths: str, text: str = "x = 1\n") -> Taken:
+    return made.take(Parsed(files=dict.fromkeys(paths, text)))
+
+
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        ("link", "symbolic link"), ("link/x.py", "symbolic link"), ("link/a/b.py", "'link'"), ("README/x.py", "README"),
+        ("pkg", "pkg/Foo.py"), ("pkg/foo.py", "pkg/Foo.py"), ("Pkg", "pkg/Foo.py"), ("readme", "README"),
+        (".github/workflows/ci.yml", "not asked for"), (".vscode/tasks.json", "not asked for"),
+        ("a/.envrc", "not asked for"), (".husky/pre-push", "not asked for"),
+    ],
+)  # fmt: skip
+def test_what_may_not_be_written_is_refused_with_the_reason(path: str, why: str) -> None:
+    made = draft()
+    taken = put(made, path, "good.py")
+    assert taken.paths == ("good.py",)
+    assert why in dict(taken.refused)[path]
+    assert list(made.change) == ["good.py"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "path"),
+    [
+        ("Add a GitHub Actions workflow for the tests", ".github/workflows/ci.yml"),
+        ("Mend .github/CODEOWNERS", ".github/CODEOWNERS"),
+        ("Write ci.yml", ".github/workflows/ci.yml"),
+        ("Set up a GitLab pipeline", ".gitlab-ci.yml"),
+        ("Create .envrc", ".envrc"),
+    ],
+)
+def test_tooling_is_written_where_the_task_asks_for_it(asked: str, path: str) -> None:
+    assert put(draft(asked), path).paths == (path,)
+
+
+def test_an_address_of_the_hosting_service_is_no_wish_for_its_workflows() -> None:
+    assert put(draft("See https://github.com/a/b, then mend the bug"), ".github/workflows/ci.yml").paths == ()
+
+
+def test_two_names_in_one_change_that_differ_in_case_are_not_both_taken() -> None:
+    taken = put(draft(), "new.py", "New.py", "new.py/x.py")
+    assert taken.paths == ("new.py",)
+    assert [path for path, _ in taken.refused] == ["New.py", "new.py/x.py"]
+
+
+def test_a_file_whose_place_becomes_free_may_be_written() -> None:
+    made = draft(change={"pkg/Foo.py": None})
+    assert put(made, "pkg/foo.py", "pkg.py").paths == ("pkg/foo.py", "pkg.py")
+
+
+def test_a_change_is_bounded_in_files_and_in_characters() -> None:
+    made = draft(change={f"f{n}.py": "x" for n in range(MAX_FILES)})
+    assert "at most" in dict(put(made, "one_more.py").refused)["one_more.py"]
+    assert "longer than" in dict(put(draft(), "long.py", text="x" * (MAX_FILE_CHARS + 1)).refused)["long.py"]
+    big = draft(change={f"f{n}.py": "x" * 1_000_000 for n in range(8)})
+    assert "together" in dict(put(big, "more.py").refused)["more.py"]
