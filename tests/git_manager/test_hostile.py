@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from core.errors import GitError
+from core.revisions import Author
+from git_manager import GitManager
 from tests.git_manager.conftest import Bench, message
 from tests.git_manager.test_integrate import land
-from tests.support.git_repo import git, make_repo, write
+from tests.support.git_repo import fingerprint, git, make_repo, write
 
 HOOKS = (
     "pre-commit", "post-commit", "commit-msg", "reference-transaction", "post-index-change", "post-checkout",
@@ -59,7 +62,14 @@ def evil(repo: Path, marks: Path) -> Path:
         "log.showSignature": "true", "submodule.recurse": "true", "alias.update-ref": f"!{program}",
         "extensions.partialClone": "evil", "remote.evil.promisor": "true", "remote.evil.url": f"ext::{program}",
         "remote.evil.uploadpack": str(program), "trace2.normalTarget": str(marks / "trace"),
+        "include.path": "evil.config", "includeIf.gitdir:/.path": "evil.config", "core.hookspath": str(program.parent),
+        "pager.log": str(program), "browser.evil.cmd": str(program), "notes.displayRef": "*", "notes.rewriteRef": "*",
+        "receive.procReceiveRefs": "refs/", "core.gitproxy": str(program), "trailer.x.command": str(program),
+        "trailer.x.cmd": str(program), "interactive.diffFilter": str(program), "difftool.evil.cmd": str(program),
+        "url.ext::evil.pushInsteadOf": "/", "push.pushOption": "evil", "protocol.ext.allow": "always",
     }  # fmt: skip
+    (repo / ".git" / "evil.config").write_text(f"[core]\n\tfsmonitor = {program}\n\thooksPath = {program.parent}\n")
+    (repo / ".gitmodules").write_text(f'[submodule "x"]\n\tpath = pkg\n\turl = ext::{program}\n\tupdate = !{program}\n')
     write(repo, {".gitattributes": "* filter=evil diff=evil merge=evil text eol=crlf ident export-subst\n"})
     (repo / ".git" / "info" / "attributes").write_text("* filter=evil diff=evil merge=evil\n")
     with (repo / ".git" / "config").open("a") as config:
@@ -136,3 +146,90 @@ def test_an_address_that_names_a_program_is_not_pushed_to(bench: Bench, repo: Pa
     assert (result.tried, result.pushed) == (True, False)
     assert "names a program" in result.detail
     assert list(marks.iterdir()) == []
+
+
+def hostile_environment(marks: Path, program: Path) -> dict[str, str]:
+    """Variables by which git runs programs, writes files, or is led to another repository."""
+    other = make_repo(marks.parent / "other")
+    settings = {"core.hooksPath": str(program.parent), "core.fsmonitor": str(program), "alias.log": f"!{program}"}
+    counted = {"GIT_CONFIG_COUNT": str(len(settings))}
+    for n, (name, value) in enumerate(settings.items()):
+        counted |= {f"GIT_CONFIG_KEY_{n}": name, f"GIT_CONFIG_VALUE_{n}": value}
+    programs = ("GIT_SSH", "GIT_SSH_COMMAND", "GIT_EXTERNAL_DIFF", "GIT_PROXY_COMMAND", "GIT_PAGER", "GIT_EDITOR",
+                "GIT_ASKPASS", "SSH_ASKPASS", "PAGER", "EDITOR")  # fmt: skip
+    traces = ("GIT_TRACE", "GIT_TRACE2", "GIT_TRACE_PACKET", "GIT_TRACE_SETUP", "GIT_TRACE_CURL")
+    return {
+        "PATH": os.environ["PATH"], "HOME": str(marks.parent / "home"), **counted,
+        **dict.fromkeys(programs, str(program)), **{name: str(marks / name) for name in traces},
+        "GIT_DIR": str(other / ".git"), "GIT_WORK_TREE": str(other), "GIT_INDEX_FILE": str(marks / "index"),
+        "GIT_OBJECT_DIRECTORY": str(marks / "objects"), "GIT_ALTERNATE_OBJECT_DIRECTORIES": str(other / ".git/objects"),
+        "GIT_EXEC_PATH": str(program.parent), "GIT_TEMPLATE_DIR": str(program.parent), "GIT_NAMESPACE": "evil",
+        "GIT_COMMON_DIR": str(other / ".git"), "GIT_CEILING_DIRECTORIES": "/", "GIT_ATTR_SOURCE": "HEAD",
+    }  # fmt: skip
+
+
+def test_nothing_of_the_daemons_environment_reaches_git(tmp_path: Path, repo: Path, marks: Path) -> None:
+    environ = hostile_environment(marks, script(tmp_path / "evil" / "program", marks))
+    remote = make_repo(tmp_path / "remote")
+    git(repo, "config", "remote.origin.url", str(remote))
+    bench = Bench(tmp_path)
+    manager = GitManager(
+        workspace=bench.workspace, author=Author(), auto_push=True, emit=bench.events.append, environ=environ
+    )
+    where = manager.open(str(repo), None, 7, "x")
+    made = manager.commit(where, where.base, {"a.py": "a = 2\n"}, message())
+    assert made
+    assert manager.push(where, made.branch).pushed
+    own = manager.open(None, None, 8, "own")
+    mine = land(manager, own, {"b.py": "b\n"})
+    manager.note(None, mine.id, "evidence")
+    manager.close()
+    assert git(repo, "show", f"{made.branch}:a.py") == "a = 2"
+    assert git(remote, "rev-parse", made.branch) == made.id
+    assert sorted(path.name for path in marks.iterdir()) == []
+    assert (bench.workspace / "b.py").read_text() == "b\n"
+    subprocess.run(["git", "log"], cwd=repo, env=environ, capture_output=True, check=False)
+    assert list(marks.iterdir()), "the trap does not work"
+
+
+def test_a_push_runs_no_hook_of_either_end(bench: Bench, evil: Path, tmp_path: Path, marks: Path) -> None:
+    remote = tmp_path / "remote.git"
+    git(tmp_path, "init", "-q", "--bare", str(remote))
+    for name in HOOKS:
+        script(remote / "hooks" / name, marks)
+    with (evil / ".git" / "config").open("a") as config:
+        config.write(f'[remote "origin"]\n\turl = {remote}\n\treceivepack = {tmp_path}/evil/program\n')
+    where = bench.git.open(str(evil), "dev", 7, "x")
+    made = bench.git.commit(where, where.base, {"a.py": "a = 2\n"}, message())
+    assert made
+    result = bench.git.push(where, made.branch)
+    assert result.pushed, result.detail
+    assert git(remote, "rev-parse", made.branch) == made.id
+    assert sorted(path.name for path in marks.iterdir()) == []
+
+
+def test_objects_that_are_borrowed_from_elsewhere_are_read_and_nothing_is_written_there(
+    bench: Bench, repo: Path, tmp_path: Path
+) -> None:
+    lender = make_repo(tmp_path / "lender", {"secret.txt": "s\n"})
+    (repo / ".git" / "objects" / "info" / "alternates").write_text(f"{lender}/.git/objects\n")
+    before = fingerprint(lender)
+    where = bench.git.open(str(repo), None, 7, "x")
+    made = bench.git.commit(where, where.base, {"a.py": "a = 2\n"}, message())
+    assert made
+    assert "secret.txt" not in bench.git.tree(where, made.id).entries()
+    assert fingerprint(lender) == before
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to another user")
+def test_a_repository_of_another_user_is_refused_until_its_owner_calls_it_safe(bench: Bench, repo: Path) -> None:
+    for path in (repo, *repo.rglob("*")):
+        os.chown(path, 12345, 12345, follow_symlinks=False)
+    before = fingerprint(repo)
+    with pytest.raises(GitError, match=r"belongs to another user \(uid 12345.*safe\.directory"):
+        bench.git.open(str(repo), None, 7, "x")
+    assert fingerprint(repo) == before
+    home = bench.root / "home"
+    home.mkdir()
+    (home / ".gitconfig").write_text(f"[safe]\n\tdirectory = /elsewhere\n\tdirectory = {repo}\n")
+    assert bench.git.open(str(repo), None, 7, "x").repo == repo
