@@ -24,7 +24,7 @@ _CHECK = """
 import asyncio, ctypes, hashlib, json, multiprocessing, select, sys, unittest, zlib
 print(json.dumps([sys.version.split()[0], sys.base_prefix]))
 """
-_LEFT_OUT = ("test", "tests", "idlelib", "tkinter", "turtledemo", "ensurepip", "site-packages", "config-*", "*.a")
+LEFT_OUT = ("test", "tests", "idlelib", "tkinter", "turtledemo", "ensurepip", "site-packages", "config-*", "*.a")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +112,7 @@ def copied(copies: Path) -> tuple[str, ...]:
 def _copy(base: Path, target: Path, series: str) -> None:
     (target / "bin").mkdir(parents=True)
     shutil.copy2((base / "bin" / series).resolve(), target / "bin" / series)
-    left_out = shutil.ignore_patterns(*_LEFT_OUT)
+    left_out = shutil.ignore_patterns(*LEFT_OUT)
     shutil.copytree(sysconfig.get_path("stdlib"), target / "lib" / series, ignore=left_out, symlinks=True)
     for library in (base / "lib").glob(f"libpython{sys.version_info.major}*.so*"):
         shutil.copy2(library, target / "lib" / library.name, follow_symlinks=False)

@@ -24,7 +24,14 @@ _DROP = (
     "setpriv", f"--reuid={JOB_UID}", f"--regid={JOB_UID}", "--clear-groups", "--inh-caps=-all", "--bounding-set=-all",
     "--no-new-privs", "--",
 )  # fmt: skip
-_MAX_FILES = 256
+
+FIXED = {
+    "core": (resource.RLIMIT_CORE, 0),
+    "nofile": (resource.RLIMIT_NOFILE, 256),
+    "memlock": (resource.RLIMIT_MEMLOCK, 1 << 16),
+    "msgqueue": (resource.RLIMIT_MSGQUEUE, 0),
+}
+"""The limits that are the same for every job: `prlimit`'s name to the kernel's number and the value."""
 
 
 def job_uid() -> int:
@@ -50,17 +57,18 @@ def prefix(limits: SandboxLimits, join_files: Sequence[Path], *, address_space: 
     return [*group, *rlimits(limits, address_space=address_space), *drop_root()]
 
 
+def each_process(limits: SandboxLimits) -> dict[str, tuple[int, int]]:
+    """The limits of every single process of a job: `prlimit`'s name to the kernel's number and the value."""
+    return {
+        **FIXED,
+        "fsize": (resource.RLIMIT_FSIZE, limits.work_mb << 20),
+        "cpu": (resource.RLIMIT_CPU, int(limits.wall_s * max(1.0, limits.cpus)) + 5),
+    }
+
+
 def rlimits(limits: SandboxLimits, *, address_space: bool) -> list[str]:
     """The words that set limits of single processes; a limit that is lower already stays."""
-    size = limits.work_mb << 20
-    wanted = {
-        "core": (resource.RLIMIT_CORE, 0),
-        "fsize": (resource.RLIMIT_FSIZE, size),
-        "nofile": (resource.RLIMIT_NOFILE, _MAX_FILES),
-        "cpu": (resource.RLIMIT_CPU, int(limits.wall_s * max(1.0, limits.cpus)) + 5),
-        "memlock": (resource.RLIMIT_MEMLOCK, 1 << 16),
-        "msgqueue": (resource.RLIMIT_MSGQUEUE, 0),
-    }
+    wanted = each_process(limits)
     if address_space:
         wanted["as"] = (resource.RLIMIT_AS, limits.memory_mb << 20)
     return ["prlimit", *(f"--{name}={_at_most(*limit)}" for name, limit in wanted.items()), "--"]
