@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import contextlib
 import functools
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +15,18 @@ from core.events import Event
 from core.ports import Sandbox
 from core.tasks import Change, Files
 from core.verdicts import SuiteJob, Verdict
-from sandbox import cgroup_search
+from sandbox import cgroup_search, docker_image
 from sandbox.bubblewrap import BubblewrapSandbox
 from sandbox.cgroups import CgroupError, Hierarchy
+from sandbox.docker import DockerSandbox
+from sandbox.docker_engine import Engine
 from sandbox.process import ProcessSandbox
 from sandbox.runtime import Runtime, open_runtime, prepare
 from test_runner import SuiteRunner
+from tests.support import engine
 from tests.support.trees import TextTree
 
-ISOLATIONS = ("bubblewrap", "process")
+ISOLATIONS = ("bubblewrap", "docker", "process")
 RUNNER = Path(__file__).resolve().parents[2] / ".runner"
 
 
@@ -47,14 +51,28 @@ def bubblewrap() -> BubblewrapSandbox:
     return BubblewrapSandbox(hierarchy())
 
 
+@functools.cache
+def docker() -> DockerSandbox:
+    """The sandbox of a real container engine, which is started for the tests where none answers."""
+    python = runtime().python
+    reached = Engine(engine.host())
+    atexit.register(reached.close)
+    return DockerSandbox(reached, lambda: docker_image.from_machine(reached, python), python)
+
+
 def isolation(name: str, folder: Path) -> Sandbox:
-    """The isolation of that name, ready to run jobs.
+    """The isolation of that name, ready to run jobs. Call it from the main thread.
 
     Args:
         name: one of `ISOLATIONS`.
         folder: from `open_folder`, for isolations that keep jobs in files.
     """
-    return {"bubblewrap": bubblewrap, "process": lambda: ProcessSandbox(folder)}[name]()
+    makers: dict[str, Callable[[], Sandbox]] = {
+        "bubblewrap": bubblewrap,
+        "docker": docker,
+        "process": lambda: ProcessSandbox(folder),
+    }
+    return makers[name]()
 
 
 @contextlib.contextmanager

@@ -1,0 +1,50 @@
+"""Provides the image of the containers: made from this machine when it is not there yet, or one that the owner named.
+
+An image of ours is tagged with the digest of its content. Whatever it was made from changes (a newer interpreter, a
+security update of a library), the next start finds no image of the new name and makes one.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from core.errors import SandboxError
+from sandbox import docker_root
+from sandbox.docker_engine import Engine
+
+REPOSITORY = "nightshift-sandbox"
+
+
+def from_machine(engine: Engine, python: Sequence[str]) -> str:
+    """The name of an image with this interpreter; made now when it is missing.
+
+    Raises:
+        SandboxError: it could not be made.
+    """
+    root = docker_root.collect(python)
+    try:
+        tag = root.digest[:16]
+        if not engine.has_image(f"{REPOSITORY}:{tag}"):
+            with tempfile.NamedTemporaryFile(prefix="nightshift-image-", suffix=".tar") as file:
+                root.write(file)
+                file.flush()
+                engine.take_image(Path(file.name), REPOSITORY, tag)
+    except OSError as error:
+        raise SandboxError(f"the image cannot be made from this machine: {error}") from error
+    return f"{REPOSITORY}:{tag}"
+
+
+def named(engine: Engine, name: str) -> str:
+    """The owner's own image, which must be there.
+
+    Raises:
+        SandboxError: it is not.
+    """
+    if not engine.has_image(name):
+        raise SandboxError(
+            f"there is no image {name} (DOCKER_IMAGE); type `docker build -t {name} -f sandbox/Dockerfile sandbox`, or "
+            "leave the setting out and one is made from this machine"
+        )
+    return name

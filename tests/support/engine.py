@@ -1,0 +1,136 @@
+"""A real container engine for tests: the machine's own where one answers, else a private one that ends with the tests.
+
+The private one needs root and the program `dockerd`; its socket, its data and everything it starts lie in a folder of
+their own. It touches neither the network nor the firewall of the machine. Without either the tests that need an engine
+fail and say so; set NIGHTSHIFT_TESTS_WITHOUT_DOCKER=1 to leave them out on purpose.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import functools
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core.errors import SandboxError
+from sandbox.docker_engine import Engine
+
+PLACE = Path("/var/tmp")
+PREFIX = "nightshift-engine-"
+SWITCH = "NIGHTSHIFT_TESTS_WITHOUT_DOCKER"
+START_S, STOP_S = 60.0, 30.0
+FLAGS = ("--bridge=none", "--iptables=false", "--ip6tables=false", "--ip-forward=false", "--ip-masq=false")
+
+
+@functools.cache
+def host() -> str:
+    """The address of an engine that answers. Call it from the main thread: a private engine ends with its starter."""
+    own = os.environ.get("DOCKER_HOST", "")
+    try:
+        engine = Engine(own)
+    except SandboxError as error:
+        return _private(str(error))
+    engine.close()
+    return engine.host
+
+
+def _private(why: str) -> str:
+    program = shutil.which("dockerd", path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
+    if os.geteuid() != 0 or program is None:
+        if os.environ.get(SWITCH) == "1":
+            pytest.skip(f"{SWITCH} is set")
+        pytest.fail(
+            f"The Docker tests need a container engine: {why}. Root can install `docker.io`, and the tests start a "
+            f"private one; or set {SWITCH}=1 to leave these tests out.",
+            pytrace=False,
+        )
+    _sweep()
+    folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=PLACE))
+    process = _start(program, folder)
+    atexit.register(_stop, process, folder)
+    return _answering(process, folder)
+
+
+def _start(program: str, folder: Path) -> subprocess.Popen[bytes]:
+    (folder / "pid").write_text(str(os.getpid()))
+    (folder / "daemon.json").write_text("{}")
+    places = {"--data-root": "data", "--exec-root": "exec", "--pidfile": "dockerd.pid", "--config-file": "daemon.json"}
+    argv = [
+        program,
+        *(f"{flag}={folder / name}" for flag, name in places.items()),
+        *FLAGS,
+        f"--host={_address(folder)}",
+    ]
+    with (folder / "log").open("wb") as log:
+        return subprocess.Popen(
+            # Should these tests be killed, the engine is told to stop.
+            ["setpriv", "--pdeathsig", "TERM", "--", *argv],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+
+def _address(folder: Path) -> str:
+    return f"unix://{folder / 'docker.sock'}"
+
+
+def _answering(process: subprocess.Popen[bytes], folder: Path) -> str:
+    deadline = time.monotonic() + START_S
+    while True:
+        try:
+            Engine(_address(folder)).close()
+        except SandboxError as error:
+            if process.poll() is not None or time.monotonic() > deadline:
+                log = (folder / "log").read_text(errors="replace")
+                pytest.fail(f"dockerd did not come up ({error}):\n{log[-3000:]}", pytrace=False)
+            time.sleep(0.1)
+        else:
+            return _address(folder)
+
+
+def _stop(process: subprocess.Popen[bytes], folder: Path) -> None:
+    """End the engine and all it started, and leave nothing."""
+    process.terminate()
+    try:
+        process.wait(STOP_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    _clear(folder)
+
+
+def _sweep() -> None:
+    """Clear what tests left that were killed."""
+    for folder in PLACE.glob(f"{PREFIX}*"):
+        with contextlib.suppress(OSError, ValueError):
+            if not Path(f"/proc/{int((folder / 'pid').read_text())}").exists():
+                _clear(folder)
+
+
+def _clear(folder: Path) -> None:
+    for pid in _below(folder):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    mounts = [line.split()[1] for line in Path("/proc/mounts").read_text().splitlines()]
+    for path in sorted((path for path in mounts if path.startswith(f"{folder}/")), reverse=True):
+        subprocess.run(["umount", "-l", path], check=False)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _below(folder: Path) -> Iterator[int]:
+    """The processes that have the folder in their command lines."""
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            if f"{folder}/".encode() in path.read_bytes():
+                yield int(path.parent.name)
