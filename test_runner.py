@@ -19,9 +19,11 @@ from pathlib import Path
 from core.dependencies import ImportCache
 from core.events import Event, Kind, Level
 from core.isolation import SandboxLimits
+from core.masking import Masker
 from core.ports import Sandbox, Sink
 from core.verdicts import Evidence, Label, Result, SuiteJob, Verdict
 from sandbox import judging, plan, redness, sharpness, twin_check
+from sandbox.cleaning import Mask, cleaned
 from sandbox.judging import Judgement, Run
 from sandbox.plan import Plan
 from sandbox.rounds import Rounds
@@ -39,6 +41,7 @@ class SuiteRunner:
         staging_dir: keeps whole trees between runs; made if need be.
         limits: of a run where its job says nothing.
         imports: remembers what files import; may be shared.
+        mask: takes secrets out of what runs report.
     """
 
     def __init__(
@@ -50,9 +53,12 @@ class SuiteRunner:
         staging_dir: Path,
         limits: SandboxLimits | None = None,
         imports: ImportCache | None = None,
+        mask: Mask | None = None,
     ) -> None:
-        self._emit = emit
-        self._rounds = Rounds(sandbox, runtime, staging_dir, limits or SandboxLimits(), imports or ImportCache())
+        self._emit, self._mask = emit, mask or Masker()
+        self._rounds = Rounds(
+            sandbox, runtime, staging_dir, limits or SandboxLimits(), imports or ImportCache(), self._mask
+        )
 
     async def judge(self, job: SuiteJob) -> Verdict:
         """Run the job's tests and say what they proved.
@@ -68,7 +74,7 @@ class SuiteRunner:
             run = await self._rounds.run(job, planned)
             found = judging.judge_command(run) if planned.command else await self._weighed(job, run)
             verdict = self._verdict(planned, found, run)
-        verdict = replace(verdict, duration_s=time.monotonic() - started)
+        verdict = cleaned(replace(verdict, duration_s=time.monotonic() - started), self._mask)
         self._tell(verdict)
         return verdict
 

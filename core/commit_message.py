@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 import textwrap
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from core.masking import printable
+from core.masking import Masker, printable
 from core.tasks import Task
 from core.work import Work
 
 SUBJECT_CHARS = 72
 BODY_CHARS = 8000
 SLUG_CHARS = 40
+_SHAPES_ALONE = Masker()
 _TRAILER = re.compile(r"([A-Za-z][A-Za-z0-9-]*): (.*)")
 
 
@@ -33,10 +34,16 @@ class CommitMessage:
         return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def message_for(task: Task, work: Work) -> CommitMessage:
-    """Say what an attempt did, why, and how: the summary is the model's, the rest is ours."""
-    description = task.spec.description.strip()
-    first, _, rest = (work.summary.strip() or description.partition("\n")[0]).partition("\n")
+def message_for(task: Task, work: Work, mask: Callable[[str], str] = _SHAPES_ALONE) -> CommitMessage:
+    """Say what an attempt did, why, and how: the summary is the model's, the rest is ours.
+
+    Args:
+        task: what was asked for.
+        work: what became of it.
+        mask: takes out secrets that stand in the description or the summary; a commit may be pushed.
+    """
+    description = mask(task.spec.description.strip())
+    first, _, rest = (mask(work.summary.strip()) or description.partition("\n")[0]).partition("\n")
     asked = textwrap.indent(description, "> ", lambda _line: True)
     verdict = str(work.verdict.evidence.label) if work.verdict else ""
     return CommitMessage(

@@ -2,48 +2,84 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from urllib.parse import quote
 
 MASK = "***"
 MAX_LINE = 2000
 _SHAPES = re.compile(
-    r"\b(?:sk-[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|AKIA[0-9A-Z]{16}"
-    r"|xox[baprs]-[A-Za-z0-9-]{10,}|AIza[0-9A-Za-z_-]{35}|glpat-[A-Za-z0-9_-]{20,})"
-    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?-----END [A-Z ]*PRIVATE KEY-----"
+    r"\b(?:sk-[A-Za-z0-9_-]{16,}|[sr]k_(?:live|test)_[A-Za-z0-9]{16,}|gh[pousr]_[A-Za-z0-9]{20,}"
+    r"|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{20,}|A(?:KI|SI)A[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{35}"
+    r"|xox[abeoprs]-[A-Za-z0-9-]{10,}|xapp-[A-Za-z0-9-]{10,}|hf_[A-Za-z0-9]{30,}|npm_[A-Za-z0-9]{36}"
+    r"|pypi-[A-Za-z0-9_-]{40,}|SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}|ya29\.[A-Za-z0-9_-]{20,}"
+    r"|eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,})"
+    r"|(?<=://)[^\s/@:]{1,200}:[^\s/@]{1,200}(?=@)"
+    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
 )
 _HARMLESS = {"\t", "\n"}
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+_SHORTEST, _EDGE = 6, 8
 
 
 class Masker:
-    """Replaces known secrets, and texts that have the shape of one."""
+    """Replaces known secrets, in the forms that texts take in addresses, JSON and base64, and texts shaped like one.
+
+    A text that was cut in the middle of a secret has a part of it at its end or its start; that is masked too.
+    """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        known = sorted({s for s in secrets if len(s) >= 6}, key=len, reverse=True)
-        self._known = re.compile("|".join(map(re.escape, known))) if known else None
+        forms = {form for secret in secrets if len(secret) >= _SHORTEST for form in _forms(secret)}
+        self._secrets = sorted(forms, key=len, reverse=True)
+        self._known = re.compile("|".join(map(re.escape, self._secrets))) if forms else None
 
     def __call__(self, text: str) -> str:
         """The text without secrets."""
-        masked = self._known.sub(MASK, text) if self._known else text
-        return _SHAPES.sub(MASK, masked)
+        if self._known:
+            text = self._known.sub(MASK, text)
+            for secret in self._secrets:
+                text = _without_edges(text, secret)
+        return _SHAPES.sub(MASK, text)
 
 
-def printable(raw: bytes | str, *, max_chars: int = 200_000) -> str:
+def _forms(secret: str) -> Iterator[str]:
+    yield secret
+    yield quote(secret, safe="")
+    yield json.dumps(secret)[1:-1]
+    for encode in (base64.b64encode, base64.urlsafe_b64encode):
+        yield encode(secret.encode()).decode().rstrip("=")
+
+
+def _without_edges(text: str, secret: str) -> str:
+    """The text without a beginning of the secret at its end, or an end of it at its beginning."""
+    if len(secret) <= _EDGE:
+        return text
+    start = text.rfind(secret[:_EDGE], max(0, len(text) - len(secret)))
+    if start >= 0 and secret.startswith(text[start:]):
+        text = text[:start] + MASK
+    end = text.find(secret[-_EDGE:], 0, len(secret))
+    if end >= 0 and secret.endswith(text[: end + _EDGE]):
+        text = MASK + text[end + _EDGE :]
+    return text
+
+
+def printable(raw: bytes | str, *, max_chars: int = 200_000, max_line: int = MAX_LINE) -> str:
     """Untrusted output as text that is safe in a log or a terminal; HTML is escaped where it is shown.
 
     Control, format and unassigned characters become visible escapes; long lines and long texts are cut, and say so.
     """
     text = raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw
     cut = text[:max_chars].replace("\r\n", "\n")
-    lines = [_line(line) for line in cut.split("\n")]
+    lines = [_line(line, max_line) for line in cut.split("\n")]
     return "\n".join(lines) + ("\n… (cut)" if len(text) > max_chars else "")
 
 
-def _line(line: str) -> str:
-    body = line if line.isascii() and line.isprintable() else "".join(_visible(c) for c in line[:MAX_LINE])
-    return body if len(line) <= MAX_LINE else body[:MAX_LINE] + " … (line cut)"
+def _line(line: str, most: int) -> str:
+    body = line if line.isascii() and line.isprintable() else "".join(_visible(c) for c in line[:most])
+    return body if len(line) <= most else body[:most] + " … (line cut)"
 
 
 def _visible(char: str) -> str:

@@ -16,7 +16,7 @@ from datetime import datetime
 
 from core.clock import Clock, from_text, to_text, utc_now
 from core.events import RANK, Event, Kind, Level
-from core.masking import Masker
+from core.masking import Masker, printable
 from core.states import Phase
 from db import artifacts
 from db.codec import encode, storable
@@ -55,7 +55,7 @@ class EventLog:
 
     def append(self, conn: Connection, event: Event) -> int:
         """Store an event inside a write job; returns its id."""
-        data = _fitted(conn, encode(event.data, self.mask)) if event.data else "{}"
+        data = _fitted(conn, encode(event.data, self._shown)) if event.data else "{}"
         cursor = conn.execute(
             "INSERT INTO execution_logs (at, level, kind, message, task_id, attempt, iteration, phase, worker, data) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -75,9 +75,13 @@ class EventLog:
         return int(cursor.lastrowid or 0)
 
     def clean(self, text: str, max_chars: int) -> str:
-        """The text without secrets, storable, and cut to a length."""
-        masked = storable(self.mask(text))
-        return masked if len(masked) <= max_chars else masked[: max_chars - 8] + " … (cut)"
+        """The text without secrets, printable (so that it can be stored too), and cut to a length."""
+        shown = self._shown(text)
+        return shown if len(shown) <= max_chars else shown[: max_chars - 8] + " … (cut)"
+
+    def _shown(self, text: str) -> str:
+        masked = self.mask(text)
+        return printable(masked, max_chars=len(masked), max_line=len(masked))
 
     def emit(self, event: Event) -> None:
         """Hand in an event that is part of no transaction; never raises and never waits (a `core.ports.Sink`)."""

@@ -20,11 +20,13 @@ from core.states import Phase, Status
 from core.verdicts import Result
 from core.work import Step, Work
 from db import artifacts
-from db.codec import decode, encode, storable
+from db.codec import decode, encode
 from db.database import Database
 from db.event_log import EventLog
 from db.sqlite import Connection, Row
 from db.step_rows import Call, IterationRow, StepRow, call_of, iteration_of, step_of
+
+MAX_NOTE_CHARS = 2000
 
 Place = tuple[int, int, int, int]
 
@@ -55,7 +57,7 @@ class StepStore:
         def job(conn: Connection) -> None:
             if not _owned(conn, task_id, fence):
                 raise StaleFence
-            _insert_step(conn, task_id, attempt, step, started_at, duration_s)
+            _insert_step(conn, task_id, attempt, step, started_at, duration_s, self._events)
             _sum_up(conn, task_id, attempt, step.work.iteration)
             self._events.append(conn, _finished(task_id, attempt, step, duration_s))
 
@@ -148,14 +150,26 @@ def _tests(step: Step) -> tuple[int | None, int | None, int | None]:
 
 
 def _insert_step(
-    conn: Connection, task_id: int, attempt: int, step: Step, started_at: datetime, duration_s: float
+    conn: Connection,
+    task_id: int,
+    attempt: int,
+    step: Step,
+    started_at: datetime,
+    duration_s: float,
+    events: EventLog,
 ) -> None:
+    """Store a step.
+
+    Its case file stays as it is, since a resumed attempt commits what it holds. Verdicts in it, and what was made of
+    them, were cleaned when they were made.
+    """
     conn.execute(
         "INSERT OR REPLACE INTO steps (task_id, attempt, step_no, iteration, phase, outcome, note, data, work, passed, "
         "failed, total, started_at, ended_at, duration_s) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             *(task_id, attempt, step.work.step_no - 1, step.work.iteration, step.phase, step.outcome),
-            *(storable(step.note), encode(step.data), artifacts.put(conn, encode(step.work))),
+            *(events.clean(step.note, MAX_NOTE_CHARS), encode(step.data, events.mask)),
+            artifacts.put(conn, encode(step.work)),
             *_tests(step),
             *(to_text(started_at), to_text(started_at + timedelta(seconds=duration_s)), duration_s),
         ),

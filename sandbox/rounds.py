@@ -15,6 +15,7 @@ from core.tasks import Files
 from core.tree import Tree
 from core.verdicts import Result, SuiteJob
 from sandbox import answer, judging, packing, plan, redness
+from sandbox.cleaning import Mask
 from sandbox.judging import Run
 from sandbox.plan import Plan
 from sandbox.runtime import Runtime
@@ -34,12 +35,19 @@ class Rounds:
         staging_dir: keeps whole trees between runs; made if need be.
         limits: of a run where its job says nothing.
         imports: remembers what files import.
+        mask: takes secrets out of what runs report.
     """
 
     def __init__(
-        self, sandbox: Sandbox, runtime: Runtime, staging_dir: Path, limits: SandboxLimits, imports: ImportCache
+        self,
+        sandbox: Sandbox,
+        runtime: Runtime,
+        staging_dir: Path,
+        limits: SandboxLimits,
+        imports: ImportCache,
+        mask: Mask,
     ) -> None:
-        self.sandbox, self.runtime = sandbox, runtime
+        self.sandbox, self.runtime, self._mask = sandbox, runtime, mask
         self._limits, self._imports = limits, imports
         staging_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._trees = TreeStore(staging_dir)
@@ -62,7 +70,7 @@ class Rounds:
             plan=planned,
             result=result,
             answer=answer.read(result, ready.key),
-            names=Names(planned.files, _reader(planned, job.base)),
+            names=Names(planned.files, _reader(planned, job.base), self._mask),
             limits=limits,
             digest=ready.digest,
         )

@@ -6,13 +6,15 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from core.masking import printable
+from core.masking import Masker, printable
 from core.verdicts import Failure, Verdict
 from sandbox.answer import Fault
+from sandbox.cleaning import Mask
 from sandbox.twins import SuiteFile
 
 MAX_FAILURES = 5
 MAX_MESSAGE = 2000
+MAX_RAW = 64_000  # much of what a hostile run reports is looked at no further
 MAX_OUTPUT_LINES = 20
 AROUND = 3
 
@@ -21,6 +23,7 @@ _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,16}\b")
 _SECONDS = re.compile(r"\b(in|after|took) \d+\.\d+ ?s(econds)?\b")
 _TEMPORARY = re.compile(r"/tmp/(pytest-of-\w+/pytest-\d+/|plain-[0-9a-f]+/|tmp\w{8}/?)")  # noqa: S108 (a text, not a file)
 _WORK = re.compile(r"(/var/tmp/\S*?/work|/work)/")
+_SHAPES_ALONE: Mask = Masker()
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +33,12 @@ class Names:
     Args:
         files: the test files of the run.
         text_of: the text of a file under its owner's path, for excerpts.
+        mask: takes secrets out of texts, before they are cut.
     """
 
     files: tuple[SuiteFile, ...]
     text_of: Callable[[str], str | None]
+    mask: Mask = _SHAPES_ALONE
 
     def file(self, staged: str) -> SuiteFile | None:
         """The test file that was staged under a path, itself or as its must-fail copy."""
@@ -53,7 +58,8 @@ class Names:
         return f"{self.path(path)}::{name}{bracket}{parameters}" if rest else self.path(path)
 
     def text(self, raw: str) -> str:
-        """A message cleaned: own names, no addresses, times or folders of the run, nothing unprintable."""
+        """A message cleaned: own names, no secrets, addresses, times or folders of the run, nothing unprintable."""
+        raw = self.mask(raw[:MAX_RAW])
         for file in self.files:
             raw = raw.replace(file.staged, file.path).replace(_module(file.staged), _module(file.path))
             for staged, name in file.names.items():

@@ -1,9 +1,18 @@
 """Masking: no secret and no control character passes."""
 
+import base64
+import json
+from urllib.parse import quote
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.masking import MASK, Masker, printable
+
+
+def b64(text: str) -> str:
+    return base64.b64encode(text.encode()).decode().rstrip("=")
 
 
 def test_a_known_secret_is_masked_wherever_it_stands() -> None:
@@ -19,6 +28,46 @@ def test_texts_in_the_shape_of_a_key_are_masked() -> None:
 def test_a_private_key_block_is_masked_whole() -> None:
     block = "-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----"
     assert Masker()(f"x {block} y") == f"x {MASK} y"
+
+
+SECRET = "kQ7/zz+very&secret_0123456789"
+
+
+@pytest.mark.parametrize("form", [SECRET, quote(SECRET, safe=""), json.dumps(SECRET), b64(SECRET), f"x{SECRET}y"])
+def test_a_known_secret_is_masked_in_the_forms_that_texts_take(form: str) -> None:
+    masked = Masker([SECRET])(f"before {form} after")
+    assert form.strip('"') not in masked
+    assert SECRET[5:15] not in masked
+    assert masked.startswith("before ")
+    assert masked.endswith(" after")
+
+
+@given(st.integers(8, len(SECRET)), st.booleans(), st.text(max_size=5))
+def test_a_secret_that_was_cut_is_masked_at_the_edge(kept: int, at_the_end: bool, rest: str) -> None:
+    text = f"{rest} {SECRET[:kept]}" if at_the_end else f"{SECRET[-kept:]} {rest}"
+    assert Masker([SECRET])(text) == (f"{rest} {MASK}" if at_the_end else f"{MASK} {rest}")
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "sk-ant-api03-abcdefghij0123456789", "rk_live_abcdefghij0123456789", "glpat-abcdefghij0123456789",
+        "ASIAABCDEFGHIJKLMNOP", "xoxb-1234567890-abc", "hf_" + "a" * 34, "npm_" + "b" * 36, "pypi-" + "c" * 60,
+        "eyJhbGciOiJIUzI1.eyJzdWIiOiIxMjM0.SflKxwRJSMeKKF2QT4fw", "github_pat_" + "d" * 30,
+    ],
+)  # fmt: skip
+def test_more_texts_in_the_shape_of_a_key_are_masked(key: str) -> None:
+    assert Masker()(f"token={key};") == f"token={MASK};"
+
+
+def test_a_password_in_an_address_is_masked_and_the_address_stays() -> None:
+    assert Masker()("git push https://me:pass-word@example.org/x") == f"git push https://{MASK}@example.org/x"
+    plain = "see https://example.org:8080/a@b and mail@example.org"
+    assert Masker()(plain) == plain
+
+
+def test_a_private_key_that_was_cut_is_masked_to_the_end() -> None:
+    assert Masker()("x -----BEGIN PRIVATE KEY-----\nabc") == f"x {MASK}"
 
 
 def test_short_secrets_do_not_mask_half_the_text() -> None:

@@ -202,8 +202,16 @@ def test_long_data_becomes_an_artifact_and_long_messages_are_cut(store: Store) -
 def test_text_that_has_no_utf8_form_is_stored_as_an_escape(store: Store) -> None:
     store.events.emit(event("bad \ud800 text", data={"x": "\udcff"}))
     flush(store)
-    assert store.events.last(1)[0].message == "bad \\ud800 text"
-    assert store.events.last(1)[0].data == {"x": "\udcff"}
+    assert store.events.last(1)[0].message == "bad \\u{d800} text"
+    assert store.events.last(1)[0].data == {"x": "\\u{dcff}"}
+
+
+def test_what_a_terminal_or_a_reader_would_obey_is_stored_as_an_escape(store: Store) -> None:
+    hostile = "\x1b]0;x\x07 \u202e \x00\nsecond line"
+    store.events.emit(event(hostile, data={hostile: [hostile]}))
+    flush(store)
+    kept, shown = store.events.last(1)[0], "\\x1b]0;x\\x07 \\u{202e} \\x00\nsecond line"
+    assert (kept.message, kept.data) == (shown, {shown: [shown]})
 
 
 def test_the_cursor_of_a_moment_leads_to_what_came_since(tmp_path: Path) -> None:
