@@ -80,7 +80,9 @@ class Settings(BaseSettings):
     lease_s: Annotated[float, Field(ge=5)] = 60
 
     # Sandbox.
-    sandbox: Literal["auto", "bubblewrap", "process"] = "auto"
+    sandbox: Literal["auto", "bubblewrap", "docker", "process"] = "auto"
+    docker_host: str = ""
+    docker_image: str = ""
     sandbox_cpus: Annotated[float, Field(gt=0)] = 2
     sandbox_memory_mb: Annotated[int, Field(ge=64)] = 512
     sandbox_pids: Annotated[int, Field(ge=16)] = 128
@@ -168,6 +170,11 @@ class Settings(BaseSettings):
     def token_file(self) -> Path:
         """The token of the API where the daemon has to make one of its own; only the owner can read it."""
         return self.state_dir / "token"
+
+    @property
+    def seal_file(self) -> Path:
+        """The key that seals the evidence of commits; only the owner can read it."""
+        return self.state_dir / "seal"
 
     @property
     def runner_dir(self) -> Path:

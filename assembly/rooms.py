@@ -16,6 +16,7 @@ from core.isolation import SandboxLimits
 from core.ports import Sandbox
 from core.revisions import Author
 from core.tasks import Limits
+from execution import seal
 from execution.parts import Defaults, Parts
 from git_manager import GitManager
 from memory.store import LongTermMemory
@@ -124,6 +125,7 @@ class Rooms:
             state=store.state,
             defaults=defaults(settings),
             clock=self._clock,
+            seal_key=seal.kept_key(settings.seal_file),
             imports=imports,
         )
 

@@ -1,35 +1,142 @@
-"""The evidence of a verdict as a git note: enough to run it again and to say what still holds."""
+"""The evidence of a verdict as a git note: enough to run it again and to say what still holds.
+
+A note is JSON that anyone who can write to the repository can change. So nothing in it is believed: all that it says
+of a run is held against a new run, all that it says of the commit against git, and a seal (`execution.seal`) tells
+whether the text is as this home wrote it.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from typing import Any
 
+from core.errors import NightshiftError
 from core.revisions import Commit
-from core.tasks import Task
-from core.verdicts import Result, Verdict
+from core.tasks import Files, Language, Limits, Task
+from core.verdicts import Evidence, Result, Verdict
 from core.work import Work
+from db.codec import decode, plain
+from execution import seal
 
-FORMAT = 1
+FORMAT = 2
+"""What is written. Format 1 had no language, changed and start files, limits, and nothing that says by whom."""
 
 
-def to_note(task: Task, work: Work, commit: Commit, verdict: Verdict) -> str:
+class UnreadableNote(NightshiftError):
+    """The note is no evidence in any form that is known here."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunLimits:
+    """The limits of the run, as `core.verdicts.SuiteJob` has them; None is the runner's own."""
+
+    wall_s: float | None = None
+    memory_mb: int | None = None
+    cpus: float | None = None
+    pids: int | None = None
+    work_mb: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """One note. `commit`, `tree` and `base` are full ids of git's.
+
+    `tests` and `own_tests` are paths in the tree, `changed` those of the change that was judged, without tests. `start`
+    are the files that the owner gave with the task, path to SHA-256 of the text. `model` and `iterations` are those of
+    the commit's trailers. `strange` are fields that this version does not know.
+    """
+
+    format: int
+    task: int
+    commit: str
+    tree: str
+    base: str
+    passed: int
+    evidence: Evidence
+    tests: tuple[str, ...] = ()
+    own_tests: tuple[str, ...] = ()
+    command: tuple[str, ...] = ()
+    language: Language = Language.PYTHON
+    changed: tuple[str, ...] = ()
+    start: Mapping[str, str] = field(default_factory=dict)
+    limits: RunLimits = field(default_factory=RunLimits)
+    packages: Mapping[str, str] = field(default_factory=dict)
+    model: str = ""
+    iterations: int = 0
+    strange: tuple[str, ...] = ()
+
+
+def to_note(task: Task, work: Work, commit: Commit, verdict: Verdict, limits: Limits, key: bytes = b"") -> str:
     """The note's text: JSON with sorted keys.
 
-    `tests` are the paths of the owner's tests, `own_tests` of the agent's; both stand in the commit's tree. `evidence`
-    is `core.verdicts.Evidence`, field by field.
+    Args:
+        task: the task that was worked on.
+        work: its case file at the end.
+        commit: what was committed.
+        verdict: the last one on what was committed.
+        limits: the task's, with the settings where it says nothing.
+        key: seals the note; without one there is no seal.
     """
-    note: dict[str, Any] = {
-        "format": FORMAT,
-        "task": task.id,
-        "commit": commit.id,
-        "tree": commit.tree,
-        "base": commit.parent,
-        "tests": sorted(task.spec.tests),
-        "own_tests": sorted(work.own_tests),
-        "command": list(task.spec.test_command),
-        "passed": verdict.count(Result.PASSED),
-        "evidence": asdict(verdict.evidence),
-    }
-    return json.dumps(note, indent=1, sort_keys=True) + "\n"
+    spec = task.spec
+    note = Note(
+        format=FORMAT,
+        task=task.id,
+        commit=commit.id,
+        tree=commit.tree,
+        base=commit.parent,
+        passed=verdict.count(Result.PASSED),
+        evidence=verdict.evidence,
+        tests=tuple(sorted(spec.tests)),
+        own_tests=tuple(sorted(work.own_tests)),
+        command=spec.test_command,
+        language=spec.language,
+        changed=tuple(sorted(work.change)),
+        start=digests(spec.files),
+        limits=RunLimits(
+            wall_s=limits.suite_s,
+            memory_mb=limits.memory_mb,
+            cpus=limits.cpus,
+            pids=limits.pids,
+            work_mb=limits.work_mb,
+        ),
+        packages=work.packages,
+        model=", ".join(dict.fromkeys(work.models)),
+        iterations=work.iteration,
+    )
+    data: dict[str, Any] = {name: plain(getattr(note, name)) for name in _NAMES}
+    return json.dumps(data | seal.of(data, key), indent=1, sort_keys=True) + "\n"
+
+
+def digests(files: Files) -> dict[str, str]:
+    """Path to the SHA-256 of each text."""
+    return {path: hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() for path, text in files.items()}
+
+
+def read(text: str) -> Note:
+    """The note in a text. Fields that are not known are named in `strange`.
+
+    Raises:
+        UnreadableNote: it holds none.
+    """
+    try:
+        data = json.loads(text)
+        known = {name: data[name] for name in _NAMES if name in data}
+        note = decode(Note, json.dumps(known))
+    except (ValueError, TypeError, RecursionError) as error:
+        raise UnreadableNote(f"the note cannot be read as evidence: {' '.join(str(error).split())[:200]}") from None
+    if note.format not in {1, FORMAT}:
+        raise UnreadableNote(f"the note has format {note.format}; this version reads 1 and {FORMAT}")
+    evidence = data["evidence"].keys() - {each.name for each in fields(Evidence)}
+    strange = (*sorted(data.keys() - {*_NAMES, seal.FIELD}), *(f"evidence.{name}" for name in sorted(evidence)))
+    return _with_strange(note, strange)
+
+
+def _with_strange(note: Note, strange: tuple[str, ...]) -> Note:
+    values = {name: getattr(note, name) for name in _NAMES}
+    return Note(**values, strange=strange)
+
+
+_NAMES = tuple(each.name for each in fields(Note) if each.name != "strange")

@@ -21,7 +21,7 @@ from core.revisions import Commit, Workspace
 from core.states import Phase
 from core.tasks import Change, Files, Task
 from core.tree import Tree
-from core.verdicts import Label, SuiteJob, Verdict
+from core.verdicts import SuiteJob, Verdict
 from core.work import Work
 from db.state_store import Commit as LedgerEntry
 from execution.evidence import to_note
@@ -119,7 +119,8 @@ class Integration:
     ) -> tuple[Commit, Verdict | None] | Reopened:
         git, verdict = self.parts.git, work.verdict
         if self._resumed and await asyncio.to_thread(git.contains, workspace, commit):
-            return commit, verdict
+            moved = commit.parent != work.base
+            return commit, await self._judge_merged(workspace, commit, work) if moved else verdict
         while True:
             tip, candidate = await asyncio.to_thread(git.tip, workspace), commit
             if tip == commit.id:
@@ -140,18 +141,27 @@ class Integration:
     # --- the merged tree
 
     async def _judge_merged(self, workspace: Workspace, candidate: Commit, work: Work) -> Verdict:
-        """The verdict on the merged tree: a new one, or the earlier one where it still holds."""
-        merged = await asyncio.to_thread(self.parts.git.tree, workspace, candidate.id)
+        """The verdict on the merged tree: a new one, or the earlier one where it still holds.
+
+        It is judged as the change on top of the newer work, so that a test which failed before it may be told from one
+        that fails because of it.
+        """
+        git, spec = self.parts.git, self.task.spec
+        merged = await asyncio.to_thread(git.tree, workspace, candidate.id)
         same = await asyncio.to_thread(self._sees_the_same, workspace, merged, work)
         if work.verdict and same:
             return work.verdict
-        spec = self.task.spec
+        texts = await asyncio.to_thread(lambda: {path: _text(merged, path) for path in self._whole_change(work)})
         job = SuiteJob(
-            base=merged,
-            change={},
-            given=self._tests(work),
+            base=await asyncio.to_thread(git.tree, workspace, candidate.parent),
+            change={path: text for path, text in texts.items() if path not in self._tests(work)},
+            given={path: texts[path] or text for path, text in spec.tests.items()},
+            own={path: texts[path] or text for path, text in work.own_tests.items()},
+            own_proven=True,
+            start=spec.files,
             command=spec.test_command,
             language=spec.language,
+            packages=work.packages,
             whole_tree=not workspace.is_own,
             wall_s=spec.limits.suite_s,
             memory_mb=spec.limits.memory_mb,
@@ -159,10 +169,9 @@ class Integration:
             pids=spec.limits.pids,
             work_mb=spec.limits.work_mb,
         )
-        changed = frozenset(self._whole_change(work))
-        verdict = await WithRegression(self.parts.suite, self.parts.imports, changed).judge(job)
+        verdict = await WithRegression(self.parts.suite, self.parts.imports).judge(job)
         self._tell(Kind.SUITE_JUDGED, f"together with newer work: {verdict.reason}", candidate)
-        return _relabelled(verdict, work)
+        return verdict
 
     def _tests(self, work: Work) -> Files:
         return {**self.task.spec.tests, **work.own_tests}
@@ -234,24 +243,18 @@ class Integration:
         await asyncio.gather(
             self._note(workspace, work, commit, verdict),
             asyncio.wrap_future(self.parts.state.record_commit(entry)),
-            asyncio.to_thread(git.push, workspace, target),
         )
+        await asyncio.to_thread(git.push, workspace, target)  # the note goes with the branch
 
     async def _note(self, workspace: Workspace, work: Work, commit: Commit, verdict: Verdict | None) -> None:
         if verdict:
-            text = to_note(self.task, work, commit, verdict)
+            limits = self.task.spec.limits.over(self.parts.defaults.limits)
+            text = to_note(self.task, work, commit, verdict, limits, self.parts.seal_key)
             await asyncio.to_thread(self.parts.git.note, workspace, commit.id, text)
 
     def _tell(self, kind: Kind, text: str, commit: Commit | None = None, level: Level = Level.INFO) -> None:
         data = {"commit": commit.id, "branch": commit.branch} if commit else {}
         self.emit(Event(kind=kind, level=level, message=text, phase=Phase.COMMIT, data=data))
-
-
-def _relabelled(verdict: Verdict, work: Work) -> Verdict:
-    """Tests that the agent wrote stay marked as its own, although the merged run treats them as given."""
-    if not work.own_tests or verdict.evidence.label is not Label.TESTS_PASSED:
-        return verdict
-    return replace(verdict, evidence=replace(verdict.evidence, label=Label.SELF_TESTED))
 
 
 def _lie_apart(base: Tree, newer: Tree, change: Change) -> bool:

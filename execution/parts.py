@@ -49,6 +49,7 @@ class Parts:
     state: StateStore
     defaults: Defaults
     clock: Clock = utc_now
+    seal_key: bytes = b""
     imports: ImportCache = field(default_factory=ImportCache)
     gates: tuple[Gate, ...] = ()
     merge_locks: defaultdict[Path, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))

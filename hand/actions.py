@@ -11,6 +11,7 @@ from hand.door import Verb
 from hand.exits import Exit
 from hand.following import follow_logs, run, wait
 from hand.hand import Hand
+from hand.verifying import verify
 from intake.inbox import with_ids
 from intake.tasks_file import load_file
 
@@ -152,6 +153,7 @@ ACTIONS: Mapping[Action, Callable[[Hand, Asked], int]] = {
     Action.RETRY: act,
     Action.PAUSE: pause,
     Action.RESUME: pause,
+    Action.VERIFY: verify,
     Action.COMPLETION: completion,
     Action.PROMPT: prompt,
 }

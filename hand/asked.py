@@ -27,19 +27,25 @@ class Action(StrEnum):
     RETRY = "--retry"
     PAUSE = "--pause"
     RESUME = "--resume"
+    VERIFY = "--verify"
     COMPLETION = "--completion"
     PROMPT = "the prompt"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """One call. `data` is the body of a new task, as the API takes it; `count` how many lines or tasks to show."""
+    """One call. `data` is the body of a new task, as the API takes it; `count` how many lines or tasks to show.
+
+    `name` is a commit's, in the repository `repo`, the daemon's own when that is empty.
+    """
 
     action: Action
     data: Mapping[str, Any] = field(default_factory=dict)
     task_id: int = 0
     count: int = 0
     path: Path | None = None
+    name: str = ""
+    repo: str = ""
     shell: str = ""
     follow: bool = False
     level: Level | None = None

@@ -13,12 +13,13 @@ from core.events import Level
 from core.tasks import Kind, Language
 from hand.asked import Action, Asked
 from hand.exits import Exit
-from hand.options import EXAMPLES, NEW_TASK, GroupedCommand, Option, Whole, chosen_action
+from hand.options import EXAMPLES, NEW_TASK, GroupedCommand, Option, Whole, asks_to_verify, chosen_action
 from hand.show import Color
 from hand.task_options import LIMITS, task_body
 
 ADD, MORE, WATCH, STEER, OUTPUT = "New task", "More about a new task", "Looking", "Steering", "Output"
 _LOGS, _MORE = frozenset({Action.LOGS}), {"group": MORE, "fits": NEW_TASK}
+_REPO = {"group": MORE, "fits": NEW_TASK | {Action.VERIFY}}
 _REPEAT = {"multiple": True, "metavar": "FILE", "type": click.Path(path_type=str)}
 F = TypeVar("F", bound=Callable[..., Any])
 _ID = Whole(2**63 - 1)
@@ -39,7 +40,7 @@ def _switch(name: str, text: str) -> Callable[[F], F]:
 @_option("--run", metavar="TASK", group=ADD, action=Action.RUN, help="Work on a task until it ends.")
 @_option("--load-tasks", "load", metavar="FILE", type=_FILE, group=ADD,
          action=Action.LOAD, help="Submit the tasks of a YAML file that are not in the queue yet.")  # fmt: skip
-@_option("--repo", metavar="PATH", help="The repository to work in, instead of the daemon's own.", **_MORE)
+@_option("--repo", metavar="PATH", help="The repository to work in, instead of the daemon's own.", **_REPO)
 @_option("--base", metavar="REF", help="The branch or commit to start from.", **_MORE)
 @_option("--kind", type=click.Choice(list(map(str, Kind))), help="What is being built.", **_MORE)
 @_option("--language", type=click.Choice(list(map(str, Language))), help="python by default.", **_MORE)
@@ -66,6 +67,8 @@ def _switch(name: str, text: str) -> Callable[[F], F]:
          action=Action.HISTORY, help="The newest N tasks; 20 by default.")  # fmt: skip
 @_option("--show", metavar="ID", type=_ID, group=WATCH, action=Action.SHOW, help="One task with its iterations.")
 @_option("--wait", metavar="ID", type=_ID, group=WATCH, action=Action.WAIT, help="Wait until it ends.")
+@_option("--verify", metavar="COMMIT", group=WATCH, action=Action.VERIFY,
+         help="Run a commit's evidence again; `verify COMMIT` will do.")  # fmt: skip
 @_option("--cancel", metavar="ID", type=_ID, group=STEER, action=Action.CANCEL, help="Cancel a task.")
 @_option("--retry", metavar="ID", type=_ID, group=STEER, action=Action.RETRY, help="Queue a task that ended again.")
 @_option("--pause", is_flag=True, group=STEER, action=Action.PAUSE, help="Claim no more tasks; running ones go on.")
@@ -85,7 +88,7 @@ def command(ctx: click.Context, /, **values: Any) -> int:
 
     TASK is what is to be done, in quotes; `-` reads it from the standard input.
     """
-    if len(values["text"]) > 1:
+    if len(values["text"]) > 1 and not asks_to_verify(values["text"]):
         raise click.UsageError(f"put the task in quotes: {values['text'][0]!r} and {values['text'][1]!r} came apart.")
     action = chosen_action(ctx)
     if action is None and not (sys.stdin.isatty() and sys.stdout.isatty()):
@@ -102,6 +105,8 @@ def _asked(values: dict[str, Any], action: Action | None) -> Asked:
         task_id=values["show"] or values["wait"] or values["cancel"] or values["retry"] or 0,
         count=values["logs"] or values["history"] or 0,
         path=values["load"],
+        name=values["verify"] or (values["text"][1] if action is Action.VERIFY else ""),
+        repo=(values["repo"] or "") if action is Action.VERIFY else "",
         shell=values["completion"] or "",
         follow=values["follow"],
         level=Level(values["level"]) if values["level"] else None,

@@ -23,10 +23,12 @@ Examples:
   cli.py --run "Write fizzbuzz" && echo it passed
   cli.py --status --json
   cli.py --logs 100 --follow --level WARNING
+  cli.py verify HEAD --repo ~/shop
 \b
 Exit codes:
-  0 fine   1 the task failed   2 wrong usage or invalid task
-  3 no daemon runs   4 no such task   5 refused   130 interrupted
+  0 fine   1 the task failed, or a commit does not hold
+  2 wrong usage or invalid task   3 no daemon runs
+  4 no such task or commit   5 refused   130 interrupted
 \b
 With no daemon running, tasks wait in the queue until it starts, and
 --status and --logs answer from the database. Without arguments, a terminal
@@ -100,7 +102,7 @@ def chosen_action(ctx: click.Context) -> Action | None:
         click.UsageError: there are two, or an option that says nothing to the action; names both.
     """
     given = [p for p in ctx.command.params if ctx.get_parameter_source(p.name or "") is ParameterSource.COMMANDLINE]
-    actions = [action for action in map(_action_of, given) if action]
+    actions = [action for parameter in given if (action := _action_of(parameter, ctx))]
     if len(actions) > 1:
         raise click.UsageError(f"{actions[0]} and {actions[1]} cannot be asked for together; ask for one of them.")
     action = actions[0] if actions else None
@@ -110,8 +112,23 @@ def chosen_action(ctx: click.Context) -> Action | None:
     return action
 
 
-def _action_of(parameter: click.Parameter) -> Action | None:
-    return parameter.action if isinstance(parameter, Option) else Action.ADD
+def asks_to_verify(words: Sequence[str]) -> bool:
+    """Tell whether these are `verify COMMIT` and no task.
+
+    Raises:
+        click.UsageError: the commit is missing, or there are several.
+    """
+    if not words or words[0] != "verify":
+        return False
+    if len(words) != 2:
+        raise click.UsageError("verify takes one commit: cli.py verify COMMIT")
+    return True
+
+
+def _action_of(parameter: click.Parameter, ctx: click.Context) -> Action | None:
+    if isinstance(parameter, Option):
+        return parameter.action
+    return Action.VERIFY if asks_to_verify(ctx.params["text"]) else Action.ADD
 
 
 def _misfit(parameter: Option, action: Action | None) -> str:

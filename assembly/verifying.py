@@ -1,0 +1,88 @@
+"""Looks at a commit again in a process of its own, beside a daemon or without one."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from config import Settings
+from core.dependencies import ImportCache
+from core.errors import SandboxError, UnknownCommit
+from core.events import Event
+from core.isolation import SandboxLimits
+from core.revisions import Author
+from execution import seal
+from execution.checks import Report
+from execution.verification import Opened, Verification
+from git_manager import GitManager
+from sandbox import choose
+from sandbox.runtime import open_runtime
+from test_runner import SuiteRunner
+
+
+async def verify_commit(name: str, repo: Path | None, settings: Settings) -> Report:
+    """Look at a commit of a repository again, or of the daemon's own.
+
+    Args:
+        name: a branch, a tag or a commit, also shortened.
+        repo: a checkout; None is the daemon's workspace.
+        settings: of the home whose sandbox and seal are used.
+
+    Raises:
+        UnknownCommit: there is no such commit.
+        NoEvidence: it has no note.
+        GitError: the repository cannot be used.
+    """
+    where = repo or settings.workspace
+    if repo is None and not (where / ".git").exists():
+        raise UnknownCommit(f"there is no workspace in {where} yet; name a repository with --repo")
+    with tempfile.TemporaryDirectory(prefix="nightshift-verify-") as folder:
+        # The workspace of the git manager holds its views; the daemon's own is not needed for that, nor touched.
+        git = GitManager(
+            workspace=Path(folder) / "views",
+            author=Author(name="Nightshift", email="nightshift@localhost"),
+            auto_push=False,
+            emit=_unheard,
+            environ=settings.process_environment,
+        )
+        try:
+            looking = Verification(
+                git,
+                str(where.expanduser().resolve()),
+                _suites(settings, Path(folder)),
+                seal.read_key(settings.seal_file),
+            )
+            return await looking.verify(name)
+        finally:
+            git.close()
+
+
+def _suites(settings: Settings, folder: Path) -> Callable[[], Awaitable[Opened]]:
+    """Finds a sandbox when there is something to run."""
+
+    async def opened() -> Opened:
+        try:
+            runtime = open_runtime(settings.runner_dir)
+        except SandboxError as error:
+            return Opened(suite=None, why_not=str(error))
+        choice = await choose(settings.sandbox, runtime=runtime, scratch=folder)
+        if choice.sandbox is None:
+            return Opened(suite=None, why_not=choice.report)
+        limits = SandboxLimits(
+            wall_s=settings.suite_timeout_s,
+            cpus=settings.sandbox_cpus,
+            memory_mb=settings.sandbox_memory_mb,
+            pids=settings.sandbox_pids,
+            work_mb=settings.sandbox_work_mb,
+        )
+        runner = SuiteRunner(
+            choice.sandbox, runtime, emit=_unheard, limits=limits, staging_dir=folder / "staging", imports=ImportCache()
+        )
+        return Opened(suite=runner)
+
+    return opened
+
+
+def _unheard(_event: Event) -> None:
+    """Takes events that nobody follows: the report says it all."""
