@@ -91,7 +91,13 @@ class Rooms:
         """
         runtime = open_runtime(self._settings.runner_dir)
         choice, _, _ = await asyncio.gather(
-            choose(self._settings.sandbox, runtime=runtime, scratch=self._settings.state_dir),
+            choose(
+                self._settings.sandbox,
+                runtime=runtime,
+                scratch=self._settings.state_dir,
+                docker_host=self._settings.docker_host,
+                docker_image=self._settings.docker_image,
+            ),
             self.models.probe(),
             asyncio.to_thread(self.git.doctor),
         )

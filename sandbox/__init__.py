@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,13 +28,27 @@ class Choice:
     report: str
 
 
-async def choose(name: str, *, runtime: Runtime, scratch: Path) -> Choice:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Place:
+    """What a sandbox may be made with; as in `choose`."""
+
+    runtime: Runtime
+    scratch: Path
+    docker_host: str
+    docker_image: str
+
+
+async def choose(
+    name: str, *, runtime: Runtime, scratch: Path, docker_host: str = "", docker_image: str = ""
+) -> Choice:
     """Take the strongest sandbox that passes its self-test, or the one that is named.
 
     Args:
-        name: `auto`, `bubblewrap`, or `process`, the weakest, which is taken only by this name.
+        name: `auto`, `bubblewrap`, `docker`, or `process`, the weakest, which is taken only by this name.
         runtime: the interpreter for the probes.
         scratch: a folder for jobs that have no file system of their own.
+        docker_host: the engine's address; the usual places when empty.
+        docker_image: an image of the owner's; one is made from this machine when empty.
 
     Raises:
         KeyError: there is no sandbox of that name.
@@ -41,9 +56,10 @@ async def choose(name: str, *, runtime: Runtime, scratch: Path) -> Choice:
     from sandbox import selftest  # noqa: PLC0415 (loaded when first needed, as the sandboxes are)
 
     lines = []
+    place = _Place(runtime=runtime, scratch=scratch, docker_host=docker_host, docker_image=docker_image)
     for candidate in _STRONG if name == "auto" else (name,):
         try:
-            sandbox, remark = _MAKERS[candidate](scratch)
+            sandbox, remark = await asyncio.to_thread(_MAKERS[candidate], place)
         except SandboxError as error:
             lines.append(f"{candidate}: {error}")
             continue
@@ -54,7 +70,7 @@ async def choose(name: str, *, runtime: Runtime, scratch: Path) -> Choice:
     return Choice(sandbox=None, report="\n".join([*lines, f"nothing is executed; {INSTALL}"]))
 
 
-def _bubblewrap(_scratch: Path) -> tuple[Sandbox, str]:
+def _bubblewrap(_place: _Place) -> tuple[Sandbox, str]:
     from sandbox import cgroup_search  # noqa: PLC0415 (see `choose`)
     from sandbox.bubblewrap import BubblewrapSandbox  # noqa: PLC0415 (see `choose`)
     from sandbox.cgroups import CgroupError  # noqa: PLC0415 (see `choose`)
@@ -65,14 +81,32 @@ def _bubblewrap(_scratch: Path) -> tuple[Sandbox, str]:
         return BubblewrapSandbox(None), f" without control groups ({error}): limits hold for each process alone"
 
 
-def _process(scratch: Path) -> tuple[Sandbox, str]:
+def _process(place: _Place) -> tuple[Sandbox, str]:
     from sandbox import places  # noqa: PLC0415 (see `choose`)
     from sandbox.process import ProcessSandbox  # noqa: PLC0415 (see `choose`)
 
     return ProcessSandbox(
-        places.private(scratch / "process-jobs")
+        places.private(place.scratch / "process-jobs")
     ), ": no isolation, chosen by name; what fails below is open to jobs"
 
 
-_MAKERS: dict[str, Callable[[Path], tuple[Sandbox, str]]] = {"bubblewrap": _bubblewrap, "process": _process}
-_STRONG = ("bubblewrap",)
+def _docker(place: _Place) -> tuple[Sandbox, str]:
+    from sandbox import docker_image  # noqa: PLC0415 (see `choose`)
+    from sandbox.docker import DockerSandbox  # noqa: PLC0415 (see `choose`)
+    from sandbox.docker_engine import Engine  # noqa: PLC0415 (see `choose`)
+
+    engine, python = Engine(place.docker_host), place.runtime.python
+
+    def image() -> str:
+        own = place.docker_image
+        return docker_image.named(engine, own) if own else docker_image.from_machine(engine, python)
+
+    return DockerSandbox(engine, image, python), f" at {engine.host}"
+
+
+_MAKERS: dict[str, Callable[[_Place], tuple[Sandbox, str]]] = {
+    "bubblewrap": _bubblewrap,
+    "docker": _docker,
+    "process": _process,
+}
+_STRONG = ("bubblewrap", "docker")
