@@ -15,6 +15,7 @@ import os
 import secrets
 import shutil
 import signal
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -53,7 +54,7 @@ class ProcessSandbox:
         except OSError as error:
             raise SandboxError(f"the job's folder could not be filled: {error}") from error
         finally:
-            await child.uninterrupted(asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True))
+            await child.uninterrupted(asyncio.to_thread(_remove, folder))
         killed = finished.ended is Ended.EXITED and finished.exit_code < 0
         return SandboxResult(
             exit_code=finished.exit_code,
@@ -79,6 +80,14 @@ def _fill(folder: Path, job: SandboxJob) -> None:
     if os.geteuid() == 0:
         for path in (folder, work, temporary, *work.rglob("*")):
             os.chown(path, launcher.JOB_UID, launcher.JOB_UID, follow_symlinks=False)
+
+
+def _remove(folder: Path) -> None:
+    """Remove a job's folder, whatever it made of it: deeper than Python can descend, or closed to its owner."""
+    subprocess.run(["rm", "-rf", "--", str(folder)], stderr=subprocess.DEVNULL, check=False)
+    if folder.exists():
+        subprocess.run(["chmod", "-R", "u+rwX", "--", str(folder)], stderr=subprocess.DEVNULL, check=False)
+        subprocess.run(["rm", "-rf", "--", str(folder)], stderr=subprocess.DEVNULL, check=False)
 
 
 def _launch(folder: Path, job: SandboxJob) -> child.Launch:

@@ -84,3 +84,12 @@ def _content(path: Path) -> bytes:
         return path.read_bytes() if int(path.parent.name) != os.getpid() else b""
     except OSError:
         return b""
+
+
+async def test_folders_too_deep_or_closed_to_their_owner_are_removed_too(box: ProcessSandbox, folder: Path) -> None:
+    deep = "import os\nfor _ in range(1500):\n    os.mkdir('deep')\n    os.chdir('deep')\n"
+    closed = "import os\nos.makedirs('closed/inner')\nopen('closed/inner/file', 'w')\nos.chmod('closed', 0)\n"
+    for code in (deep, closed):
+        result = await box.run(SandboxJob(argv=("/usr/bin/python3", "-c", code), limits=SandboxLimits(wall_s=10)))
+        assert result.exit_code == 0, result.stderr
+    assert not await asyncio.to_thread(lambda: list(folder.glob("job-*")))

@@ -1,0 +1,151 @@
+"""The hostile programs that run inside isolations: by what each is judged, and in which of the weak ones it succeeds.
+
+In a strong isolation (bubblewrap, its warm pool, docker) none may succeed. The process isolation is none: `OPEN` says
+which programs succeed in it, so that its weakness is known by tests and not by words.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tests.support.hostile import (
+    Attack,
+    Effect,
+    answered,
+    arrived,
+    carried,
+    changed,
+    flooded,
+    harmed,
+    hogged,
+    kept,
+    leaked,
+    left,
+    more,
+    outlasted,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One program. `effect` is what must be seen when it runs bare and must not be seen in a strong isolation.
+
+    `rooted` tells that even bare it needs a daemon that runs as root, `grouped` that only control groups stop it.
+    """
+
+    attack: Attack
+    effect: Effect
+    rooted: bool = False
+    grouped: bool = False
+
+
+def _each(
+    group: str, effect: Effect, *names: str, rooted: bool = False, bait: bool = False, caller: bool = False,
+    as_job: bool = False,
+) -> dict[str, Entry]:  # fmt: skip
+    def entry(name: str) -> Entry:
+        return Entry(attack=Attack(name=name, bait=bait, caller=caller, as_job=as_job), effect=effect, rooted=rooted)
+
+    return {f"{group}/{name}": entry(f"{group}/{name}") for name in names}
+
+
+def _one(name: str, effect: Effect, *, grouped: bool = False, tidy: bool = False, **limits: Any) -> dict[str, Entry]:
+    attack = Attack(name=name, books=True, tidy=tidy).within(**limits)
+    return {name: Entry(attack=attack, effect=effect, grouped=grouped)}
+
+
+_PROCESSES = more("processes", lambda limits: 1.25 * limits.pids)
+_THREADS = more("threads", lambda limits: 1.25 * limits.pids)
+_MEMORY = more("memory_mb", lambda limits: 1.5 * limits.memory_mb)  # pages that forked processes share count again
+_DISK = more("disk_mb", lambda limits: limits.work_mb + 1)
+
+SECRETS = {
+    **_each(
+        "secrets", leaked, "private_key", "dotfiles", "own_environment", "database", "token_by_climbing",
+        "inherited_descriptor", "other_project", "search_of_the_disk", "links_to_files", "climbing_out_of_a_root",
+    ),
+    **_each("secrets", leaked, "file_by_handle", rooted=True),
+    **_each(
+        "secrets", leaked, "other_environments", "command_lines", "folders_of_processes", "open_files_of_processes",
+        "memory_of_a_process", bait=True,
+    ),
+}  # fmt: skip
+PRIVILEGE = {
+    **_each(
+        "privilege", changed, "writes_a_file", "writes_startup_files", "writes_libraries", "renames_over_a_file",
+        "writes_through_a_map", "deletes_in_disguise", "deletes_by_the_c_library", "deletes_by_data",
+        "runs_a_build_script",
+    ),
+    **_each(
+        "privilege", carried, "mounts", "mounts_by_the_new_calls", "makes_a_user_namespace",
+        "makes_a_namespace_by_clone", "keeps_keys_in_the_kernel", "uses_io_uring", "handles_page_faults",
+        "calls_by_the_old_gate",
+    ),
+    **_each(
+        "privilege", carried, "lifts_its_limits", "sets_the_kernel", "makes_a_device", "becomes_root",
+        "loads_a_bpf_map", "counts_events", rooted=True,
+    ),
+    **_each("privilege", carried, "starts_a_program_of_roots", rooted=True, as_job=True),
+}  # fmt: skip
+RESOURCES = {
+    **_one("resources/many_processes", _PROCESSES),
+    **_one("resources/processes_that_double", _PROCESSES),
+    **_one("resources/many_threads", _THREADS),
+    **_one("resources/much_memory", _MEMORY),
+    **_one("resources/much_memory_together", _MEMORY, grouped=True),
+    **_one("resources/memory_in_files", _MEMORY),
+    **_one("resources/locked_memory", more("locked_mb", lambda _: 1)),
+    **_one("resources/full_disk", _DISK),
+    **_one("resources/one_big_file", more("file_mb", lambda limits: limits.work_mb + 0.5)),
+    **_one("resources/many_files", more("files", lambda _: 25_000), grouped=True, memory_mb=32),
+    **_one("resources/bomb_of_zeros", _DISK),
+    **_one("resources/file_with_holes", more("file_mb", lambda limits: limits.work_mb + 0.5)),
+    **_one("resources/deep_folders", kept, tidy=True),
+    **_one("resources/many_descriptors", more("descriptors", lambda _: 256)),
+    **_one("resources/busy_children", hogged, grouped=True, cpus=0.25),
+    **_each("resources", flooded, "endless_output"),
+    **_one("resources/deaf_to_signals", outlasted, wall_s=0.5),
+    **_one("resources/stopped", outlasted, wall_s=0.5),
+    **_one("resources/stream_held_open", outlasted, wall_s=0.5),
+    **_each("resources", left, "child_in_a_session_of_its_own", "child_without_a_trace"),
+}
+NETWORK = {
+    **_each(
+        "network", arrived, "tcp", "tcp6", "datagram", "question_for_a_name", "control_socket", "abstract_socket",
+        "abstract_datagram",
+    ),
+    **_each("network", answered, "listens", caller=True),
+    **_each("network", carried, "virtual_machine_socket", "kernel_socket", "raw_packets"),
+    **_each("network", leaked, "shared_memory_file", "shared_memory_by_key", "queue_by_key"),
+}  # fmt: skip
+PROCESSES = {
+    **_each(
+        "processes", harmed, "ends_another", "stops_another", "ends_another_by_handle", "slows_another", bait=True
+    ),
+    **_each("processes", harmed, "limits_another", bait=True, as_job=True),
+    **_each("processes", leaked, "traces_another", "copies_memory", "takes_a_descriptor", bait=True),
+    **_each("processes", carried, "traces_its_child", "changes_its_kind"),
+    **_each("processes", carried, "rises_in_rank", rooted=True),
+}  # fmt: skip
+
+ENTRIES: dict[str, Entry] = {**SECRETS, **PRIVILEGE, **RESOURCES, **NETWORK, **PROCESSES}
+LEFTOVERS = ("files", "process", "abstract_socket", "port", "shared_memory", "message_queue", "keys", "terminal")
+"""Programs of two halves: what one leaves behind, the next one looks for."""
+
+OPEN = frozenset({
+    "secrets/private_key", "secrets/dotfiles", "secrets/database", "secrets/token_by_climbing", "secrets/other_project",
+    "secrets/search_of_the_disk", "secrets/links_to_files", "secrets/climbing_out_of_a_root",
+    "secrets/other_environments", "secrets/command_lines", "secrets/folders_of_processes",
+    "secrets/open_files_of_processes", "secrets/memory_of_a_process",
+    "privilege/writes_a_file", "privilege/writes_startup_files", "privilege/writes_libraries",
+    "privilege/renames_over_a_file", "privilege/writes_through_a_map", "privilege/deletes_in_disguise",
+    "privilege/deletes_by_the_c_library", "privilege/deletes_by_data", "privilege/runs_a_build_script",
+    "privilege/mounts", "privilege/mounts_by_the_new_calls", "privilege/makes_a_user_namespace",
+    "privilege/makes_a_namespace_by_clone", "privilege/keeps_keys_in_the_kernel", "privilege/uses_io_uring",
+    "privilege/handles_page_faults", "privilege/calls_by_the_old_gate", "privilege/counts_events",
+    "resources/much_memory_together", "resources/full_disk", "resources/many_files", "resources/bomb_of_zeros",
+    "resources/busy_children", "resources/child_without_a_trace",
+    *NETWORK, *PROCESSES,
+}) - {"processes/rises_in_rank"}  # fmt: skip
+"""What succeeds in the process isolation. The rest meets limits, a clean environment, closed descriptors, or a user."""

@@ -1,0 +1,28 @@
+"""Leaves a process that listens on a socket without a folder and tells a secret to whoever asks."""
+
+import os
+import socket
+
+
+def leave(told: dict[str, str]) -> None:
+    server = socket.socket(socket.AF_UNIX)
+    server.bind("\0left-" + told["mark"])
+    server.listen()
+    server.settimeout(4)
+    if os.fork() == 0:
+        os.setsid()
+        null = os.open(os.devnull, os.O_RDWR)
+        for number in (0, 1, 2):
+            os.dup2(null, number)
+        try:
+            while True:
+                server.accept()[0].sendall(told["secret"].encode())
+        finally:
+            os._exit(0)
+
+
+def find(told: dict[str, str]) -> None:
+    with socket.socket(socket.AF_UNIX) as out:
+        out.settimeout(1)
+        out.connect("\0left-" + told["mark"])
+        print(out.recv(100))

@@ -1,0 +1,25 @@
+"""Leaves a secret in memory that is shared by a number and belongs to no process."""
+
+import ctypes
+
+
+def leave(told: dict[str, str]) -> None:
+    libc = memory()
+    segment = libc.shmget(int(told["left_key"]), 4096, 0o1666)
+    if segment < 0:
+        raise OSError(ctypes.get_errno(), "no memory")
+    ctypes.memmove(libc.shmat(segment, None, 0), told["secret"].encode(), len(told["secret"]))
+
+
+def find(told: dict[str, str]) -> None:
+    libc = memory()
+    segment = libc.shmget(int(told["left_key"]), 0, 0)
+    if segment < 0:
+        raise OSError(ctypes.get_errno(), "no such memory")
+    print(ctypes.string_at(libc.shmat(segment, None, 0o10000), 100))
+
+
+def memory() -> ctypes.CDLL:
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.shmat.restype = ctypes.c_void_p
+    return libc

@@ -1,0 +1,8 @@
+"""Sends to a socket that lies in no folder, without a connection."""
+
+import socket
+
+
+def attack(told: dict[str, str]) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as out:
+        out.sendto(b"secret", told["abstract_datagrams"].replace("@", "\0"))

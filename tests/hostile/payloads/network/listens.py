@@ -1,0 +1,11 @@
+"""Opens a door: listens where somebody outside may call, and tells him a secret."""
+
+import socket
+
+
+def attack(told: dict[str, str]) -> None:
+    with socket.create_server(("0.0.0.0", int(told["free_port"]))) as server:
+        server.settimeout(0.5)
+        caller, _ = server.accept()
+        caller.sendall(told["challenge"].encode())
+        caller.close()

@@ -1,0 +1,9 @@
+"""Opens a socket to the machine that hosts this one; no namespace of the network's covers these."""
+
+import socket
+
+
+def attack(told: dict[str, str]) -> None:
+    with socket.socket(socket.AF_VSOCK, socket.SOCK_STREAM) as out:
+        if out.getsockopt(socket.SOL_SOCKET, socket.SO_DOMAIN) == socket.AF_VSOCK:
+            print("carried", told["challenge"])

@@ -1,0 +1,16 @@
+"""Takes root's number, or gives a file away, which only root may."""
+
+import os
+
+
+def attack(told: dict[str, str]) -> None:
+    with open("file", "w"):
+        pass
+    try:
+        os.setresuid(0, 0, 0)
+        os.setgroups([])
+    except OSError:
+        os.chown("file", 12345, 12345)
+    os.chown("file", 12345, 12345)
+    if os.stat("file").st_uid == 12345:
+        print("carried", told["challenge"])

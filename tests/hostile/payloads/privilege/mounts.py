@@ -1,0 +1,27 @@
+"""Mounts a file system of its own, as root of a user namespace where it is not root already."""
+
+import ctypes
+import os
+
+
+def attack(told: dict[str, str]) -> None:
+    libc, user = ctypes.CDLL(None, use_errno=True), os.getuid()
+    os.mkdir("place")
+    if libc.unshare(0x20000):
+        if libc.unshare(0x10020000):
+            raise OSError(ctypes.get_errno(), "no namespace")
+        become_root_of_it(user)
+    libc.mount(None, b"/", None, 0x44000, None)  # nothing of it is to show on the host
+    if libc.mount(b"none", b"place", b"tmpfs", 0, None):
+        raise OSError(ctypes.get_errno(), "not mounted")
+    with open("place/file", "w") as file:
+        file.write(told["challenge"])
+    if os.path.ismount("place"):
+        print("carried", open("place/file").read())
+    libc.umount2(b"place", 2)
+
+
+def become_root_of_it(user: int) -> None:
+    for name, text in (("setgroups", "deny"), ("uid_map", f"0 {user} 1"), ("gid_map", f"0 {user} 1")):
+        with open(f"/proc/self/{name}", "w") as file:
+            file.write(text)

@@ -1,0 +1,9 @@
+"""Replaces a file outside by one of its own, by a move instead of a write."""
+
+import os
+
+
+def attack(told: dict[str, str]) -> None:
+    with open("mine", "w") as file:
+        file.write("touched\n")
+    os.replace("mine", told["canary"])

@@ -1,0 +1,16 @@
+"""Builds a package of its own, whose set-up script does as it likes."""
+
+import os
+import subprocess
+import sys
+
+SCRIPT = "import os\nopen(os.environ['CANARY'], 'a').write('touched')\n"
+
+
+def attack(told: dict[str, str]) -> None:
+    os.mkdir("package")
+    with open("package/setup.py", "w") as file:
+        file.write(SCRIPT)
+    command = [sys.executable, "setup.py", "--quiet", "install"]
+    done = subprocess.run(command, cwd="package", env={"CANARY": told["canary"]}, capture_output=True, check=False)
+    print(done.returncode)

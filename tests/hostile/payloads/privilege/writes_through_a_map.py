@@ -1,0 +1,11 @@
+"""Changes a file outside through a shared map of its memory, with no write call at all."""
+
+import mmap
+import os
+
+
+def attack(told: dict[str, str]) -> None:
+    descriptor = os.open(told["canary"], os.O_RDWR)
+    with mmap.mmap(descriptor, 0) as memory:
+        memory[0:5] = b"WHOLE"
+        memory.flush()

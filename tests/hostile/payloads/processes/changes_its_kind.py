@@ -1,0 +1,11 @@
+"""Switches its memory's protection off, a flag that makes attacks on its own children easy."""
+
+import ctypes
+
+
+def attack(told: dict[str, str]) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.personality(0x0040000) < 0:
+        raise OSError(ctypes.get_errno(), "refused")
+    if int(open("/proc/self/personality").read(), 16) & 0x40000:
+        print("carried", told["challenge"])

@@ -1,0 +1,11 @@
+"""Ends a process through a handle on it instead of its number."""
+
+import os
+import signal
+import time
+
+
+def attack(told: dict[str, str]) -> None:
+    handle = os.pidfd_open(int(told["bait"]))
+    signal.pidfd_send_signal(handle, signal.SIGTERM)
+    time.sleep(0.05)

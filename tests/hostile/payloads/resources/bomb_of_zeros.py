@@ -1,0 +1,17 @@
+"""Unpacks an archive of a few kilobytes that becomes three times what it was granted."""
+
+import io
+import time
+import zipfile
+
+
+def attack(told: dict[str, str]) -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for number in range(6):
+            archive.writestr(f"part-{number}", bytes(int(told["work_mb"]) << 19))
+    try:
+        with zipfile.ZipFile(packed) as archive:
+            archive.extractall(".")
+    finally:
+        time.sleep(0.1)

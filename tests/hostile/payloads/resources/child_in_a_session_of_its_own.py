@@ -1,0 +1,16 @@
+"""Leaves a process behind that belongs to nobody, in a session of its own."""
+
+import os
+import sys
+
+
+def attack(told: dict[str, str]) -> None:
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            null = os.open(os.devnull, os.O_RDWR)
+            for number in (0, 1, 2):
+                os.dup2(null, number)
+            os.execv(sys.executable, [sys.executable, "-ISc", "import time; time.sleep(5)", told["mark"]])
+        os._exit(0)
+    os.wait()

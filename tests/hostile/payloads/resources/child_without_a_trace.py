@@ -1,0 +1,19 @@
+"""Leaves a process behind as before, with an environment that tells nothing of where it came from."""
+
+import os
+import sys
+import time
+
+
+def attack(told: dict[str, str]) -> None:
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            null = os.open(os.devnull, os.O_RDWR)
+            for number in (0, 1, 2):
+                os.dup2(null, number)
+            command = [sys.executable, "-ISc", "import time; time.sleep(5)", told["mark"]]
+            os.execve(sys.executable, command, {})
+        os._exit(0)
+    os.wait()
+    time.sleep(0.1)

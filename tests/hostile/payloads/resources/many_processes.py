@@ -1,0 +1,21 @@
+"""Starts processes until it may not, at most ten times what it was granted, and holds them for a moment."""
+
+import os
+import signal
+import time
+
+
+def attack(told: dict[str, str]) -> None:
+    children = []
+    try:
+        for _ in range(min(300, 10 * int(told["pids"]))):
+            child = os.fork()
+            if child == 0:
+                time.sleep(3)
+                os._exit(0)
+            children.append(child)
+    except OSError as error:
+        print("refused", error)
+    time.sleep(0.15)
+    for child in children:
+        os.kill(child, signal.SIGKILL)

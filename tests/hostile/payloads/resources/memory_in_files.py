@@ -1,0 +1,19 @@
+"""Takes twice the memory that it was granted in a file that lives in memory and has no name."""
+
+import mmap
+import os
+import time
+
+
+def attack(told: dict[str, str]) -> None:
+    size = 2 * int(told["memory_mb"]) << 20
+    descriptor = os.memfd_create("held")
+    try:
+        os.ftruncate(descriptor, size)
+    except OSError:
+        size = int(told["work_mb"]) << 20
+        os.ftruncate(descriptor, size)
+    with mmap.mmap(descriptor, size) as memory:
+        for place in range(0, size, 4096):
+            memory[place] = 1
+        time.sleep(0.1)

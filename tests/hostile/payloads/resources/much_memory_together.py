@@ -1,0 +1,15 @@
+"""Takes twice the memory that it was granted, in children of which each stays below."""
+
+import os
+import time
+
+
+def attack(told: dict[str, str]) -> None:
+    share = int(told["memory_mb"]) // 4
+    for _ in range(8):
+        if os.fork() == 0:
+            held = bytearray(b"x") * (share << 20)
+            time.sleep(0.6)
+            os._exit(len(held) == 0)
+    for _ in range(8):
+        os.wait()

