@@ -7,7 +7,7 @@ self-written tests must fail without the change and notice faults in it, and a t
 failed before.
 
 This is defence in depth and no proof: code that runs in one process with its tests, and that was written to forge just
-this report, can do so. Only answers that are compared outside the sandbox exclude it.
+this report, can do so. Only answers that are compared outside the sandbox exclude it: `sandbox.held` has such cases.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from core.ports import Sandbox, Sink
 from core.verdicts import Evidence, Label, Result, SuiteJob, Verdict
 from sandbox import judging, plan, redness, sharpness, twin_check
 from sandbox.cleaning import Mask, cleaned
+from sandbox.held import layer
+from sandbox.held.asking import Asker
 from sandbox.judging import Judgement, Run
 from sandbox.plan import Plan
 from sandbox.rounds import Rounds
@@ -42,6 +44,7 @@ class SuiteRunner:
         limits: of a run where its job says nothing.
         imports: remembers what files import; may be shared.
         mask: takes secrets out of what runs report.
+        oracle_inputs: how many inputs an owner's oracle is asked for beside the given ones.
     """
 
     def __init__(
@@ -54,11 +57,13 @@ class SuiteRunner:
         limits: SandboxLimits | None = None,
         imports: ImportCache | None = None,
         mask: Mask | None = None,
+        oracle_inputs: int = 20,
     ) -> None:
         self._emit, self._mask = emit, mask or Masker()
         self._rounds = Rounds(
             sandbox, runtime, staging_dir, limits or SandboxLimits(), imports or ImportCache(), self._mask
         )
+        self._asker = Asker(self._rounds, oracle_inputs)
 
     async def judge(self, job: SuiteJob) -> Verdict:
         """Run the job's tests and say what they proved.
@@ -67,16 +72,19 @@ class SuiteRunner:
             SandboxError: nothing could be run.
         """
         started = time.monotonic()
-        planned = await self._rounds.plan(job)
-        if refusal := _refusal(planned):
-            verdict = self._verdict(planned, refusal, None)
-        else:
-            run = await self._rounds.run(job, planned)
-            found = judging.judge_command(run) if planned.command else await self._weighed(job, run)
-            verdict = self._verdict(planned, found, run)
+        verdict = await layer.judge(job, self._of_tests, self._asker.ask, self._rounds.sandbox.name)
         verdict = cleaned(replace(verdict, duration_s=time.monotonic() - started), self._mask)
         self._tell(verdict)
         return verdict
+
+    async def _of_tests(self, job: SuiteJob) -> Verdict:
+        """What the job's tests proved."""
+        planned = await self._rounds.plan(job)
+        if refusal := _refusal(planned):
+            return self._verdict(planned, refusal, None)
+        run = await self._rounds.run(job, planned)
+        found = judging.judge_command(run) if planned.command else await self._weighed(job, run)
+        return self._verdict(planned, found, run)
 
     async def _weighed(self, job: SuiteJob, run: Run) -> Judgement:
         """The judgement of a run, with the further runs it takes where a question is left."""

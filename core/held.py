@@ -41,7 +41,7 @@ class ValueCase:
 
     Without `expect` an oracle says what is right. `raises` names exceptions, any of which will do. `rel` and `abs` are
     tolerances for numbers; with `Compare.WITHIN` the difference must be below `abs`. `shown` marks a check that the
-    model can see: it is asked too, but proves nothing.
+    model can see: it is asked too, but proves nothing. `explicit` marks a case that the owner wrote as such.
     """
 
     call: str
@@ -53,6 +53,7 @@ class ValueCase:
     rel: float | None = None
     abs: float | None = None
     shown: bool = False
+    explicit: bool = False
 
     @property
     def module(self) -> str:

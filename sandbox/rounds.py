@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from core.dependencies import ImportCache
-from core.isolation import SandboxLimits
+from core.isolation import SandboxLimits, SandboxResult
 from core.ports import Sandbox
 from core.tasks import Files
 from core.tree import Tree
@@ -20,7 +20,7 @@ from sandbox.judging import Run
 from sandbox.plan import Plan
 from sandbox.runtime import Runtime
 from sandbox.shaping import Names
-from sandbox.stage import staged
+from sandbox.stage import Staged, staged
 from sandbox.trees import TreeStore
 
 REMEMBERED = 64
@@ -63,17 +63,24 @@ class Rounds:
         Raises:
             SandboxError: nothing could be run.
         """
-        limits = job.limits(self._limits)
-        ready = await asyncio.to_thread(staged, planned, job.base, self.runtime, self._trees, limits)
-        result = await self.sandbox.run(ready.job)
+        ready, result = await self.executed(job, planned)
         return Run(
             plan=planned,
             result=result,
             answer=answer.read(result, ready.key),
             names=Names(planned.files, _reader(planned, job.base), self._mask),
-            limits=limits,
+            limits=job.limits(self._limits),
             digest=ready.digest,
         )
+
+    async def executed(self, job: SuiteJob, planned: Plan) -> tuple[Staged, SandboxResult]:
+        """A plan as it was staged, and what the isolation says of its run.
+
+        Raises:
+            SandboxError: nothing could be run.
+        """
+        ready = await asyncio.to_thread(staged, planned, job.base, self.runtime, self._trees, job.limits(self._limits))
+        return ready, await self.sandbox.run(ready.job)
 
     async def before(self, job: SuiteJob, paths: tuple[str, ...]) -> Mapping[str, Result]:
         """How the tests in these files of the base ended before the change.
