@@ -71,6 +71,8 @@ def test_wrong_first_and_right_second_ends_as_a_commit_after_two_tries(
     assert note["evidence"]["label"] == "tests_passed"
     assert note["evidence"]["twins"] == 2
     assert git(workspace, "fsck", "--strict") == ""
+    looked = daemon.cli("verify", task["commit"][:10])
+    assert (looked.returncode, looked.stdout.splitlines()[-1][:19]) == (0, "holds: tests_passed"), looked.stdout
     told = [event for event in daemon.get("/api/logs?limit=500")["events"] if event["event"] == "suite_judged"]
     assert [event["task_id"] for event in told] == [1, 1], "each verdict is told once, with its task"
 

@@ -1,0 +1,86 @@
+"""`cli.py verify`: its words, its exit codes, and that it leaves nothing behind."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.git_repo import fingerprint, git, make_repo
+from tests.support.home import Home
+
+MESSAGE = "Make a\n\nTask: 7\nModel: m\nIterations: 1\nVerdict: tests_passed\n"
+NO_SANDBOX = {"SANDBOX": "docker", "DOCKER_HOST": "unix:///nonexistent/engine"}
+
+
+@pytest.fixture
+def home(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Home:
+    (tmp_path / "home").mkdir()
+    return Home(path=tmp_path / "home", capture=capsys)
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Path:
+    """A repository whose last commit looks like one of ours."""
+    repo = make_repo(tmp_path / "repo")
+    (repo / "a.py").write_text("A = 1\n")
+    (repo / "test_a.py").write_text("from a import A\n\n\ndef test_a():\n    assert A == 1\n")
+    git(repo, "add", "-A")
+    git(repo, "commit", "-q", "-m", MESSAGE)
+    return repo
+
+
+def add_note(repo: Path, **other: Any) -> None:
+    note = {
+        "format": 2, "task": 7, "commit": git(repo, "rev-parse", "HEAD"), "base": git(repo, "rev-parse", "HEAD^"),
+        "tree": git(repo, "rev-parse", "HEAD^{tree}"), "tests": ["test_a.py"], "changed": ["a.py"], "passed": 1,
+        "model": "m", "iterations": 1, "evidence": {"tree": "", "sandbox": "bubblewrap", "label": "tests_passed"},
+    }  # fmt: skip
+    git(repo, "notes", "--ref=nightshift", "add", "-F", "-", stdin=json.dumps(note | other))
+
+
+def test_a_commit_without_evidence_or_no_commit_at_all_is_exit_code_4(home: Home, repo: Path) -> None:
+    said = home.cli("verify", "HEAD", "--repo", str(repo))
+    assert (said.code, said.out) == (4, "")
+    assert "git fetch origin refs/notes/nightshift:refs/notes/nightshift" in said.err
+    unknown = home.cli("--verify", "no-such-branch", "--repo", str(repo), "--json")
+    assert (unknown.code, json.loads(unknown.err)["error"]) == (
+        4,
+        "there is no commit 'no-such-branch', or several begin like it",
+    )
+    nowhere = home.cli("verify", "HEAD")
+    assert nowhere.code == 4
+    assert "name a repository with --repo" in nowhere.err
+    assert list(home.path.iterdir()) == []
+
+
+def test_a_note_of_another_commit_is_exit_code_1_and_nothing_runs(home: Home, repo: Path) -> None:
+    add_note(repo, commit="0" * 40)
+    before = fingerprint(repo)
+    said = home.cli("verify", "main", "--repo", str(repo))
+    assert said.code == 1
+    lines = said.out.splitlines()
+    assert lines[1] == "subject  Make a"
+    assert [line.split()[0] for line in lines if line.split()[1:2] == ["commit"]] == ["FAILED"]
+    assert lines[-1] == "does not hold: commit"
+    assert fingerprint(repo) == before
+
+
+def test_where_nothing_may_be_executed_it_says_so_with_exit_code_5(home: Home, repo: Path) -> None:
+    add_note(repo)
+    said = home.run("verify", "HEAD", "--repo", str(repo), "--json", **NO_SANDBOX)
+    assert said.code == 5, said.err
+    assert said.json["holds"] is False
+    assert said.json["judgement"] == "not verified: nothing was run"
+    last = said.json["checks"][-1]
+    assert (last["what"], last["result"]) == ("tests", "not checked")
+    assert "docker" in last["detail"]
+
+
+def test_verify_takes_one_commit(home: Home) -> None:
+    for words in (("verify",), ("verify", "a", "b")):
+        said = home.cli(*words)
+        assert said.code == 2
+        assert "verify takes one commit" in said.err
