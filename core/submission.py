@@ -20,8 +20,11 @@ from pydantic import (
     model_validator,
 )
 
+from core import case_input
+from core.case_input import CaseIn
 from core.clock import to_text
 from core.errors import InvalidTask
+from core.held import ValueCase
 from core.paths import MAX_FILE_CHARS, MAX_FILES, MAX_TOTAL_CHARS, clash_among, path_fault
 from core.tasks import Kind, Language, Limits, TaskSpec
 
@@ -74,6 +77,8 @@ class TaskIn(_Strict):
     packages: list[Annotated[str, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,80}[A-Za-z0-9])?$")]] = Field(
         default_factory=list
     )
+    cases: list[CaseIn] = Field(default_factory=list)
+    oracle: dict[str, str] | str = Field(default_factory=dict)
     metadata: dict[str, Any] = Field(default_factory=dict)
 
     @field_validator("description")
@@ -85,9 +90,13 @@ class TaskIn(_Strict):
             raise ValueError("holds a NUL character; remove it")
         return text.strip()
 
-    @field_validator("tests", "files")
+    @field_validator("tests", "files", "oracle")
     @classmethod
-    def _plain_paths(cls, files: dict[str, str]) -> dict[str, str]:
+    def _plain_paths(cls, files: dict[str, str] | str) -> dict[str, str] | str:
+        if isinstance(files, str):
+            if len(files) > MAX_FILE_CHARS:
+                raise ValueError(f"longer than {MAX_FILE_CHARS} characters")
+            return files
         if len(files) > MAX_FILES or sum(map(len, files.values())) > MAX_TOTAL_CHARS:
             raise ValueError(f"too much: at most {MAX_FILES} files and {MAX_TOTAL_CHARS} characters together")
         for path, text in files.items():
@@ -121,6 +130,10 @@ class TaskIn(_Strict):
     def _one_judge(self) -> TaskIn:
         if self.tests and self.test_command:
             raise ValueError("give either tests or test_command, not both")
+        if (self.cases or self.oracle) and self.language is not Language.PYTHON:
+            raise ValueError("cases and oracle are for tasks in Python")
+        if why := case_input.fault(self.cases, self.oracle):
+            raise ValueError(why)
         if self.base and not self.repo:
             raise ValueError("base names a branch of a repo; give repo too")
         if both := sorted(self.tests.keys() & self.files.keys()):
@@ -144,6 +157,8 @@ def parse_spec(data: object) -> TaskSpec:
         raise InvalidTask(_faults(error)) from None
     values = read.model_dump()
     values["limits"] = Limits(**values["limits"])
+    values["cases"] = tuple(map(case_input.to_case, read.cases))
+    values["oracle"] = case_input.oracle_files(read.cases, read.oracle)
     values |= {name: tuple(dict.fromkeys(values[name])) for name in ("depends_on", "allow", "packages")}
     values["test_command"] = tuple(read.test_command)
     return TaskSpec(**values)
@@ -167,8 +182,10 @@ def _plain(value: Any) -> Any:
     match value:
         case datetime():
             return to_text(value)
+        case ValueCase():
+            return case_input.as_input(value)
         case tuple():
-            return list(value)
+            return [_plain(item) for item in value]
         case Mapping():
             return dict(value)
         case _:
