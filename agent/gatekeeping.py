@@ -73,6 +73,7 @@ def _job(case: Case, work: Work, tools: Tools) -> GateJob:
         own=work.own_tests,
         granted=case.granted,
         denied=case.denied,
+        task_id=case.task.id,
     )
 
 

@@ -67,7 +67,10 @@ class Approval:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateJob:
-    """A change that is about to run. `granted` and `denied` are the subjects that the owner has decided on."""
+    """A change that is about to run. `granted` and `denied` are the subjects that the owner has decided on.
+
+    `task_id` is for the events of a gate; None where no queue knows the task.
+    """
 
     spec: TaskSpec
     tree: Tree
@@ -75,6 +78,7 @@ class GateJob:
     own: Files = field(default_factory=dict)
     granted: frozenset[str] = frozenset()
     denied: frozenset[str] = frozenset()
+    task_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from core.errors import SandboxError
@@ -33,7 +33,7 @@ _FORMAT = "1"
 _LIB, _CODE, _ENVIRONMENT = "/opt/runner/lib", "/opt/runner/code", "/opt/environment"
 # Our code has a package name that no tested program will use, and its folder leaves the import path at once.
 _PACKAGE = "nightshift_inside"
-_ENTRY = f"import sys; sys.path.insert(0, sys.argv[1]); from {_PACKAGE} import supervisor; supervisor.main()"
+_ENTRY = f"import sys; sys.path.insert(0, sys.argv[1]); from {_PACKAGE} import NAME; NAME.main()"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,10 +54,22 @@ class Runtime:
         """Tell whether libraries of the owner's are shown besides the test libraries."""
         return len(self.libraries) > 1
 
+    def with_layer(self, mount: Mount) -> Runtime:
+        """The same with packages, which come after all other libraries: none of their names can hide one of those."""
+        return replace(self, mounts=(*self.mounts, mount), libraries=(*self.libraries, mount.inside))
+
     @property
     def argv(self) -> tuple[str, ...]:
         """The command of the trusted parent; it reads its job from standard input."""
-        return (*self.python, "-I", "-S", "-B", "-c", _ENTRY, self.code, *self.libraries)
+        return self._start("supervisor")
+
+    def zygote(self, descriptor: int) -> tuple[str, ...]:
+        """The command of the process that sandboxes are forked from; it takes its orders from `descriptor`."""
+        return self._start("zygote", str(descriptor))
+
+    def _start(self, module: str, *words: str) -> tuple[str, ...]:
+        entry = _ENTRY.replace("NAME", module)
+        return (*self.python, "-I", "-S", "-B", "-c", entry, self.code, *words, *self.libraries)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

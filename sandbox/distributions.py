@@ -1,0 +1,207 @@
+"""Which distribution of the package index brings a module: a table where the names differ, and the owner's own files.
+
+A name that no table and no file of the owner's knows is taken as it is, because most packages are named after their
+module; such a guess is marked, and is worth a question to the owner but never an installation.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+# Module to distributions; the first is taken unless the owner's files name another one.
+OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
+    "yaml": ("PyYAML",), "cv2": ("opencv-python-headless", "opencv-python", "opencv-contrib-python"),
+    "PIL": ("Pillow",), "sklearn": ("scikit-learn",), "skimage": ("scikit-image",), "bs4": ("beautifulsoup4",),
+    "dateutil": ("python-dateutil",), "dotenv": ("python-dotenv",), "jwt": ("PyJWT",), "jose": ("python-jose",),
+    "Crypto": ("pycryptodome",), "OpenSSL": ("pyOpenSSL",), "nacl": ("PyNaCl",), "git": ("GitPython",),
+    "serial": ("pyserial",), "usb": ("pyusb",), "zmq": ("pyzmq",), "docx": ("python-docx",), "pptx": ("python-pptx",),
+    "fitz": ("PyMuPDF",), "pymupdf": ("PyMuPDF",), "magic": ("python-magic",), "slugify": ("python-slugify",),
+    "multipart": ("python-multipart",), "telegram": ("python-telegram-bot",), "discord": ("discord.py",),
+    "github": ("PyGithub",), "gitlab": ("python-gitlab",), "jenkins": ("python-jenkins",), "ldap": ("python-ldap",),
+    "MySQLdb": ("mysqlclient",), "psycopg2": ("psycopg2-binary", "psycopg2"), "mysql": ("mysql-connector-python",),
+    "flask_sqlalchemy": ("Flask-SQLAlchemy",), "flask_login": ("Flask-Login",), "flask_cors": ("flask-cors",),
+    "rest_framework": ("djangorestframework",), "django_filters": ("django-filter",), "environ": ("django-environ",),
+    "corsheaders": ("django-cors-headers",), "socketio": ("python-socketio",), "engineio": ("python-engineio",),
+    "pkg_resources": ("setuptools",), "attr": ("attrs",), "markdown": ("Markdown",), "jinja2": ("Jinja2",),
+    "markupsafe": ("MarkupSafe",), "werkzeug": ("Werkzeug",), "sqlalchemy": ("SQLAlchemy",), "babel": ("Babel",),
+    "editor": ("python-editor",), "Levenshtein": ("Levenshtein",), "pyaudio": ("PyAudio",), "wx": ("wxPython",),
+    "gi": ("PyGObject",), "cairo": ("pycairo",), "Xlib": ("python-xlib",), "lxml_html_clean": ("lxml-html-clean",),
+    "faiss": ("faiss-cpu", "faiss-gpu"), "umap": ("umap-learn",), "community": ("python-louvain",),
+    "sentence_transformers": ("sentence-transformers",), "langchain_core": ("langchain-core",),
+    "huggingface_hub": ("huggingface-hub",), "google.protobuf": ("protobuf",), "google.auth": ("google-auth",),
+    "google.generativeai": ("google-generativeai",), "google.genai": ("google-genai",),
+    "google.oauth2": ("google-auth",), "googleapiclient": ("google-api-python-client",), "grpc": ("grpcio",),
+    "pydantic_settings": ("pydantic-settings",), "prometheus_client": ("prometheus-client",),
+    "factory": ("factory-boy",), "faker": ("Faker",), "freezegun": ("freezegun",), "mock": ("mock",),
+    "responses": ("responses",), "requests_mock": ("requests-mock",), "requests_oauthlib": ("requests-oauthlib",),
+    "pytest_mock": ("pytest-mock",), "pytest_asyncio": ("pytest-asyncio",), "pytest_django": ("pytest-django",),
+    "IPython": ("ipython",), "nbformat": ("nbformat",), "mpl_toolkits": ("matplotlib",), "pylab": ("matplotlib",),
+    "stdnum": ("python-stdnum",), "snappy": ("python-snappy",), "lz4": ("lz4",), "zstd": ("zstd",), "pwiz": ("peewee",),
+    "playhouse": ("peewee",), "pyasn1_modules": ("pyasn1-modules",), "ruamel.yaml": ("ruamel.yaml",),
+    "typing_extensions": ("typing-extensions",), "importlib_metadata": ("importlib-metadata",),
+    "more_itertools": ("more-itertools",), "win32api": ("pywin32",), "win32com": ("pywin32",), "memcache": (
+        "python-memcached",), "consul": ("python-consul",), "etcd": ("python-etcd",), "nmap": ("python-nmap",),
+    "barcode": ("python-barcode",), "qrcode": ("qrcode",), "Bio": ("biopython",), "rdkit": ("rdkit",),
+    "OpenGL": ("PyOpenGL",), "chess": ("chess",), "steam": ("steam",), "dns": ("dnspython",), "whois": (
+        "python-whois",), "bson": ("pymongo",), "gridfs": ("pymongo",), "azure.identity": ("azure-identity",),
+    "kafka": ("kafka-python",), "pywt": ("PyWavelets",), "vcr": ("vcrpy",), "paho": ("paho-mqtt",),
+    "pika": ("pika",), "speech_recognition": ("SpeechRecognition",),
+    "charset_normalizer": ("charset-normalizer",), "text_unidecode": ("text-unidecode",), "vobject": ("vobject",),
+}  # fmt: skip
+
+# Modules of well-known distributions that are named like them.
+SAME_NAMES = frozenset({
+    "aiofiles", "aiohttp", "aiosqlite", "alembic", "altair", "anthropic", "anyio", "apscheduler", "argon2", "arrow",
+    "asgiref", "asyncpg", "attrs", "bcrypt", "black", "bleach", "blinker", "bokeh", "boltons", "boto3", "botocore",
+    "bottle", "cachetools", "cattrs", "celery", "certifi", "cffi", "chardet", "cherrypy", "click", "cloudpickle",
+    "colorama", "coloredlogs", "coverage", "croniter", "cryptography", "cssselect", "cython", "cytoolz", "dacite",
+    "dask", "deepdiff", "defusedxml", "deprecated", "dill", "diskcache", "distributed", "django", "docker", "docopt",
+    "docutils", "duckdb", "ecdsa", "elasticsearch", "email_validator", "emoji", "eventlet", "falcon", "fastapi",
+    "fastjsonschema", "feedparser", "filelock", "fire", "flask", "folium", "fsspec", "funcy", "fuzzywuzzy", "gensim",
+    "geopandas", "geopy", "gevent", "greenlet", "gspread", "gunicorn", "h11", "h5py", "holidays", "html5lib",
+    "httpcore", "httptools", "httpx", "humanize", "hypercorn", "hypothesis", "icalendar", "idna", "inflect",
+    "inflection", "iniconfig", "invoke", "isodate", "isort", "itsdangerous", "jax", "jedi", "jellyfish", "jmespath",
+    "joblib", "json5", "jsonpatch", "jsonpath_ng", "jsonschema", "keras", "keyring", "kombu", "langchain", "lark",
+    "libcst", "lightgbm", "litellm", "llvmlite", "loguru", "lxml", "mako", "marshmallow", "matplotlib", "mistune",
+    "mongoengine", "msgpack", "multidict", "mypy", "natsort", "networkx", "nltk", "numba", "numexpr", "numpy",
+    "oauthlib", "ollama", "openai", "openpyxl", "orjson", "packaging", "pandas", "paramiko", "parse", "parsel",
+    "passlib", "pathspec", "patsy", "peewee", "pendulum", "pexpect", "phonenumbers", "pint", "platformdirs", "plotly",
+    "pluggy", "ply", "polars", "portalocker", "praw", "prettytable", "prompt_toolkit", "psutil", "psycopg",
+    "ptyprocess", "pyarrow", "pycountry", "pydantic", "pydot", "pyfiglet", "pygame", "pygments", "pymongo", "pymysql",
+    "pyparsing", "pypdf", "pyperclip", "pytesseract", "pytest", "pytz", "quart", "rapidfuzz", "redis", "regex",
+    "reportlab", "requests", "rfc3986", "rich", "rsa", "s3fs", "sanic", "scapy", "schedule", "schema", "scipy",
+    "scrapy", "seaborn", "selectolax", "selenium", "semver", "sentry_sdk", "setuptools", "shapely", "shortuuid",
+    "simplejson", "simpy", "six", "smart_open", "sniffio", "sortedcontainers", "soupsieve", "spacy", "sqlglot",
+    "sqlmodel", "sqlparse", "starlette", "statsmodels", "streamlit", "stripe", "structlog", "sympy", "tabulate",
+    "tenacity", "tensorflow", "termcolor", "textblob", "texttable", "textual", "tiktoken", "tinydb", "tldextract",
+    "toml", "tomli", "tomli_w", "tomlkit", "toolz", "torch", "torchvision", "tornado", "tqdm", "traitlets",
+    "transformers", "trio", "twilio", "typeguard", "typer", "tzlocal", "ujson", "unidecode", "uritemplate", "urllib3",
+    "uvicorn", "uvloop", "validators", "watchdog", "watchfiles", "wcwidth", "webcolors", "websocket", "websockets",
+    "whitenoise", "wrapt", "wtforms", "xarray", "xgboost", "xlrd", "xlsxwriter", "xlwt", "xmltodict", "yarl",
+    "zstandard",
+})  # fmt: skip
+
+# Folders of packages that many distributions share; each is named after its part.
+SHARED = ("google.cloud", "azure", "backports", "jaraco", "ruamel", "sphinxcontrib", "zope")
+
+_REQUIREMENT = re.compile(
+    r"^\s*(?P<name>[A-Za-z0-9](?:[A-Za-z0-9._-]{0,80}[A-Za-z0-9])?)\s*(?:\[[A-Za-z0-9_.,\s-]*\])?\s*"
+    r"\(?(?P<specifier>(?:(?:===|==|~=|!=|<=|>=|<|>)\s*[A-Za-z0-9.*+!_-]{1,60}\s*,?\s*)*)\)?\s*(?:;.*)?$"
+)
+_REQUIREMENT_FILES = re.compile(r"^(?:[\w.-]*requirements[\w.-]*\.(?:txt|in)|requirements/[\w.-]+\.(?:txt|in))$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Requirement:
+    """A distribution, and which versions of it will do; the text is as pip takes it."""
+
+    name: str
+    specifier: str = ""
+
+    @property
+    def key(self) -> str:
+        """The name in its normal form."""
+        return normalised(self.name)
+
+    def __str__(self) -> str:
+        return f"{self.name}{self.specifier}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Where a module comes from; `known` tells that it is no guess."""
+
+    requirement: Requirement
+    known: bool
+
+
+def normalised(name: str) -> str:
+    """A distribution's name in the normal form of PEP 503."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def requirement(text: str) -> Requirement | None:
+    """Read a line of a requirements file; None where it names no distribution by name and versions alone."""
+    found = _REQUIREMENT.match(text.partition(" #")[0])
+    if found is None:
+        return None
+    return Requirement(name=found["name"], specifier=re.sub(r"\s+", "", found["specifier"]).rstrip(","))
+
+
+def is_declaration(path: str) -> bool:
+    """Tell whether a file may name the distributions that a repository needs."""
+    return path == "pyproject.toml" or bool(_REQUIREMENT_FILES.match(path))
+
+
+def declared(files: Mapping[str, str]) -> dict[str, Requirement]:
+    """What requirements files and pyproject.toml name, by normal form."""
+    found = (requirement(line) for path, text in files.items() for line in _lines(path, text))
+    return {each.key: each for each in found if each}
+
+
+def source_of(module: str, names: Iterable[str], known: Mapping[str, Requirement]) -> Source | None:
+    """The distribution that brings a module.
+
+    Args:
+        module: its dotted name.
+        names: what is imported from it.
+        known: distributions that the owner named, by normal form; their spelling and versions are taken.
+
+    Returns:
+        None where many distributions share the name and nothing tells which one is meant.
+    """
+    dotted = _dotted(module, names)
+    top = dotted.partition(".")[0]
+    options = next((OTHER_NAMES[part] for part in _prefixes(dotted) if part in OTHER_NAMES), ())
+    options = options or _shared(dotted)
+    for name in (*options, *((top,) if not options else ()), *_variants(top)):
+        if normalised(name) in known:
+            return Source(requirement=known[normalised(name)], known=True)
+    if options:
+        return Source(requirement=Requirement(name=options[0]), known=True)
+    if any(shared == dotted or shared.startswith(f"{dotted}.") for shared in SHARED) or not top.isascii():
+        return None
+    return Source(requirement=Requirement(name=top.replace("_", "-").strip("-")), known=top in SAME_NAMES)
+
+
+def _lines(path: str, text: str) -> Iterator[str]:
+    if path != "pyproject.toml":
+        yield from text.splitlines()
+        return
+    try:
+        data = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return
+    project = data.get("project")
+    optional = project.get("optional-dependencies") if isinstance(project, dict) else None
+    groups = [project.get("dependencies") if isinstance(project, dict) else None]
+    for table in (optional, data.get("dependency-groups")):
+        groups += list(table.values()) if isinstance(table, dict) else []
+    yield from (line for group in groups if isinstance(group, list) for line in group if isinstance(line, str))
+
+
+def _dotted(module: str, names: Iterable[str]) -> str:
+    """The module, with the first imported name where the module is shared by many distributions."""
+    first = next(iter(names), "")
+    return f"{module}.{first}" if first not in {"", "*"} and (module in SHARED or module == "google") else module
+
+
+def _prefixes(dotted: str) -> Iterator[str]:
+    parts = dotted.split(".")
+    yield from (".".join(parts[:length]) for length in range(len(parts), 0, -1))
+
+
+def _shared(dotted: str) -> tuple[str, ...]:
+    for folder in SHARED:
+        if dotted.startswith(f"{folder}."):
+            part = dotted[len(folder) + 1 :].partition(".")[0]
+            return (f"{folder.replace('.', '-')}-{part.replace('_', '-')}",)
+    return ()
+
+
+def _variants(top: str) -> tuple[str, ...]:
+    """Names that a distribution of this module often has; only the owner's files can make one of them count."""
+    return (f"python-{top}", f"py-{top}", f"py{top}", f"{top}-python", f"django-{top}", f"flask-{top}")

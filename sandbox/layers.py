@@ -1,0 +1,193 @@
+"""Packages for runs, as read-only folders that are shown inside the sandbox: made once, kept, and swept when unused.
+
+A folder holds exactly the wheels its name was made of, and is built beside its place and moved there in one step, so
+what is there is whole. Nothing in it runs by itself: no `.pth` file, no `sitecustomize`, no module under the name of
+one of the standard library is kept, and it comes last on the import path.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import sys
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from core.clock import Clock, utc_now
+from core.errors import SandboxError
+from core.isolation import Mount
+from sandbox import interpreter, launcher, places
+from sandbox.runtime import Runtime
+from sandbox.wheels import Wheel, Wheels, call
+
+INSIDE = "/opt/packages"
+KEEP = timedelta(days=30)
+COMPILE_S = 300.0
+_FORMAT = "1"
+_RUNS_BY_ITSELF = ("sitecustomize", "usercustomize")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layer:
+    """A folder of packages; `new` tells that it was made just now."""
+
+    folder: Path
+    wheels: tuple[Wheel, ...]
+    new: bool = False
+
+    @property
+    def mount(self) -> Mount:
+        """How it is shown inside."""
+        return Mount(host=self.folder, inside=INSIDE)
+
+    @property
+    def packages(self) -> dict[str, str]:
+        """Name to version."""
+        return {wheel.name: wheel.version for wheel in self.wheels}
+
+
+class LayerStore:
+    """Makes and keeps layers for one runtime.
+
+    Args:
+        folder: where they are kept; made if need be, or another one in its place where jobs cannot enter it.
+        runtime: the interpreter that will import them, and the libraries that are there anyway.
+        environ: where the package index is found; see `Wheels`.
+        clock: the time, for the sweeping.
+
+    Raises:
+        SandboxError: the folder cannot be made.
+    """
+
+    def __init__(self, folder: Path, runtime: Runtime, *, environ: Mapping[str, str], clock: Clock = utc_now) -> None:
+        self._folder, self._runtime, self._clock = places.public(folder), runtime, clock
+        series = ".".join(runtime.version.split(".")[:2])
+        self.wheels = Wheels(series, environ=environ, pins=_pins(runtime))
+        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self.sweep()
+
+    async def satisfy(self, requirements: Sequence[str]) -> Layer:
+        """The layer of these packages and all that they depend on.
+
+        The same question gets the same answer as long as its answer is in use, so that a task is not judged by other
+        versions than it was written with, and goes on when the index is away.
+
+        Raises:
+            Unobtainable: a package has no fitting wheel.
+            Unreachable: the index does not answer.
+            SandboxError: the layer cannot be made.
+        """
+        asked = self._folder / f"asked-{_digest(self.wheels.series, *sorted(requirements))}.json"
+        async with self._locks[asked.name]:
+            wheels = self._read(asked)
+            if wheels is None:
+                wheels = await self.wheels.resolve(requirements)
+                self._write(asked, wheels)
+        return await self._layer({wheel.name: wheel.version for wheel in wheels}, wheels)
+
+    async def exactly(self, packages: Mapping[str, str]) -> Layer:
+        """The layer of just these packages, name to version; raises as `satisfy`."""
+        return await self._layer(packages, None)
+
+    async def _layer(self, packages: Mapping[str, str], wheels: tuple[Wheel, ...] | None) -> Layer:
+        key = _digest(self.wheels.series, *sorted(f"{name}=={version}" for name, version in packages.items()))
+        folder, note = self._folder / key, self._folder / f"{key}.json"
+        async with self._locks[key]:
+            known = self._read(note)
+            if known is not None and folder.is_dir():
+                return Layer(folder=folder, wheels=known)
+            wheels = wheels or await self.wheels.pinned(packages)
+            await self._build(folder, wheels)
+            self._write(note, wheels)
+        return Layer(folder=folder, wheels=wheels, new=True)
+
+    async def _build(self, folder: Path, wheels: Sequence[Wheel]) -> None:
+        """Unpack, compile and open a layer beside its place, and move it there."""
+        building = folder.with_name(f".{folder.name}-{os.getpid()}")
+        _remove(building)
+        try:
+            building.mkdir()
+            await self.wheels.install(wheels, building)
+            await asyncio.to_thread(_tame, building)
+            await self._compile(building)
+            await asyncio.to_thread(interpreter.open_to_all, building)
+            _remove(folder)
+            building.rename(folder)
+        except OSError as error:
+            raise SandboxError(f"the packages cannot be kept: {error}") from error
+        finally:
+            await asyncio.to_thread(_remove, building)
+
+    async def _compile(self, folder: Path) -> None:
+        """Compile with the interpreter inside; a file that does not compile is its package's business."""
+        # Unchecked: the folder never changes, so imports need not compare each file with its source.
+        words = ["-I", "-S", "-m", "compileall", "-qq", "--invalidation-mode", "unchecked-hash", "."]
+        with contextlib.suppress(TimeoutError):
+            await call([*self._runtime.python, *words], launcher.ENV, COMPILE_S, folder)
+
+    def sweep(self) -> None:
+        """Remove what was not used for long, and what an interrupted build left."""
+        oldest = (self._clock() - KEEP).timestamp()
+        for note in self._folder.glob("*.json"):
+            if note.stat().st_mtime < oldest:
+                note.unlink()
+                _remove(note.with_suffix(""))
+        for folder in self._folder.iterdir():
+            if folder.is_dir() and not folder.with_name(f"{folder.name}.json").exists():
+                _remove(folder)
+
+    def _read(self, note: Path) -> tuple[Wheel, ...] | None:
+        """The wheels of a note, which counts as used from now on; None where there is no sound one."""
+        try:
+            wheels = tuple(Wheel(**item) for item in json.loads(note.read_text()))
+            self._used(note)
+        except (OSError, ValueError, TypeError):
+            return None
+        return wheels
+
+    def _write(self, note: Path, wheels: Sequence[Wheel]) -> None:
+        temporary = note.with_name(f".{note.name}-{os.getpid()}")
+        temporary.write_text(json.dumps([asdict(wheel) for wheel in wheels], indent=1))
+        self._used(temporary)
+        temporary.replace(note)
+
+    def _used(self, note: Path) -> None:
+        now = self._clock().timestamp()
+        os.utime(note, (now, now))
+
+
+def _tame(folder: Path) -> None:
+    """Take out what would run by itself or hide the standard library, in a run or in a process that a run starts."""
+    for path in folder.iterdir():
+        name = path.name.partition(".")[0]
+        if path.suffix == ".pth" or name in _RUNS_BY_ITSELF or name in sys.stdlib_module_names or path.name == "bin":
+            _remove(path)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _pins(runtime: Runtime) -> list[str]:
+    """The test libraries as they are: packages must go together with them, since they come first."""
+    found = []
+    for mount in runtime.mounts:
+        if mount.inside in runtime.libraries:
+            for info in sorted(mount.host.glob("*.dist-info")):
+                name, _, version = info.name.removesuffix(".dist-info").partition("-")
+                found.append(f"{name}=={version}")
+    return found
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\0".join((_FORMAT, *parts)).encode()).hexdigest()[:20]

@@ -1,0 +1,159 @@
+"""Which modules a run needs and does not have: found by following imports, without executing anything.
+
+The search begins at the files that were written or given and follows each import that leads to a file of the tree. What
+leads nowhere, and is neither in the standard library nor among the libraries of the runtime, is needed. An import that
+its file can do without is not: one in a `try` that catches ImportError, for type checkers, or for other versions alone.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
+
+from core.import_graph import folders_above
+
+_MISSING = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
+_ELSEWHERE = frozenset({"TYPE_CHECKING", "version_info", "platform"})
+_ENDINGS = (".py", ".pyi", ".so", ".pyd")
+# Files that build or check a project, and that no test imports.
+_TOOLS = frozenset({"setup.py", "noxfile.py", "conf.py"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Need:
+    """A module that is missing, and the first place that wants it; `names` are what is imported from it."""
+
+    module: str
+    names: tuple[str, ...]
+    path: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """One import statement's module; `level` counts leading dots, `optional` tells that the file can do without."""
+
+    module: str
+    names: tuple[str, ...]
+    level: int
+    line: int
+    optional: bool
+
+
+class Finder:
+    """Follows imports through a tree.
+
+    Args:
+        paths: all files of the tree.
+        read: the text of a file of it.
+        roots: folders on the import path, each with a slash at its end; the root is the empty text.
+        available: top-level modules that the run has anyway.
+    """
+
+    def __init__(
+        self,
+        paths: Iterable[str],
+        read: Callable[[str], str],
+        *,
+        roots: Collection[str],
+        available: Collection[str],
+    ) -> None:
+        self._paths = frozenset(paths)
+        self._read, self._roots, self._available = read, tuple(roots), available
+        self._names: defaultdict[str, set[str]] = defaultdict(set)
+        for path in self._paths:
+            if path.endswith(_ENDINGS):
+                self._note(path)
+
+    def _note(self, path: str) -> None:
+        """Note by which name each folder above knows a file, or the folder that leads to it."""
+        parts = path.split("/")
+        parts[-1] = parts[-1].partition(".")[0]
+        for depth, name in enumerate(parts):
+            self._names["".join(f"{part}/" for part in parts[:depth])].add(name)
+
+    def needs(self, starts: Iterable[str]) -> list[Need]:
+        """What is missing for these files and all that they import, one need a module, in the order of finding."""
+        waiting = [path for path in starts if path.endswith(".py") and path.rpartition("/")[2] not in _TOOLS]
+        seen, found = set(waiting), dict[tuple[str, tuple[str, ...]], Need]()
+        while waiting:
+            path = waiting.pop(0)
+            for each in imports(self._read(path)):
+                inside, files = self._locate(path, each)
+                if not inside and not each.optional and each.module.partition(".")[0] not in self._available:
+                    need = Need(module=each.module, names=each.names, path=path, line=each.line)
+                    found.setdefault((each.module, each.names), need)
+                new = [file for file in files if file not in seen]
+                seen.update(new)
+                waiting += new
+        return list(found.values())
+
+    def _locate(self, importing: str, each: Imported) -> tuple[bool, list[str]]:
+        """Whether an import leads into the tree, and to which files."""
+        above = list(folders_above(importing))
+        parts = each.module.split(".") if each.module else []
+        if each.level:
+            roots = above[each.level - 1 : each.level]
+            return True, [file for root in roots for file in self._files(root, parts, each.names)]
+        roots = [root for root in dict.fromkeys((*self._roots, *above)) if parts[0] in self._names.get(root, ())]
+        return bool(roots), [file for root in roots for file in self._files(root, parts, each.names)]
+
+    def _files(self, root: str, parts: list[str], names: tuple[str, ...]) -> Iterator[str]:
+        stems = [root + "/".join(parts[:length]) for length in range(1, len(parts) + 1)]
+        package = f"{root}{'/'.join(parts)}/" if parts else root
+        stems += [package + name for name in names]
+        for stem in (*stems, package.rstrip("/")):
+            yield from (path for path in (f"{stem}.py", f"{stem}/__init__.py") if path in self._paths)
+
+
+def imports(text: str) -> list[Imported]:
+    """All imports of a Python source, nested ones too; none where it does not parse."""
+    try:
+        return list(_walk(ast.parse(text).body, optional=False))
+    except (SyntaxError, ValueError, RecursionError):
+        return []
+
+
+def _walk(nodes: Iterable[ast.AST], *, optional: bool) -> Iterator[Imported]:
+    for node in nodes:
+        match node:
+            case ast.Import():
+                for alias in node.names:
+                    yield Imported(module=alias.name, names=(), level=0, line=node.lineno, optional=optional)
+            case ast.ImportFrom():
+                names = tuple(alias.name for alias in node.names)
+                yield Imported(
+                    module=node.module or "", names=names, level=node.level, line=node.lineno, optional=optional
+                )
+            case ast.Try() | ast.TryStar():
+                spared = optional or any(_catches(handler.type) for handler in node.handlers)
+                yield from _walk((*node.body, *node.handlers), optional=spared)
+                yield from _walk((*node.orelse, *node.finalbody), optional=optional)
+            case ast.If() if _is_elsewhere(node.test):
+                yield from _walk((*node.body, *node.orelse), optional=True)
+            case ast.With() if any(_suppresses(item.context_expr) for item in node.items):
+                yield from _walk(node.body, optional=True)
+            case ast.stmt() | ast.excepthandler() | ast.match_case():
+                yield from _walk(ast.iter_child_nodes(node), optional=optional)
+
+
+def _catches(kind: ast.expr | None) -> bool:
+    """Tell whether a handler of this type takes a missing module."""
+    if kind is None:
+        return True
+    return any(_last_name(each) in _MISSING for each in (kind.elts if isinstance(kind, ast.Tuple) else [kind]))
+
+
+def _suppresses(call: ast.expr) -> bool:
+    return isinstance(call, ast.Call) and _last_name(call.func) == "suppress" and any(map(_catches, call.args))
+
+
+def _is_elsewhere(test: ast.expr) -> bool:
+    """Tell whether a condition is about type checkers, versions or platforms."""
+    return any(_last_name(node) in _ELSEWHERE for node in ast.walk(test) if isinstance(node, ast.Name | ast.Attribute))
+
+
+def _last_name(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""

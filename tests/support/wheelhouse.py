@@ -1,0 +1,47 @@
+"""A folder of wheels made here, which pip takes for its package index: small, the same each time, and offline."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+
+def wheel(
+    folder: Path, name: str, version: str, files: Mapping[str, str], *, needs: tuple[str, ...] = (), plugin: str = ""
+) -> Path:
+    """Write a wheel of pure Python; `plugin` is a module that it announces to pytest."""
+    info = f"{name}-{version}.dist-info"
+    metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\nSummary: What {name} is for\n"
+    inside = {
+        **files,
+        f"{info}/METADATA": metadata + "".join(f"Requires-Dist: {need}\n" for need in needs),
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    if plugin:
+        inside[f"{info}/entry_points.txt"] = f"[pytest11]\nmine = {plugin}\n"
+    path = folder / f"{name}-{version}-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        for file, text in inside.items():
+            archive.writestr(file, text)
+        archive.writestr(f"{info}/RECORD", "".join(f"{file},,\n" for file in [*inside, f"{info}/RECORD"]))
+    return path
+
+
+def source(folder: Path, name: str, version: str, setup: str) -> Path:
+    """Write a source distribution, which runs `setup` when it is built."""
+    path = folder / f"{name}-{version}.tar.gz"
+    files = {"setup.py": setup, "PKG-INFO": f"Metadata-Version: 1.0\nName: {name}\nVersion: {version}\n"}
+    with tarfile.open(path, "w:gz") as archive:
+        for file, text in files.items():
+            entry = tarfile.TarInfo(f"{name}-{version}/{file}")
+            entry.size = len(text.encode())
+            archive.addfile(entry, io.BytesIO(text.encode()))
+    return path
+
+
+def environ(folder: Path) -> dict[str, str]:
+    """The variables that make pip look there alone."""
+    return {"PATH": "/usr/bin:/bin", "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(folder)}
