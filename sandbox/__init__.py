@@ -1,6 +1,7 @@
 """How untrusted code runs: one isolation a file, and how a suite is staged, run and judged.
 
-`choose` picks the isolation. A new one is a module with a class that has `core.ports.Sandbox`, and a line in `_MAKERS`.
+`choose` picks the isolation; `run_python` runs a piece of code in it. A new isolation is a module with a class that has
+`core.ports.Sandbox`, and a line in `_MAKERS`.
 """
 
 from __future__ import annotations
@@ -12,10 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.errors import SandboxError
+from sandbox.snippet import SNIPPET_LIMITS, Snippet, run_python
 
 if TYPE_CHECKING:
     from core.ports import Sandbox
     from sandbox.runtime import Runtime
+
+__all__ = ["INSTALL", "SNIPPET_LIMITS", "Choice", "Snippet", "choose", "run_python"]
 
 INSTALL = "to run tasks, install bubblewrap: `sudo apt-get install bubblewrap util-linux`"
 

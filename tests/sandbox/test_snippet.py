@@ -1,0 +1,191 @@
+"""Direct execution: what goes in, what comes back, and what a snippet cannot do."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core.errors import SandboxError
+from core.isolation import Ended, SandboxLimits
+from core.ports import Sandbox
+from sandbox import SNIPPET_LIMITS, Snippet, run_python
+from sandbox.process import ProcessSandbox
+from tests.support.sandboxes import bubblewrap, open_folder, runtime
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(params=["bubblewrap", "process"])
+async def isolation(request: pytest.FixtureRequest) -> AsyncIterator[Sandbox]:
+    runtime()  # made anew where the code is newer
+    if request.param == "bubblewrap":
+        yield bubblewrap()
+    else:
+        with open_folder() as folder:
+            yield ProcessSandbox(folder)
+
+
+async def test_code_files_and_input_go_in_and_streams_and_status_come_back(isolation: Sandbox) -> None:
+    code = "import sys, os, helper\nprint(helper.double(input()), end='')\nprint('no', file=sys.stderr)\nsys.exit(7)\n"
+    files: dict[str, str | bytes] = {"helper.py": "def double(x):\n    return x * 2\n", "data/raw.bin": b"\x00\xff"}
+    found = await run_python(code, stdin="ab\nrest\n", files=files, sandbox=isolation)
+    assert (found.stdout, found.stderr, found.exit_code, found.ended) == ("abab", "no\n", 7, Ended.EXITED)
+    assert (found.ok, found.sandbox) == (False, isolation.name)
+    seen = await run_python("print(open('data/raw.bin', 'rb').read())", files=files, sandbox=isolation)
+    assert (seen.stdout, seen.ok) == ("b'\\x00\\xff'\n", True)
+
+
+async def test_a_fault_is_told_as_python_tells_it(isolation: Sandbox) -> None:
+    found = await run_python("def f():\n    return 1 / 0\n\n\nf()\n", sandbox=isolation)
+    assert found.exit_code == 1
+    frames = re.findall(r'File "(.*)", line (\d+), in (\S+)', found.stderr)
+    assert [(Path(path).name, line, name) for path, line, name in frames] == [
+        ("snippet.py", "5", "<module>"), ("snippet.py", "2", "f"),
+    ]  # fmt: skip
+    assert found.stderr.endswith("ZeroDivisionError: division by zero\n")
+    broken = await run_python("def f(:\n", sandbox=isolation)
+    assert "SyntaxError" in broken.stderr
+
+
+@pytest.mark.parametrize(("code", "status"), [("os.abort()", -6), ("os.kill(os.getpid(), 15)", -15)])
+async def test_a_signal_is_a_negative_status(isolation: Sandbox, code: str, status: int) -> None:
+    found = await run_python(f"import os\n{code}\n", sandbox=isolation)
+    assert (found.exit_code, found.ended) == (status, Ended.KILLED)
+
+
+async def test_what_a_snippet_leaves_running_dies_with_it(isolation: Sandbox) -> None:
+    code = "import os, time\nif os.fork() == 0:\n    os.setsid()\n    time.sleep(60)\nprint('left')\n"
+    found = await asyncio.wait_for(run_python(code, sandbox=isolation), 8)
+    assert found.stdout == "left\n"
+
+
+def test_the_limits_are_those_of_the_owner() -> None:
+    limits = SNIPPET_LIMITS
+    assert (limits.wall_s, limits.cpus, limits.memory_mb) == (10, 2, 512)
+
+
+async def test_time_output_memory_and_processes_are_bounded() -> None:
+    runtime()
+
+    async def run(code: str, limits: SandboxLimits) -> Snippet:
+        return await run_python(code, limits=limits, sandbox=bubblewrap())
+
+    endless, flood, greedy, forks, disk = await asyncio.gather(
+        run("while True: pass", replace(SNIPPET_LIMITS, wall_s=0.5)),
+        run("while True: print('x' * 1000)", replace(SNIPPET_LIMITS, output_bytes=20_000)),
+        run("bytearray(300 << 20)\nprint('had it')", replace(SNIPPET_LIMITS, memory_mb=64)),
+        run(
+            "import os, time\nn = 0\ntry:\n    while True:\n        if os.fork() == 0: time.sleep(9)\n        n += 1\n"
+            "except OSError: print(n)",
+            replace(SNIPPET_LIMITS, pids=20),
+        ),
+        run("open('f', 'wb').write(bytes(9 << 20))", replace(SNIPPET_LIMITS, work_mb=2)),
+    )
+    assert (endless.ended, endless.duration_s < 5) == (Ended.TIMEOUT, True)
+    assert (flood.ended, len(flood.raw_stdout)) == (Ended.OUTPUT_LIMIT, 20_000)
+    assert not greedy.ok
+    assert "had it" not in greedy.stdout
+    assert 0 < int(forks.stdout) < 20
+    assert not disk.ok
+
+
+async def test_output_is_safe_to_print_and_the_bytes_are_there_as_well(isolation: Sandbox) -> None:
+    raw = b"\x1b]0;t\x07 \xff\xfe \xe2\x80\xae \x00\tend " + b"y" * 5000
+    found = await run_python(f"import os\nos.write(1, {raw!r})\nos.write(2, {raw!r})", sandbox=isolation)
+    assert found.raw_stdout == raw
+    assert found.stdout == found.stderr == "\\x1b]0;t\\x07 \ufffd\ufffd \\u{202e} \\x00\tend " + "y" * 5000
+
+
+async def test_a_snippet_reaches_nothing_of_the_host(tmp_path: Path) -> None:
+    runtime()
+    (tmp_path / "secret").write_text("s")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        code = f"""
+import json, os, socket
+def tries(what):
+    try:
+        return repr(what())
+    except OSError as error:
+        return type(error).__name__
+print(json.dumps({{
+    "control": tries(lambda: os.listdir("/work")),
+    "file": tries(lambda: open({str(tmp_path / "secret")!r}).read()),
+    "net": tries(lambda: socket.create_connection(("127.0.0.1", {port}), 1)),
+    "env": sorted(set(os.environ) - {{"PATH", "HOME", "TMPDIR", "LANG", "PWD", "PYTHONDONTWRITEBYTECODE", "SHLVL", "_",
+                                      "OLDPWD", "LC_CTYPE", "LD_LIBRARY_PATH"}}),
+    "descriptors": sorted(fd for fd in os.listdir("/proc/self/fd") if os.path.exists(f"/proc/self/fd/{{fd}}")),
+}}))
+"""
+        found = await run_python(code, sandbox=bubblewrap())
+    told = json.loads(found.stdout)
+    assert told["control"] == "['snippet.py']"
+    assert (told["file"], told["env"], told["descriptors"]) == ("FileNotFoundError", [], ["0", "1", "2"])
+    assert told["net"] in {"ConnectionRefusedError", "TimeoutError"}
+
+
+async def test_named_libraries_can_be_imported_and_others_cannot() -> None:
+    runtime()
+    with open_folder() as folder:
+        (folder / "site").mkdir()
+        (folder / "site" / "mine.py").write_text("x = 5\n")
+        found = await run_python("import mine\nprint(mine.x)", libraries=[folder / "site"], sandbox=bubblewrap())
+    assert found.stdout == "5\n", found.stderr
+    without = await run_python("import pydantic_settings", sandbox=bubblewrap())
+    assert "ModuleNotFoundError" in without.stderr
+
+
+async def test_a_wrong_name_of_a_sandbox_or_a_file_is_refused() -> None:
+    runtime()
+    with pytest.raises(SandboxError, match="no sandbox 'strong'"):
+        await run_python("print(1)", sandbox="strong")
+    with pytest.raises(SandboxError, match="cannot be staged"):
+        await run_python("print(1)", files={"../out.py": ""}, sandbox=bubblewrap())
+
+
+def test_nothing_runs_where_no_isolation_holds(tmp_path: Path) -> None:
+    runtime()
+    marker = tmp_path / "ran"
+    code = f"""
+import asyncio
+from sandbox import run_python
+async def main():
+    await run_python("open({str(marker)!r}, 'w')")
+asyncio.run(main())
+"""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "prlimit").symlink_to("/usr/bin/prlimit")
+    argv = [sys.executable, "-c", code]
+    env = {"PATH": str(tmp_path / "bin"), "DOCKER_HOST": f"unix://{tmp_path}/none.sock"}
+    done = subprocess.run(argv, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "nothing was run: no sandbox holds" in done.stderr
+    assert "bubblewrap: bwrap" in done.stderr
+    assert not marker.exists()
+
+
+def test_the_example_of_the_page_is_the_one_that_runs() -> None:
+    runtime()
+    script = ROOT / "examples" / "run_snippet.py"
+    assert f"```python snippet\n{script.read_text()}```" in (ROOT / "docs" / "library.md").read_text()
+    ran = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, timeout=60, check=False, cwd="/"
+    )
+    assert (ran.returncode, ran.stdout.splitlines()[0]) == (0, "sum: 42 ok: True"), ran.stderr
+    assert ran.stdout.splitlines()[1:] == ["curious: 1 urllib.error.URLError", "greedy: False endless: timeout"]
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    heavy = ("pydantic", "pytest", "docker", "sandbox.runtime")
+    code = f"import sys, sandbox; print([name for name in {heavy} if name in sys.modules])"
+    ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert ran.stdout == "[]\n"
