@@ -27,6 +27,7 @@ from sandbox.cleaning import Mask, cleaned
 from sandbox.held import layer
 from sandbox.held.asking import Asker
 from sandbox.judging import Judgement, Run
+from sandbox.layers import LayerStore
 from sandbox.plan import Plan
 from sandbox.rounds import Rounds
 from sandbox.runtime import Runtime
@@ -45,6 +46,7 @@ class SuiteRunner:
         imports: remembers what files import; may be shared.
         mask: takes secrets out of what runs report.
         oracle_inputs: how many inputs an owner's oracle is asked for beside the given ones.
+        layers: the packages that jobs may ask for; without it such a job is refused.
     """
 
     def __init__(
@@ -58,10 +60,11 @@ class SuiteRunner:
         imports: ImportCache | None = None,
         mask: Mask | None = None,
         oracle_inputs: int = 20,
+        layers: LayerStore | None = None,
     ) -> None:
         self._emit, self._mask = emit, mask or Masker()
         self._rounds = Rounds(
-            sandbox, runtime, staging_dir, limits or SandboxLimits(), imports or ImportCache(), self._mask
+            sandbox, runtime, staging_dir, limits or SandboxLimits(), imports or ImportCache(), self._mask, layers
         )
         self._asker = Asker(self._rounds, oracle_inputs)
 

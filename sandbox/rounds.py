@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from core.dependencies import ImportCache
+from core.errors import SandboxError
 from core.isolation import SandboxLimits, SandboxResult
 from core.ports import Sandbox
 from core.tasks import Files
@@ -17,6 +18,7 @@ from core.verdicts import Result, SuiteJob
 from sandbox import answer, judging, packing, plan, redness
 from sandbox.cleaning import Mask
 from sandbox.judging import Run
+from sandbox.layers import LayerStore
 from sandbox.plan import Plan
 from sandbox.runtime import Runtime
 from sandbox.shaping import Names
@@ -36,6 +38,7 @@ class Rounds:
         limits: of a run where its job says nothing.
         imports: remembers what files import.
         mask: takes secrets out of what runs report.
+        layers: the packages that jobs may ask for; without it such a job is refused.
     """
 
     def __init__(
@@ -46,8 +49,9 @@ class Rounds:
         limits: SandboxLimits,
         imports: ImportCache,
         mask: Mask,
+        layers: LayerStore | None = None,
     ) -> None:
-        self.sandbox, self.runtime, self._mask = sandbox, runtime, mask
+        self.sandbox, self.runtime, self._mask, self._layers = sandbox, runtime, mask, layers
         self._limits, self._imports = limits, imports
         staging_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._trees = TreeStore(staging_dir)
@@ -79,8 +83,17 @@ class Rounds:
         Raises:
             SandboxError: nothing could be run.
         """
-        ready = await asyncio.to_thread(staged, planned, job.base, self.runtime, self._trees, job.limits(self._limits))
+        runtime = await self._runtime_for(job)
+        ready = await asyncio.to_thread(staged, planned, job.base, runtime, self._trees, job.limits(self._limits))
         return ready, await self.sandbox.run(ready.job)
+
+    async def _runtime_for(self, job: SuiteJob) -> Runtime:
+        """The runtime with the packages of a job."""
+        if not job.packages:
+            return self.runtime
+        if self._layers is None:
+            raise SandboxError("the run needs packages, and there is no place to keep any")
+        return self.runtime.with_layer((await self._layers.exactly(job.packages)).mount)
 
     async def before(self, job: SuiteJob, paths: tuple[str, ...]) -> Mapping[str, Result]:
         """How the tests in these files of the base ended before the change.
@@ -88,7 +101,7 @@ class Rounds:
         Raises:
             SandboxError: nothing could be run.
         """
-        key = (job.base.commit, _digest(job.start), *paths)
+        key = (job.base.commit, _digest(job.start), *_packages(job), *paths)
         return await self._known(key, replace(job, given={}, own={}, command=(), regression=paths, whole_tree=True))
 
     async def is_red(self, job: SuiteJob) -> bool:
@@ -98,9 +111,10 @@ class Rounds:
             SandboxError: nothing could be run.
         """
         present = job.base.entries().keys() | job.start.keys()
-        if not self.runtime.has_environment and redness.surely_red(job.own, job.change, present):
+        bare = not (self.runtime.has_environment or job.packages)
+        if bare and redness.surely_red(job.own, job.change, present):
             return True
-        key = (job.base.commit, _digest({**job.start, **job.own}), "own")
+        key = (job.base.commit, _digest({**job.start, **job.own}), *_packages(job), "own")
         found = await self._known(key, replace(job, given={}, command=(), regression=()))
         return any(result is not Result.PASSED for result in found.values())
 
@@ -127,6 +141,10 @@ def _reader(planned: Plan, base: Tree) -> Callable[[str], str | None]:
         return None if raw is None else raw.decode("utf-8", "replace")
 
     return text_of
+
+
+def _packages(job: SuiteJob) -> list[str]:
+    return sorted(f"{name}=={version}" for name, version in job.packages.items())
 
 
 def _digest(files: Files) -> str:
