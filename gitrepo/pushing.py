@@ -1,19 +1,26 @@
-"""Pushes a branch with the owner's credentials; of the repository's configuration it takes but an address."""
+"""Pushes a branch and the evidence with the owner's credentials; of the repository's configuration it takes an address.
+
+The notes go along in the same push, because a second connection may cost a second. They never stand in the way of the
+branch: where the other end refuses both at once, the branch is pushed alone; where notes of somebody else came first,
+those are left as they are, and it is told.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from core.errors import GitError
 from core.revisions import PushResult
 from gitrepo import protocol
-from gitrepo.commands import Git
+from gitrepo.commands import Answer, Git
 from gitrepo.discovery import remote_url
+from gitrepo.history import NOTES
 from gitrepo.repository import Repository
 
 
 def push(found: Repository, branch: str, env: Mapping[str, str], timeout_s: float) -> PushResult:
-    """Push a branch (short name) to where the repository's configuration says; never by force.
+    """Push a branch (short name), and the notes, to where the repository's configuration says; never by force.
 
     The push starts from the view: a repository's own settings may name programs to run (credential helpers, ssh
     commands, the other end of a connection). Remote-tracking branches stay as they are.
@@ -22,27 +29,51 @@ def push(found: Repository, branch: str, env: Mapping[str, str], timeout_s: floa
         found: the repository.
         branch: the branch's short name.
         env: made by `protocol.push_environment`.
-        timeout_s: after this the push is ended.
+        timeout_s: after this a push is ended.
 
     Raises:
-        GitError: it was refused, failed, or took too long.
+        GitError: the branch was refused, or the push failed or took too long.
     """
     url = remote_url(found.common)
     if not url:
         return PushResult(pushed=False, tried=False, detail="there is no remote to push to")
     name = f"refs/heads/{branch}"
-    id_ = found.resolve(name)[0]
+    id_, notes = found.resolve(name, NOTES)
     if fault := protocol.url_fault(url) or (None if id_ else f"there is no branch {branch}"):
         raise GitError(f"{branch} was not pushed: {fault}")
-    git = Git(
-        found.view.folder,
-        {**env, "GIT_OBJECT_DIRECTORY": str(found.common / "objects")},
-        protocol.PUSH_SETTINGS,
-        cwd=found.root,
-    )
-    other_end = (f"--receive-pack={protocol.RECEIVE_PACK}",) if protocol.is_local(url) else ()
-    answer = git.ask("push", *protocol.PUSH_OPTIONS, *other_end, "--", url, f"{id_}:{name}", timeout_s=timeout_s)
+    away, here = _Away(found, url, env, timeout_s), f"{id_}:{name}"
+    answer = away.push(here, *([f"{notes}:{NOTES}"] if notes else []))
+    refused = protocol.refused(answer.text)
+    if {name, NOTES} <= refused:
+        answer = away.push(here)
     where = protocol.without_password(url)
-    if answer.code:
+    if answer.code and protocol.refused(answer.text) != {NOTES}:
         raise GitError(f"{branch} was not pushed to {where}: {answer.error or answer.text}")
-    return PushResult(pushed=True, tried=True, detail=f"{branch} is on {where}")
+    left = NOTES in refused and not _pushed_since(found, away, notes)
+    told = "; its evidence (git notes) was refused there" if left else ""
+    return PushResult(pushed=True, tried=True, detail=f"{branch} is on {where}{told}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Away:
+    """The other end."""
+
+    found: Repository
+    url: str
+    env: Mapping[str, str]
+    timeout_s: float
+
+    def push(self, *refs: str) -> Answer:
+        """Push references, each `id:name`; what is refused is in the answer."""
+        objects = {"GIT_OBJECT_DIRECTORY": str(self.found.common / "objects")}
+        git = Git(self.found.view.folder, {**self.env, **objects}, protocol.PUSH_SETTINGS, cwd=self.found.root)
+        other_end = (f"--receive-pack={protocol.RECEIVE_PACK}",) if protocol.is_local(self.url) else ()
+        return git.ask(
+            "push", *protocol.PUSH_OPTIONS, *other_end, "--", self.url, *refs, timeout_s=self.timeout_s
+        )  # fmt: skip
+
+
+def _pushed_since(found: Repository, away: _Away, notes: str | None) -> bool:
+    """Push the notes as they are now, where another worker has added to them and perhaps pushed them already."""
+    newer = found.resolve(NOTES)[0]
+    return newer != notes and not away.push(f"{newer}:{NOTES}").code

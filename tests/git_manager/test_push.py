@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.server
+import secrets
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -81,6 +82,65 @@ def test_a_push_that_would_need_force_is_refused(bench: Bench, repo: Path, remot
     assert "rejected" in result.detail
     assert git(remote, "rev-parse", "agent/7-x") == made[1].id
     assert bench.events[-1].kind is Kind.PUSH_FAILED
+
+
+def test_the_evidence_goes_with_the_branch(bench: Bench, repo: Path, remote: Path, made: Made) -> None:
+    git(repo, "remote", "add", "origin", str(remote))
+    bench.git.note(made[0], made[1].id, "proof")
+    result = bench.git.push(made[0], made[1].branch)
+    assert (result.pushed, result.detail) == (True, f"agent/7-x is on {remote}")
+    assert git(remote, "notes", "--ref=nightshift", "show", made[1].id) == "proof"
+
+
+def test_notes_that_somebody_else_pushed_are_left_and_the_branch_goes_alone(
+    bench: Bench, repo: Path, remote: Path, made: Made
+) -> None:
+    git(repo, "remote", "add", "origin", str(remote))
+    git(repo, "push", "-q", "origin", "HEAD:refs/heads/main")
+    git(remote, "notes", "--ref=nightshift", "add", "-m", "theirs", "main")
+    theirs = git(remote, "rev-parse", "refs/notes/nightshift")
+    bench.git.note(made[0], made[1].id, "proof")
+    result = bench.git.push(made[0], made[1].branch)
+    assert result.pushed
+    assert result.detail == f"agent/7-x is on {remote}; its evidence (git notes) was refused there"
+    assert git(remote, "rev-parse", "refs/notes/nightshift") == theirs
+    assert git(remote, "rev-parse", "agent/7-x") == made[1].id
+    assert bench.events[-1].kind is Kind.PUSHED
+
+
+def test_a_remote_that_takes_no_notes_gets_the_branch(bench: Bench, repo: Path, remote: Path, made: Made) -> None:
+    git(repo, "remote", "add", "origin", str(remote))
+    git(remote, "config", "receive.hideRefs", "refs/notes")
+    bench.git.note(made[0], made[1].id, "proof")
+    result = bench.git.push(made[0], made[1].branch)
+    assert result.pushed
+    assert "its evidence (git notes) was refused there" in result.detail
+    assert git(remote, "rev-parse", "agent/7-x") == made[1].id
+
+
+def test_a_remote_that_refuses_both_because_of_the_notes_gets_the_branch_alone(
+    bench: Bench, repo: Path, remote: Path, made: Made
+) -> None:
+    git(repo, "remote", "add", "origin", str(remote))
+    git(remote, "config", "receive.maxInputSize", "8k")
+    bench.git.note(made[0], made[1].id, secrets.token_hex(50_000))
+    result = bench.git.push(made[0], made[1].branch)
+    assert result.pushed, result.detail
+    assert "its evidence (git notes) was refused there" in result.detail
+    assert git(remote, "rev-parse", "agent/7-x") == made[1].id
+
+
+def test_a_branch_that_would_need_force_is_refused_although_its_notes_are_taken(
+    bench: Bench, repo: Path, remote: Path, made: Made
+) -> None:
+    git(repo, "remote", "add", "origin", str(remote))
+    assert bench.git.push(made[0], made[1].branch).pushed
+    again = bench.git.commit(made[0], made[0].base, {"a.py": "3\n"}, message())
+    assert again
+    bench.git.note(made[0], again.id, "proof")
+    result = bench.git.push(made[0], again.branch)
+    assert (result.tried, result.pushed) == (True, False)
+    assert git(remote, "rev-parse", "agent/7-x") == made[1].id
 
 
 def test_a_remote_that_is_gone_is_a_result_without_the_password(bench: Bench, repo: Path, made: Made) -> None:

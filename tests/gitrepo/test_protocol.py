@@ -13,6 +13,13 @@ from gitrepo.objects import Edit
 from tests.support.git_repo import git, make_repo
 
 
+def test_what_a_push_refused_is_read_by_name() -> None:
+    moved, same = " \tab:refs/heads/x\tab..cd", "=\tgh:refs/heads/y\t[up to date]"
+    answer = f"To /r\n{moved}\n!\tef:refs/notes/n\t[rejected] (fetch first)\n{same}\nDone"
+    assert protocol.refused(answer) == {"refs/notes/n"}
+    assert protocol.refused("fatal: no route") == frozenset()
+
+
 def test_odd_names_survive_the_import_stream(tmp_path: Path) -> None:
     repo = make_repo(tmp_path / "repo")
     names = ['quo"te.py', '"', "a b/c d.py", "ü/日本.py", "$HOME `x`.py", "'.py"]
