@@ -131,7 +131,9 @@ PROCESSES = {
 
 ENTRIES: dict[str, Entry] = {**SECRETS, **PRIVILEGE, **RESOURCES, **NETWORK, **PROCESSES}
 LEFTOVERS = ("files", "process", "abstract_socket", "port", "shared_memory", "message_queue", "keys", "terminal")
-"""Programs of two halves: what one leaves behind, the next one looks for."""
+"""Programs of two halves: what one leaves, the other looks for, beside it and after it."""
+STAYS = frozenset({"files", "process", "shared_memory", "message_queue", "keys"})
+"""What of it outlives a job in the process isolation; beside a job all of it is open there."""
 
 OPEN = frozenset({
     "secrets/private_key", "secrets/dotfiles", "secrets/database", "secrets/token_by_climbing", "secrets/other_project",

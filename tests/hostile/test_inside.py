@@ -4,36 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import os
-import secrets
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from core.ports import Sandbox
 from tests.hostile.manifest import ENTRIES, OPEN
-from tests.support.hostile import Seen, daemon_environment
-from tests.support.sandboxes import ISOLATIONS, hierarchy, isolation, open_folder
+from tests.support.hostile import PAYLOADS, Seen
+from tests.support.sandboxes import hierarchy
 
 _BARE: dict[str, Seen] = {}
-
-
-@pytest.fixture(scope="session")
-def env_secret() -> Iterator[str]:
-    secret = f"canary-{secrets.token_hex(16)}"
-    with daemon_environment(secret):
-        yield secret
-
-
-@pytest.fixture(scope="session")
-def scratch() -> Iterator[Path]:
-    with open_folder() as folder:
-        yield folder
-
-
-@pytest.fixture(params=ISOLATIONS)
-def sandbox(request: pytest.FixtureRequest, scratch: Path) -> Sandbox:
-    return isolation(request.param, scratch)
 
 
 async def bare(name: str, env_secret: str) -> Seen:
@@ -59,3 +39,9 @@ def succeeds(name: str, sandbox: Sandbox) -> bool:
     """Tell whether a program is known to succeed in this isolation."""
     ungrouped = sandbox.name == "bubblewrap" and ENTRIES[name].grouped and hierarchy() is None
     return ungrouped or (sandbox.name == "process" and name in OPEN)
+
+
+def test_every_program_is_in_the_manifest() -> None:
+    found = {f"{path.parent.name}/{path.stem}" for path in PAYLOADS.glob("*/*.py")}
+    assert {name for name in found if not name.startswith("neighbours/")} == ENTRIES.keys()
+    assert len(ENTRIES) >= 66

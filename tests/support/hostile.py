@@ -34,13 +34,24 @@ PAYLOADS = Path(__file__).resolve().parent.parent / "hostile" / "payloads"
 LIMITS = SandboxLimits(wall_s=8, cpus=1, memory_mb=96, pids=32, output_bytes=1 << 18, work_mb=16)
 BARE_S = 20
 _BOOT = """
-import hashlib, json, sys, traceback
+import hashlib, json, sys, time, traceback
 told = json.load(sys.stdin)
 print('alive', hashlib.sha256(told['token'].encode()).hexdigest(), flush=True)
 space = {'__name__': 'payload'}
 exec(compile(told.pop('program'), 'payload.py', 'exec'), space)
+def hold(told):
+    space['leave'](told)
+    time.sleep(0.45)
+def seek(told):
+    until = time.monotonic() + 0.4
+    while time.monotonic() < until:
+        try:
+            space['find'](told)
+        except OSError:
+            pass
+        time.sleep(0.05)
 try:
-    space[told['step']](told)
+    ({'hold': hold, 'seek': seek}.get(told['step']) or space[told['step']])(told)
 except (OSError, MemoryError) as error:
     print('refused', type(error).__name__, error, flush=True)
 except BaseException:
@@ -85,14 +96,22 @@ class Seen:
 
     def check(self) -> None:
         """Raise AssertionError unless the program started and came to its end or to a limit."""
-        proof = f"alive {hashlib.sha256(self.host.token.encode()).hexdigest()}".encode()
-        assert self.output.startswith(proof), f"it did not start: {self.output[-2000:]!r}"
+        assert self.output.startswith(_proof(self.host)), f"it did not start: {self.output[-2000:]!r}"
         assert b"\nbroken\n" not in self.output, f"it is broken: {self.output[-2000:]!r}"
         over = self.output.rstrip().endswith(b"over") or self.ended is not Ended.EXITED
         assert over, f"it ended before its end: {self.output[-2000:]!r}"
 
 
 Effect = Callable[[Seen], bool]
+
+
+def started(made: Host, result: SandboxResult) -> bool:
+    """Tell whether a program showed that it ran."""
+    return result.stdout.startswith(_proof(made)) and b"\nbroken\n" not in result.stdout
+
+
+def _proof(made: Host) -> bytes:
+    return f"alive {hashlib.sha256(made.token.encode()).hexdigest()}".encode()
 
 
 def source(name: str) -> str:
@@ -106,6 +125,8 @@ def _told(made: Host, name: str, limits: SandboxLimits, step: str) -> bytes:
         "memory_mb": str(limits.memory_mb), "work_mb": str(limits.work_mb), "wall_s": str(limits.wall_s),
         "output_bytes": str(limits.output_bytes),
     }  # fmt: skip
+    if step in {"leave", "hold"}:
+        told["secret"] = made.secret
     return json.dumps(told).encode()
 
 

@@ -187,7 +187,15 @@ def _shared_memory(made: Host, held: contextlib.ExitStack) -> None:
     message = (1).to_bytes(8, sys.byteorder) + made.secret.encode()
     _LIBC.msgsnd(queue, message, len(made.secret), 0)
     held.callback(_LIBC.msgctl, queue, 0, None)
-    made.told |= {"shm_file": file.name, "ipc_key": str(key)}
+    left_key = secrets.randbelow(1 << 30) + (1 << 30)
+    held.callback(_forget, left_key)
+    made.told |= {"shm_file": file.name, "ipc_key": str(key), "left_key": str(left_key)}
+
+
+def _forget(key: int) -> None:
+    """Remove what a program left under a key."""
+    _LIBC.shmctl(_LIBC.shmget(key, 0, 0), 0, None)
+    _LIBC.msgctl(_LIBC.msgget(key, 0), 0, None)
 
 
 @contextlib.contextmanager

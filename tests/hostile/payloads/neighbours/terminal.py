@@ -5,7 +5,7 @@ import os
 
 def leave(told: dict[str, str]) -> None:
     ours, theirs = os.openpty()
-    os.write(ours, told["secret"].encode() + b"\n")
+    os.write(ours, (told["secret"].encode() + b"\n") * 30)
     os.chmod(os.ttyname(theirs), 0o666)
     if os.fork() == 0:
         import time

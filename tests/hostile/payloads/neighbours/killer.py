@@ -1,0 +1,32 @@
+"""Ends the processes of another program, and where it is alone with its keepers everything that there is."""
+
+import os
+import signal
+import time
+
+
+def attack(told: dict[str, str]) -> None:
+    until = time.monotonic() + 0.5
+    while time.monotonic() < until:
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            if told["prey"] in text(f"/proc/{pid}/cmdline"):
+                kill(int(pid), signal.SIGKILL)
+        time.sleep(0.02)
+    if told["alone"] == "yes":
+        for number in (signal.SIGTERM, signal.SIGSTOP, signal.SIGKILL):
+            for keeper in (1, os.getppid(), -1):
+                kill(keeper or -1, number)
+
+
+def kill(pid: int, number: int) -> None:
+    try:
+        os.kill(pid, number)
+    except OSError:
+        return
+
+
+def text(path: str) -> str:
+    try:
+        return open(path).read()
+    except OSError:
+        return ""

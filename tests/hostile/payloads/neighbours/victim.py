@@ -1,0 +1,8 @@
+"""Does its work and tells the result at the end; somebody may not like that."""
+
+import time
+
+
+def attack(told: dict[str, str]) -> None:
+    time.sleep(0.7)
+    print("carried", told["challenge"])
