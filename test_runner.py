@@ -49,7 +49,7 @@ class SuiteRunner:
         layers: the packages that jobs may ask for; without it such a job is refused.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 (two parts and seven keywords, of which five have a default)
         self,
         sandbox: Sandbox,
         runtime: Runtime,
