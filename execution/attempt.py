@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from agent.machine import FIRST, Machine
 from agent.tools import Tools
 from core.errors import GitError, Held, NightshiftError, TimeUp
+from core.held import HeldOut
 from core.ports import Sink
 from core.revisions import Workspace
 from core.states import Ending, Outcome, Phase
@@ -22,6 +23,7 @@ from core.work import Case, Step, Work
 from execution.integration import Integration, Landed
 from execution.parts import Parts
 from execution.regression import WithRegression
+from sandbox.held.holding import hold
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +52,7 @@ class Attempt:
         self.task, self.parts, self.emit, self._show = task, parts, emit, show
         self.limits: Limits = task.spec.limits.over(parts.defaults.limits)
         self._work: Work | None = None
+        self._held = HeldOut()
         self._step_began = parts.clock()
 
     async def run(self) -> Result:
@@ -87,6 +90,7 @@ class Attempt:
             workspace = await asyncio.to_thread(self._open, stored.base if stored else None)
         except GitError as error:
             return self.ended(Ending.REFUSED, str(error))
+        await self._hold_out(workspace)
         work = self._work = _going_on(stored) if stored else self._new_work(workspace)
         resumed = work.phase is Phase.COMMIT
         self._show(work, "")
@@ -99,13 +103,20 @@ class Attempt:
                 raise Held("; ".join(ask.question for ask in work.asks) or work.reason, work.asks)
             if work.phase is Phase.ABANDON:
                 return self.ended(work.ending or Ending.GAVE_UP, work.reason)
-            end = await Integration(self.task, self.parts, self.emit, resumed=resumed).land(workspace, work)
+            landing = Integration(self.task, self.parts, self.emit, held=self._held, resumed=resumed)
+            end = await landing.land(workspace, work)
             if isinstance(end, Landed):
                 ending = Ending.COMMITTED if end.commit else Ending.NO_CHANGE
                 return self.ended(ending, end.reason, end.commit, end.branch)
             work, resumed = replace(end.work, step_no=work.step_no + 1), False
             await self._store(Step(phase=Phase.COMMIT, outcome=Outcome.REDO, work=work, note=end.why))
             workspace = await asyncio.to_thread(self._open, work.base)
+
+    async def _hold_out(self, workspace: Workspace) -> None:
+        """Find what of the tests no prompt shows; it follows from their text, so every attempt finds the same."""
+        share = self.parts.defaults.held_out_share
+        paths = await asyncio.to_thread(workspace.tree.entries)
+        self._held = await asyncio.to_thread(hold, self.task.spec, paths, share)
 
     def _open(self, base: str | None) -> Workspace:
         spec, git = self.task.spec, self.parts.git
@@ -145,6 +156,7 @@ class Attempt:
             clarify=defaults.clarify if spec.clarify is None else spec.clarify,
             iterations=iterations,
             warn_at=min(defaults.warn_at, iterations),
+            held=self._held,
             whole_tree=not workspace.is_own,
             suite_s=self.limits.suite_s or 60.0,
             memory_mb=self.limits.memory_mb or 512,

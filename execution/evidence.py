@@ -10,10 +10,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from core.errors import NightshiftError
+from core.held import HeldOut
 from core.revisions import Commit
 from core.tasks import Files, Language, Limits, Task
 from core.verdicts import Evidence, Result, Verdict
@@ -45,7 +46,8 @@ class Note:
     """One note. `commit`, `tree` and `base` are full ids of git's.
 
     `tests` and `own_tests` are paths in the tree, `changed` those of the change that was judged, without tests. `start`
-    are the files that the owner gave with the task, path to SHA-256 of the text. `model` and `iterations` are those of
+    are the files that the owner gave with the task, path to SHA-256 of the text. `held` has the cases that no prompt
+    showed, and the oracle. `model` and `iterations` are those of
     the commit's trailers. `strange` are fields that this version does not know.
     """
 
@@ -64,12 +66,22 @@ class Note:
     start: Mapping[str, str] = field(default_factory=dict)
     limits: RunLimits = field(default_factory=RunLimits)
     packages: Mapping[str, str] = field(default_factory=dict)
+    held: HeldOut = field(default_factory=HeldOut)
     model: str = ""
     iterations: int = 0
     strange: tuple[str, ...] = ()
 
 
-def to_note(task: Task, work: Work, commit: Commit, verdict: Verdict, limits: Limits, key: bytes = b"") -> str:
+def to_note(
+    task: Task,
+    work: Work,
+    commit: Commit,
+    verdict: Verdict,
+    limits: Limits,
+    held: HeldOut | None = None,
+    *,
+    key: bytes = b"",
+) -> str:
     """The note's text: JSON with sorted keys.
 
     Args:
@@ -78,6 +90,7 @@ def to_note(task: Task, work: Work, commit: Commit, verdict: Verdict, limits: Li
         commit: what was committed.
         verdict: the last one on what was committed.
         limits: the task's, with the settings where it says nothing.
+        held: what no prompt showed of its tests.
         key: seals the note; without one there is no seal.
     """
     spec = task.spec
@@ -103,11 +116,17 @@ def to_note(task: Task, work: Work, commit: Commit, verdict: Verdict, limits: Li
             work_mb=limits.work_mb,
         ),
         packages=work.packages,
+        held=_unseen(held or HeldOut()),
         model=", ".join(dict.fromkeys(work.models)),
         iterations=work.iteration,
     )
     data: dict[str, Any] = {name: plain(getattr(note, name)) for name in _NAMES}
     return json.dumps(data | seal.of(data, key), indent=1, sort_keys=True) + "\n"
+
+
+def _unseen(held: HeldOut) -> HeldOut:
+    """What it takes to judge by held-out cases again: not the tests as they were shown, which stand in no tree."""
+    return replace(held, shown={}, cases=tuple(case for case in held.cases if not case.shown))
 
 
 def digests(files: Files) -> dict[str, str]:

@@ -16,6 +16,7 @@ from core.commit_message import message_for
 from core.dependencies import closure, dependants
 from core.errors import MergeConflict
 from core.events import Event, Kind, Level
+from core.held import HeldOut
 from core.ports import Sink
 from core.revisions import Commit, Workspace
 from core.states import Phase
@@ -53,11 +54,15 @@ class Integration:
         task: the task it belongs to.
         parts: the rooms.
         emit: takes the attempt's events.
+        held: what no prompt showed of the task's tests; the merged tree is judged by it as well.
         resumed: whether an earlier daemon may have made the commit already.
     """
 
-    def __init__(self, task: Task, parts: Parts, emit: Sink, *, resumed: bool = False) -> None:
+    def __init__(
+        self, task: Task, parts: Parts, emit: Sink, *, held: HeldOut | None = None, resumed: bool = False
+    ) -> None:
         self.task, self.parts, self.emit, self._resumed = task, parts, emit, resumed
+        self._held = held or HeldOut()
 
     async def land(self, workspace: Workspace, work: Work) -> Landed | Reopened:
         """Commit the work on its branch, and integrate it where that is wanted.
@@ -84,7 +89,11 @@ class Integration:
         """The commit of this work, on its base, or on the newer tip that it will join where the two lie apart."""
         if self._resumed and (before := await self._made_before(workspace, work)):
             return before
-        git, change, message = self.parts.git, self._whole_change(work), message_for(self.task, work)
+        git, change, message = (
+            self.parts.git,
+            self._whole_change(work),
+            message_for(self.task, work, self.parts.events.mask),
+        )
         parent = work.base
         if moving and (tip := await asyncio.to_thread(git.tip, workspace)) != parent:
             newer = await asyncio.to_thread(git.tree, workspace, tip)
@@ -156,6 +165,7 @@ class Integration:
             base=await asyncio.to_thread(git.tree, workspace, candidate.parent),
             change={path: text for path, text in texts.items() if path not in self._tests(work)},
             given={path: texts[path] or text for path, text in spec.tests.items()},
+            held=self._held,
             own={path: texts[path] or text for path, text in work.own_tests.items()},
             own_proven=True,
             start=spec.files,
@@ -184,7 +194,7 @@ class Integration:
         others, later = (dependants(t, mine, imports, unknown=False) - mine.keys() for t in (base, merged))
         if others != later:
             return False
-        tests = {**self._tests(work), **{path: _text(base, path) or "" for path in others}}
+        tests = {**self._tests(work), **self._held.probe, **{path: _text(base, path) or "" for path in others}}
         before, after = closure(base, work.change, tests, imports), closure(merged, {}, tests, imports)
         if not (before.complete and after.complete and before.paths == after.paths):
             return False
@@ -232,7 +242,7 @@ class Integration:
             branch=commit.branch,
             commit=commit.id,
             base=commit.parent,
-            subject=message_for(self.task, work).text().partition("\n")[0],
+            subject=message_for(self.task, work, self.parts.events.mask).text().partition("\n")[0],
             label=label,
             model=", ".join(dict.fromkeys(work.models)),
             iterations=work.iteration,
@@ -249,7 +259,7 @@ class Integration:
     async def _note(self, workspace: Workspace, work: Work, commit: Commit, verdict: Verdict | None) -> None:
         if verdict:
             limits = self.task.spec.limits.over(self.parts.defaults.limits)
-            text = to_note(self.task, work, commit, verdict, limits, self.parts.seal_key)
+            text = to_note(self.task, work, commit, verdict, limits, self._held, key=self.parts.seal_key)
             await asyncio.to_thread(self.parts.git.note, workspace, commit.id, text)
 
     def _tell(self, kind: Kind, text: str, commit: Commit | None = None, level: Level = Level.INFO) -> None:

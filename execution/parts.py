@@ -10,6 +10,7 @@ from pathlib import Path
 from agent.tools import AgentSettings
 from core.clock import Clock, utc_now
 from core.dependencies import ImportCache
+from core.held import SHARE
 from core.ports import Gate, Memory, Suite
 from core.tasks import Limits
 from db.database import Database
@@ -31,6 +32,7 @@ class Defaults:
     audit: bool = False
     clarify: bool = False
     integrate: bool = False
+    held_out_share: float = SHARE
     agent: AgentSettings = field(default_factory=AgentSettings)
 
 

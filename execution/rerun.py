@@ -12,6 +12,7 @@ from core.verdicts import Evidence, Result, SuiteJob, Verdict
 from execution.checks import Check, changed, failed, listed, ok, same, unchecked
 from execution.evidence import FORMAT, Note, digests
 from execution.recorded import differing
+from sandbox.held.layer import KIND as HELD_OUT
 
 MOST_WALL_S, MOST_CPUS = 3600.0, 16.0
 MOST_MEMORY_MB, MOST_PIDS, MOST_WORK_MB = 16_384, 4096, 8192
@@ -41,6 +42,7 @@ def plan(note: Note, tree: Tree, base: Tree) -> Rerun:
         base=base,
         change={path: _text(tree, path) if path in present else None for path in sorted(changes)},
         given={path: _text(tree, path) for path in note.tests if path in present},
+        held=note.held,
         own={path: _text(tree, path) for path in note.own_tests if path in present},
         own_proven=len(start) < len(note.start),
         start=start,
@@ -67,6 +69,8 @@ def weigh(note: Note, rerun: Rerun, verdict: Verdict) -> Iterator[Check]:
     yield _copies(then, verdict)
     if note.own_tests:
         yield _own(rerun, verdict)
+    if then.held_out or note.held.cases:
+        yield _held_out(then, verdict)
     yield _label(then, now)
     yield same("sandbox", then.sandbox, now.sandbox)
     yield same("python", then.python, now.python)
@@ -99,7 +103,8 @@ def _tests(note: Note, verdict: Verdict) -> Check:
 
 
 def _copies(then: Evidence, verdict: Verdict) -> Check:
-    if not verdict.passed and not verdict.failing and not verdict.weak and verdict.results:
+    odd = not verdict.passed and not verdict.failing and not verdict.weak and not _is_held_out(verdict)
+    if odd and verdict.results:
         return failed("twins", verdict.reason)
     now = verdict.evidence.twins
     if not verdict.passed:
@@ -116,6 +121,21 @@ def _own(rerun: Rerun, verdict: Verdict) -> Check:
         return unchecked("red", "the first text of a file that the owner gave with the task is not kept")
     killed = [note for note in verdict.evidence.notes if "mutants" in note]
     return ok("red", "; ".join(["the self-written tests fail without the change", *killed]))
+
+
+def _held_out(then: Evidence, verdict: Verdict) -> Check:
+    now = verdict.evidence.held_out
+    if _is_held_out(verdict):
+        return failed("held-out", f"{verdict.reason}: {'; '.join(verdict.unseen[:3])}")
+    if not verdict.passed:
+        return unchecked("held-out", "where a test fails, cases that no prompt showed decide nothing")
+    if now < then.held_out:
+        return failed("held-out", f"{then.held_out} cases gave the right value then, {now} now")
+    return ok("held-out", f"{now} case{'' if now == 1 else 's'} that no prompt showed gave the right value")
+
+
+def _is_held_out(verdict: Verdict) -> bool:
+    return any(failure.kind == HELD_OUT for failure in verdict.failures)
 
 
 def _label(then: Evidence, now: Evidence) -> Check:

@@ -35,6 +35,8 @@ from sandbox.twins import suite_paths
 
 ENOUGH = 4
 """Tests with fewer checks than this are shown whole."""
+MOST, CANDIDATES = 12, 100
+"""More than `MOST` held-out checks prove no more; they are looked for among so many that chance picks."""
 
 _SHORT = 5
 _Shape = tuple[Any, ...]
@@ -45,16 +47,22 @@ def hold(spec: TaskSpec, paths: Collection[str], share: float) -> HeldOut:
 
     Args:
         spec: the task.
-        paths: those of the tree; with a conftest in it, tests may depend on more than can be seen in them.
+        paths: those of the tree; below a conftest, tests may depend on more than can be seen in them.
         share: of the checks that can be held out; 0 holds out none.
     """
     own = HeldOut(cases=spec.cases, oracle=spec.oracle, sources=("cases",) if spec.cases else ())
     if spec.language is not Language.PYTHON or not spec.tests or share <= 0:
         return own
-    if any(path.rpartition("/")[2] == "conftest.py" for path in (*paths, *spec.tests)):
+    if _steered(spec.tests, paths):
         return own
     found = of_tests(spec.tests, spec.description, share)
     return replace(found, cases=(*found.cases, *own.cases), oracle=own.oracle, sources=(*found.sources, *own.sources))
+
+
+def _steered(tests: Files, paths: Collection[str]) -> bool:
+    """Tell whether a conftest is in force where the tests lie."""
+    folders = {""} | {path[: at + 1] for path in tests for at, char in enumerate(path) if char == "/"}
+    return any(f"{folder}conftest.py" in paths or f"{folder}conftest.py" in tests for folder in folders)
 
 
 def of_tests(tests: Files, description: str, share: float) -> HeldOut:
@@ -69,7 +77,7 @@ def of_tests(tests: Files, description: str, share: float) -> HeldOut:
     if len(found) < ENOUGH:
         return HeldOut()
     chooser = _Chooser(found, sources, _Mentions(tests, description), random.Random(digest(tests)))  # noqa: S311 (repeatable, no secret)
-    chosen = chooser.choose(max(1, round(share * len(found))))
+    chosen = chooser.choose(min(MOST, max(1, round(share * len(found)))))
     if not chosen:
         return HeldOut()
     cases = tuple(replace(spot.case, shown=spot not in chosen) for spot in found)
@@ -100,8 +108,9 @@ class _Chooser:
 
     def choose(self, count: int) -> list[Spot]:
         """Up to `count` checks, in the order of the tests."""
-        candidates = [spot for spot in self._found if self._unseen(spot)]
+        candidates = list(self._found)
         self._chance.shuffle(candidates)
+        candidates = [spot for spot in candidates[:CANDIDATES] if self._unseen(spot)]
         chosen: list[Spot] = []
         for shape in (_shape, _types):
             alike = Counter(shape(spot) for spot in self._found)
