@@ -17,19 +17,22 @@ import contextlib
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from core.errors import SandboxError
-from core.isolation import Ended, SandboxJob, SandboxLimits, SandboxResult
+from core.isolation import Ended, Mount, SandboxJob, SandboxLimits, SandboxResult
 from core.masking import printable
 from sandbox import cgroups, child, launcher, seccomp
-from sandbox.cgroups import CgroupError, Group, Hierarchy
+from sandbox.cgroups import CgroupError, Group, Hierarchy, Usage
+from sandbox.child import Finished, Running
+from sandbox.isolation import Begun
 
 NAME = "bubblewrap"
 TMP_MB = 64
 SHM_MB = 16
-_FILES = {
+FILES = {
     "/etc/passwd": "root:x:0:0::/:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\nagent:x:1000:1000::/tmp:/bin/sh\n",
     "/etc/group": "root:x:0:\nnogroup:x:65534:\nagent:x:1000:\n",
     "/etc/hosts": "127.0.0.1 localhost\n::1 localhost\n",
@@ -60,7 +63,7 @@ class BubblewrapSandbox:
         if missing := [program for program in needed if shutil.which(program) is None]:
             raise SandboxError(f"{', '.join(missing)} missing; type `sudo apt-get install bubblewrap util-linux`")
         try:
-            self._filter = seccomp.program()
+            self.filter = seccomp.program()
         except KeyError as error:
             raise SandboxError(f"there is no system-call filter for {error.args[0]}") from None
         self.hierarchy = hierarchy
@@ -71,29 +74,31 @@ class BubblewrapSandbox:
         Raises:
             SandboxError: the isolation could not be set up; the job was not started.
         """
-        marker = secrets.token_hex(16)
-        group = self._group(job.limits)
-        try:
-            with _memory_files(self._filter, *(text.encode() for text in _FILES.values())) as descriptors:
-                finished = await child.run(self._launch(job, marker, group, descriptors))
-            usage = group.usage() if group else None
-        finally:
-            if group:
-                await child.uninterrupted(cgroups.remove(group))
-        before, started, output = finished.stderr.partition(f"{marker}\n".encode())
-        if not started:
-            raise SandboxError(_explain(printable(before).strip(), finished.ended))
-        code = finished.exit_code
-        return SandboxResult(
-            exit_code=128 - code if 128 < code < 192 else code,  # bubblewrap reports a signal as 128 + its number
-            ended=_how(finished.ended, code, usage.oom_kills if usage else 0),
-            stdout=finished.stdout,
-            stderr=output,
-            duration_s=finished.duration_s,
-            peak_memory_mb=usage.peak_bytes / (1 << 20) if usage and usage.peak_bytes else None,
-        )
+        return await (await self.begin(job)).finish(job.stdin)
 
-    def _group(self, limits: SandboxLimits) -> Group | None:
+    async def begin(self, job: SandboxJob) -> Begun:
+        """Start a job without its standard input.
+
+        Raises:
+            SandboxError: the isolation could not be set up.
+        """
+        marker = secrets.token_hex(16)
+        group = self.group(job.limits)
+        try:
+            with memory_files(self.filter, *(text.encode() for text in FILES.values())) as descriptors:
+                running = child.spawn(self._launch(job, marker, group, descriptors))
+        except SandboxError:
+            if group:
+                group.remove()
+            raise
+        return _Begun(running=running, marker=marker, group=group, wall_s=job.limits.wall_s)
+
+    def group(self, limits: SandboxLimits) -> Group | None:
+        """A control group for one job; None where there is none to be had.
+
+        Raises:
+            SandboxError: the kernel refused a limit.
+        """
         try:
             return self.hierarchy.create(limits) if self.hierarchy else None
         except (CgroupError, OSError) as error:
@@ -108,34 +113,93 @@ class BubblewrapSandbox:
                 *_inside(job, marker, bound_processes=group is None),
             ],
             env=launcher.ENV,
-            stdin=job.stdin,
-            wall_s=job.limits.wall_s,
             output_bytes=job.limits.output_bytes,
             kill=lambda _pid: group.kill() if group else None,
             pass_fds=tuple(descriptors),
         )
 
 
-def _namespaces(job: SandboxJob, descriptors: list[int]) -> list[str]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Begun:
+    """A job that waits for its input."""
+
+    running: Running
+    marker: str
+    group: Group | None
+    wall_s: float
+
+    async def finish(self, stdin: bytes) -> SandboxResult:
+        try:
+            finished = await self.running.finish(stdin, self.wall_s)
+            usage = self.group.usage() if self.group else None
+        finally:
+            await self._remove_group()
+        before, started, output = finished.stderr.partition(f"{self.marker}\n".encode())
+        if not started:
+            raise SandboxError(_explain(printable(before).strip(), finished.ended))
+        code = finished.exit_code
+        code = 128 - code if 128 < code < 192 else code  # bubblewrap reports a signal as 128 + its number
+        return result_of(replace(finished, exit_code=code, stderr=output), usage)
+
+    async def discard(self) -> None:
+        try:
+            await child.uninterrupted(self.running.end())
+        finally:
+            await self._remove_group()
+
+    async def _remove_group(self) -> None:
+        if self.group:
+            await child.uninterrupted(cgroups.remove(self.group))
+
+
+def result_of(finished: Finished, usage: Usage | None) -> SandboxResult:
+    """A job's result from how its process ended and what its control group says."""
+    ended = finished.ended
+    if usage and usage.oom_kills and ended is not Ended.OUTPUT_LIMIT:
+        ended = Ended.OUT_OF_MEMORY
+    elif ended is Ended.EXITED and finished.exit_code < 0:
+        ended = Ended.KILLED
+    return SandboxResult(
+        exit_code=finished.exit_code,
+        ended=ended,
+        stdout=finished.stdout,
+        stderr=finished.stderr,
+        duration_s=finished.duration_s,
+        peak_memory_mb=usage.peak_bytes / (1 << 20) if usage and usage.peak_bytes else None,
+    )
+
+
+def _namespaces(job: SandboxJob, descriptors: Sequence[int]) -> list[str]:
     """The words of bubblewrap itself, up to the command."""
-    filter_fd, *files = map(str, descriptors)
-    words = [
-        "bwrap", "--unshare-all", "--unshare-user", "--disable-userns", "--uid", "1000", "--gid", "1000",
+    filter_fd, *files = descriptors
+    words = [*namespaces(job.mounts, files, job.limits.work_mb), "--disable-userns"]
+    copied = (word for n, path in enumerate(job.copy_in) for word in ("--ro-bind", str(path), f"/src/{n}"))
+    return [*words, *copied, *_sealed("/proc", "/"), "--chdir", "/work", "--seccomp", str(filter_fd), "--"]
+
+
+def namespaces(mounts: Sequence[Mount], files: Sequence[int], work_mb: int) -> list[str]:
+    """The words that put a sandbox together: namespaces, the system's programs, mounts, private file systems.
+
+    Args:
+        mounts: what is shown read-only besides.
+        files: descriptors of the small files below /etc, in the order of `FILES`.
+        work_mb: the size of `/work`.
+    """
+    return [
+        "bwrap", "--unshare-all", "--unshare-user", "--uid", "1000", "--gid", "1000",
         "--cap-drop", "ALL", "--die-with-parent", "--new-session", "--as-pid-1", "--hostname", "sandbox", "--clearenv",
         *(word for name, value in _ENV.items() for word in ("--setenv", name, value)),
         "--perms", "0755", "--dir", "/etc", "--ro-bind", "/usr", "/usr", *_tmpfs("/usr/local", 1), *_system_links(),
         "--proc", "/proc", "--dev", "/dev", *_tmpfs("/dev/shm", SHM_MB), *_tmpfs("/tmp", TMP_MB),  # noqa: S108 (inside)
-        *_tmpfs("/work", job.limits.work_mb),
-        *(word for fd, path in zip(files, _FILES, strict=True) for word in ("--perms", "0444", "--file", fd, path)),
-        *(word for n, path in enumerate(job.copy_in) for word in ("--ro-bind", str(path), f"/src/{n}")),
-        *(word for mount in job.mounts for word in ("--ro-bind", str(mount.host), mount.inside)),
+        *_tmpfs("/work", work_mb),
+        *(w for fd, path in zip(files, FILES, strict=True) for w in ("--perms", "0444", "--file", str(fd), path)),
+        *(word for mount in mounts for word in ("--ro-bind", str(mount.host), mount.inside)),
+        *_sealed("/usr/local", "/dev"),
     ]  # fmt: skip
-    sealed = ("/usr/local", "/dev", "/proc", "/")
-    return [
-        *words,
-        *(word for path in sealed for word in ("--remount-ro", path)),
-        *("--chdir", "/work", "--seccomp", filter_fd, "--"),
-    ]
+
+
+def _sealed(*paths: str) -> list[str]:
+    return [word for path in paths for word in ("--remount-ro", path)]
 
 
 def _inside(job: SandboxJob, marker: str, *, bound_processes: bool) -> list[str]:
@@ -162,7 +226,7 @@ def _system_links() -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def _memory_files(*contents: bytes) -> Iterator[list[int]]:
+def memory_files(*contents: bytes) -> Iterator[list[int]]:
     """Descriptors of files in memory, for what bubblewrap reads from descriptors."""
     descriptors: list[int] = []
     try:
@@ -174,12 +238,6 @@ def _memory_files(*contents: bytes) -> Iterator[list[int]]:
     finally:
         for descriptor in descriptors:
             os.close(descriptor)
-
-
-def _how(ended: Ended, code: int, oom_kills: int) -> Ended:
-    if oom_kills and ended is not Ended.OUTPUT_LIMIT:
-        return Ended.OUT_OF_MEMORY
-    return Ended.KILLED if ended is Ended.EXITED and 128 < code < 192 else ended
 
 
 def _explain(text: str, ended: Ended) -> str:

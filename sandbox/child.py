@@ -13,7 +13,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TypeVar, cast
+from typing import IO, Any, Protocol, TypeVar, cast
 
 from core.errors import SandboxError
 from core.isolation import Ended
@@ -30,10 +30,10 @@ class Launch:
 
     argv: Sequence[str]
     env: Mapping[str, str]
-    stdin: bytes
-    wall_s: float
     output_bytes: int
     kill: Callable[[int], None]
+    stdin: bytes = b""
+    wall_s: float = 60.0
     pass_fds: tuple[int, ...] = ()
     cwd: Path | None = None
 
@@ -49,26 +49,47 @@ class Finished:
     duration_s: float
 
 
+class Handle(Protocol):
+    """A started process. `exited` resolves to its exit code, negative for a signal."""
+
+    exited: asyncio.Future[int]
+
+    def kill(self) -> None:
+        """End it and all that belongs to it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pipes:
+    """Our ends of a job's pipes."""
+
+    stdin: IO[bytes]
+    stdout: IO[bytes]
+    stderr: IO[bytes]
+
+
 async def run(launch: Launch) -> Finished:
     """Run to the end, to a limit, or until cancelled.
 
     Raises:
         SandboxError: the program could not be started, or did not end when it was killed.
     """
-    started = time.monotonic()
-    job = _Job(launch)
-    try:
-        ended = await job.first(launch.wall_s)
-    finally:
-        await uninterrupted(job.end())
-    return Finished(
-        exit_code=job.process.returncode,
-        # A program that floods and exits at once may be gone before its flood is read.
-        ended=Ended.OUTPUT_LIMIT if ended is Ended.EXITED and job.flooded else ended,
-        stdout=bytes(job.stdout.kept),
-        stderr=bytes(job.stderr.kept),
-        duration_s=time.monotonic() - started,
+    return await spawn(launch).finish(launch.stdin, launch.wall_s)
+
+
+def spawn(launch: Launch) -> Running:
+    """Start a process that waits for its input; call it where the event loop runs.
+
+    Raises:
+        SandboxError: the program could not be started.
+    """
+    process = _start(launch)
+    pipes = Pipes(
+        stdin=cast(IO[bytes], process.stdin),
+        stdout=cast(IO[bytes], process.stdout),
+        stderr=cast(IO[bytes], process.stderr),
     )
+    return Running(_Process(process, launch.kill), pipes, launch.output_bytes)
 
 
 async def uninterrupted(work: Awaitable[_T]) -> _T:
@@ -86,55 +107,86 @@ async def uninterrupted(work: Awaitable[_T]) -> _T:
     return result
 
 
-class _Job:
-    """A started process with its pipes and the two things worth waiting for: its end, and a flood."""
+class Running:
+    """A started job with its pipes and the two things worth waiting for: its end, and a flood."""
 
-    def __init__(self, launch: Launch) -> None:
-        self._launch, self._loop = launch, asyncio.get_running_loop()
-        self._exited: asyncio.Future[None] = self._loop.create_future()
-        self._over: asyncio.Future[Ended] = self._loop.create_future()
-        self.process = _start(launch)
-        self._descriptor = os.pidfd_open(self.process.pid)
-        self._loop.add_reader(self._descriptor, self._reap)
-        most = launch.output_bytes
-        self.stdout = Output(cast(IO[bytes], self.process.stdout), self._loop, most, self._flood)
-        self.stderr = Output(cast(IO[bytes], self.process.stderr), self._loop, most, self._flood)
-        self._stdin = Input(cast(IO[bytes], self.process.stdin), self._loop, launch.stdin)
+    def __init__(self, handle: Handle, pipes: Pipes, output_bytes: int) -> None:
+        self._handle, self._pipes, self._loop = handle, pipes, asyncio.get_running_loop()
+        self._flooded: asyncio.Future[None] = self._loop.create_future()
+        self._input: Input | None = None
+        self.stdout = Output(pipes.stdout, self._loop, output_bytes, self._flood)
+        self.stderr = Output(pipes.stderr, self._loop, output_bytes, self._flood)
 
-    @property
-    def flooded(self) -> bool:
-        return self.stdout.is_full or self.stderr.is_full
+    async def finish(self, stdin: bytes, wall_s: float) -> Finished:
+        """Write its input, and see it to its end; `wall_s` counts from now.
 
-    async def first(self, wall_s: float) -> Ended:
+        Raises:
+            SandboxError: it did not end when it was killed.
+        """
+        started = time.monotonic()
+        self._input = Input(self._pipes.stdin, self._loop, stdin)
+        try:
+            ended = await self._first(wall_s)
+        finally:
+            await uninterrupted(self.end())
+        # A program that floods and exits at once may be gone before its flood is read.
+        flooded = ended is Ended.EXITED and (self.stdout.is_full or self.stderr.is_full)
+        return Finished(
+            exit_code=self._handle.exited.result(),
+            ended=Ended.OUTPUT_LIMIT if flooded else ended,
+            stdout=bytes(self.stdout.kept),
+            stderr=bytes(self.stderr.kept),
+            duration_s=time.monotonic() - started,
+        )
+
+    async def _first(self, wall_s: float) -> Ended:
         """What came first: the end, a flood, or the deadline."""
-        done, _ = await asyncio.wait({self._over}, timeout=wall_s)
-        return self._over.result() if done else Ended.TIMEOUT
+        exited = self._handle.exited
+        awaited: set[asyncio.Future[Any]] = {exited, self._flooded}
+        await asyncio.wait(awaited, timeout=wall_s, return_when=asyncio.FIRST_COMPLETED)
+        if self._flooded.done():
+            return Ended.OUTPUT_LIMIT
+        return Ended.EXITED if exited.done() else Ended.TIMEOUT
 
     async def end(self) -> None:
-        """Kill what is left, wait for the end, and take what the pipes still hold without waiting for more."""
-        self._launch.kill(self.process.pid)
-        if not self._exited.done():
-            self.process.kill()
-            await asyncio.wait({self._exited}, timeout=KILL_S)
+        """Kill what is left, wait for the end, and take what the pipes still hold without waiting for more.
+
+        Raises:
+            SandboxError: it did not end.
+        """
+        self._handle.kill()
+        await asyncio.wait({self._handle.exited}, timeout=KILL_S)
         for stream in (self.stdout, self.stderr):
             stream.close()
-        self._stdin.close()
-        if not self._exited.done():
-            raise SandboxError(f"process {self.process.pid} did not end within {KILL_S:g} s of SIGKILL")
+        if self._input:
+            self._input.close()
+        self._pipes.stdin.close()
+        if not self._handle.exited.done():
+            raise SandboxError(f"a job did not end within {KILL_S:g} s of SIGKILL")
+
+    def _flood(self) -> None:
+        if not self._flooded.done():
+            self._flooded.set_result(None)
+
+
+class _Process:
+    """The handle of a child process: its end is seen through a pid descriptor."""
+
+    def __init__(self, process: subprocess.Popen[bytes], kill: Callable[[int], None]) -> None:
+        self._process, self._kill, self._loop = process, kill, asyncio.get_running_loop()
+        self.exited: asyncio.Future[int] = self._loop.create_future()
+        self._descriptor = os.pidfd_open(process.pid)
+        self._loop.add_reader(self._descriptor, self._reap)
+
+    def kill(self) -> None:
+        self._kill(self._process.pid)
+        if not self.exited.done():
+            self._process.kill()
 
     def _reap(self) -> None:
         self._loop.remove_reader(self._descriptor)
         os.close(self._descriptor)
-        self.process.wait()
-        self._exited.set_result(None)
-        self._settle(Ended.EXITED)
-
-    def _flood(self) -> None:
-        self._settle(Ended.OUTPUT_LIMIT)
-
-    def _settle(self, ended: Ended) -> None:
-        if not self._over.done():
-            self._over.set_result(ended)
+        self.exited.set_result(self._process.wait())
 
 
 def _start(launch: Launch) -> subprocess.Popen[bytes]:

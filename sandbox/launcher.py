@@ -68,10 +68,16 @@ def each_process(limits: SandboxLimits) -> dict[str, tuple[int, int]]:
 
 def rlimits(limits: SandboxLimits, *, address_space: bool) -> list[str]:
     """The words that set limits of single processes; a limit that is lower already stays."""
+    values = settable(limits, address_space=address_space)
+    return ["prlimit", *(f"--{name}={value}" for name, (_, value) in values.items()), "--"]
+
+
+def settable(limits: SandboxLimits, *, address_space: bool) -> dict[str, tuple[int, int]]:
+    """As `each_process`, with none above what this process may set."""
     wanted = each_process(limits)
     if address_space:
         wanted["as"] = (resource.RLIMIT_AS, limits.memory_mb << 20)
-    return ["prlimit", *(f"--{name}={_at_most(*limit)}" for name, limit in wanted.items()), "--"]
+    return {name: (which, _at_most(which, value)) for name, (which, value) in wanted.items()}
 
 
 def _at_most(which: int, value: int) -> int:

@@ -23,6 +23,8 @@ from core.errors import SandboxError
 from core.isolation import Mount
 from sandbox import interpreter, places
 from sandbox.interpreter import Interpreter
+from sandbox.javascript import program
+from sandbox.javascript.program import Node
 
 ROOT = Path(__file__).resolve().parent.parent
 INSIDE = Path(__file__).resolve().parent / "inside"
@@ -40,7 +42,7 @@ _ENTRY = f"import sys; sys.path.insert(0, sys.argv[1]); from {_PACKAGE} import N
 class Runtime:
     """What a suite needs inside. `libraries` and `code` are import paths inside, `argv` starts the trusted parent.
 
-    `python` are the words that start the interpreter.
+    `python` are the words that start the interpreter, `node` runs JavaScript, where there is one.
     """
 
     python: tuple[str, ...]
@@ -48,6 +50,7 @@ class Runtime:
     mounts: tuple[Mount, ...]
     libraries: tuple[str, ...]
     code: str = _CODE
+    node: Node | None = None
 
     @property
     def has_environment(self) -> bool:
@@ -82,6 +85,7 @@ class _Stamp:
     prefix: str
     libraries: str
     code: str
+    node: dict[str, str] | None = None
 
     def is_current(self) -> bool:
         """Tell whether all of it is there and is what this checkout wants."""
@@ -114,12 +118,16 @@ def open_runtime(runner: Path, environment: Sequence[Path] = ()) -> Runtime:
     python = Interpreter(argv=tuple(stamp.python), version=stamp.version, prefix=stamp.prefix)
     if python.mounted:
         mounts.append(Mount(host=python.mounted, inside=str(python.mounted)))
+    node = program.load(stamp.node)
+    if node and node.folder:
+        mounts.append(Mount(host=Path(node.folder), inside=node.folder))
     extra = [Mount(host=path, inside=f"{_ENVIRONMENT}/{n}") for n, path in enumerate(environment)]
     return Runtime(
         python=python.argv,
         version=stamp.version,
         mounts=(*mounts, *extra),
         libraries=(_LIB, *(mount.inside for mount in extra)),
+        node=node,
     )
 
 
@@ -130,9 +138,12 @@ def prepare(runner: Path) -> bool:
         SandboxError: there is no interpreter, or pip could not install the libraries.
     """
     stamp = _read(runner)
-    if stamp and stamp.is_current():
-        return False
     home = places.public(runner)
+    node = program.find(home)
+    if stamp and stamp.is_current():
+        if stamp.node != (node.stored() if node else None):  # installed, removed or renewed since
+            _write(runner, replace(stamp, node=node.stored() if node else None))
+        return False
     python = interpreter.choose(home)
     libraries, code = _names(python.series)
     _build(home / libraries, python, _install)
@@ -144,12 +155,14 @@ def prepare(runner: Path) -> bool:
         prefix=python.prefix,
         libraries=libraries,
         code=code,
+        node=node.stored() if node else None,
     )
     _write(runner, new)
     # A daemon that is running goes on with what it started with.
     kept = {libraries, code, *((stamp.libraries, stamp.code) if stamp else ())}
     for folder in home.iterdir():
-        if folder.is_dir() and folder.name not in kept and not Path(python.path).is_relative_to(folder):
+        used = any(Path(path).is_relative_to(folder) for path in (python.path, node.path if node else "/"))
+        if folder.is_dir() and folder.name not in kept and not used:
             shutil.rmtree(folder, ignore_errors=True)
     return True
 
@@ -158,7 +171,7 @@ def _names(series: str) -> tuple[str, str]:
     """The names of the two folders, which say for which Python and from what they were made."""
     wanted = hashlib.sha256("\0".join((_FORMAT, *LIBRARIES)).encode() + CONSTRAINTS.read_bytes())
     code = hashlib.sha256(_FORMAT.encode())
-    for path in sorted(INSIDE.glob("*.py")):
+    for path in _sources():
         code.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return f"lib-{series}-{wanted.hexdigest()[:12]}", f"inside-{series}-{code.hexdigest()[:12]}"
 
@@ -186,9 +199,13 @@ def _install(folder: Path, python: Interpreter) -> None:
         raise SandboxError(f"pip could not install {', '.join(LIBRARIES)} for Python {python.series}; see above")
 
 
+def _sources() -> list[Path]:
+    return sorted(path for path in INSIDE.iterdir() if path.suffix in {".py", ".mjs", ".cjs"})
+
+
 def _copy_code(folder: Path, _python: Interpreter) -> None:
     (folder / _PACKAGE).mkdir()
-    for path in INSIDE.glob("*.py"):
+    for path in _sources():
         shutil.copyfile(path, folder / _PACKAGE / path.name)
 
 

@@ -7,7 +7,7 @@ import atexit
 import contextlib
 import functools
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +20,14 @@ from sandbox.bubblewrap import BubblewrapSandbox
 from sandbox.cgroups import CgroupError, Hierarchy
 from sandbox.docker import DockerSandbox
 from sandbox.docker_engine import Engine
+from sandbox.nest import NestedSandbox
 from sandbox.process import ProcessSandbox
 from sandbox.runtime import Runtime, open_runtime, prepare
 from test_runner import SuiteRunner
 from tests.support import engine
 from tests.support.trees import TextTree
 
-ISOLATIONS = ("bubblewrap", "docker", "process")
+ISOLATIONS = ("bubblewrap", "nested", "docker", "process")
 RUNNER = Path(__file__).resolve().parents[2] / ".runner"
 
 
@@ -69,10 +70,22 @@ def isolation(name: str, folder: Path) -> Sandbox:
     """
     makers: dict[str, Callable[[], Sandbox]] = {
         "bubblewrap": bubblewrap,
+        "nested": lambda: NestedSandbox(bubblewrap(), runtime()),
         "docker": docker,
         "process": lambda: ProcessSandbox(folder),
     }
     return makers[name]()
+
+
+@contextlib.asynccontextmanager
+async def opened(name: str, folder: Path) -> AsyncIterator[Sandbox]:
+    """The isolation of that name as in `isolation`, ended with the block where it keeps something running."""
+    box = isolation(name, folder)
+    try:
+        yield box
+    finally:
+        if isinstance(box, NestedSandbox):
+            await box.aclose()
 
 
 @contextlib.contextmanager

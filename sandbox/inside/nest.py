@@ -1,0 +1,171 @@
+"""Becomes a sandbox of its own inside the outer one: namespaces, private file systems, limits, no rights, a filter.
+
+The fork splits in two. The outer half tells the daemon its number, waits until it was put into its control group,
+enters new namespaces and waits for the inner half, whose exit status it passes on. The inner half is process 1 of the
+new process namespace: it mounts what is private to the job, gives up every right, and becomes the job. All that the
+outer sandbox denies stays denied; what is added here keeps jobs apart from each other.
+"""
+# Importing pathlib would cost every start of the sandbox some milliseconds.
+# ruff: noqa: PTH123
+
+import ctypes
+import fcntl
+import os
+import resource
+import signal
+import socket
+import struct
+import traceback
+
+from . import supervisor
+
+NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET = (
+    0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000,
+)  # fmt: skip
+ALL = NEWNS | NEWCGROUP | NEWUTS | NEWIPC | NEWUSER | NEWPID | NEWNET
+RDONLY, NOSUID, NODEV, NOEXEC, REMOUNT, BIND, REC, SLAVE = 1, 2, 4, 8, 32, 4096, 16384, 1 << 19
+PR_SET_PDEATHSIG, PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 1, 22, 24, 38
+PR_CAP_AMBIENT, AMBIENT_CLEAR_ALL, SECCOMP_MODE_FILTER = 47, 4, 2
+CAPABILITY_VERSION_3, CAPABILITIES = 0x20080522, 64
+SIOCGIFFLAGS, SIOCSIFFLAGS, IFF_UP = 0x8913, 0x8914, 1
+WORK = "/work"
+
+
+def start(order, descriptors, orders, libraries):
+    """Fork a nested sandbox; the caller goes on at once and keeps nothing of it."""
+    if os.fork() == 0:
+        status = 70
+        try:
+            orders.close()
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            status = outer(order, descriptors, libraries)
+        except BaseException:  # noqa: BLE001 (whatever it is, the fork ends here)
+            fault(descriptors[3])
+        finally:
+            os._exit(status)
+    for descriptor in descriptors:
+        os.close(descriptor)
+
+
+def fault(control):
+    """Tell the daemon why there is no sandbox."""
+    with socket.socket(fileno=os.dup(control)) as channel:
+        channel.send(b"fault " + traceback.format_exc(limit=-2).encode()[-2000:])
+
+
+def outer(order, descriptors, libraries):
+    """The half outside: into the group, into the namespaces, then wait for the half inside."""
+    control = socket.socket(fileno=os.dup(descriptors[3]))
+    control.send(b"here")  # the kernel adds our number as the daemon knows it
+    if control.recv(16) != b"go":
+        return 70
+    libc = ctypes.CDLL(None, use_errno=True)
+    checked(libc.unshare(ALL))
+    for name, text in (("setgroups", "deny"), ("uid_map", "1000 1000 1"), ("gid_map", "1000 1000 1")):
+        write(f"/proc/self/{name}", text)
+    inner_pid = os.fork()
+    if inner_pid == 0:
+        status = 70
+        try:
+            inner(libc, order, descriptors)
+            control.send(b"up")
+            control.close()
+            status = run(order["argv"], libraries)
+        except BaseException:  # noqa: BLE001 (as above)
+            fault(descriptors[3]) if control.fileno() >= 0 else traceback.print_exc()
+        finally:
+            os._exit(status)
+    for descriptor in descriptors[:3]:
+        os.close(descriptor)
+    _, status = os.waitpid(inner_pid, 0)
+    control.send(b"end %d" % os.waitstatus_to_exitcode(status))
+    return 0
+
+
+def inner(libc, order, descriptors):
+    """The half inside, up to the point where it may become the job."""
+    checked(libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))
+    file_systems(libc, order)
+    loopback_up()
+    os.chdir(WORK)
+    for which, value in order["rlimits"]:
+        resource.setrlimit(which, (value, value))
+    os.setsid()
+    for target, descriptor in enumerate(descriptors[:3]):
+        os.dup2(descriptor, target)
+    give_up_rights(libc)
+    checked(libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))  # a change of rights takes it away
+    load_filter(libc, bytes.fromhex(order["filter"]))
+
+
+def file_systems(libc, order):
+    """What is private to the job; the rest of the outer sandbox is read-only."""
+
+    def mount(kind, target, flags, data=b""):
+        checked(libc.mount(kind, target.encode(), kind, flags, data))
+
+    checked(libc.mount(None, b"/", None, SLAVE | REC, None))
+    for target, size_mb in order["tmpfs"].items():
+        mount(b"tmpfs", target, NOSUID | NODEV, f"size={size_mb << 20},mode=0755".encode())
+    mount(b"devpts", "/dev/pts", NOSUID | NOEXEC, b"newinstance,ptmxmode=0666,mode=620")
+    mount(b"proc", "/proc", NOSUID | NODEV | NOEXEC)
+    write("/proc/sys/user/max_user_namespaces", "0")
+    checked(libc.mount(None, b"/proc", None, REMOUNT | BIND | RDONLY | NOSUID | NODEV | NOEXEC, None))
+
+
+def loopback_up():
+    """Give the job its own loopback network."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        name = b"lo".ljust(16, b"\0")
+        answer = fcntl.ioctl(any_socket, SIOCGIFFLAGS, name + bytes(24))
+        flags = struct.unpack_from("h", answer, 16)[0]
+        fcntl.ioctl(any_socket, SIOCSIFFLAGS, name + struct.pack("h", flags | IFF_UP) + bytes(22))
+
+
+def give_up_rights(libc):
+    """Drop every capability from every set, for good."""
+    last = int(read("/proc/sys/kernel/cap_last_cap"))
+    for capability in range(last + 1):
+        checked(libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0))
+    checked(libc.prctl(PR_CAP_AMBIENT, AMBIENT_CLEAR_ALL, 0, 0, 0))
+    checked(libc.capset(struct.pack("Ii", CAPABILITY_VERSION_3, 0), bytes(CAPABILITIES // 32 * 12)))
+    checked(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+
+
+def load_filter(libc, program):
+    """Load the system-call filter: an array of struct sock_filter, 8 bytes each."""
+    text = ctypes.create_string_buffer(program, len(program))
+    described = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(text))
+    checked(libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, described, 0, 0))
+
+
+def run(argv, libraries):
+    """Become the job: the trusted parent of a suite, or any program where there are words."""
+    os.closerange(3, 256)
+    if argv:
+        for number in (signal.SIGPIPE, signal.SIGXFSZ):
+            signal.signal(number, signal.SIG_DFL)  # Python ignores them, which a program would inherit
+        os.execvp(argv[0], argv)  # noqa: S606 (no shell is wanted)
+    supervisor.serve(libraries)
+    return 0
+
+
+def checked(result):
+    """The result of a C function, or its error."""
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+    return result
+
+
+def write(path, text):
+    """Write a control file; the kernel's refusal must not wait for the file to be closed."""
+    descriptor = os.open(path, os.O_WRONLY)
+    os.write(descriptor, text.encode())
+    os.close(descriptor)
+
+
+def read(path):
+    """A control file's text."""
+    with open(path, encoding="ascii") as file:
+        return file.read()

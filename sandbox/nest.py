@@ -1,0 +1,293 @@
+"""Sandboxes within one outer sandbox, forked from a process that has pytest imported: as strong, and much cheaper.
+
+Starting an interpreter and importing pytest costs more than a small suite does. A zygote (Android's name for a process
+that is forked instead of started) pays that once. Each job gets namespaces, file systems, a control group, limits and a
+system-call filter of its own (`inside/nest.py`), within all that bubblewrap gives the zygote; nothing is shared but
+memory that was filled before any job came. The zygote never sees a job: it is sent four descriptors and the limits.
+
+    daemon ── order + descriptors ──> zygote ── fork ──> outer half ── fork ──> inner half: process 1, the job
+       └── “here” / group / “go” / “up” / “end” on the fourth descriptor ──┘
+
+The daemon learns the outer half's number from the kernel, with its first message, and puts it into the job's group
+before it lets it go on.
+"""
+
+from __future__ import annotations
+
+import array
+import asyncio
+import contextlib
+import json
+import os
+import resource
+import signal
+import socket
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import IO, cast
+
+from core.errors import SandboxError
+from core.isolation import SandboxJob, SandboxLimits, SandboxResult
+from core.masking import printable
+from sandbox import cgroups, child, launcher
+from sandbox.bubblewrap import FILES, SHM_MB, TMP_MB, BubblewrapSandbox, memory_files, namespaces, result_of
+from sandbox.cgroups import Group
+from sandbox.child import Pipes, Running
+from sandbox.isolation import Begun
+from sandbox.runtime import Runtime
+
+START_S = 20.0
+_CREDENTIALS = struct.Struct("iII")
+_MESSAGE = 1 << 12
+
+
+class NestedSandbox:
+    """Runs jobs in nested sandboxes; those that need other things shown than its runtime get one of their own.
+
+    Args:
+        outer: makes the outer sandbox and everything that does not fit in.
+        runtime: what the zygote imports and shows.
+    """
+
+    def __init__(self, outer: BubblewrapSandbox, runtime: Runtime) -> None:
+        self.name = outer.name
+        self._outer, self._runtime = outer, runtime
+        self._zygote: asyncio.Task[Zygote] | None = None
+
+    async def run(self, job: SandboxJob) -> SandboxResult:
+        """Run to the end, to the limit, or until cancelled; nothing of the job is left running.
+
+        Raises:
+            SandboxError: the isolation could not be set up; the job was not started.
+        """
+        return await (await self.begin(job)).finish(job.stdin)
+
+    async def begin(self, job: SandboxJob) -> Begun:
+        """Start a job without its standard input.
+
+        Raises:
+            SandboxError: the isolation could not be set up.
+        """
+        if job.copy_in or not set(job.mounts) <= set(self._runtime.mounts):
+            return await self._outer.begin(job)
+        zygote = await self._alive()
+        return zygote.order(self._order(job), self._outer.group(job.limits), job.limits)
+
+    async def aclose(self) -> None:
+        """End the zygote, and with it whatever still runs below it."""
+        if self._zygote:
+            zygote, self._zygote = self._zygote, None
+            zygote.cancel()
+            with contextlib.suppress(asyncio.CancelledError, SandboxError):
+                await (await zygote).close()
+
+    async def _alive(self) -> Zygote:
+        """The zygote; a new one in the place of one that died."""
+        task = self._zygote
+        if task is None or (task.done() and (task.cancelled() or task.exception() or not task.result().alive)):
+            task = self._zygote = asyncio.create_task(Zygote.start(self._runtime))
+        return await asyncio.shield(task)
+
+    def _order(self, job: SandboxJob) -> dict[str, object]:
+        limits, bounded = job.limits, self._outer.hierarchy is not None
+        values = list(launcher.settable(limits, address_space=not bounded).values())
+        return {
+            "argv": () if job.argv == self._runtime.argv else job.argv,
+            "rlimits": values if bounded else [*values, (resource.RLIMIT_NPROC, limits.pids)],
+            "tmpfs": {"/work": limits.work_mb, "/tmp": TMP_MB, "/dev/shm": SHM_MB},  # noqa: S108 (the job's own)
+            "filter": self._outer.filter.hex(),
+        }
+
+
+@dataclass(slots=True)
+class Zygote:
+    """The outer sandbox with its process that is forked for each job."""
+
+    running: Running
+    orders: socket.socket
+    alive: bool = True
+
+    @classmethod
+    async def start(cls, runtime: Runtime) -> Zygote:
+        """Start one and wait until it takes orders.
+
+        Raises:
+            SandboxError: it did not come up.
+        """
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            with theirs:
+                zygote = cls(_spawned(runtime, theirs.fileno()), ours)
+        except SandboxError:
+            ours.close()
+            raise
+        try:
+            await zygote.ready()
+        except BaseException:
+            await zygote.close()
+            raise
+        return zygote
+
+    async def ready(self) -> None:
+        """Wait until it takes orders.
+
+        Raises:
+            SandboxError: it did not come up.
+        """
+        self.orders.setblocking(False)
+        try:
+            async with asyncio.timeout(START_S):
+                answer = await asyncio.get_running_loop().sock_recv(self.orders, _MESSAGE)
+        except (OSError, TimeoutError):
+            answer = b""
+        if answer != b"ready":
+            said = printable(bytes(self.running.stderr.kept)).strip()[-500:] or "it gave no reason"
+            raise SandboxError(
+                f"the process that sandboxes are forked from did not come up: {said or 'it gave no reason'}"
+            )
+
+    def order(self, order: dict[str, object], group: Group | None, limits: SandboxLimits) -> Begun:
+        """Have a nested sandbox forked."""
+        control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        stdin, stdout, stderr = os.pipe(), os.pipe(), os.pipe()
+        given = (stdin[0], stdout[1], stderr[1], theirs.fileno())
+        pipes = Pipes(stdin=_file(stdin[1], "wb"), stdout=_file(stdout[0], "rb"), stderr=_file(stderr[0], "rb"))
+        try:
+            _send(self.orders, json.dumps(order).encode(), given)
+        except OSError:
+            self.alive = False  # the next job gets a new one; this one ends at once, unstarted
+            theirs.close()
+        finally:
+            for descriptor in given[:3]:
+                os.close(descriptor)
+            theirs.close()
+        nested = _Nested(control, group)
+        return _BegunNest(
+            running=Running(nested, pipes, limits.output_bytes), nested=nested, group=group, wall_s=limits.wall_s
+        )
+
+    async def close(self) -> None:
+        """End it."""
+        self.alive = False
+        self.orders.close()
+        await child.uninterrupted(self.running.end())
+
+
+def _spawned(runtime: Runtime, orders: int) -> Running:
+    """Start the outer sandbox with the zygote in it; `orders` is the descriptor of its socket."""
+    fixed = [f"--{name}={value}" for name, (_, value) in launcher.FIXED.items()]
+    with memory_files(*(text.encode() for text in FILES.values())) as files:
+        argv = [
+            *("prlimit", *fixed, "--", *launcher.drop_root(), *namespaces(runtime.mounts, files, work_mb=1)),
+            *("--remount-ro", "/", "--", *runtime.zygote(orders)),
+        ]
+        return child.spawn(
+            child.Launch(
+                argv=argv,
+                env=launcher.ENV,
+                output_bytes=1 << 16,
+                kill=lambda _pid: None,
+                pass_fds=(*files, orders),
+            )
+        )
+
+
+class _Nested:
+    """The handle of a nested sandbox: speaks with its outer half, from its first word to its exit code."""
+
+    def __init__(self, control: socket.socket, group: Group | None) -> None:
+        self._control, self._group, self._loop = control, group, asyncio.get_running_loop()
+        self.exited: asyncio.Future[int] = self._loop.create_future()
+        self.is_up, self.fault = False, ""
+        self._descriptor: int | None = None
+        self._killed = False
+        control.setblocking(False)
+        control.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        self._loop.add_reader(control, self._hear)
+
+    def kill(self) -> None:
+        self._killed = True
+        if self._group:
+            self._group.kill()
+        if self._descriptor is not None and not self.exited.done():
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._descriptor, signal.SIGKILL)
+
+    def _hear(self) -> None:
+        try:
+            text, extra, _, _ = self._control.recvmsg(_MESSAGE, socket.CMSG_SPACE(_CREDENTIALS.size))
+        except BlockingIOError:
+            return
+        except ConnectionResetError:
+            text, extra = b"", []
+        word, _, rest = text.partition(b" ")
+        if word == b"here":
+            self._let_in(_CREDENTIALS.unpack(extra[0][2][: _CREDENTIALS.size])[0])
+        elif word == b"up":
+            self.is_up = True
+        elif word == b"fault":
+            self.fault = rest.decode("utf-8", "replace")
+        elif word == b"end":
+            self._over(int(rest))
+        else:
+            self._over(-signal.SIGKILL)
+
+    def _let_in(self, pid: int) -> None:
+        """Put the outer half into the job's group, and let it go on."""
+        try:
+            self._descriptor = os.pidfd_open(pid)
+            for file in self._group.join_files if self._group else ():
+                cgroups.write(file, pid)
+            if not self._killed:
+                self._control.send(b"go")
+                return
+        except OSError as error:
+            self.fault = f"the process could not enter its control group: {error}"
+        self._control.shutdown(socket.SHUT_WR)
+
+    def _over(self, code: int) -> None:
+        self._loop.remove_reader(self._control)
+        self._control.close()
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+        self.exited.set_result(code)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _BegunNest:
+    """A nested sandbox that waits for its input."""
+
+    running: Running
+    nested: _Nested
+    group: Group | None
+    wall_s: float
+
+    async def finish(self, stdin: bytes) -> SandboxResult:
+        try:
+            finished = await self.running.finish(stdin, self.wall_s)
+            usage = self.group.usage() if self.group else None
+        finally:
+            await self._remove_group()
+        if not self.nested.is_up:
+            raise SandboxError(f"the nested sandbox did not come up: {self.nested.fault or finished.ended}")
+        return result_of(finished, usage)
+
+    async def discard(self) -> None:
+        try:
+            await child.uninterrupted(self.running.end())
+        finally:
+            await self._remove_group()
+
+    async def _remove_group(self) -> None:
+        if self.group:
+            await child.uninterrupted(cgroups.remove(self.group))
+
+
+def _send(to: socket.socket, text: bytes, descriptors: Sequence[int]) -> None:
+    to.sendmsg([text], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors).tobytes())])
+
+
+def _file(descriptor: int, mode: str) -> IO[bytes]:
+    return cast(IO[bytes], os.fdopen(descriptor, mode, buffering=0))
