@@ -88,6 +88,8 @@ class Settings(BaseSettings):
     sandbox_pids: Annotated[int, Field(ge=16)] = 128
     sandbox_work_mb: Annotated[int, Field(ge=1)] = 64
     suite_timeout_s: Seconds = 60
+    held_out_share: Annotated[float, Field(ge=0, le=0.5)] = 0.25
+    oracle_inputs: Annotated[int, Field(ge=0, le=500)] = 20
 
     # Git.
     git_auto_push: bool = True

@@ -20,6 +20,8 @@ _TEST_SHARE = 0.4
 _MAX_MISSING = 10
 _MIN_TOKENS = 1000
 
+_MORE = "The code is also called with other inputs that the task's words allow, and must be right for these as well."
+
 Sections = Sequence[tuple[str, str]]
 
 
@@ -64,11 +66,15 @@ def the_tests(scene: Scene) -> str:
     spec, own = scene.case.task.spec, scene.work.own_tests
     budget = max(_MIN_TOKENS, int(scene.tools.settings.prompt_tokens * _TEST_SHARE))
     if spec.tests:
-        return f"These were given. They are fixed, and all of them must pass.\n\n{show_tests(spec.tests, budget)}"
+        shown = show_tests(scene.case.shown_tests, budget)
+        more = f" {_MORE}" if scene.case.held.cases else ""
+        return f"These were given. They are fixed, and all of them must pass.{more}\n\n{shown}"
     if spec.test_command:
         return f"This command must end with exit code 0:\n\n{quoted('command', ' '.join(spec.test_command))}"
     if own:
         return f"The agent wrote these for the task, in another phase. They must pass.\n\n{show_tests(own, budget)}"
+    if spec.cases:
+        return f"None are shown. {_MORE}"
     return "None were given. Tests are written from the task's words after the code, by someone who does not see it."
 
 

@@ -32,6 +32,7 @@ _RULES = {
     "TypeError": "Compare the call with the signature, and the types with what the operation takes.",
     "RecursionError": "Give the recursion an end that every input reaches, or use a loop.",
     "Timeout": "Look for a loop that does not end, or for work that grows too fast with the input.",
+    "HeldOut": "Solve the task for every input that its words allow; nothing may depend on the inputs of the tests.",
     "AssertionError": "Follow the input of the first failing assertion through the code, line by line.",
 }
 

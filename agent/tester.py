@@ -71,6 +71,7 @@ def job_for(case: Case, work: Work, tools: Tools) -> SuiteJob:
         base=tools.tree,
         change=work.change,
         given=spec.tests,
+        held=case.held,
         own=work.own_tests,
         start=spec.files,
         command=spec.test_command,
@@ -107,9 +108,9 @@ def _without_blame(work: Work) -> tuple[Try, ...]:
 
 
 def _needs_tests(case: Case, work: Work) -> bool:
-    """Tests are written when none were given, and written again when they were found at fault."""
+    """Tests are written when nothing was given to judge by, and written again when they were found at fault."""
     spec = case.task.spec
-    if spec.tests or spec.test_command:
+    if spec.tests or spec.test_command or spec.cases:
         return False
     return not work.own_tests or blames_tests(work)
 

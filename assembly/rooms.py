@@ -44,6 +44,7 @@ def defaults(settings: Settings) -> Defaults:
         ),
         warn_at=settings.warn_iterations,
         integrate=settings.git_integrate,
+        held_out_share=settings.held_out_share,
         agent=AgentSettings(
             prompt_tokens=min(24_000, settings.model_num_ctx - settings.model_max_tokens),
             edit_format=EditFormat(settings.edit_format),
@@ -118,6 +119,8 @@ class Rooms:
             limits=self._limits(),
             staging_dir=settings.state_dir / "staging",
             imports=imports,
+            mask=store.events.mask,
+            oracle_inputs=settings.oracle_inputs,
         )
         return Parts(
             db=store.db,
