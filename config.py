@@ -25,6 +25,10 @@ VERSION = "0.1.0"
 Positive = Annotated[int, Field(gt=0)]
 Seconds = Annotated[float, Field(gt=0)]
 Cost = Annotated[float, Field(ge=0)]
+# A package of the Python package index, with a version or without.
+Distribution = Annotated[
+    str, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,80}[A-Za-z0-9])?(==[A-Za-z0-9.!+_-]{1,40})?$")
+]
 
 
 class PriceIn(BaseModel, extra="forbid", frozen=True):
@@ -88,6 +92,7 @@ class Settings(BaseSettings):
     sandbox_pids: Annotated[int, Field(ge=16)] = 128
     sandbox_work_mb: Annotated[int, Field(ge=1)] = 64
     suite_timeout_s: Seconds = 60
+    allowed_deps: list[Distribution] = Field(default_factory=list)
     held_out_share: Annotated[float, Field(ge=0, le=0.5)] = 0.25
     oracle_inputs: Annotated[int, Field(ge=0, le=500)] = 20
 
@@ -162,6 +167,11 @@ class Settings(BaseSettings):
     def lock_file(self) -> Path:
         """Held by the daemon of this home as long as it lives."""
         return self.state_dir / "lock"
+
+    @property
+    def packages_dir(self) -> Path:
+        """Packages that tasks may use, as they are shown inside the sandbox."""
+        return self.state_dir / "packages"
 
     @property
     def port_file(self) -> Path:

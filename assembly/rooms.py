@@ -22,6 +22,8 @@ from git_manager import GitManager
 from memory.store import LongTermMemory
 from model_handler import ModelHandler
 from sandbox import choose
+from sandbox.dependency_gate import DependencyGate
+from sandbox.layers import LayerStore
 from sandbox.runtime import Runtime, open_runtime
 from test_runner import SuiteRunner
 
@@ -112,6 +114,9 @@ class Rooms:
 
     def _parts(self, sandbox: Sandbox, runtime: Runtime) -> Parts:
         settings, store, imports = self._settings, self._store, ImportCache()
+        layers = LayerStore(
+            settings.packages_dir, runtime, environ=settings.process_environment, clock=self._clock
+        )
         suite = SuiteRunner(
             sandbox,
             runtime,
@@ -119,6 +124,7 @@ class Rooms:
             limits=self._limits(),
             staging_dir=settings.state_dir / "staging",
             imports=imports,
+            layers=layers,
             mask=store.events.mask,
             oracle_inputs=settings.oracle_inputs,
         )
@@ -136,6 +142,11 @@ class Rooms:
             clock=self._clock,
             seal_key=seal.kept_key(settings.seal_file),
             imports=imports,
+            gates=(
+                DependencyGate(
+                    layers, runtime, allowed=settings.allowed_deps, emit=store.events.emit, clock=self._clock
+                ),
+            ),
         )
 
     def _limits(self) -> SandboxLimits:
