@@ -29,3 +29,4 @@ setup-dev:
 bench: setup-dev
 	@$(VENV) bench/queue.py
 	@$(VENV) bench/overhead.py
+	@$(VENV) bench/false_alarms.py

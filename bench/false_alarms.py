@@ -1,0 +1,178 @@
+"""How often the judge is wrong: right answers that it refuses, wrong ones that it accepts, and the time of a verdict.
+
+    .venv/bin/python bench/false_alarms.py [--data HumanEval.jsonl.gz] [--parallel 2] [--limit N]
+
+Every answer goes the way of a task's change: given tests, twins, held-out cases, the sandbox that is chosen here. Both
+goals are zero; the exit status is 1 when one is missed. Without `--data` a dozen tasks of our own are judged. With it
+those of HumanEval (Chen et al., “Evaluating Large Language Models Trained on Code”, 2021; 164 tasks, MIT licence),
+which https://github.com/openai/human-eval has as `data/HumanEval.jsonl.gz`. It has no wrong answers, so they are made:
+a function that returns nothing, and the first of some mutants of the right one that plainly fails the tests.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[0] = str(ROOT)  # instead of this folder, whose queue.py would hide the standard library's
+
+# ruff: noqa: E402 - the path comes first
+import argparse
+import ast
+import asyncio
+import gzip
+import json
+import statistics
+import tempfile
+import time
+from collections.abc import AsyncIterator, Awaitable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from agent.library import FileTree
+from bench.pairs import PAIRS, Pair
+from core.held import SHARE
+from core.isolation import Ended
+from core.ports import Sandbox
+from core.tasks import TaskSpec
+from core.verdicts import SuiteJob, Verdict
+from sandbox import SNIPPET_LIMITS, choose, mutation, run_python
+from sandbox.held.holding import hold
+from sandbox.runtime import Runtime, open_runtime
+from test_runner import SuiteRunner
+
+T = TypeVar("T")
+
+MUTANTS = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """One answer with its verdict."""
+
+    pair: Pair
+    right: bool
+    verdict: Verdict
+    took_s: float
+
+    @property
+    def missed(self) -> bool:
+        """Tell whether the judge was wrong."""
+        return self.right is not self.verdict.passed
+
+
+def read(path: Path) -> list[Pair]:
+    """HumanEval's tasks; a star import brings along helpers that some of its tests use."""
+    raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    return [_pair(json.loads(line)) for line in raw.splitlines() if line.strip()]
+
+
+def _pair(row: dict[str, str]) -> Pair:
+    name, right = row["entry_point"], row["prompt"] + row["canonical_solution"]
+    tests = f"from {name} import *\n{row['test']}\n\ndef test_{name}():\n    check({name})\n"
+    return Pair(name=row["task_id"], module=name, tests=tests, right=right, wrong=())
+
+
+async def with_wrong_answers(pair: Pair, sandbox: Sandbox) -> Pair:
+    """The task with wrong answers, each seen to fail the tests when they simply run."""
+    made = mutation.mutants({f"{pair.module}.py": pair.right}, lambda _path: None, MUTANTS)
+    wrong = list[str]()
+    for text in (_nothing(pair), *(mutant.text for mutant in made)):
+        if len(wrong) < 2 and await _fails(pair, text, sandbox):
+            wrong.append(text)
+    return replace(pair, wrong=tuple(wrong))
+
+
+def _nothing(pair: Pair) -> str:
+    """The right answer with a function that returns nothing in place of the wanted one."""
+    tree = ast.parse(pair.right)
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and node.name == pair.module:
+            node.body = [ast.Return(value=None)]
+    return ast.unparse(tree) + "\n"
+
+
+async def _fails(pair: Pair, text: str, sandbox: Sandbox) -> bool:
+    code = f"{pair.tests}\ntest_{pair.module}()\n"
+    limits = replace(SNIPPET_LIMITS, wall_s=5.0)
+    ran = await run_python(code, files={f"{pair.module}.py": text}, sandbox=sandbox, limits=limits)
+    return ran.ended is Ended.EXITED and ran.exit_code == 1
+
+
+async def judged(pair: Pair, text: str, suite: SuiteRunner, *, right: bool) -> Judged:
+    """One answer through the judge."""
+    path, given = f"{pair.module}.py", {f"test_{pair.module}.py": pair.tests}
+    spec = TaskSpec(description=pair.name, tests=given)
+    started = time.perf_counter()
+    held = await asyncio.to_thread(hold, spec, (), SHARE)
+    job = SuiteJob(base=FileTree({}), change={path: text}, given=given, held=held, wall_s=30.0, whole_tree=False)
+    verdict = await suite.judge(job)
+    return Judged(pair=pair, right=right, verdict=verdict, took_s=time.perf_counter() - started)
+
+
+@asynccontextmanager
+async def opened(name: str) -> AsyncIterator[tuple[Sandbox, Runtime, Path]]:
+    """The chosen sandbox, what runs inside, and a folder."""
+    runtime = open_runtime(ROOT / ".runner")
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+        choice = await choose(name, runtime=runtime, scratch=Path(folder))
+        if choice.sandbox is None:
+            raise SystemExit(choice.report)
+        yield choice.sandbox, runtime, Path(folder)
+
+
+async def bounded(room: asyncio.Semaphore, work: Awaitable[T]) -> T:
+    """The result of some work that waits for its turn."""
+    async with room:
+        return await work
+
+
+async def run(pairs: Sequence[Pair], a: argparse.Namespace) -> list[Judged]:
+    """Judge every answer, some at a time."""
+    room = asyncio.Semaphore(a.parallel)
+    async with opened(a.sandbox) as (sandbox, runtime, folder):
+        suite = SuiteRunner(sandbox, runtime, emit=lambda _event: None, staging_dir=folder / "staging")
+        if a.data:
+            pairs = await asyncio.gather(*(bounded(room, with_wrong_answers(pair, sandbox)) for pair in pairs))
+        rights = [judged(pair, pair.right, suite, right=True) for pair in pairs]
+        wrongs = [judged(pair, text, suite, right=False) for pair in pairs for text in pair.wrong]
+        return await asyncio.gather(*(bounded(room, work) for work in [*rights, *wrongs]))
+
+
+def report(found: Sequence[Judged]) -> bool:
+    """Print the figures; true when both goals are met."""
+    goals = []
+    for right, word in ((True, "right answers refused"), (False, "wrong answers accepted")):
+        some = [one for one in found if one.right is right]
+        missed = [one for one in some if one.missed]
+        labels = sorted({one.verdict.evidence.label.value for one in some if one.verdict.passed})
+        times = sorted(one.took_s for one in some)
+        print(
+            f"{word}: {len(missed)} of {len(some)} (goal 0)" + (f"; passes are {', '.join(labels)}" if labels else "")
+        )
+        for one in missed:
+            print(f"  {one.pair.name}: {one.verdict.reason}")
+        if times:
+            p95 = times[min(len(times) - 1, int(len(times) * 0.95))]
+            print(f"  a verdict takes {statistics.median(times) * 1000:.0f} ms (median), {p95 * 1000:.0f} ms (95 %)")
+        goals.append(not missed and bool(some))
+    return all(goals)
+
+
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, help="HumanEval.jsonl or HumanEval.jsonl.gz")
+    parser.add_argument("--parallel", type=int, default=2, help="answers judged at the same time")
+    parser.add_argument("--limit", type=int, help="only the first N tasks")
+    parser.add_argument("--sandbox", default="auto")
+    a = parser.parse_args()
+    pairs = (read(a.data) if a.data else list(PAIRS))[: a.limit]
+    if not report(asyncio.run(run(pairs, a))):
+        raise SystemExit(1)
+
+
+if __name__ == "__main__":
+    main()
