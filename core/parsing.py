@@ -1,0 +1,29 @@
+"""Reads Python source into a syntax tree, one thread at a time.
+
+CPython before 3.13 counts the depth of the tree that it builds in one place for all threads. A garbage collection in
+the middle may let another thread build a tree too, and then either ends with "AST constructor recursion depth mismatch"
+(https://github.com/python/cpython/issues/106905). Suites are planned in threads, so all rooms read source here.
+"""
+
+from __future__ import annotations
+
+import ast
+import threading
+
+_TURN = threading.RLock()
+
+
+def parse(text: str | bytes) -> ast.Module:
+    """The tree of a module.
+
+    Raises:
+        SyntaxError, ValueError, RecursionError, MemoryError: as `ast.parse`.
+    """
+    with _TURN:
+        return ast.parse(text)
+
+
+def parse_expression(text: str) -> ast.expr:
+    """The tree of an expression; raises as `parse`."""
+    with _TURN:
+        return ast.parse(text, mode="eval").body
