@@ -7,6 +7,8 @@ import sys
 import warnings
 from collections.abc import Container, Iterator, Sequence
 
+from core.parsing import parse
+
 _ROOTS = ("", "src/", "lib/")
 _TEST_LIBRARIES = frozenset({"pytest", "hypothesis", "unittest", "_pytest", "mock"})
 _MAX_CHARS = 400_000
@@ -19,7 +21,7 @@ def parse_python(text: str) -> ast.Module | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return ast.parse(text)
+            return parse(text)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return None
 

@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -18,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validat
 
 from core import literals
 from core.held import Compare, ValueCase
+from core.parsing import parse
 
 MAX_CASES = 500
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*"
@@ -107,7 +107,7 @@ def fault(cases: Sequence[CaseIn], oracle: Mapping[str, str] | str) -> str | Non
         return "an oracle in one text serves cases of one module; give it as files instead"
     for path, text in oracle_files(cases, oracle).items():
         try:
-            ast.parse(text if path.endswith(".py") else "")
+            parse(text if path.endswith(".py") else "")
         except (SyntaxError, ValueError, RecursionError) as error:
             return f"the oracle is no Python: {path}: {error}"
     return None

@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from core.parsing import parse
+
 MAX_MENTION = 200
 _DYNAMIC_MODULES = frozenset({
     "importlib", "imp", "pkgutil", "runpy", "zipimport", "glob", "subprocess", "pickle", "_pickle", "dill",
@@ -65,7 +67,7 @@ def facts_of(path: str, content: bytes) -> Facts:
     if not path.endswith(_PYTHON):
         return Facts(mentions=frozenset(token for token in _TOKEN.findall(text[:200_000]) if len(token) <= MAX_MENTION))
     try:
-        tree = ast.parse(text)
+        tree = parse(text)
     except (SyntaxError, ValueError, RecursionError):
         return Facts(dynamic=True)
     nodes = list(ast.walk(tree))

@@ -13,6 +13,8 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from core.parsing import parse_expression
+
 MAX_TEXT = 200_000
 MAX_ITEMS = 100_000
 MAX_BITS = 50_000
@@ -34,7 +36,7 @@ def read(text: str) -> Any:
     if len(text) > MAX_TEXT:
         raise ValueError(f"longer than {MAX_TEXT} characters")
     try:
-        return value_of(ast.parse(text.strip(), mode="eval").body)
+        return value_of(parse_expression(text.strip()))
     except (SyntaxError, RecursionError, MemoryError) as error:
         raise ValueError(f"is no Python literal ({type(error).__name__})") from None
 

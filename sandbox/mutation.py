@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
+from core.parsing import parse
 from core.tasks import Change
 from sandbox.faults import Fault, faults
 from sandbox.source import Source
@@ -140,7 +141,7 @@ def _mutated(source: Source, fault: Fault) -> str | None:
     if fault.needs_other:
         text += _OTHER_TEXT.format(name=_OTHER)
     try:
-        ast.parse(text)
+        parse(text)
     except (SyntaxError, ValueError, RecursionError):
         return None
     return text

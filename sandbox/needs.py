@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from core.import_graph import folders_above
+from core.parsing import parse
 
 _MISSING = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
 _ELSEWHERE = frozenset({"TYPE_CHECKING", "version_info", "platform"})
@@ -111,7 +112,7 @@ class Finder:
 def imports(text: str) -> list[Imported]:
     """All imports of a Python source, nested ones too; none where it does not parse."""
     try:
-        return list(_walk(ast.parse(text).body, optional=False))
+        return list(_walk(parse(text).body, optional=False))
     except (SyntaxError, ValueError, RecursionError):
         return []
 

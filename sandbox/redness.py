@@ -6,6 +6,7 @@ import ast
 import sys
 from collections.abc import Collection, Iterator
 
+from core.parsing import parse
 from core.tasks import Change, Files
 from sandbox.steering import LIBRARY_NAMES
 
@@ -13,7 +14,7 @@ from sandbox.steering import LIBRARY_NAMES
 def checks_something(text: str) -> bool:
     """Tell whether a file of tests holds an assertion that can fail."""
     try:
-        nodes = list(ast.walk(ast.parse(text)))
+        nodes = list(ast.walk(parse(text)))
     except (SyntaxError, ValueError, RecursionError):
         return True  # the run itself will say what is wrong with it
     return any(_is_check(node) for node in nodes)
@@ -36,7 +37,7 @@ def surely_red(tests: Files, change: Change, present: Collection[str]) -> bool:
 def _imported(text: str) -> Iterator[str]:
     """Top-level names that a module imports unconditionally."""
     try:
-        body = ast.parse(text).body
+        body = parse(text).body
     except (SyntaxError, ValueError, RecursionError):
         return
     for node in body:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
+from core.parsing import parse
+
 
 @dataclass(frozen=True, slots=True)
 class Edit:
@@ -29,7 +31,7 @@ class Source:
         self.text = text.replace("\r\n", "\n").replace("\r", "\n")
         self._bytes = self.text.encode("utf-8", "surrogatepass")
         try:
-            self.tree = ast.parse(self._bytes)
+            self.tree = parse(self._bytes)
         except (ValueError, RecursionError) as error:
             raise SyntaxError(str(error)) from error
         self._starts = [0]

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import PurePosixPath
 
+from core.parsing import parse
 from core.tasks import Files
 from sandbox.copies import must_fail_copy
 from sandbox.outline import Case, Outline, outline
@@ -175,7 +176,7 @@ def _copy(text: str, settings: PytestSettings) -> str | None:
     cases = outline(source.tree, settings).cases
     copy = must_fail_copy(source, [case.node for case in cases], random.SystemRandom())
     try:
-        ast.parse(copy)
+        parse(copy)
     except SyntaxError:
         return None
     return copy

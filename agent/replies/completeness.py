@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import tomllib
 import warnings
 from collections.abc import Callable
 
 import yaml
+
+from core.parsing import parse
 
 _PAIRS = {")": "(", "]": "[", "}": "{"}
 _MAX_CHARS = 400_000
@@ -17,7 +18,7 @@ _MAX_CHARS = 400_000
 def _python(text: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        ast.parse(text)
+        parse(text)
 
 
 def _balanced(text: str) -> None:

@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
+from core.parsing import parse
 from sandbox.held.extract import Spot
 from sandbox.outline import outline
 from sandbox.pytest_settings import PytestSettings
@@ -108,6 +109,6 @@ def _plain(text: str) -> str:
 
 def _holds_tests(text: str) -> bool:
     try:
-        return bool(outline(ast.parse(text), PytestSettings()).required)
+        return bool(outline(parse(text), PytestSettings()).required)
     except (SyntaxError, ValueError):
         return False
