@@ -9,7 +9,7 @@ NightshiftError
 │   ├── IllegalMove        a task may not go from this status to that one
 │   └── StaleFence         another worker owns the task now
 ├── Interruption           ends an attempt from the inside; carries why
-│   ├── BudgetSpent · TimeUp · CancelledByUser · ShuttingDown · LeaseLost
+│   ├── BudgetSpent · TimeUp · CancelledByUser · CommandBlocked · ShuttingDown · LeaseLost
 │   └── Parked             not now: wait until a stated time or for a model
 ├── ModelError
 │   ├── ModelUnavailable   retryable: connection, 5xx, 429, time-out, cut stream
@@ -110,6 +110,12 @@ class CancelledByUser(Interruption):
     """The owner cancelled the task."""
 
     ending = Ending.USER
+
+
+class CommandBlocked(Interruption):
+    """The task's own test command is one of those that never run."""
+
+    ending = Ending.REFUSED
 
 
 class ShuttingDown(Interruption):

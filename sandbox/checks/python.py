@@ -1,0 +1,210 @@
+"""Reads Python and says what stands out. Nothing is judged here: which sighting matters is for the policy."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from core.parsing import parse
+from sandbox.checks import commands_in, eval_text
+from sandbox.checks.names import Names
+from sandbox.checks.python_calls import called, mentioned
+from sandbox.checks.sighting import Sighting
+from sandbox.hooks.commands import UNKNOWN, Command
+
+MAX_CHARS = 400_000
+MAX_DEPTH = 3
+_TEST_LIBRARIES = frozenset({"pytest", "_pytest", "unittest", "nose", "hypothesis", "doctest"})
+_FRAME_PARTS = frozenset({"f_back", "f_locals", "f_globals", "f_builtins", "tb_frame", "gi_frame", "cr_frame"})
+_INNARDS = frozenset({"__subclasses__", "__globals__", "__code__", "__closure__", "__mro__", "__bases__"})
+_CLIENTS = frozenset({
+    "requests", "httpx", "aiohttp", "urllib3", "ftplib", "smtplib", "imaplib", "poplib", "telnetlib", "paramiko",
+    "websockets", "http.client", "urllib.request", "xmlrpc.client", "grpc", "pycurl",
+})  # fmt: skip
+_HOOKS = frozenset({"modules", "meta_path", "path_hooks", "excepthook", "exit", "displayhook", "unraisablehook"})
+_SHARED = frozenset({
+    "os", "os.path", "time", "random", "json", "math", "pathlib.Path", "unittest", "unittest.TestCase", "pytest",
+    "threading", "io", "socket", "subprocess", "operator", "functools",
+})  # fmt: skip
+_WHOLE_ENVIRONMENT = frozenset(f"os.environ.{name}" for name in ("copy", "items", "values", "keys"))
+_NATIVE = frozenset({"ctypes", "_ctypes", "cffi", "_cffi_backend"})
+
+
+Hooks = Callable[[Sequence[Command]], Iterable[Sighting]]
+"""Tells which of some commands never run; the lines are not its business."""
+
+
+def scan(text: str, hooks: Hooks, *, is_test: bool = False, depth: int = 0) -> list[Sighting]:
+    """What stands out in a module; nothing where it is no Python.
+
+    Args:
+        text: the module.
+        hooks: what commands are held against.
+        is_test: it is a test, which may know that it is one.
+        depth: how many texts that are run as code are around it.
+    """
+    tree = parsed(text)
+    if tree is None:
+        return []
+    reader = _Reader(tree, hooks, is_test=is_test, depth=depth)
+    return list(dict.fromkeys(reader.read()))
+
+
+def commands(text: str) -> list[Command]:
+    """The commands that a module runs, as far as their words are constant."""
+    tree = parsed(text)
+    if tree is None:
+        return []
+    names = Names(tree)
+    calls = [(node, names.resolve(node.func) or "") for node in names.nodes if isinstance(node, ast.Call)]
+    return [
+        found
+        for node, target in calls
+        for found in (*commands_in.of(node, target, names), *commands_in.removal(node, target, names))
+    ]
+
+
+def parsed(text: str) -> ast.Module | None:
+    """The syntax tree, or None for what is no Python or too large to be read."""
+    if len(text) > MAX_CHARS:
+        return None
+    try:
+        return parse(text)
+    except SyntaxError:
+        return _parsed_quietly(text)
+    except (ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _parsed_quietly(text: str) -> ast.Module | None:
+    """Again without warnings, which are errors for some who call: a stray backslash is no reason to see nothing."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return parse(text)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return None
+
+
+class _Reader:
+    def __init__(self, tree: ast.Module, hooks: Hooks, *, is_test: bool, depth: int) -> None:
+        self._names, self._hooks, self._is_test, self._depth = Names(tree), hooks, is_test, depth
+        nodes = self._names.nodes
+        self._called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
+        self._inner = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
+        self._one_variable = {
+            id(node.value if isinstance(node, ast.Subscript) else node.comparators[0])
+            for node in nodes
+            if isinstance(node, ast.Subscript | ast.Compare)
+        }
+
+    def _is_looped(self, node: ast.Call) -> bool:
+        loops = (loop for loop in self._names.nodes if isinstance(loop, ast.While | ast.For))
+        return any(inner is node for loop in loops for inner in ast.walk(loop))
+
+    def read(self) -> Iterator[Sighting]:
+        for node in self._names.nodes:
+            match node:
+                case ast.Call():
+                    yield from self._call(node)
+                case ast.Attribute() | ast.Name(ctx=ast.Load()):
+                    yield from self._mention(node)
+                case ast.Import() | ast.ImportFrom():
+                    yield from self._import(node)
+                case ast.Compare():
+                    yield from self._compare(node)
+                case ast.Constant(value="PYTEST_CURRENT_TEST") if not self._is_test:
+                    yield Sighting("python.test-detection", node.lineno, "`PYTEST_CURRENT_TEST`")
+                case ast.Assign(targets=targets):
+                    yield from self._assignment(targets)
+                case ast.AugAssign(target=target):
+                    yield from self._assignment([target])
+
+    def _call(self, node: ast.Call) -> Iterator[Sighting]:
+        names = self._names
+        target = names.resolve(node.func)
+        if target in {"builtins.eval", "builtins.exec", "builtins.compile"}:
+            yield from self._code(node, target)
+        elif target == "os.fork" and self._is_looped(node):
+            yield Sighting("python.fork-bomb", node.lineno, "`os.fork()` in a loop")
+        elif target == "sys.modules.get" and node.args and names.text(node.args[0]) in _TEST_LIBRARIES:
+            yield Sighting("python.test-detection", node.lineno, f"`{_shown(node)}`")
+        for seen in self._hooks(commands_in.of(node, target or "", names)):
+            yield replace(seen, line=node.lineno)
+        yield from called(node, target, names)
+
+    def _code(self, node: ast.Call, target: str) -> Iterator[Sighting]:
+        """Text that is run: constant text is read like the rest, other text is told by how it came about."""
+        rule = f"python.{target.removeprefix('builtins.')}"
+        text = self._names.text(node.args[0]) if node.args else UNKNOWN
+        if UNKNOWN in text:
+            built = rule == "python.eval" and eval_text.is_built(node.args[0] if node.args else None, self._names)
+            yield Sighting("python.eval-built" if built else rule, node.lineno, f"`{_shown(node)}`")
+            return
+        if self._depth < MAX_DEPTH:
+            for inner in scan(text, self._hooks, is_test=self._is_test, depth=self._depth + 1):
+                yield replace(inner, line=node.lineno)
+
+    def _mention(self, node: ast.Attribute | ast.Name) -> Iterator[Sighting]:
+        """Functions that are named without being called, and attributes that tell by their name."""
+        if isinstance(node, ast.Attribute):
+            if node.attr in _FRAME_PARTS:
+                yield Sighting("python.frames", node.lineno, f"`.{node.attr}`")
+            elif node.attr in _INNARDS:
+                yield Sighting("python.introspection", node.lineno, f"`.{node.attr}`")
+        target = self._names.resolve(node)
+        if target in _WHOLE_ENVIRONMENT:
+            yield Sighting("python.environment", node.lineno, f"`{_shown(node)}`")
+        if target is None or id(node) in self._inner:
+            return
+        rule = "python.environment" if target == "os.environ" else mentioned(target)
+        asked_for_one = target == "os.environ" and id(node) in self._one_variable
+        if rule and id(node) not in self._called and not asked_for_one:
+            yield Sighting(rule, node.lineno, f"`{_shown(node)}`")
+
+    def _import(self, node: ast.Import | ast.ImportFrom) -> Iterator[Sighting]:
+        if isinstance(node, ast.Import):
+            modules = [alias.name for alias in node.names]
+        elif node.level or not node.module:
+            return
+        else:
+            modules = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        for module in modules:
+            top = module.partition(".")[0]
+            if top in _NATIVE:
+                yield Sighting("python.native", node.lineno, f"`import {top}`")
+            elif module in _CLIENTS or (top in _CLIENTS and module == top):
+                yield Sighting("python.network-client", node.lineno, f"`import {module}`")
+            elif top in {"pytest", "_pytest"} and not self._is_test:
+                yield Sighting("python.test-detection", node.lineno, f"`import {top}` outside of tests")
+
+    def _compare(self, node: ast.Compare) -> Iterator[Sighting]:
+        """`"pytest" in sys.modules`, `"pytest" in sys.argv[0]`."""
+        if self._is_test or self._names.text(node.left).strip() not in _TEST_LIBRARIES:
+            return
+        for side in node.comparators:
+            named = {self._names.resolve(inner) for inner in ast.walk(side)}
+            if named & {"sys.modules", "sys.argv", "sys.modules.keys", "sys.orig_argv"}:
+                yield Sighting("python.test-detection", node.lineno, f"`{_shown(node)}`")
+
+    def _assignment(self, targets: list[ast.expr]) -> Iterator[Sighting]:
+        for target in targets:
+            match target:
+                case ast.Attribute(value=value, attr=attr):
+                    base = self._names.resolve(value)
+                    swapped = base == "builtins" or (base == "sys" and attr in _HOOKS) or base in _SHARED
+                case ast.Subscript(value=value, slice=key):
+                    base, attr = self._names.resolve(value), self._names.text(key)
+                    own_name = isinstance(key, ast.Name) and key.id == "__name__"
+                    swapped = base in {"builtins", "sys.modules"} and not own_name
+                case _:
+                    continue
+            if swapped:
+                yield Sighting("python.swap", target.lineno, f"`{_shown(target)} = …`")
+
+
+def _shown(node: ast.AST) -> str:
+    text = ast.unparse(node)
+    return text if len(text) <= 60 else text[:59] + "…"
