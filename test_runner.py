@@ -22,7 +22,7 @@ from core.isolation import SandboxLimits
 from core.masking import Masker
 from core.ports import Sandbox, Sink
 from core.verdicts import Evidence, Label, Result, SuiteJob, Verdict
-from sandbox import judging, plan, redness, sharpness, twin_check
+from sandbox import judging, plan, planning, sharpness, twin_check
 from sandbox.cleaning import Mask, cleaned
 from sandbox.held import layer
 from sandbox.held.asking import Asker
@@ -152,7 +152,7 @@ def _refusal(planned: Plan) -> Judgement | None:
     if not planned.files and not planned.command:
         return Judgement(reason="there are no tests to judge by")
     own = [file for file in planned.files if file.role is Role.OWN]
-    if own and not any(redness.checks_something(file.original) for file in own):
+    if own and not any(planning.checks_something(planned, file.original) for file in own):
         weak = tuple(f"{file.path}::{name}" for file in own for name in file.names.values())
         return Judgement(reason="the self-written tests hold no assertion: they prove nothing", weak=weak)
     return None

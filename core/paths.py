@@ -56,7 +56,8 @@ def is_test_path(path: str) -> bool:
     return (
         name == "conftest.py"
         or (name.endswith(".py") and (name.startswith("test_") or stem.endswith("_test")))
-        or bool(re.search(r"\.(test|spec)\.[cm]?[jt]s$", name))
+        or bool(re.search(r"(^test|[._-]test|\.spec)\.[cm]?[jt]s$|^test-.*\.[cm]?[jt]s$", name))
+        or bool(re.search(r"(^|/)test/.*\.[cm]?[jt]s$", path))
     )
 
 

@@ -70,7 +70,8 @@ class Session:
     """What one child did.
 
     `how` is exited, timeout, flood, or settled (stopped before the copies, since a test had failed); `exit_code` is
-    None unless it exited. `running` is the test that had started and not ended. `finishes` are the exit statuses that
+    None unless it exited. `running` is the test that had started and not ended, `at` the one that was begun last, where
+    a recorder tells of beginnings apart. `finishes` are the exit statuses that
     pytest reported, `changed` the framework functions found changed. `garbled` tells that something in the events was
     not the recorder's.
     """
@@ -81,6 +82,7 @@ class Session:
     collection: tuple[tuple[str, Fault], ...] = ()
     internal: str = ""
     running: str | None = None
+    at: str | None = None
     finishes: tuple[int, ...] = ()
     changed: tuple[str, ...] = ()
     garbled: bool = False
@@ -169,6 +171,7 @@ def _session(data: Mapping[str, Any]) -> Session:
         collection=tuple(reader.collection),
         internal=reader.internal,
         running=reader.running,
+        at=reader.at,
         finishes=tuple(reader.finishes),
         changed=tuple(reader.changed),
         garbled=reader.garbled,
@@ -187,13 +190,14 @@ class _Events:
         self.changed: list[str] = []
         self.internal, self.garbled = "", False
         self.running: str | None = None
+        self.at: str | None = None
 
     def take(self, line: str) -> None:
         try:
             event = json.loads(line)
             {
                 "start": self._start, "end": self._end, "collect": self._collect, "internal": self._internal,
-                "finish": self._finish,
+                "finish": self._finish, "now": self._now,
             }[event["e"]](event)  # fmt: skip
         except (ValueError, KeyError, TypeError, IndexError, RecursionError):
             self.garbled = True
@@ -201,6 +205,9 @@ class _Events:
     def _start(self, event: Mapping[str, Any]) -> None:
         self.garbled |= self.running is not None or bool(self.finishes)
         self.running = str(event["id"])
+
+    def _now(self, event: Mapping[str, Any]) -> None:
+        self.at = str(event["id"])
 
     def _end(self, event: Mapping[str, Any]) -> None:
         self.garbled |= event["id"] != self.running

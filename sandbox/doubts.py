@@ -22,7 +22,7 @@ def find(answer: Answer, plan: Plan) -> str:
     failed = session.collection or any(test.outcome in {Result.FAILED, Result.ERROR} for test in session.tests)
     expected = 1 if failed else 0
     if session.finishes != (expected,) or session.exit_code != expected:
-        return f"pytest ended with {session.finishes} and exit status {session.exit_code}, which cannot be"
+        return f"{plan.framework} ended with {session.finishes} and exit status {session.exit_code}, which cannot be"
     if strangers := list(_strangers(plan, session)):
         return f"tests ran that are not in the suite: {', '.join(strangers[:3])}"
     return _plain_doubt(answer, plan)
@@ -48,10 +48,11 @@ def _plain_doubt(answer: Answer, plan: Plan) -> str:
     if not answer.plain_made:
         return ""
     if answer.plain is None:
-        return "the tests gave no result outside pytest"
+        return f"the tests gave no result outside {plan.framework}"
     for file in plan.files:
         for name in file.plain:
             result = answer.plain.get(f"{file.staged}::{name}", "missing")
             if result != "passed":
-                return f"{file.path}::{file.names[name]} passes under pytest and ends otherwise without it ({result})"
+                where = f"{file.path}::{file.names[name]}"
+                return f"{where} passes under {plan.framework} and ends otherwise without it ({result})"
     return ""

@@ -131,7 +131,7 @@ def _stopped(run: Run) -> Failure | None:
     """Why the run did not come to its end, or None when it did."""
     session = run.answer.session if run.answer else None
     how = run.result.ended
-    if how is Ended.OUT_OF_MEMORY:
+    if how is Ended.OUT_OF_MEMORY or (session and session.how == "memory"):
         return _stop(run, "OutOfMemory", f"the tests used more than {run.limits.memory_mb} MB of memory")
     if how is Ended.TIMEOUT or (session and session.how == "timeout"):
         return _stop(run, "Timeout", f"the tests did not end within {run.limits.wall_s:g} s")
@@ -141,14 +141,14 @@ def _stopped(run: Run) -> Failure | None:
         detail = shaping.tail(run.names.text(run.result.stderr.decode("utf-8", "replace")))
         return _stop(run, "Crash", "the run ended without an answer", detail)
     if session.internal:
-        return _stop(run, "InternalError", f"pytest failed: {session.internal}")
+        return _stop(run, "InternalError", f"{run.plan.framework} failed: {session.internal}")
     if not session.finishes and session.how != "settled":
-        return _stop(run, "Crash", _crash(session), run.names.text(session.output.get("", "")))
+        return _stop(run, "Crash", _crash(session, run.plan.framework), run.names.text(session.output.get("", "")))
     return None
 
 
-def _crash(session: Session) -> str:
-    if session.exit_code == 4:
+def _crash(session: Session, framework: str) -> str:
+    if session.exit_code == 4 and framework == "pytest":
         return "pytest refused to start"
     return f"the test process ended by itself ({_status(session.exit_code or 0)}) before the tests were over"
 
@@ -160,7 +160,7 @@ def _status(code: int) -> str:
 def _stop(run: Run, kind: str, message: str, output: str = "") -> Failure:
     """A failure of the whole run; it names the test that was running."""
     session = run.answer.session if run.answer else None
-    running = session.running if session else None
+    running = (session.running or session.at) if session else None
     where = run.names.id(running) if running else (run.plan.files[0].path if run.plan.files else "")
     if running:
         message = f"{message}; it was in {where}"
@@ -242,7 +242,7 @@ def _notes(run: Run) -> tuple[str, ...]:
     kept = [file.path for file in run.plan.files if file.role is not Role.REGRESSION and file.staged == file.path]
     notes = [f"{path} keeps its name and has a canary in place of copies" for path in kept]
     if any(file.plain for file in run.plan.files) and run.answer and not run.answer.plain_made:
-        notes.append("not run outside pytest")
+        notes.append(f"not run outside {run.plan.framework}")
     excused = sorted(test for test, result in run.before.items() if result is not Result.PASSED)
     if excused:
         notes.append(f"failing before the change already: {', '.join(excused[:10])}")

@@ -18,13 +18,28 @@ TWINNED_FILES = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NodeRun:
+    """What a run of node:test needs besides its files.
+
+    `program` and `flags` start Node.js, `helper` is the global that copies use. `plain` are the tests once more, path
+    to text, with the module `shim` in the place of node:test.
+    """
+
+    program: str
+    flags: tuple[str, ...]
+    helper: str
+    shim: str
+    plain: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """What one run sees.
 
     `texts` lie over the base: the change, the owner's start, tests that keep their names. `mounted` are the tests under
     random names, shown read-only. `closure` is the part of the base that is staged, None for all of it. `removed` are
     files of the base that the run must not see. `calls` are made in place of tests: module, function, arguments and
-    named arguments, packed.
+    named arguments, packed. `node` is there for a run of node:test instead of pytest.
     """
 
     files: tuple[SuiteFile, ...]
@@ -38,6 +53,7 @@ class Plan:
     paths: tuple[str, ...]
     command: tuple[str, ...] = ()
     calls: tuple[tuple[str, str, object, object], ...] = ()
+    node: NodeRun | None = None
 
     @property
     def twins(self) -> tuple[str, ...]:
@@ -50,6 +66,11 @@ class Plan:
         return (*(file.staged for file in self.files), *self.twins)
 
     @property
+    def framework(self) -> str:
+        """What runs the tests."""
+        return "node:test" if self.node else "pytest"
+
+    @property
     def preload(self) -> tuple[str, ...]:
         """Libraries to import before anything of the workspace."""
         return tuple(sorted({name for file in self.files for name in file.preload}))
@@ -57,7 +78,7 @@ class Plan:
 
 def make(job: SuiteJob, imports: ImportCache) -> Plan:
     """Plan the run of a job's tests on its changed tree."""
-    return _Planner(job, imports).plan()
+    return Planner(job, imports).plan()
 
 
 def calls_alone(plan: Plan, base: Collection[str], calls: Sequence[tuple[str, str, object, object]]) -> Plan:
@@ -91,7 +112,14 @@ def originals_alone(plan: Plan) -> Plan:
     return replace(plan, files=tuple(alone), mounted=mounted, options=(*plan.options, "-x"))
 
 
-class _Planner:
+class Planner:
+    """Plans the run of one job; what belongs to pytest stands in methods of its own, which another language replaces.
+
+    Args:
+        job: what to judge.
+        imports: remembers what files import.
+    """
+
     def __init__(self, job: SuiteJob, imports: ImportCache) -> None:
         self._job, self._imports = job, imports
         self._entries = job.base.entries()
@@ -105,8 +133,10 @@ class _Planner:
         self._present = {p for p in (*self._entries, *self._over) if self._over.get(p, "") is not None}
         self._settings = pytest_settings.read(self._text)
         self._command = commands.parse(job.command) if not job.given else None
+        self._named = self._of_command()
 
     def plan(self) -> Plan:
+        """The plan."""
         files, settings = tuple(self._files()), self._settings
         conftests = self._conftests([file.path for file in files])
         seen = self._closure(files, conftests)
@@ -121,32 +151,45 @@ class _Planner:
             files=files, texts=texts, mounted=mounted, closure=seen, dropped=self._dropped, settings=settings,
             removed=tuple(sorted(p for p in gone if p in self._entries and (seen is None or p in seen))),
             options=self._options(bool(conftests)), paths=self._paths(),
-            command=() if self._command or self._tests else self._job.command,
+            command=() if self._named is not None or self._tests else self._job.command,
         )  # fmt: skip
 
     def _files(self) -> Iterator[SuiteFile]:
-        around = self._around(self._tests)
-        given = list(twins.prepare(Role.GIVEN, self._job.given, around))
-        own = list(twins.prepare(Role.OWN, self._own, around))
-        named = list(self._of_command())
+        given = list(self._prepared(Role.GIVEN, self._job.given, self._tests))
+        own = list(self._prepared(Role.OWN, self._own, self._tests))
+        named = list(self._named or ())
         taken = {file.path for file in (*given, *own, *named)}
-        as_is = [p for p in self._job.regression if p not in taken and p in self._present and p in self._entries]
-        found = [*given, *own, *named, *(self._as_is(Role.REGRESSION, path) for path in as_is)]
+        left = [p for p in self._job.regression if p not in taken and p in self._present and p in self._entries]
+        found = [*given, *own, *named, *(self._as_is(Role.REGRESSION, path) for path in left if self._is_mine(path))]
         if found and not any(file.twin for file in found):
-            folder = found[0].path[: found[0].path.rfind("/") + 1]
-            path, text, names = twins.canary(folder, self._settings)
+            path, text, names = self._canary(found[0].path[: found[0].path.rfind("/") + 1])
             found[0] = replace(found[0], twin=path, twin_text=text, twin_names=names)
         yield from found
 
-    def _of_command(self) -> Iterator[SuiteFile]:
+    def _prepared(self, role: Role, tests: Files, beside: Files) -> Iterator[SuiteFile]:
+        """The test files among `tests`, prepared; `beside` are all tests that run with them."""
+        return twins.prepare(role, tests, self._around(beside))
+
+    def _canary(self, folder: str) -> tuple[str, str, frozenset[str]]:
+        """Path, text and test names of a file that must fail."""
+        return twins.canary(folder, self._settings)
+
+    def _is_mine(self, path: str) -> bool:
+        """Tell whether a test file is one of this language."""
+        return path.endswith(".py")
+
+    def _of_command(self) -> list[SuiteFile] | None:
+        """The test files that the job's command names; None when it has to be run as it is."""
         if self._command is None:
-            return
+            return None
         paths = self._command.files(self._entries.keys() & self._present, self._settings)
-        if self._command.takes_all and len(paths) <= TWINNED_FILES:
+        return self._command_files(paths, copied=self._command.takes_all)
+
+    def _command_files(self, paths: Sequence[str], *, copied: bool) -> list[SuiteFile]:
+        if copied and len(paths) <= TWINNED_FILES:
             tests = {path: self._text(path) or "" for path in paths}
-            yield from twins.prepare(Role.COMMAND, tests, self._around(tests))
-        else:
-            yield from (self._as_is(Role.COMMAND, path) for path in paths)
+            return list(self._prepared(Role.COMMAND, tests, tests))
+        return [self._as_is(Role.COMMAND, path) for path in paths]
 
     def _as_is(self, role: Role, path: str) -> SuiteFile:
         text = self._text(path) or ""

@@ -15,7 +15,7 @@ from core.ports import Sandbox
 from core.tasks import Files
 from core.tree import Tree
 from core.verdicts import Result, SuiteJob
-from sandbox import answer, judging, packing, plan, redness
+from sandbox import answer, judging, packing, planning, redness
 from sandbox.cleaning import Mask
 from sandbox.judging import Run
 from sandbox.layers import LayerStore
@@ -59,7 +59,7 @@ class Rounds:
 
     async def plan(self, job: SuiteJob) -> Plan:
         """Plan a job's run."""
-        return await asyncio.to_thread(plan.make, job, self._imports)
+        return await asyncio.to_thread(planning.make, job, self._imports, self.runtime)
 
     async def run(self, job: SuiteJob, planned: Plan) -> Run:
         """Stage a plan and run it.

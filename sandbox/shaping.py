@@ -22,7 +22,7 @@ _IMPORT_KINDS = frozenset({"ImportError", "ModuleNotFoundError", "SyntaxError", 
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,16}\b")
 _SECONDS = re.compile(r"\b(in|after|took) \d+\.\d+ ?s(econds)?\b")
 _TEMPORARY = re.compile(r"/tmp/(pytest-of-\w+/pytest-\d+/|plain-[0-9a-f]+/|tmp\w{8}/?)")  # noqa: S108 (a text, not a file)
-_WORK = re.compile(r"(/var/tmp/\S*?/work|/work)/")
+_WORK = re.compile(r"(?:file://)?(/var/tmp/\S*?/work|/work)/")
 _SHAPES_ALONE: Mask = Masker()
 
 
@@ -55,7 +55,8 @@ class Names:
         name, bracket, parameters = rest.partition("[")
         found = self.file(path)
         name = found.names.get(name, name) if found else name
-        return f"{self.path(path)}::{name}{bracket}{parameters}" if rest else self.path(path)
+        shown = f"{name}{bracket}{parameters}".replace("\u27e6", "[")  # as it stands in titles of node:test
+        return f"{self.path(path)}::{shown}" if rest else self.path(path)
 
     def text(self, raw: str) -> str:
         """A message cleaned: own names, no secrets, addresses, times or folders of the run, nothing unprintable."""

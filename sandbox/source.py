@@ -6,6 +6,7 @@ Writing a changed tree out again would not do: it moves lines, and writes f-stri
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.parsing import parse
@@ -69,12 +70,16 @@ class Source:
         return (start + at + 1, start + at + 1 + len(name)) if at >= 0 else None
 
     def edited(self, edits: list[Edit]) -> str:
-        """The text with edits made; of two that overlap the first counts, what is put at one place keeps its order."""
-        chosen: list[Edit] = []
-        for edit in edits:
-            if edit not in chosen and all(edit.end <= other.start or edit.start >= other.end for other in chosen):
-                chosen.append(edit)
-        raw = self._bytes
-        for _, edit in sorted(enumerate(chosen), key=lambda pair: (pair[1].start, pair[1].end, pair[0]), reverse=True):
-            raw = raw[: edit.start] + edit.text.encode("utf-8", "surrogatepass") + raw[edit.end :]
-        return raw.decode("utf-8", "surrogatepass")
+        """The text with edits made, as by `edited`."""
+        return edited(self._bytes, edits)
+
+
+def edited(raw: bytes, edits: Sequence[Edit]) -> str:
+    """A text with edits made; of two that overlap the first counts, what is put at one place keeps its order."""
+    chosen: list[Edit] = []
+    for edit in edits:
+        if edit not in chosen and all(edit.end <= other.start or edit.start >= other.end for other in chosen):
+            chosen.append(edit)
+    for _, edit in sorted(enumerate(chosen), key=lambda pair: (pair[1].start, pair[1].end, pair[0]), reverse=True):
+        raw = raw[: edit.start] + edit.text.encode("utf-8", "surrogatepass") + raw[edit.end :]
+    return raw.decode("utf-8", "surrogatepass")

@@ -18,6 +18,8 @@ from sandbox.twins import Role
 SPARE_S = 15.0
 ANSWER_BYTES = 16 << 20
 PAGE = 4096
+BESIDE_HEAP_MB, LEAST_HEAP_MB = 128, 64
+"""What Node.js uses besides the heap of the tested code, and what that heap has at least."""
 KEPT_FILES, KEPT_BYTES = 300, 4 << 20
 """What the parent inside may keep in memory to run the tests a second time; larger trees have no second run."""
 
@@ -100,6 +102,7 @@ def _instructions(plan: Plan, limits: SandboxLimits, runtime: Runtime) -> dict[s
     return {
         "command": _command(plan.command, runtime),
         "calls": plan.calls,
+        "node": _node(plan, limits),
         "plain": {file.staged: file.plain for file in plan.files if file.plain},
         "twins": plan.twins,
         "decisive": [file.staged for file in plan.files if file.role in {Role.GIVEN, Role.OWN}],
@@ -108,6 +111,16 @@ def _instructions(plan: Plan, limits: SandboxLimits, runtime: Runtime) -> dict[s
         "token": token,
         "session": session,
     }
+
+
+def _node(plan: Plan, limits: SandboxLimits) -> dict[str, object] | None:
+    """What starts Node.js; the secret marks the lines of its report."""
+    run = plan.node
+    if run is None:
+        return None
+    told = {"secret": secrets.token_hex(12), "helper": run.helper, "shim": run.shim}
+    heap = f"--max-old-space-size={max(LEAST_HEAP_MB, limits.memory_mb - BESIDE_HEAP_MB)}"
+    return {"path": run.program, "flags": [*run.flags, heap], "told": told, "plain": run.plain}
 
 
 def _command(command: tuple[str, ...], runtime: Runtime) -> tuple[str, ...]:

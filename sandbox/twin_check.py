@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from core.verdicts import Result
@@ -76,9 +76,15 @@ def _by_name(tests: Iterable[CaseReport]) -> defaultdict[str, list[CaseReport]]:
 
 def _expected(file: SuiteFile, reports: Mapping[str, list[CaseReport]]) -> set[str]:
     """The tests of the copy whose originals passed; all of a canary's."""
-    originals = {name: reports.get(f"{file.staged}::{name}", []) for name in file.twin_names}
+    names = {*file.twin_names, *(_reported(file, reports) if file.mirrored else ())}
+    originals = {name: reports.get(f"{file.staged}::{name}", []) for name in names}
     return {
         name
         for name, cases in originals.items()
-        if name not in file.names or any(case.outcome is Result.PASSED for case in cases)
+        if not (cases or name in file.names) or any(case.outcome is Result.PASSED for case in cases)
     }
+
+
+def _reported(file: SuiteFile, reports: Mapping[str, list[CaseReport]]) -> Iterator[str]:
+    """The tests that ended in the original."""
+    return (name.partition("::")[2] for name in reports if name.startswith(f"{file.staged}::"))

@@ -18,6 +18,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import PurePosixPath
+from typing import Protocol
 
 from core.parsing import parse
 from core.tasks import Files
@@ -44,6 +45,19 @@ class Role(StrEnum):
     REGRESSION = "regression"
 
 
+class Listing(Protocol):
+    """The tests of a file, under the names that its owner knows."""
+
+    @property
+    def required(self) -> frozenset[str]:
+        """The names that must be reported."""
+        ...
+
+    def knows(self, name: str) -> bool:
+        """Tell whether a report under this name may come."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteFile:
     """One file of tests as it is staged.
@@ -51,7 +65,8 @@ class SuiteFile:
     `path` and the values of `names` are those its owner knows, `staged` and the keys of `names` those of this run.
     `text` is what is staged, `original` what its owner wrote: the same lines with other names. `outline` is None for a
     file that does not parse, and for one whose tests are not listed beforehand. `twin` is the path of its must-fail
-    copy or canary, empty without one; `twin_names` are the tests in it. `plain` are the functions that can be called
+    copy or canary, empty without one; `twin_names` are the tests in it, and with `mirrored` also those that the file
+    makes while it runs. `plain` are the functions that can be called
     without pytest, `preload` the libraries that are imported before anything of the workspace.
     """
 
@@ -60,11 +75,12 @@ class SuiteFile:
     staged: str
     text: str
     original: str
-    outline: Outline | None = None
+    outline: Listing | None = None
     names: Mapping[str, str] = field(default_factory=dict)
     twin: str = ""
     twin_text: str = ""
     twin_names: frozenset[str] = frozenset()
+    mirrored: bool = False
     plain: tuple[str, ...] = ()
     preload: frozenset[str] = frozenset()
 

@@ -47,8 +47,7 @@ def serve(libraries):
         first.discard()
         answer["calls"] = apart(job, "calls", {"calls": job["calls"], "paths": job["session"]["paths"]}, libraries)
     else:
-        first.send(job["session"])
-        answer["suite"] = first.watch(job)
+        answer["suite"] = suite(job, first)
         answer["altered"] = watch.touched()
     if kept and answer["suite"]["exit"] in (0, 1) and answer["suite"]["duration_s"] < PLAIN_WITHIN_S:
         answer["plain"] = plain(job, kept, libraries)
@@ -74,14 +73,29 @@ def reply(key, answer):
         text = text[os.write(1, text) :]
 
 
+def suite(job, first):
+    """Run the tests: in the child that has pytest, or in processes of Node.js."""
+    if job["node"] is None:
+        first.send(job["session"])
+        return first.watch(job)
+    from . import node  # noqa: PLC0415 (only where it is needed)
+
+    first.discard()
+    return node.suite(job)
+
+
 def plain(job, kept, libraries):
-    """The same tests once more, without pytest in the process, in a fresh copy of the workspace."""
+    """The same tests once more, without their framework in the process, in a fresh copy of the workspace."""
     root = os.path.join(os.environ.get("TMPDIR", "/tmp"), "plain-" + os.urandom(4).hex())  # noqa: S108 (private)
     os.makedirs(root)
     os.chdir(root)
     made = {""}
     for path, content in kept.items():
         files.put(path, content, made)
+    if job["node"] is not None:
+        from . import node  # noqa: PLC0415 (only where it is needed)
+
+        return node.plain(job)
     return apart(job, "plain", {"files": job["plain"], "paths": job["session"]["paths"]}, libraries)
 
 

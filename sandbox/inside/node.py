@@ -1,0 +1,169 @@
+"""Runs suites of node:test: a process of its own for each file, first all originals, then the copies.
+
+This is part of the trusted parent. Each line that a process reports must bear the run's secret, its report must have
+an end, and its exit status must be what its report says; from all of them comes one report in the language of
+`session.py`.
+"""
+# Importing pathlib would cost every start of the sandbox some milliseconds.
+# ruff: noqa: PTH100, PTH109, PTH118, PTH120, PTH123
+
+import json
+import os
+
+from .child import Child
+
+KEPT = ("HOME", "TMPDIR", "LANG", "NIGHTSHIFT_JOB")
+FORGED = "not from the recorder"
+HEAP_FULL = "JavaScript heap out of memory"
+CODE = os.path.dirname(os.path.abspath(__file__))
+
+
+def suite(job):
+    """Run each file in turn; returns what `Child.watch` does for a session of pytest."""
+    total, twins, left = Total(), list(job["twins"]), job["wall_s"]
+    for path in job["session"]["files"]:
+        if twins and path == twins[0]:
+            if total.settled:
+                return total.answer("settled")
+            left = job["wall_s"]  # the copies get the same time again
+        found = _run(job, path, left, flags(job, is_twin=path in twins))
+        left -= found["duration_s"]
+        total.take(path, found, job)
+        if total.stopped:
+            break
+    return total.answer(total.stopped or "exited")
+
+
+def plain(job):
+    """The tests once more, with a plain module in the place of node:test; returns what `Child.watch` does."""
+    told, results, found, left = job["node"]["told"], {}, {}, job["wall_s"]
+    with open(os.path.join(CODE, "shim.cjs"), "rb") as file:
+        shim = file.read()
+    for path, text in job["node"]["plain"].items():
+        _write(path, text.encode("utf-8", "surrogatepass"))
+        _write(os.path.join(os.path.dirname(path), told["shim"]), shim)
+        found = _run(job, path, left, [*job["node"]["flags"], os.path.join(CODE, "plain.mjs")])
+        left -= found["duration_s"]
+        for line in found["events"].splitlines():
+            name, _, result = line.removeprefix(told["secret"]).partition("\t")
+            results[name] = result if line.startswith(told["secret"]) else FORGED
+    return {**found, "events": json.dumps(results)}
+
+
+def _write(path, content):
+    with open(path, "wb") as file:
+        file.write(content)
+
+
+def _run(job, path, left, words):
+    """One file in a process of its own."""
+    child = Child(become, [job["node"]["path"], *words])
+    child.send({**job["node"]["told"], "token": job["token"], "path": path, "workspace": os.getcwd() + os.sep})
+    return child.watch({**job, "wall_s": left, "twins": ()})
+
+
+def flags(job, *, is_twin):
+    """The words between the program and its script."""
+    recorder = os.path.join(CODE, "harness.mjs")
+    words = [*job["node"]["flags"], f"--test-reporter={recorder}", "--test-reporter-destination=stdout"]
+    # A check that fails on purpose may leave a server open that the test would have closed.
+    return [*words, *(["--test-force-exit"] if is_twin else []), os.path.join(CODE, "start.mjs")]
+
+
+def become(told, reporting, words):
+    """In a forked child: turn into Node.js."""
+    for descriptor in (told, reporting):
+        os.set_inheritable(descriptor, True)
+    env = {name: os.environ[name] for name in KEPT if name in os.environ}
+    env["PATH"] = os.pathsep.join(dict.fromkeys((os.path.dirname(words[0]), "/usr/bin", "/bin")))
+    os.execve(words[0], [*words, str(told), str(reporting)], env)  # noqa: S606 (no shell is wanted)
+
+
+class Report:
+    """What one process reported, in whole lines; those that do not bear the secret are kept as what they are."""
+
+    def __init__(self, text, secret):
+        self.lines, self.changed = [], []
+        self.finish = None
+        self.tests = 0
+        self.broken = self.failed = self.decided = False
+        for line in text.splitlines():
+            mine = line.startswith(secret) and self.finish is None
+            if not (mine and self._take(line.removeprefix(secret))):
+                self.lines.append(FORGED)
+
+    def _take(self, line):
+        """Note one event; false when it has not the form of the recorder's."""
+        try:
+            event = json.loads(line)
+            if event["e"] == "finish":
+                self.finish, self.changed = event["exit"], list(event["changed"])
+                return True
+            if event["e"] == "collect":
+                self.broken = self.failed = self.decided = True
+            elif event["e"] == "end":
+                self.tests += 1
+                self.failed |= any(row[1] == "failed" for row in event["rows"])
+                self.decided |= event["fail"] is not None
+        except (ValueError, TypeError, KeyError, IndexError, RecursionError):
+            return False
+        self.lines.append(line)
+        return True
+
+    def fail(self, path, message):
+        """Add that a file as a whole is at fault."""
+        self.failed = self.decided = True
+        event = {"e": "collect", "id": path, "kind": "Error", "message": message, "frames": []}
+        self.lines.append(json.dumps(event))
+
+
+class Total:
+    """The report of all processes together.
+
+    `stopped` says why the run cannot go on, `settled` that a test has failed whose failure decides.
+    """
+
+    def __init__(self):
+        self._lines, self._changed, self._output = [], [], {}
+        self._duration_s, self._failed, self._exit = 0.0, False, None
+        self.settled, self.stopped = False, ""
+
+    def take(self, path, found, job):
+        """Add what one process did."""
+        report = Report(found["events"], job["node"]["told"]["secret"])
+        if found["ended"] != "exited":
+            self.stopped = found["ended"]
+        else:
+            self._weigh(path, report, found)
+        self._lines += report.lines
+        self._changed += report.changed
+        self._duration_s += found["duration_s"]
+        self._failed |= report.failed
+        self.settled |= report.decided and path in job["decisive"]
+        for name, text in found["output"].items():
+            self._output[name] = self._output.get(name, "") + text
+
+    def _weigh(self, path, report, found):
+        """Hold a report against the exit status; a process that left without an end of its report ends the run."""
+        if report.finish is None and not report.broken:
+            self._exit = found["exit"]
+            self.stopped = "memory" if HEAP_FULL in "".join(found["output"].values()) else "exited"
+        elif report.finish == 0 and found["exit"] != 0:
+            report.fail(path, f"Node.js ended with status {found['exit']}: something failed after its test had ended")
+        elif report.finish is not None and found["exit"] != report.finish:
+            report.lines.append(FORGED)
+        elif not report.tests and not report.broken:
+            report.fail(path, "this file holds no test")
+
+    def answer(self, how):
+        """The whole run; its report has an end only if that of every process had one."""
+        if not self.stopped and how == "exited":
+            self._exit = 1 if self._failed else 0
+            self._lines.append(json.dumps({"e": "finish", "exit": self._exit, "changed": self._changed}))
+        return {
+            "ended": how,
+            "exit": self._exit,
+            "events": "\n".join(self._lines),
+            "output": self._output,
+            "duration_s": self._duration_s,
+        }

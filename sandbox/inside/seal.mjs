@@ -1,0 +1,84 @@
+// Notices when tested code changes node:test, node:assert or what they stand on, and keeps the first two from it.
+//
+// The functions of node:assert and node:test cannot be replaced from here on; others can be added beside them. What
+// both are built on is remembered and compared at the end. This is one layer of several: code that puts everything
+// back in time is not noticed here.
+
+import { AsyncResource } from "node:async_hooks";
+import { EventEmitter } from "node:events";
+import { Readable, Transform, Writable } from "node:stream";
+
+const { ownKeys, getOwnPropertyDescriptor, defineProperty, getPrototypeOf, apply } = Reflect;
+const { push } = Array.prototype;
+const { freeze } = Object;
+
+/** Define what can be neither seen in a listing nor changed. */
+export function lock(owner, name, value) {
+  defineProperty(owner, name, { value, writable: false, enumerable: false, configurable: false });
+}
+
+/** Remember how things are; locks the functions of node:assert and node:test. */
+export function take(assert, test) {
+  const locked = [assert, assert.strict, assert.AssertionError, assert.AssertionError.prototype, test];
+  for (const name of ownKeys(test)) {
+    const value = getOwnPropertyDescriptor(test, name)?.value;
+    if (typeof value === "function" && value !== test) {
+      apply(push, locked, [value]);
+    }
+  }
+  for (const object of locked) {
+    fix(object);
+  }
+  const watched = [
+    AsyncResource.prototype, EventEmitter.prototype, Readable.prototype, Writable.prototype, Transform.prototype,
+    Promise.prototype, Promise, Function.prototype, Error, getPrototypeOf((async () => {})()), process,
+    getPrototypeOf(process), getPrototypeOf(async function* () {}.prototype),
+  ];
+  return freeze({ objects: watched, seen: watched.map(look) });
+}
+
+/** The changed properties as a JSON list of their names. `text` writes a string. */
+export function changed(before, text) {
+  let found = "";
+  for (let i = 0; i < before.objects.length; i += 1) {
+    const [names, values] = before.seen[i];
+    for (let j = 0; j < names.length; j += 1) {
+      if (valueOf(before.objects[i], names[j]) !== values[j]) {
+        found += `${found ? "," : ""}${text(label(before.objects[i], names[j]))}`;
+      }
+    }
+  }
+  return `[${found}]`;
+}
+
+function fix(object) {
+  for (const name of ownKeys(object)) {
+    const found = getOwnPropertyDescriptor(object, name);
+    if (found.configurable) {
+      defineProperty(object, name, "value" in found ? { writable: false, configurable: false } : { configurable: false });
+    }
+  }
+}
+
+/** The functions of an object, by name. */
+function look(object) {
+  const names = [];
+  const values = [];
+  for (const name of ownKeys(object)) {
+    const value = valueOf(object, name);
+    if (typeof value === "function") {
+      names[names.length] = name;
+      values[values.length] = value;
+    }
+  }
+  return [names, values];
+}
+
+function valueOf(object, name) {
+  return getOwnPropertyDescriptor(object, name)?.value;
+}
+
+function label(object, name) {
+  const owner = valueOf(object, "constructor")?.name ?? object.name ?? "process";
+  return `${owner}.${typeof name === "symbol" ? "symbol" : name}`;
+}
