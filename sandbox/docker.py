@@ -37,7 +37,7 @@ _ENV = {
     "LANG": "C.UTF-8",
     "PYTHONDONTWRITEBYTECODE": "1",
 }
-_ENTER = (Path(__file__).parent / "inside" / "enter.py").read_text
+_INSIDE = Path(__file__).resolve().parent / "inside"
 
 
 class DockerSandbox:
@@ -60,7 +60,7 @@ class DockerSandbox:
         except KeyError as error:
             raise SandboxError(f"there is no system-call filter for {error.args[0]}") from None
         self._engine, self._find_image, self._python = engine, image, python
-        self._enter = _ENTER()
+        self._enter = (_INSIDE / "enter.py").read_text()
         self._image = image()
         engine.reap()
 
@@ -79,9 +79,12 @@ class DockerSandbox:
             SandboxError: the engine refused.
         """
         name, marker = f"nightshift-{secrets.token_hex(8)}", secrets.token_hex(16)
+        starting = asyncio.ensure_future(asyncio.to_thread(self._start, name, job, marker))
         try:
-            connection = await child.uninterrupted(asyncio.to_thread(self._start, name, job, marker))
-        except BaseException:
+            connection = await child.uninterrupted(starting)
+        except (SandboxError, asyncio.CancelledError):
+            if starting.exception() is None:
+                starting.result().close()
             await child.uninterrupted(asyncio.to_thread(self._engine.remove, name))
             raise
         return Container(self._engine, name, Streams(connection, marker.encode(), job.limits.output_bytes), job)
@@ -128,7 +131,8 @@ class DockerSandbox:
 def _bounds(job: SandboxJob, user: int, cpus: int) -> Mapping[str, Any]:
     """What holds the container, as docker-py's `create_host_config` takes it."""
     limits, memory = job.limits, job.limits.memory_mb << 20
-    shown = [(path, f"/src/{n}") for n, path in enumerate(job.copy_in)]
+    shown = [(_INSIDE / "hosts", "/etc/hosts")]  # over the engine's, which is empty where there is no network
+    shown += [(path, f"/src/{n}") for n, path in enumerate(job.copy_in)]
     shown += [(mount.host, mount.inside) for mount in job.mounts]
     return {
         "network_mode": "none",
@@ -205,13 +209,15 @@ class Container:
             return Ended.TIMEOUT
         if self._streams.over.result():
             return Ended.OUTPUT_LIMIT
-        over = await asyncio.to_thread(self._engine.wait, self._name, deadline - time.monotonic())
-        return Ended.EXITED if over else Ended.TIMEOUT
+        end = asyncio.ensure_future(asyncio.to_thread(self._engine.wait, self._name))
+        over, _ = await asyncio.wait({end}, timeout=deadline - time.monotonic())
+        if not over:
+            return Ended.TIMEOUT  # what waits comes back when the container is killed
+        end.result()
+        return Ended.EXITED
 
     def _stop(self, ended: Ended) -> docker_engine.State:
         """Make sure that it has ended, and read how."""
         if ended is not Ended.EXITED:
             self._engine.kill(self._name)
-            if not self._engine.wait(self._name, child.KILL_S):
-                raise SandboxError(f"container {self._name} did not end within {child.KILL_S:g} s of SIGKILL")
         return self._engine.state(self._name)

@@ -97,22 +97,13 @@ class Engine:
         with _told("the container could not be started"):
             self._api.start(name)
 
-    def wait(self, name: str, timeout_s: float) -> bool:
-        """Wait for a container's end; False when it did not come in time."""
-        from requests.exceptions import ConnectionError as Late  # noqa: PLC0415 (comes with docker)
-        from requests.exceptions import ReadTimeout  # noqa: PLC0415 (comes with docker)
-
-        with _told("the container's end could not be seen"):
-            try:
-                self._api.wait(name, timeout=max(timeout_s, 0.001))
-            except (ReadTimeout, Late) as error:
-                if "timed out" not in str(error):
-                    raise
-                return False
-        return True
+    def wait(self, name: str) -> None:
+        """Wait for a container's end, however long it takes."""
+        with _told("the container's end could not be seen"), _unless(404):
+            self._api.wait(name)
 
     def kill(self, name: str) -> None:
-        """Kill all that runs in a container; nothing happens when it has ended."""
+        """Kill all that runs in a container and wait for its end; nothing happens when it has ended."""
         with _told("the container could not be killed"), _unless(404, 409):
             self._api.kill(name)
 

@@ -45,9 +45,7 @@ class Streams:
             self._loop.add_writer(self._connection, self._write)
 
     def close(self) -> None:
-        """Take what is there without waiting for more, and close."""
-        while not self.over.done() and self._read():
-            pass
+        """Take nothing more."""
         self._settle(flooded=False)
         if not self._closed:
             self._loop.remove_writer(self._connection)
@@ -71,12 +69,11 @@ class Streams:
             except OSError:
                 self._settle(flooded=False)
 
-    def _read(self) -> bool:
-        """Take what is there; false at the end, and when there is nothing yet."""
+    def _read(self) -> None:
         try:
             data = self._connection.recv(CHUNK)
         except BlockingIOError:
-            return False
+            return
         except OSError:
             data = b""
         self._raw += data
@@ -84,7 +81,6 @@ class Streams:
             self._keep(stream, text)
         if not data or self._is_full:
             self._settle(flooded=self._is_full)
-        return bool(data)
 
     def _frames(self) -> Iterator[tuple[int, bytes]]:
         while len(self._raw) >= _HEADER:

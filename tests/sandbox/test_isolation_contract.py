@@ -196,18 +196,28 @@ async def test_a_job_that_closes_its_streams_goes_on(box: Sandbox) -> None:
     assert late.ended is Ended.TIMEOUT
 
 
-ALLOWED = {"PATH", "HOME", "TMPDIR", "LANG", "PWD", "PYTHONDONTWRITEBYTECODE", "LD_LIBRARY_PATH", "LC_CTYPE", "NIGHTSHIFT_JOB"}
+ALLOWED = {
+    "PATH",
+    "HOME",
+    "TMPDIR",
+    "LANG",
+    "PWD",
+    "PYTHONDONTWRITEBYTECODE",
+    "LD_LIBRARY_PATH",
+    "LC_CTYPE",
+    "NIGHTSHIFT_JOB",
+}
 
 
 async def test_nothing_of_the_daemon_is_inside(box: Sandbox) -> None:
     """Its variables, its descriptors, its folder."""
     os.environ["NIGHTSHIFT_TEST_KEY"] = secret = secrets.token_hex(8)
+    inherited = os.memfd_create("inherited", 0)
     code = "import json, os; print(json.dumps([dict(os.environ), sorted(os.listdir('/proc/self/fd')), os.getcwd()]))"
     try:
-        with open("/dev/null") as inherited:
-            os.set_inheritable(inherited.fileno(), True)
-            result = await box.run(python(code))
+        result = await box.run(python(code))
     finally:
+        os.close(inherited)
         del os.environ["NIGHTSHIFT_TEST_KEY"]
     environment, descriptors, place = json.loads(result.stdout)
     assert secret.encode() not in result.stdout
