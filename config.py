@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, BeforeValidator, Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from core.errors import ConfigError
@@ -29,6 +29,11 @@ Cost = Annotated[float, Field(ge=0)]
 Distribution = Annotated[
     str, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,80}[A-Za-z0-9])?(==[A-Za-z0-9.!+_-]{1,40})?$")
 ]
+
+
+def _off(value: object) -> object:
+    """`off` as it was typed: YAML takes the bare word for a truth value."""
+    return "off" if value is False else value
 
 
 class PriceIn(BaseModel, extra="forbid", frozen=True):
@@ -95,6 +100,13 @@ class Settings(BaseSettings):
     allowed_deps: list[Distribution] = Field(default_factory=list)
     held_out_share: Annotated[float, Field(ge=0, le=0.5)] = 0.25
     oracle_inputs: Annotated[int, Field(ge=0, le=500)] = 20
+
+    # The static checker: rules to severities, repositories to rules that do not hold there, commands that never run.
+    checker_rules: dict[str, Annotated[Literal["block", "ask", "note", "off"], BeforeValidator(_off)]] = Field(
+        default_factory=dict
+    )
+    checker_allow: dict[str, list[str]] = Field(default_factory=dict)
+    blocked_commands: list[str] = Field(default_factory=list)
 
     # Git.
     git_auto_push: bool = True

@@ -17,6 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from core.dependencies import ImportCache
+from core.errors import CommandBlocked
 from core.events import Event, Kind, Level
 from core.isolation import SandboxLimits
 from core.masking import Masker
@@ -26,6 +27,7 @@ from sandbox import judging, plan, planning, sharpness, twin_check
 from sandbox.cleaning import Mask, cleaned
 from sandbox.held import layer
 from sandbox.held.asking import Asker
+from sandbox.hooks.hooks import CommandHooks
 from sandbox.judging import Judgement, Run
 from sandbox.layers import LayerStore
 from sandbox.plan import Plan
@@ -47,9 +49,10 @@ class SuiteRunner:
         mask: takes secrets out of what runs report.
         oracle_inputs: how many inputs an owner's oracle is asked for beside the given ones.
         layers: the packages that jobs may ask for; without it such a job is refused.
+        hooks: which test commands never run.
     """
 
-    def __init__(  # noqa: PLR0913 (two parts and seven keywords, of which five have a default)
+    def __init__(  # noqa: PLR0913 (two parts and eight keywords, of which six have a default)
         self,
         sandbox: Sandbox,
         runtime: Runtime,
@@ -61,8 +64,9 @@ class SuiteRunner:
         mask: Mask | None = None,
         oracle_inputs: int = 20,
         layers: LayerStore | None = None,
+        hooks: CommandHooks | None = None,
     ) -> None:
-        self._emit, self._mask = emit, mask or Masker()
+        self._emit, self._mask, self._hooks = emit, mask or Masker(), hooks or CommandHooks()
         self._rounds = Rounds(
             sandbox, runtime, staging_dir, limits or SandboxLimits(), imports or ImportCache(), self._mask, layers
         )
@@ -73,7 +77,10 @@ class SuiteRunner:
 
         Raises:
             SandboxError: nothing could be run.
+            CommandBlocked: its command is one of those that never run.
         """
+        if refusal := self._hooks.refusal(job.command, job.allow):
+            raise CommandBlocked(f"The test command never runs: {refusal}")
         started = time.monotonic()
         verdict = await layer.judge(job, self._of_tests, self._asker.ask, self._rounds.sandbox.name)
         verdict = cleaned(replace(verdict, duration_s=time.monotonic() - started), self._mask)

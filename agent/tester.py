@@ -75,6 +75,7 @@ def job_for(case: Case, work: Work, tools: Tools) -> SuiteJob:
         own=work.own_tests,
         start=spec.files,
         command=spec.test_command,
+        allow=spec.allow,
         language=spec.language,
         packages=work.packages,
         wall_s=case.suite_s,

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 
 from agent.tools import AgentSettings, EditFormat
 from assembly.brain import make_memory, make_models
+from assembly.checker import make_checker
 from assembly.store import Store
 from config import Settings
 from core.clock import Clock
@@ -75,6 +76,7 @@ class Rooms:
             environ=settings.process_environment,
         )
         stack.callback(self.git.close)
+        self._checker = make_checker(settings)
         self.sandbox_name, self.sandbox_detail = "", "being tested"
         self.notices: tuple[str, ...] = ()
         self.parts: Parts | None = None
@@ -127,6 +129,7 @@ class Rooms:
             layers=layers,
             mask=store.events.mask,
             oracle_inputs=settings.oracle_inputs,
+            hooks=self._checker.hooks,
         )
         return Parts(
             db=store.db,
@@ -142,7 +145,10 @@ class Rooms:
             clock=self._clock,
             seal_key=seal.kept_key(settings.seal_file),
             imports=imports,
+            hooks=self._checker.hooks,
+            widened=self._checker.policy.widened,
             gates=(
+                self._checker.gate,
                 DependencyGate(
                     layers, runtime, allowed=settings.allowed_deps, emit=store.events.emit, clock=self._clock
                 ),

@@ -118,7 +118,8 @@ class SuiteJob:
     are the files that the owner gave with the task: "without the change" is the base with these on top. `packages` are
     distributions besides the test libraries that the run may see, name to exact version. `own_proven` tells that the
     agent's tests were found red and sharp before, so that they need not prove it again. `held` is what the model does
-    not know of the tests. Limits of the run that are None are the runner's own.
+    not know of the tests. `allow` are rules that `command` may break. Limits of the run that are None are the runner's
+    own.
     """
 
     base: Tree
@@ -130,6 +131,7 @@ class SuiteJob:
     start: Files = field(default_factory=dict)
     regression: tuple[str, ...] = ()
     command: tuple[str, ...] = ()
+    allow: tuple[str, ...] = ()
     language: Language = Language.PYTHON
     packages: Mapping[str, str] = field(default_factory=dict)
     wall_s: float | None = None

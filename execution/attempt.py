@@ -13,7 +13,8 @@ from dataclasses import dataclass, field, replace
 
 from agent.machine import FIRST, Machine
 from agent.tools import Tools
-from core.errors import GitError, Held, NightshiftError, TimeUp
+from core.errors import CommandBlocked, GitError, Held, NightshiftError, TimeUp
+from core.events import Event, Kind, Level
 from core.held import HeldOut
 from core.ports import Sink
 from core.revisions import Workspace
@@ -49,7 +50,8 @@ class Attempt:
     """
 
     def __init__(self, task: Task, parts: Parts, emit: Sink, show: Callable[[Work, str], None]) -> None:
-        self.task, self.parts, self.emit, self._show = task, parts, emit, show
+        self.task = replace(task, spec=parts.widened(task.spec))
+        self.parts, self.emit, self._show = parts, emit, show
         self.limits: Limits = task.spec.limits.over(parts.defaults.limits)
         self._work: Work | None = None
         self._held = HeldOut()
@@ -84,7 +86,19 @@ class Attempt:
             spent=work.spent if work else self.task.spent,
         )
 
+    def _check_command(self) -> None:
+        """Refuse a test command that never runs before anything is spent on the task."""
+        spec = self.task.spec
+        blocked = self.parts.hooks.first(spec.test_command, spec.allow)
+        if blocked is None:
+            return
+        data = {"argv": list(blocked.argv[:40]), "pattern": blocked.rule.partition(".")[2]}
+        text = f"The test command never runs: {blocked.rule}: {blocked.why}"
+        self.emit(Event(kind=Kind.COMMAND_BLOCKED, level=Level.WARNING, message=text[:500], data=data))
+        raise CommandBlocked(f"{text} To allow it, give the task `allow: [{blocked.rule}]`.")
+
     async def _until_ended(self) -> Result:
+        self._check_command()
         stored = await asyncio.to_thread(self.parts.steps.last_work, self.task.id, self.task.attempt)
         try:
             workspace = await asyncio.to_thread(self._open, stored.base if stored else None)

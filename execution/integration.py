@@ -170,6 +170,7 @@ class Integration:
             own_proven=True,
             start=spec.files,
             command=spec.test_command,
+            allow=spec.allow,
             language=spec.language,
             packages=work.packages,
             whole_tree=not workspace.is_own,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from core.clock import Clock, utc_now
 from core.dependencies import ImportCache
 from core.held import SHARE
 from core.ports import Gate, Memory, Suite
-from core.tasks import Limits
+from core.tasks import Limits, TaskSpec
 from db.database import Database
 from db.event_log import EventLog
 from db.state_store import StateStore
@@ -20,6 +21,7 @@ from db.step_store import StepStore
 from git_manager import GitManager
 from model_handler import ModelHandler
 from queue_manager import QueueManager
+from sandbox.hooks.hooks import CommandHooks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +40,11 @@ class Defaults:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """Every room an attempt needs, each built once by `main`. `gates` look at a change before anything of it runs."""
+    """Every room an attempt needs, each built once by `main`.
+
+    `gates` look at a change before anything of it runs, `hooks` at the task's own command. `widened` adds to a task what
+    the settings allow in its repository.
+    """
 
     db: Database
     queue: QueueManager
@@ -54,4 +60,6 @@ class Parts:
     seal_key: bytes = b""
     imports: ImportCache = field(default_factory=ImportCache)
     gates: tuple[Gate, ...] = ()
+    hooks: CommandHooks = field(default_factory=CommandHooks)
+    widened: Callable[[TaskSpec], TaskSpec] = lambda spec: spec
     merge_locks: defaultdict[Path, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from core.errors import ConfigError
@@ -58,18 +58,17 @@ class Policy:
 
     def severity(self, sighting: Sighting, spec: TaskSpec, *, is_test: bool) -> Severity | None:
         """What a sighting means for a task; None where the rule does not hold."""
-        if covers(self.allowed(spec), sighting.rule):
+        if covers(spec.allow, sighting.rule):
             return None
         named = [name for name in self.rules if covers((name,), sighting.rule)]
         if named:
             return self.rules[max(named, key=len)]
         return _default(sighting, spec, is_test=is_test)
 
-    def allowed(self, spec: TaskSpec) -> tuple[str, ...]:
-        """The rules that a task may break, by its own word or its repository's."""
-        if not spec.repo or not self.repos:
-            return spec.allow
-        return (*spec.allow, *self.repos.get(Path(spec.repo).expanduser().resolve(), ()))
+    def widened(self, spec: TaskSpec) -> TaskSpec:
+        """The task with what its repository allows added to what it allows itself."""
+        more = self.repos.get(Path(spec.repo).expanduser().resolve(), ()) if spec.repo and self.repos else ()
+        return replace(spec, allow=tuple(dict.fromkeys((*spec.allow, *more)))) if more else spec
 
     @property
     def harmless(self) -> tuple[str, ...]:

@@ -49,8 +49,12 @@ class CommandHooks:
             argv: program and arguments.
             allow: rules that its task may break.
         """
-        found = next(self.blocked([Command(argv=tuple(argv))], allow), None)
+        found = self.first(argv, allow)
         return f"{found.rule}: {found.why}" if found else None
+
+    def first(self, argv: Sequence[str], allow: Collection[str] = ()) -> Blocked | None:
+        """The first thing about a command that must not run, or None; arguments as of `refusal`."""
+        return next(self.blocked([Command(argv=tuple(argv))], allow), None) if argv else None
 
     def in_text(self, script: str, allow: Collection[str] = ()) -> Iterator[Blocked]:
         """What must not run in a shell script."""
