@@ -42,8 +42,8 @@ class Defaults:
 class Parts:
     """Every room an attempt needs, each built once by `main`.
 
-    `gates` look at a change before anything of it runs, `hooks` at the task's own command. `widened` adds to a task what
-    the settings allow in its repository.
+    `gates` look at a change before anything of it runs, `hooks` at the task's own command. `widened` adds to a task
+    what the settings allow in its repository.
     """
 
     db: Database

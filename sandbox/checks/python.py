@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from core.parsing import parse
-from core import parsing
 from sandbox.checks import commands_in, eval_text
 from sandbox.checks.names import Names
 from sandbox.checks.python_calls import called, mentioned
