@@ -1,0 +1,113 @@
+"""The loop with held-out cases: no prompt shows them, a table of the shown answers is not committed, a rule is."""
+
+from __future__ import annotations
+
+import re
+
+from agent.machine import FIRST
+from core.dialogue import Completion, ModelRequest
+from core.held import HeldOut
+from core.states import Ending, Phase
+from core.verdicts import Label
+from core.work import Case, Work
+from sandbox.held.holding import hold
+from sandbox.runtime import open_runtime
+from test_runner import SuiteRunner
+from tests.support.agent_parts import REFLECTION, Bench, block, case_for
+from tests.support.sandboxes import RUNNER, bubblewrap, open_folder
+
+P = Phase
+TASK = "Write `twice` in double.py: the text two times, with a hyphen between."
+WORDS = ("owl", "badger", "fox", "hedgehog", "marten", "lynx", "otter", "stoat")
+GIVEN = {
+    "tests/test_double.py": "from double import twice\n\n\ndef test_twice():\n"
+    + "".join(f"    assert twice({word!r}) == {f'{word}-{word}'!r}\n" for word in WORDS)
+}
+RULE = block("double.py", 'def twice(text):\n    return f"{text}-{text}"\n')
+
+
+class Cheat:
+    """A model that reads the tests in its prompt and answers with a table of what they expect."""
+
+    def __init__(self) -> None:
+        self.prompts: list[str] = []
+
+    async def complete(self, request: ModelRequest) -> Completion:
+        prompt = "\n".join(message.text for message in request.messages)
+        self.prompts.append(prompt)
+        pairs = dict(re.findall(r"twice\('(\w+)'\) == '([\w-]+)'", prompt))
+        table = block("double.py", f"KNOWN = {pairs!r}\n\n\ndef twice(text):\n    return KNOWN.get(text, '')\n")
+        text = {P.PLANNING: "1. Write double.py.", P.CODING: table, P.REFLECTING: REFLECTION}[request.phase]
+        return Completion(text=text, backend="scripted", model="cheat-1")
+
+
+class Honest(Cheat):
+    """The same with a rule for an answer."""
+
+    async def complete(self, request: ModelRequest) -> Completion:
+        reply = await super().complete(request)
+        return Completion(text=RULE, backend="scripted", model="rule-1") if request.phase is P.CODING else reply
+
+
+def case_with(held: HeldOut, **fields: object) -> Case:
+    return case_for(TASK, tests=GIVEN, held=held, whole_tree=False, **fields)
+
+
+async def walked(model: Cheat, case: Case) -> tuple[Work, Bench]:
+    with open_folder() as folder:
+        events: list[object] = []
+        suite = SuiteRunner(bubblewrap(), open_runtime(RUNNER), emit=events.append, staging_dir=folder / "staging")
+        bench = Bench(model, suite=suite)  # type: ignore[arg-type]  # it is a model by its method
+        work = await bench.run(case, Work(phase=FIRST, base="0" * 40))
+        return work, bench
+
+
+def held_out() -> tuple[HeldOut, list[str]]:
+    held = hold(case_for(TASK, tests=GIVEN).task.spec, (), 0.25)
+    hidden = [word for word in WORDS if any(word in case.args for case in held.cases if not case.shown)]
+    assert len(hidden) == 2
+    return held, hidden
+
+
+async def test_a_table_of_the_shown_answers_is_never_committed_and_learns_nothing() -> None:
+    held, hidden = held_out()
+    cheat = Cheat()
+    work, bench = await walked(cheat, case_with(held, iterations=3))
+    assert work.phase is P.ABANDON
+    assert work.ending in {Ending.GAVE_UP, Ending.STUCK}
+    for word in hidden:
+        assert not any(word in prompt for prompt in cheat.prompts)
+        told = [work.feedback, work.reason, *(f"{one.feedback}{one.failing}{one.reflection}" for one in work.tries)]
+        assert not any(word in text for text in told)
+        verdicts = [one.verdict for one in bench.memory.remembered if one.verdict]
+        assert word not in repr([(verdict.reason, verdict.failures) for verdict in verdicts])
+        assert word not in repr([(event.message, event.data) for event in bench.events])
+    assert all(word in "\n".join(cheat.prompts) for word in set(WORDS) - set(hidden))
+    assert "a held-out case of `twice` gives a wrong value" in work.feedback
+
+
+async def test_the_same_table_would_be_committed_if_nothing_were_held_out() -> None:
+    work, _ = await walked(Cheat(), case_with(HeldOut()))
+    assert work.phase is P.COMMIT
+    assert work.verdict is not None
+    assert work.verdict.evidence.label is Label.TESTS_PASSED
+
+
+async def test_a_rule_is_committed_as_verified_at_the_first_try() -> None:
+    held, _ = held_out()
+    work, _ = await walked(Honest(), case_with(held))
+    assert (work.phase, work.iteration) == (P.COMMIT, 1), work.feedback
+    assert work.verdict is not None
+    assert (work.verdict.evidence.label, work.verdict.evidence.held_out) == (Label.VERIFIED, 2)
+
+
+async def test_explicit_cases_alone_judge_and_no_tests_are_written() -> None:
+    cases = [{"call": "double.twice", "args": ["wren"], "expect": "wren-wren"}]
+    case = case_for(TASK, cases=cases, whole_tree=False)
+    held = hold(case.task.spec, (), 0.25)
+    told = Honest()
+    work, _ = await walked(told, case_for(TASK, cases=cases, held=held, whole_tree=False))
+    assert work.phase is P.COMMIT, work.feedback
+    assert work.verdict is not None
+    assert work.verdict.evidence.label is Label.VERIFIED
+    assert not any("wren" in prompt for prompt in told.prompts)
