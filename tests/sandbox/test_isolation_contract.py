@@ -24,7 +24,7 @@ from core.verdicts import SuiteJob
 from sandbox.isolation import Isolation
 from test_runner import SuiteRunner
 from tests.support.processes import alive, mark, started
-from tests.support.sandboxes import ISOLATIONS, isolation, opened, runtime
+from tests.support.sandboxes import ISOLATIONS, opened, runtime
 from tests.support.trees import TextTree
 
 STRONG = ("bubblewrap", "nested", "docker")
