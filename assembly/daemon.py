@@ -76,7 +76,7 @@ class Daemon:
             try:
                 await self._work(host, stack)
             finally:
-                await self._rooms.models.aclose()
+                await self._rooms.aclose()
         self._life = DaemonState.STOPPED
 
     async def _work(self, host: Host, stack: ExitStack) -> None:
@@ -154,6 +154,7 @@ class Daemon:
             workspace=str(self._settings.workspace),
             notices=rooms.notices,
             pid=os.getpid(),
+            approvals=len(self._store.queue.approvals()),
         )
 
     def _state(self) -> DaemonState:

@@ -26,6 +26,7 @@ from sandbox import choose
 from sandbox.dependency_gate import DependencyGate
 from sandbox.layers import LayerStore
 from sandbox.runtime import Runtime, open_runtime
+from sandbox.warming import Warmed, warmed
 from test_runner import SuiteRunner
 
 
@@ -80,6 +81,7 @@ class Rooms:
         self.sandbox_name, self.sandbox_detail = "", "being tested"
         self.notices: tuple[str, ...] = ()
         self.parts: Parts | None = None
+        self._warmed: Warmed | None = None
 
     @property
     def embedder(self) -> str:
@@ -111,14 +113,20 @@ class Rooms:
             self.notices = (f"Nothing is executed, so no task is started: {choice.report}",)
             return None
         self.sandbox_name = choice.sandbox.name
-        self.parts = self._parts(choice.sandbox, runtime)
+        self._warmed = await warmed(choice.sandbox, runtime, size=self._settings.worker_count)
+        self.sandbox_detail = _with_remark(choice.report, self._warmed.remark)
+        self.parts = self._parts(self._warmed.sandbox, runtime)
         return self.parts
+
+    async def aclose(self) -> None:
+        """Let go of models and of sandboxes that wait for jobs."""
+        await self.models.aclose()
+        if self._warmed:
+            await self._warmed.aclose()
 
     def _parts(self, sandbox: Sandbox, runtime: Runtime) -> Parts:
         settings, store, imports = self._settings, self._store, ImportCache()
-        layers = LayerStore(
-            settings.packages_dir, runtime, environ=settings.process_environment, clock=self._clock
-        )
+        layers = LayerStore(settings.packages_dir, runtime, environ=settings.process_environment, clock=self._clock)
         suite = SuiteRunner(
             sandbox,
             runtime,
@@ -164,6 +172,12 @@ class Rooms:
             pids=settings.sandbox_pids,
             work_mb=settings.sandbox_work_mb,
         )
+
+
+def _with_remark(report: str, remark: str) -> str:
+    """The sandbox's report with a remark behind its name, which is the first line."""
+    name, _, findings = report.partition("\n")
+    return f"{name}, {remark}\n{findings}" if remark else report
 
 
 def _unheard(_event: Event) -> None:

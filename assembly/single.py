@@ -53,5 +53,5 @@ async def run_single(spec: TaskSpec, settings: Settings, on_event: Callable[[Eve
         finally:
             watch.cancel()
             loop.remove_signal_handler(signal.SIGINT)
-            await rooms.models.aclose()
+            await rooms.aclose()
         return store.queue.get(task_id)

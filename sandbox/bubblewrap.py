@@ -129,6 +129,9 @@ class _Begun:
     wall_s: float
 
     async def finish(self, stdin: bytes) -> SandboxResult:
+        if self.running.is_over:
+            await self.discard()
+            raise SandboxError("the sandbox ended while it waited for a job")
         try:
             finished = await self.running.finish(stdin, self.wall_s)
             usage = self.group.usage() if self.group else None

@@ -117,6 +117,11 @@ class Running:
         self.stdout = Output(pipes.stdout, self._loop, output_bytes, self._flood)
         self.stderr = Output(pipes.stderr, self._loop, output_bytes, self._flood)
 
+    @property
+    def is_over(self) -> bool:
+        """Tell whether it ended already."""
+        return self._handle.exited.done()
+
     async def finish(self, stdin: bytes, wall_s: float) -> Finished:
         """Write its input, and see it to its end; `wall_s` counts from now.
 

@@ -150,6 +150,7 @@ class Zygote:
     def order(self, order: dict[str, object], group: Group | None, limits: SandboxLimits) -> Begun:
         """Have a nested sandbox forked."""
         control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        control.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)  # before the first message can come
         stdin, stdout, stderr = os.pipe(), os.pipe(), os.pipe()
         given = (stdin[0], stdout[1], stderr[1], theirs.fileno())
         pipes = Pipes(stdin=_file(stdin[1], "wb"), stdout=_file(stdout[0], "rb"), stderr=_file(stderr[0], "rb"))
@@ -203,7 +204,6 @@ class _Nested:
         self._descriptor: int | None = None
         self._killed = False
         control.setblocking(False)
-        control.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         self._loop.add_reader(control, self._hear)
 
     def kill(self) -> None:
@@ -265,6 +265,9 @@ class _BegunNest:
     wall_s: float
 
     async def finish(self, stdin: bytes) -> SandboxResult:
+        if self.running.is_over:
+            await self.discard()
+            raise SandboxError("the sandbox ended while it waited for a job")
         try:
             finished = await self.running.finish(stdin, self.wall_s)
             usage = self.group.usage() if self.group else None

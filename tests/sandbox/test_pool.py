@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from core.isolation import SandboxJob, SandboxLimits
+from sandbox import pool as pools
+from sandbox.isolation import Begun
+from sandbox.nest import NestedSandbox
+from sandbox.pool import Pool
+from sandbox.warming import warmed
+from tests.support.sandboxes import bubblewrap, hierarchy, runtime
+
+JOB = SandboxJob(argv=("/bin/sh", "-c", "cat; touch left; ls"), limits=SandboxLimits(wall_s=10, memory_mb=128))
+
+
+@dataclass
+class Counted:
+    """A real isolation that counts what is begun of it, and keeps hold of it."""
+
+    inner: NestedSandbox
+    begun: list[Begun] = field(default_factory=list)
+    name = "counted"
+
+    async def begin(self, job: SandboxJob) -> Begun:
+        self.begun.append(await self.inner.begin(job))
+        return self.begun[-1]
+
+    run = None
+
+
+@pytest.fixture
+async def nested() -> AsyncIterator[NestedSandbox]:
+    box = NestedSandbox(bubblewrap(), runtime())
+    yield box
+    await box.aclose()
+
+
+async def settled(pool: Pool) -> None:
+    while pool._tasks:
+        await asyncio.gather(*pool._tasks)
+
+
+async def test_a_shape_that_comes_again_finds_a_sandbox_waiting_and_nothing_is_used_twice(
+    nested: NestedSandbox,
+) -> None:
+    counted = Counted(nested)
+    pool = Pool(counted, size=2)  # type: ignore[arg-type]
+    for number, begun in enumerate([1, 3, 4, 5]):
+        result = await pool.run(replace(JOB, stdin=b"%d " % number))
+        await settled(pool)
+        assert result.stdout == b"%d left\n" % number, "what an earlier job left is not there"
+        assert len(counted.begun) == begun
+    await pool.aclose()
+
+
+async def test_a_new_shape_is_served_and_the_oldest_waiting_one_makes_room(nested: NestedSandbox) -> None:
+    pool = Pool(nested, size=1)
+    shapes = [replace(JOB, limits=replace(JOB.limits, memory_mb=100 + n)) for n in range(3)]
+    for shape in (*shapes, *shapes):
+        assert (await pool.run(shape)).stdout == b"left\n"
+    await settled(pool)
+    assert len(pool._waiting) == 1
+    await pool.aclose()
+
+
+async def test_one_that_died_while_it_waited_is_replaced(nested: NestedSandbox) -> None:
+    pool = Pool(nested, size=1)
+    for _ in range(2):
+        await pool.run(JOB)
+    await settled(pool)
+    await nested.aclose()  # takes all that is below it along
+    await asyncio.sleep(0.2)
+    result = await pool.run(replace(JOB, stdin=b"again "))
+    assert result.stdout == b"again left\n"
+    await pool.aclose()
+
+
+async def test_one_that_waits_too_long_is_let_go(nested: NestedSandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pools, "IDLE_S", 0.05)
+    pool = Pool(nested, size=1)
+    for _ in range(2):
+        await pool.run(JOB)
+    await settled(pool)
+    await asyncio.sleep(0.2)
+    await settled(pool)
+    assert not pool._waiting
+    await pool.aclose()
+
+
+def groups() -> set[str]:
+    return {str(path) for path in Path("/sys/fs/cgroup").glob("**/nightshift/*") if path.is_dir()}
+
+
+async def test_closing_leaves_no_process_and_no_group(nested: NestedSandbox) -> None:
+    mine = f"/{os.getpid()}-"
+    pool = Pool(nested, size=2)
+    await asyncio.gather(*(pool.run(JOB) for _ in range(4)))
+    await settled(pool)
+    assert hierarchy() is None or any(mine in group for group in groups()), "the control: those that wait have one"
+    await pool.aclose()
+    assert not [group for group in groups() if mine in group]
+
+
+async def test_a_cancelled_job_leaves_the_pool_usable(nested: NestedSandbox) -> None:
+    pool = Pool(nested, size=1)
+    running = asyncio.create_task(pool.run(replace(JOB, argv=("/bin/sleep", "60"))))
+    await asyncio.sleep(0.2)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert (await pool.run(JOB)).stdout == b"left\n"
+    await pool.aclose()
+
+
+async def test_bubblewrap_is_nested_and_pooled_after_its_own_self_test() -> None:
+    found = await warmed(bubblewrap(), runtime(), size=1)
+    assert (found.remark, found.sandbox.name) == ("nested, kept warm", "bubblewrap")
+    assert (await found.sandbox.run(JOB)).stdout == b"left\n"
+    await found.aclose()
