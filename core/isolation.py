@@ -19,7 +19,11 @@ class Ended(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxLimits:
-    """Limits of one run; every isolation enforces all of them or refuses to run."""
+    """Limits of one run; every isolation enforces all of them or refuses to run.
+
+    `reserved_mb` is address space that the command reserves without using it, as Node.js does; where memory can only be
+    bounded for each process, the bound of its address space is higher by so much.
+    """
 
     wall_s: float = 60.0
     cpus: float = 2.0
@@ -27,6 +31,7 @@ class SandboxLimits:
     pids: int = 128
     output_bytes: int = 1 << 20
     work_mb: int = 64
+    reserved_mb: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

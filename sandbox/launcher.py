@@ -76,7 +76,8 @@ def settable(limits: SandboxLimits, *, address_space: bool) -> dict[str, tuple[i
     """As `each_process`, with none above what this process may set."""
     wanted = each_process(limits)
     if address_space:
-        wanted["as"] = (resource.RLIMIT_AS, limits.memory_mb << 20)
+        wanted["as"] = (resource.RLIMIT_AS, (limits.memory_mb + limits.reserved_mb) << 20)
+        wanted["data"] = (resource.RLIMIT_DATA, limits.memory_mb << 20)  # what is reserved alone does not count
     return {name: (which, _at_most(which, value)) for name, (which, value) in wanted.items()}
 
 

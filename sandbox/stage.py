@@ -20,6 +20,8 @@ ANSWER_BYTES = 16 << 20
 PAGE = 4096
 BESIDE_HEAP_MB, LEAST_HEAP_MB = 128, 64
 """What Node.js uses besides the heap of the tested code, and what that heap has at least."""
+NODE_RESERVES_MB = 16 << 10
+"""Address space that V8 sets aside: for code, and ten gigabytes for each WebAssembly memory, of which `fetch` has one."""
 KEPT_FILES, KEPT_BYTES = 300, 4 << 20
 """What the parent inside may keep in memory to run the tests a second time; larger trees have no second run."""
 
@@ -64,7 +66,7 @@ def staged(plan: Plan, base: Tree, runtime: Runtime, trees: TreeStore, limits: S
         argv=runtime.argv,
         mounts=runtime.mounts,
         stdin=_message(told, below, over),
-        limits=_limits(limits, [size for _, size, wanted in files if wanted]),
+        limits=_limits(plan, limits, [size for _, size, wanted in files if wanted]),
     )
     return Staged(job=job, key=key, digest=_digest(plan, digests))
 
@@ -128,7 +130,7 @@ def _command(command: tuple[str, ...], runtime: Runtime) -> tuple[str, ...]:
     return (*runtime.python, *command[1:]) if command and command[0] in {"python", "python3"} else command
 
 
-def _limits(limits: SandboxLimits, sizes: list[int]) -> SandboxLimits:
+def _limits(plan: Plan, limits: SandboxLimits, sizes: list[int]) -> SandboxLimits:
     """The isolation's limits: time for the tests, their copies and the plain run, and room for the files."""
     room_mb = (sum(sizes) + PAGE * len(sizes)) >> 20
     return replace(
@@ -137,6 +139,7 @@ def _limits(limits: SandboxLimits, sizes: list[int]) -> SandboxLimits:
         work_mb=limits.work_mb + room_mb,
         memory_mb=limits.memory_mb + room_mb + (max(sizes, default=0) >> 20),
         output_bytes=ANSWER_BYTES,
+        reserved_mb=NODE_RESERVES_MB if plan.node else 0,
     )
 
 

@@ -24,7 +24,7 @@ LIBRARY_NAMES = frozenset({
 MAX_FILE_BYTES = 2 << 20
 MAX_TOTAL_BYTES = 16 << 20
 
-_STEERING = frozenset({"conftest.py", "sitecustomize.py", "usercustomize.py"})
+_STEERING = frozenset({"conftest.py", "sitecustomize.py", "usercustomize.py", ".npmrc", "node.config.json"})
 _OWN_CONFIG = frozenset({"pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"})
 _METADATA = re.compile(r"\.(dist-info|egg-info|egg-link)$")
 _TEST_FOLDERS = frozenset({"test", "tests", "testing"})
@@ -81,7 +81,7 @@ def steers(path: str, text: str | None, base: Callable[[str], str | None]) -> st
     name = path.rpartition("/")[2]
     if name in _STEERING or name in _OWN_CONFIG or name.endswith((".pth", ".pyc")):
         return "steers how tests are run"
-    if any(_METADATA.search(part) or part in {".venv", "venv", "__pycache__"} for part in path.split("/")):
+    if any(_METADATA.search(part) or part in {".venv", "venv", "__pycache__", "node_modules"} for part in path.split("/")):
         return "belongs to an installation, not to the sources"
     if name in CONFIG_FILES:
         before = base(path)

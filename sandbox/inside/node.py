@@ -14,7 +14,7 @@ from .child import Child
 
 KEPT = ("HOME", "TMPDIR", "LANG", "NIGHTSHIFT_JOB")
 FORGED = "not from the recorder"
-HEAP_FULL = "JavaScript heap out of memory"
+OUT_OF_MEMORY = "out of memory"
 CODE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -147,7 +147,8 @@ class Total:
         """Hold a report against the exit status; a process that left without an end of its report ends the run."""
         if report.finish is None and not report.broken:
             self._exit = found["exit"]
-            self.stopped = "memory" if HEAP_FULL in "".join(found["output"].values()) else "exited"
+            gave_up = found["exit"] < 0 and OUT_OF_MEMORY in "".join(found["output"].values())
+            self.stopped = "memory" if gave_up else "exited"
         elif report.finish == 0 and found["exit"] != 0:
             report.fail(path, f"Node.js ended with status {found['exit']}: something failed after its test had ended")
         elif report.finish is not None and found["exit"] != report.finish:
@@ -159,7 +160,7 @@ class Total:
         """The whole run; its report has an end only if that of every process had one."""
         if not self.stopped and how == "exited":
             self._exit = 1 if self._failed else 0
-            self._lines.append(json.dumps({"e": "finish", "exit": self._exit, "changed": self._changed}))
+            self._lines.append(json.dumps({"e": "finish", "exit": self._exit, "changed": sorted(set(self._changed))}))
         return {
             "ended": how,
             "exit": self._exit,
