@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from agent import guards
 from agent.replies import Edit, Parsed, Refused, apply_edit
 from agent.view import View, base_text, settled
-from core.paths import MAX_FILE_CHARS, MAX_FILES, MAX_TOTAL_CHARS, Spellings, folders_of
+from core.paths import MAX_FILE_CHARS, MAX_FILES, MAX_TOTAL_CHARS, Spellings, at_or_below
 from core.tasks import TaskSpec
 from core.tree import Tree
 
@@ -72,9 +72,8 @@ class Draft:
         return None if text is None else self._clash(path) or self._too_much(path, text, len(before or ""))
 
     def _unwritable(self, path: str) -> str | None:
-        links = self._tree.unwritable()
-        found = next((place for place in (path, *folders_of(path)) if place in links), None) if links else None
-        return f"lies at or below {found!r}, a symbolic link or a submodule; those are never written" if found else None
+        found = at_or_below((path,), self._tree.unwritable())
+        return found and f"lies at or below {found[1]!r}, a symbolic link or a submodule; those are never written"
 
     def _clash(self, path: str) -> str | None:
         """Why a new file cannot stand beside the others."""

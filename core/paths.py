@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import PurePosixPath
 
 MAX_FILES = 500
@@ -64,6 +64,14 @@ def is_test_path(path: str) -> bool:
 def folders_of(path: str) -> list[str]:
     """The folders above a path, outermost first, without the root."""
     return [path[:place] for place, char in enumerate(path) if char == "/"]
+
+
+def at_or_below(paths: Iterable[str], places: Collection[str]) -> tuple[str, str] | None:
+    """The first of these paths that is one of the places or lies below one, with that place; None when none does."""
+    if not places:
+        return None
+    pairs = ((path, place) for path in paths for place in (path, *folders_of(path)))
+    return next(((path, place) for path, place in pairs if place in places), None)
 
 
 class Spellings:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from core.clock import Clock
 from core.errors import IllegalMove
@@ -50,7 +51,8 @@ class TaskAsks:
                 approval_rows.withdraw(conn, known.id)
         for ask in wanted:
             if ask.subject not in still:
-                approval_id = approval_rows.insert(conn, task, ask, self._clock())
+                shown = replace(ask, question=self._events.clean(ask.question, MAX_REASON_CHARS))
+                approval_id = approval_rows.insert(conn, task, shown, self._clock())
                 self._tell(conn, Kind.ASKED, task.attempt, approval_rows.read(conn, approval_id), ask.question)
 
     def release(self, conn: Connection, task_id: int, answer: str) -> Task:

@@ -16,6 +16,7 @@ from agent.tools import Tools
 from core.errors import CommandBlocked, GitError, Held, NightshiftError, TimeUp
 from core.events import Event, Kind, Level
 from core.held import HeldOut
+from core.paths import at_or_below
 from core.ports import Sink
 from core.revisions import Workspace
 from core.states import Ending, Outcome, Phase
@@ -135,6 +136,8 @@ class Attempt:
     def _open(self, base: str | None) -> Workspace:
         spec, git = self.task.spec, self.parts.git
         workspace = git.open(spec.repo, spec.base, self.task.id, spec.description, self.task.created_at)
+        if found := at_or_below((*spec.files, *spec.tests), workspace.tree.unwritable()):
+            raise GitError(f"files: {found[0]!r} lies at or below {found[1]!r}, a link or a submodule of {spec.repo}")
         return workspace if base is None else git.at(workspace, base)
 
     def _new_work(self, workspace: Workspace) -> Work:

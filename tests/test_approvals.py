@@ -168,7 +168,7 @@ def test_no_secret_is_kept_in_an_answer(store: Store) -> None:
     task = running(store)
     hold(store, task, TOOLZ)
     decided = store.queue.decide(store.queue.approvals()[0].id, False, "no: hunter2hunter2 \ud800").result()
-    assert decided.answer == "no: *** \\ud800"
+    assert decided.answer == "no: *** \\u{d800}"
 
 
 def test_a_waiting_task_survives_the_end_of_its_daemon(tmp_path: Path, store: Store) -> None:

@@ -20,6 +20,8 @@ from core.errors import BadReply
 from core.paths import MAX_FILE_CHARS, MAX_FILES, path_fault
 
 _THOUGHT = re.compile(r"\A\s*<(think|thinking|reasoning)>")
+# Code that reads otherwise than it runs: Boucher and Anderson, “Trojan Source: Invisible Vulnerabilities”, 2021.
+_REORDERING = re.compile("[\u202a-\u202e\u2066-\u2069]")
 # The extensions that a fence of a language may hold; a language that is not here may hold any.
 _COMPATIBLE = {
     language: frozenset(extensions.split(","))
@@ -189,9 +191,7 @@ class _Reader:
         for path in sorted(twice):
             del files[path]
             self._complain(f"{path}: two different texts were sent; send this file once.")
-        edits = tuple(
-            e for e in self.got.edits if self._path_ok(e.path) and self._text_ok(e.path, e.search + e.replace)
-        )
+        edits = tuple(e for e in self.got.edits if self._path_ok(e.path) and self._text_ok(e.path, e.replace, e.search))
         deletions = tuple(p for p in dict.fromkeys(self.got.deletions) if self._path_ok(p) and p not in files)
         if self.cut:
             self._complain(CUT)
@@ -204,13 +204,16 @@ class _Reader:
             self._complain(f"The path {path[:200]!r} {fault}; paths are relative to the repository's root.")
         return fault is None
 
-    def _text_ok(self, path: str, text: str) -> bool:
+    def _text_ok(self, path: str, text: str, search: str = "") -> bool:
+        if _REORDERING.search(text):
+            self._complain(f"{path}: holds invisible characters that reorder what is read; write them as escapes.")
+            return False
         try:
-            text.encode()
+            (text + search).encode()
         except UnicodeEncodeError:
             self._complain(f"{path}: holds half of a surrogate pair, which no file can hold.")
             return False
-        if len(text) > MAX_FILE_CHARS or len(self.got.files) > MAX_FILES:
+        if len(text) + len(search) > MAX_FILE_CHARS or len(self.got.files) > MAX_FILES:
             self._complain(f"{path}: too much; at most {MAX_FILE_CHARS} characters a file and {MAX_FILES} files.")
             return False
         return True

@@ -383,3 +383,12 @@ def test_half_a_surrogate_pair_is_refused() -> None:
 def test_a_reply_without_files_says_what_is_wanted(text: str) -> None:
     with pytest.raises(BadReply):
         read(text)
+
+
+@pytest.mark.parametrize("char", ["\u202e", "\u2066", "\u202a"])
+def test_code_that_reads_otherwise_than_it_runs_is_sent_back(char: str) -> None:
+    block = f"```python path=a.py\nif user == 'admin':  # {char} x\n    pass\n```"
+    with pytest.raises(BadReply, match=r"a\.py: holds invisible characters"):
+        parse(Completion(text=block, backend="b", model="m"))
+    edit = f"```python path=a.py\n<<<<<<< SEARCH\nx = '{char}'\n=======\nx = 1\n>>>>>>> REPLACE\n```"
+    assert parse(Completion(text=edit, backend="b", model="m")).edits, "what is there already can be taken out"

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.paths import Spellings, clash_among, is_test_path, path_fault
+from core.paths import Spellings, at_or_below, clash_among, is_test_path, path_fault
 
 DANGEROUS = [
     "", "/x", "../x", "a/../b", "a/..", "a//b", "./a", "a/", "a\\b", "a\nb", "a\x00b", "a\x1b[2Jb", "-x", "~x", "a /b",
@@ -115,6 +115,13 @@ def test_git_is_a_judge_that_can_refuse(bare: Path, path: str) -> None:
 def test_two_files_that_some_file_system_cannot_hold_apart_clash(there: str, new: str, other: str | None) -> None:
     assert Spellings([there]).clash(new) == other
     assert clash_among([there, new]) == ((new, other) if other else None)
+
+
+def test_paths_at_or_below_a_place_are_found() -> None:
+    assert at_or_below(["a.py", "link/x/y.py"], {"link"}) == ("link/x/y.py", "link")
+    assert at_or_below(["link"], {"link"}) == ("link", "link")
+    assert at_or_below(["linked/x.py", "x/link"], {"link"}) is None
+    assert at_or_below(["a"], ()) is None
 
 
 @given(st.lists(st.sampled_from(["a", "A", "b", "a/a", "A/b", "a/b/c", "B/a", "b/A/a"]), unique=True, max_size=6))

@@ -14,6 +14,7 @@ import pytest
 from tests.e2e.test_main_job import settings_for
 from tests.support.answers import Answers
 from tests.support.daemon import Daemon, git
+from tests.support.git_repo import make_repo
 from tests.support.wire_server import WireServer
 
 SECRET = "daemon-secret-0123456789abcdef"
@@ -264,3 +265,18 @@ def test_nothing_of_the_daemon_can_be_found_inside(daemon: Daemon) -> None:
     )
     assert task["ending"] == "committed", daemon.cli("--show", str(task["task_id"])).stdout
     assert task["iterations"][-1]["passed"] == 8
+
+
+def test_a_task_that_would_write_through_a_link_is_refused_before_a_model_is_asked(
+    daemon: Daemon, server: WireServer, tmp_path: Path
+) -> None:
+    repo = make_repo(tmp_path / "repo")
+    (repo / "link").symlink_to("../..")
+    git(repo, "add", "link")
+    git(repo, "-c", "user.name=O", "-c", "user.email=o@example.org", "commit", "-qm", "Link")
+    files = {"link/escaped.py": "x = 1\n"}
+    (task,) = daemon.wait(daemon.submit(description="Write total() in job_3.py", repo=str(repo), files=files))
+    assert (task["status"], task["ending"]) == ("failed", "refused")
+    assert "'link/escaped.py' lies at or below 'link'" in task["reason"]
+    assert server.requests == []
+    assert not list(tmp_path.rglob("escaped.py"))
