@@ -1,0 +1,53 @@
+"""Literals: values as text and back, and nothing that runs or fills the memory."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core import literals
+
+keys = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.binary(max_size=8)
+values = st.recursive(
+    keys | st.complex_numbers(allow_nan=False, allow_infinity=False),
+    lambda inner: st.lists(inner, max_size=3) | st.tuples(inner, inner) | st.dictionaries(keys, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(values | st.sets(keys, max_size=4) | st.frozensets(keys, max_size=4))
+def test_what_is_written_is_read_again_with_its_types(value: object) -> None:
+    again = literals.read(literals.write(value))
+    assert again == value
+    assert type(again) is type(value)
+
+
+def test_not_a_number_and_large_numbers_survive() -> None:
+    assert math.isnan(literals.read(literals.write(float("nan"))))
+    assert literals.read(literals.write([float("-inf"), 7**9000])) == [float("-inf"), 7**9000]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("10**6", 10**6), ("[0] * 3", [0, 0, 0]), ("-1", -1), ("not True", False), ("1 + 2j", 1 + 2j), ("'a' + 'b'", "ab"),
+     ("set()", set()), ("frozenset([1])", frozenset({1})), ("float('inf')", math.inf), ("( 1, )", (1,))],
+)  # fmt: skip
+def test_constant_expressions_are_read(text: str, value: object) -> None:
+    assert literals.read(text) == value
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["x", "f(1)", "__import__('os')", "[1 for _ in ()]", "10**10**10", "'a' * 10**9", "9**9**9", "-'a'", "{**{}}",
+     "...", "float([1])", "{[1]: 2}", "1 if 1 else 2", "", "1 2", "(" * 5000, "[1] + (2,)", "2**-0.5**99999",
+     "set(1, 2)", "1/0"],
+)  # fmt: skip
+def test_anything_else_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        literals.read(text)
+
+
+def test_objects_have_no_literal() -> None:
+    with pytest.raises(ValueError, match="object cannot be written"):
+        literals.write([object()])
