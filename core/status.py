@@ -43,7 +43,7 @@ class ModelStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DaemonStatus:
-    """The daemon as a whole; `queue` counts the tasks of each status."""
+    """The daemon as a whole; `queue` counts the tasks of each status, `approvals` what waits for its owner."""
 
     state: DaemonState
     uptime_s: float
@@ -58,3 +58,4 @@ class DaemonStatus:
     workspace: str = ""
     notices: tuple[str, ...] = ()
     pid: int = 0
+    approvals: int = 0

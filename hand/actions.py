@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from core.submission import as_input
 from hand.asked import Action, Asked
 from hand.blocks import Cell
+from hand.deciding import approvals, decide
 from hand.door import Verb
 from hand.exits import Exit
 from hand.following import follow_logs, run, wait
@@ -153,6 +154,9 @@ ACTIONS: Mapping[Action, Callable[[Hand, Asked], int]] = {
     Action.RETRY: act,
     Action.PAUSE: pause,
     Action.RESUME: pause,
+    Action.APPROVALS: approvals,
+    Action.APPROVE: decide,
+    Action.DENY: decide,
     Action.VERIFY: verify,
     Action.COMPLETION: completion,
     Action.PROMPT: prompt,

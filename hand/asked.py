@@ -27,6 +27,9 @@ class Action(StrEnum):
     RETRY = "--retry"
     PAUSE = "--pause"
     RESUME = "--resume"
+    APPROVALS = "--approvals"
+    APPROVE = "--approve"
+    DENY = "--deny"
     VERIFY = "--verify"
     COMPLETION = "--completion"
     PROMPT = "the prompt"
@@ -42,6 +45,8 @@ class Asked:
     action: Action
     data: Mapping[str, Any] = field(default_factory=dict)
     task_id: int = 0
+    approval_id: int = 0
+    answer: str = ""
     count: int = 0
     path: Path | None = None
     name: str = ""

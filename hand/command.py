@@ -19,6 +19,7 @@ from hand.task_options import LIMITS, task_body
 
 ADD, MORE, WATCH, STEER, OUTPUT = "New task", "More about a new task", "Looking", "Steering", "Output"
 _LOGS, _MORE = frozenset({Action.LOGS}), {"group": MORE, "fits": NEW_TASK}
+_DECISIONS = frozenset({Action.APPROVE, Action.DENY})
 _REPO = {"group": MORE, "fits": NEW_TASK | {Action.VERIFY}}
 _REPEAT = {"multiple": True, "metavar": "FILE", "type": click.Path(path_type=str)}
 F = TypeVar("F", bound=Callable[..., Any])
@@ -48,6 +49,8 @@ def _switch(name: str, text: str) -> Callable[[F], F]:
 @_option("--test-command", metavar="COMMAND", help="Judge by this command's exit code instead.", **_MORE)
 @_option("--file", "files", help="A file to start with (FILE, or PATH=FILE). Repeat for more.", **_REPEAT, **_MORE)
 @_option("--depends-on", multiple=True, metavar="ID", type=_ID, help="Wait for this task. Repeat for more.", **_MORE)
+@_option("--package", "packages", multiple=True, metavar="NAME", help="A package that it may use. Repeat for more.",
+         **_MORE)  # fmt: skip
 @_option("--key", metavar="KEY", help="A second task of the same key is not made.", **_MORE)
 @_option("--not-before", metavar="TIME", help="Start no sooner; your own time zone unless it names one.", **_MORE)
 @_option("--limit", "limits", multiple=True, metavar="NAME=N", help=f"One of {', '.join(LIMITS)}.", **_MORE)
@@ -67,12 +70,16 @@ def _switch(name: str, text: str) -> Callable[[F], F]:
          action=Action.HISTORY, help="The newest N tasks; 20 by default.")  # fmt: skip
 @_option("--show", metavar="ID", type=_ID, group=WATCH, action=Action.SHOW, help="One task with its iterations.")
 @_option("--wait", metavar="ID", type=_ID, group=WATCH, action=Action.WAIT, help="Wait until it ends.")
+@_option("--approvals", is_flag=True, group=WATCH, action=Action.APPROVALS, help="What waits for your decision.")
 @_option("--verify", metavar="COMMIT", group=WATCH, action=Action.VERIFY,
          help="Run a commit's evidence again; `verify COMMIT` will do.")  # fmt: skip
 @_option("--cancel", metavar="ID", type=_ID, group=STEER, action=Action.CANCEL, help="Cancel a task.")
 @_option("--retry", metavar="ID", type=_ID, group=STEER, action=Action.RETRY, help="Queue a task that ended again.")
 @_option("--pause", is_flag=True, group=STEER, action=Action.PAUSE, help="Claim no more tasks; running ones go on.")
 @_option("--resume", is_flag=True, group=STEER, action=Action.RESUME, help="Claim tasks again, after a checkpoint too.")
+@_option("--approve", metavar="ID", type=_ID, group=STEER, action=Action.APPROVE, help="Grant what a task asked for.")
+@_option("--deny", metavar="ID", type=_ID, group=STEER, action=Action.DENY, help="Deny it; the task goes on without.")
+@_option("--answer", metavar="TEXT", group=STEER, fits=_DECISIONS, help="Your answer to a question, or a remark.")
 @_option("--json", "as_json", is_flag=True, group=OUTPUT, help="JSON on the standard output, for scripts.")
 @_option("--color", type=click.Choice(list(map(str, Color))), default="auto", group=OUTPUT,
          help="NO_COLOR is honoured as well.")  # fmt: skip
@@ -103,6 +110,8 @@ def _asked(values: dict[str, Any], action: Action | None) -> Asked:
         action=action or Action.PROMPT,
         data=task_body(text, values) if action in NEW_TASK else {},
         task_id=values["show"] or values["wait"] or values["cancel"] or values["retry"] or 0,
+        approval_id=values["approve"] or values["deny"] or 0,
+        answer=values["answer"] or "",
         count=values["logs"] or values["history"] or 0,
         path=values["load"],
         name=values["verify"] or (values["text"][1] if action is Action.VERIFY else ""),

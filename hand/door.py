@@ -15,6 +15,7 @@ from core.errors import NightshiftError
 from core.events import Level
 
 if TYPE_CHECKING:
+    from server.approvals import ApprovalRow, Approvals
     from server.schemas import DaemonReport, Logs, Moved, Paused, Submitted, TaskDetail, Tasks
 
 
@@ -95,6 +96,18 @@ class Door(Protocol):
 
     def pause(self, paused: bool) -> Paused:
         """Pause or resume the daemon."""
+        ...
+
+    def approvals(self) -> Approvals:
+        """What waits for the owner, oldest first."""
+        ...
+
+    def decide(self, approval_id: int, granted: bool, answer: str) -> ApprovalRow:
+        """Grant or deny one ask.
+
+        Raises:
+            UnknownApproval: there is none with that id.
+        """
         ...
 
     def close(self) -> None:

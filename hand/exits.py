@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from core.errors import ConfigError, IllegalMove, InvalidTask, NightshiftError, NoEvidence, UnknownCommit, UnknownTask
+from core.errors import (
+    ConfigError,
+    IllegalMove,
+    InvalidTask,
+    NightshiftError,
+    NoEvidence,
+    UnknownApproval,
+    UnknownCommit,
+    UnknownTask,
+)
 from hand.door import DaemonGone, NotAllowed
 from intake.marked_yaml import BrokenFile
 
@@ -24,7 +33,7 @@ class Exit(IntEnum):
 CODES: tuple[tuple[tuple[type[NightshiftError], ...], Exit], ...] = (
     ((InvalidTask, ConfigError, BrokenFile), Exit.USAGE),
     ((DaemonGone,), Exit.DAEMON_DOWN),
-    ((UnknownTask, UnknownCommit, NoEvidence), Exit.NOT_FOUND),
+    ((UnknownTask, UnknownApproval, UnknownCommit, NoEvidence), Exit.NOT_FOUND),
     ((NotAllowed, IllegalMove), Exit.REFUSED),
     ((NightshiftError,), Exit.FAILED),
 )

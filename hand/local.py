@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, TypeVar
 
-from core.errors import NightshiftError, StoreMissing, UnknownTask
+from core.errors import NightshiftError, StoreMissing, UnknownApproval, UnknownTask
 from core.masking import Masker
 from core.states import DaemonState, Status
 from core.submission import parse_spec
@@ -22,6 +22,7 @@ from db.event_log import EventLog
 from db.step_store import StepStore
 from hand.door import Added, LogQuery, Verb
 from queue_manager import QueueManager
+from server.approvals import ApprovalRow, Approvals, approval_row
 from server.schemas import (
     DaemonReport,
     Logs,
@@ -70,11 +71,12 @@ class LocalDoor:
     def report(self) -> DaemonReport:
         """See `Door.report`: what the database alone can tell."""
         counts: Mapping[Status, int] = {}
+        asked = 0
         notices = ["no database yet: nothing was ever submitted"]
         if self._reading:
             events = EventLog(self._reading)
             queue = QueueManager(self._reading, events)
-            counts, pause = queue.counts(), queue.pause_state()
+            counts, pause, asked = queue.counts(), queue.pause_state(), len(queue.approvals())
             last = events.last(1)
             notices = [f"daemon stopped, as of {last[0].at:%Y-%m-%d %H:%M:%S} UTC" if last else "daemon stopped"]
             if pause.paused:
@@ -93,6 +95,7 @@ class LocalDoor:
             workspace="",
             notices=notices,
             pid=0,
+            approvals=asked,
         )
 
     def logs(self, query: LogQuery) -> Logs:
@@ -141,6 +144,17 @@ class LocalDoor:
         """See `Door.pause`: it holds for the daemon's next start."""
         _settled(self._writing.pause() if paused else self._writing.resume())
         return Paused(state=DaemonState.STOPPED)
+
+    def approvals(self) -> Approvals:
+        """See `Door.approvals`."""
+        found = QueueManager(self._reading, EventLog(self._reading)).approvals() if self._reading else []
+        return Approvals(approvals=[approval_row(each) for each in found])
+
+    def decide(self, approval_id: int, granted: bool, answer: str) -> ApprovalRow:
+        """See `Door.decide`: the task goes on when the daemon starts."""
+        if not self._reading:
+            raise UnknownApproval(approval_id)
+        return approval_row(_settled(self._writing.decide(approval_id, granted, answer)))
 
     def close(self) -> None:
         """See `Door.close`."""

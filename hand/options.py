@@ -23,6 +23,7 @@ Examples:
   cli.py --run "Write fizzbuzz" && echo it passed
   cli.py --status --json
   cli.py --logs 100 --follow --level WARNING
+  cli.py --approvals; cli.py --approve 3
   cli.py verify HEAD --repo ~/shop
 \b
 Exit codes:

@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from core.errors import NightshiftError
 from core.states import ENDED
@@ -33,6 +34,9 @@ Type a task to add it, or:
   /show ID        one task
   /cancel ID      cancel a task
   /retry ID       queue a task again
+  /approvals      what waits for your decision
+  /approve ID     grant it
+  /deny ID        deny it
   /pause /resume  hold back claims, or allow them again
   /quit           leave (or Ctrl-D)"""
 
@@ -53,6 +57,9 @@ COMMANDS: Mapping[str, Command] = {
     "/show": Command(action=Action.SHOW, takes="task_id", default=None),
     "/cancel": Command(action=Action.CANCEL, takes="task_id", default=None),
     "/retry": Command(action=Action.RETRY, takes="task_id", default=None),
+    "/approvals": Command(action=Action.APPROVALS),
+    "/approve": Command(action=Action.APPROVE, takes="approval_id", default=None),
+    "/deny": Command(action=Action.DENY, takes="approval_id", default=None),
     "/pause": Command(action=Action.PAUSE),
     "/resume": Command(action=Action.RESUME),
 }
@@ -128,8 +135,9 @@ class Prompt:
         if number is None or (rest and not command.takes):
             print(f"{word} takes a number." if command.takes else f"{word} stands alone.")
             return
-        count, task_id = (min(number, MOST_LINES), 0) if command.takes == "count" else (0, number)
-        do(self._hand, replace(self._base, action=command.action, count=count, task_id=task_id))
+        given: dict[str, Any] = {"count": min(number, MOST_LINES)} if command.takes == "count" else {}
+        given |= {command.takes: number} if command.takes.endswith("_id") else {}
+        do(self._hand, replace(self._base, action=command.action, **given))
 
     def _watch(self) -> None:
         """Look after the tasks that were typed, with a door of this thread's own."""

@@ -16,8 +16,9 @@ from urllib.parse import urlencode
 
 from pydantic import ValidationError
 
-from core.errors import IllegalMove, InvalidTask, NightshiftError, UnknownTask
+from core.errors import IllegalMove, InvalidTask, NightshiftError, UnknownApproval, UnknownTask
 from hand.door import Added, DaemonGone, LogQuery, NotAllowed, Stranger, Verb
+from server.approvals import ApprovalRow, Approvals
 from server.schemas import Answer, DaemonReport, Failed, Logs, Moved, Paused, Submitted, TaskDetail, Tasks
 
 MAX_ANSWER_BYTES = 50_000_000
@@ -79,6 +80,19 @@ class RemoteDoor:
     def pause(self, paused: bool) -> Paused:
         """See `Door.pause`."""
         return self._post("/api/pause" if paused else "/api/resume", Paused)
+
+    def approvals(self) -> Approvals:
+        """See `Door.approvals`."""
+        return self._get("/api/approvals", Approvals, {"open": 1})
+
+    def decide(self, approval_id: int, granted: bool, answer: str) -> ApprovalRow:
+        """See `Door.decide`."""
+        body = json.dumps({"granted": granted, "answer": answer}).encode()
+        status, text = self._ask("POST", f"/api/approvals/{approval_id}", body)
+        try:
+            return self._read(ApprovalRow, status, text)
+        except UnknownTask:  # any 404
+            raise UnknownApproval(approval_id) from None
 
     def close(self) -> None:
         """See `Door.close`: every request has a connection of its own."""

@@ -10,6 +10,7 @@ from core.events import Level
 from core.masking import printable
 from core.states import ENDED, DaemonState, Status
 from hand.blocks import Block, Cell, Fields, Lines, Table, Tone, cell, span, stamp
+from server.approvals import Approvals
 from server.schemas import DaemonReport, Iteration, LogLine, Logs, TaskDetail, Tasks, TaskSummary
 
 STATUS_TONE: Mapping[Status, Tone] = {
@@ -94,6 +95,23 @@ class Views:
             ("spent", cell(_spent(task))),
         ]
 
+    def approvals(self, found: Approvals) -> list[Block]:
+        """What waits for the owner; the questions stand below the table, because they must be read to their end."""
+        if not found.approvals:
+            return [Lines(lines=[Cell("nothing waits for your decision")])]
+        rows = [
+            [
+                cell(row.approval_id),
+                cell(row.task_id),
+                cell(row.kind, Tone.WARN),
+                stamp(row.asked_at, local=self.local),
+                cell(row.subject),
+            ]
+            for row in found.approvals
+        ]
+        questions = [Cell(f"{row.approval_id}: {row.question}") for row in found.approvals]
+        return [Table(head=("id", "task", "kind", "asked", "subject"), rows=rows), Lines(lines=questions)]
+
     def logs(self, logs: Logs) -> list[Block]:
         """Events, one a line."""
         return [Lines(lines=[self.log_line(line) for line in logs.events])]
@@ -115,6 +133,11 @@ class Views:
             ("state", cell(report.state, STATE_TONE.get(report.state, Tone.PLAIN))),
             *([("daemon", cell(since))] if running else []),
             ("queue", cell(counts or "empty")),
+            *(
+                [("approvals", cell(f"{report.approvals} open, see --approvals", Tone.WARN))]
+                if report.approvals
+                else []
+            ),
             *([("sandbox", cell(isolation))] if report.sandbox else []),
             *([("embedder", cell(report.embedder))] if report.embedder else []),
             *([("workspace", cell(report.workspace))] if report.workspace else []),

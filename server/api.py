@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from flask import Blueprint, Flask, Response, request
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from core.errors import StoreError
 from server import openapi
+from server.approvals import Approvals, DecisionIn, approval_row
 from server.bodies import BadBody, read_json, read_task_body
 from server.contract import ENDPOINTS, Endpoint, PauseIn
 from server.desk import Desk, settled
 from server.listing import task_page
-from server.query import LogsQuery, Query, TasksQuery, read_query
+from server.query import ApprovalsQuery, LogsQuery, Query, TasksQuery, read_query
 from server.schemas import (
     Answer,
     DaemonReport,
@@ -31,6 +32,8 @@ from server.schemas import (
 
 PROBE_WALL_S = 2.0
 
+_B = TypeVar("_B", bound=BaseModel)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
@@ -39,6 +42,7 @@ class Call:
     desk: Desk
     query: Query
     task_id: int = 0
+    approval_id: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +88,20 @@ def retry_task(call: Call) -> Reply:
     """Queue a task again."""
     task = settled(call.desk.queue.retry(call.task_id))
     return Reply(answer=Moved(task_id=task.id, status=task.status, cancel_requested=task.cancel_requested))
+
+
+def list_approvals(call: Call) -> Reply:
+    """What was asked of the owner."""
+    query = cast("ApprovalsQuery", call.query)
+    found = call.desk.queue.approvals(open_only=query.open, task_id=query.task)
+    return Reply(answer=Approvals(approvals=[approval_row(each) for each in found]))
+
+
+def decide_approval(call: Call) -> Reply:
+    """Grant or deny one ask."""
+    said = _body(DecisionIn)
+    decided = settled(call.desk.queue.decide(call.approval_id, said.granted, said.answer))
+    return Reply(answer=approval_row(decided))
 
 
 def show_status(call: Call) -> Reply:
@@ -134,7 +152,8 @@ def check_health(call: Call) -> Reply:
 VIEWS: Mapping[str, Callable[[Call], Reply]] = {
     view.__name__: view
     for view in (
-        submit_task, show_task, list_tasks, cancel_task, retry_task, show_status, pause, resume, list_logs, check_health
+        submit_task, show_task, list_tasks, cancel_task, retry_task, list_approvals, decide_approval, show_status,
+        pause, resume, list_logs, check_health,
     )
 }  # fmt: skip
 
@@ -165,10 +184,12 @@ def _view(desk: Desk, endpoint: Endpoint) -> Callable[..., Response]:
 
 
 def _pause_reason() -> str:
-    if not request.content_length:
-        return ""
+    return _body(PauseIn).reason if request.content_length else ""
+
+
+def _body(model: type[_B]) -> _B:
     try:
-        return PauseIn.model_validate(read_json(request)).reason
+        return model.model_validate(read_json(request))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         raise BadBody(f"{'.'.join(map(str, first['loc'])) or 'body'}: {first['msg']}") from None

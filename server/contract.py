@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from core.submission import TaskIn
-from server.query import LogsQuery, Query, StreamQuery, TasksQuery
+from server.approvals import ApprovalRow, Approvals, DecisionIn
+from server.query import ApprovalsQuery, LogsQuery, Query, StreamQuery, TasksQuery
 from server.schemas import Answer, DaemonReport, Health, Logs, Moved, Paused, Submitted, TaskDetail, Tasks
 
 
@@ -43,7 +45,7 @@ class Endpoint:
     @property
     def rule(self) -> str:
         """The path as Flask's router writes it; ids beyond SQLite's integers do not exist."""
-        return self.path.replace("{task_id}", f"<int(max={2**63 - 1}):task_id>")
+        return re.sub(r"\{(\w+)\}", rf"<int(max={2**63 - 1}):\1>", self.path)
 
 
 ENDPOINTS: tuple[Endpoint, ...] = (
@@ -90,6 +92,25 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         summary="Queue a failed or cancelled task again.",
         answers={200: Moved},
         errors=(400, 404, 409, 503),
+    ),
+    Endpoint(
+        name="list_approvals",
+        method="GET",
+        path="/api/approvals",
+        summary="What was asked of the owner, oldest first; the newest 500 at most.",
+        query=ApprovalsQuery,
+        answers={200: Approvals},
+        errors=(400,),
+    ),
+    Endpoint(
+        name="decide_approval",
+        method="POST",
+        path="/api/approvals/{approval_id}",
+        summary="Grant or deny what a task asked for; with its last answer the task goes on.",
+        body=DecisionIn,
+        body_required=True,
+        answers={200: ApprovalRow},
+        errors=(400, 404, 409, 415, 503),
     ),
     Endpoint(
         name="show_status",

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from flask import Flask, Response, make_response, render_template, request
 from werkzeug.exceptions import HTTPException
 
-from core.errors import IllegalMove, InvalidTask, StoreError, StoreFull, UnknownTask
+from core.errors import IllegalMove, InvalidTask, StoreError, StoreFull, UnknownApproval, UnknownTask
 from server.bodies import BadBody
 from server.desk import Busy
 from server.query import BadQuery
@@ -23,6 +23,7 @@ def register(app: Flask) -> None:
     app.register_error_handler(BadQuery, _invalid)
     app.register_error_handler(BadBody, lambda error: answer(error.status, str(error)))
     app.register_error_handler(UnknownTask, lambda error: answer(404, str(error)))
+    app.register_error_handler(UnknownApproval, lambda error: answer(404, str(error)))
     app.register_error_handler(IllegalMove, lambda error: answer(409, str(error)))
     app.register_error_handler(Busy, _busy)
     app.register_error_handler(StoreFull, lambda error: answer(507, str(error)))

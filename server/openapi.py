@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from http import HTTPStatus
 from typing import Any, Literal
 
@@ -67,9 +68,10 @@ def _operation(endpoint: Endpoint, refs: dict[type[BaseModel], Json]) -> Json:
 
 
 def _parameters(endpoint: Endpoint) -> list[Json]:
-    found: list[Json] = []
-    if "{task_id}" in endpoint.path:
-        found.append({"name": "task_id", "in": "path", "required": True, "schema": {"type": "integer", "minimum": 1}})
+    found: list[Json] = [
+        {"name": name, "in": "path", "required": True, "schema": {"type": "integer", "minimum": 1}}
+        for name in re.findall(r"\{(\w+)\}", endpoint.path)
+    ]
     schema = endpoint.query.model_json_schema(ref_template="#/components/schemas/{model}")
     for name, each in schema.get("properties", {}).items():
         found.append({"name": name, "in": "query", "description": each.pop("description", ""), "schema": each})

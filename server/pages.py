@@ -12,6 +12,7 @@ from core.events import Level
 from core.masking import printable
 from core.states import Status, may_move
 from core.tasks import Kind
+from server.approvals import approval_row
 from server.desk import Desk
 from server.listing import task_page
 from server.query import LoginQuery, PageQuery, Query, StreamQuery, read_query
@@ -43,6 +44,7 @@ class Pages:
             kinds=list(Kind),
             tasks=tasks,
             after=after,
+            approvals=[approval_row(each) for each in desk.queue.approvals()],
         )
 
     def task(self, task_id: int) -> str:
@@ -51,8 +53,11 @@ class Pages:
         desk = self._desk
         task = desk.queue.get(task_id)
         work = desk.steps.last_work(task_id, task.attempt) if task.attempt else None
+        asked = [approval_row(each) for each in desk.queue.approvals(open_only=False, task_id=task_id)]
         return render_template(
             "task.html",
+            approvals=[each for each in asked if each.granted is None and task.status is Status.WAITING],
+            decisions=[each for each in asked if each.granted is not None],
             task=task_detail(task, desk.steps.iterations(task_id)),
             spec=task.spec,
             attempts=shown_attempts(desk, task_id),

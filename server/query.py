@@ -44,6 +44,13 @@ class LogsQuery(StreamQuery):
     limit: int = Field(100, ge=1, le=1000, description="at most so many")
 
 
+class ApprovalsQuery(Query):
+    """Which asks to list."""
+
+    open: bool = Field(False, description="only those that a waiting task waits for")
+    task: Id | None = Field(None, description="only those of this task")
+
+
 class PageQuery(Query):
     """Which tasks the overview lists."""
 

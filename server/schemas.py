@@ -157,7 +157,7 @@ class Backend(Answer):
 
 
 class DaemonReport(Answer):
-    """The daemon as a whole; `queue` counts the tasks of each status."""
+    """The daemon as a whole; `queue` counts the tasks of each status, `approvals` what waits for its owner."""
 
     state: DaemonState
     uptime_s: float
@@ -172,6 +172,7 @@ class DaemonReport(Answer):
     workspace: str
     notices: list[str]
     pid: int
+    approvals: int
 
 
 class Paused(Answer):

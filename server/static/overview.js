@@ -1,5 +1,6 @@
 // The overview: the form for a new task, and lists that follow the daemon.
 
+import {approvals} from './approvals.js';
 import {byId, duration, el, firstLine, keepTimes, moment, none, pill} from './dom.js';
 import {ask, follow, gently} from './net.js';
 
@@ -53,8 +54,12 @@ function showReport(report) {
   byId('uptime').textContent = duration(report.uptime_s);
 }
 
+const lookAtAsks = approvals({}, () => refresh());
+
 const refresh = gently(async () => {
-  const [report, page] = await Promise.all([ask('/api/status'), paged ? null : ask('/api/tasks?limit=30')]);
+  const [report, page] = await Promise.all([
+    ask('/api/status'), paged ? null : ask('/api/tasks?limit=30'), lookAtAsks(),
+  ]);
   if (report.ok) showReport(report.data);
   if (page?.ok) {
     byId('tasks').tBodies[0].replaceChildren(...page.data.tasks.map(taskRow));

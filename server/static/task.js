@@ -1,5 +1,6 @@
 // A task's page: keeps where it stands, its tries and its log up to date; the steps are a reload away.
 
+import {approvals} from './approvals.js';
 import {byId, duration, el, keepTimes, localClock, logRow, moment, none, pill} from './dom.js';
 import {ask, follow, gently} from './net.js';
 
@@ -42,8 +43,10 @@ function show(task) {
   byId('cancel').hidden = ended || task.status === 'done' || task.cancel_requested;
 }
 
+const lookAtAsks = approvals({task: id}, () => refresh());
+
 const refresh = gently(async () => {
-  const answer = await ask(`/api/task/${id}`);
+  const [answer] = await Promise.all([ask(`/api/task/${id}`), lookAtAsks()]);
   if (answer.ok) show(answer.data);
 });
 

@@ -12,6 +12,7 @@ from core.submission import TaskIn
 from server.contract import ENDPOINTS
 from server.desk import Desk
 from server.openapi import document
+from tests.support.asking import package, wait_for
 from tests.support.desk import Client, Got, fill
 from tests.support.sse import Listener
 from tests.support.worked_task import submit, work_on
@@ -77,6 +78,18 @@ def test_every_answer_is_as_the_document_says(desk: Desk, client: Client, descri
     for verb, number in (("cancel", 3), ("retry", 3), ("cancel", 1), ("retry", 1), ("cancel", 99), ("retry", 99)):
         path = f"{one}/{verb}"
         seen.add((path, check(described, "POST", path, client.post(f"/api/task/{number}/{verb}"))))
+    approvals, decide = "/api/approvals", "/api/approvals/{approval_id}"
+    submit(desk, "Ask", priority=99)
+    wait_for(desk.queue, package("moonphase"))
+    for query in ("", "?open=1", "?task=9", "?open=x"):
+        seen.add((approvals, check(described, "GET", approvals, client.get(approvals + query))))
+    for number, body in (
+        (1, {"granted": "x"}),
+        (1, {"granted": True}),
+        (1, {"granted": True}),
+        (99, {"granted": True}),
+    ):
+        seen.add((decide, check(described, "POST", decide, client.post(f"{approvals}/{number}", body))))
     for path in ("/api/pause", "/api/resume"):
         seen.add((path, check(described, "POST", path, client.request("POST", path))))
     described_ok = {(e.path, status) for e in ENDPOINTS for status in e.answers if status < 300}

@@ -1,0 +1,111 @@
+"""Approvals through the API and on the pages."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.gates import Ask, AskKind
+from core.states import Status
+from server.desk import Desk
+from tests.support.asking import package, wait_for
+from tests.support.desk import Client
+from tests.support.worked_task import submit
+
+EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'{{7*7}}\x1b[31m"
+
+
+@pytest.fixture
+def asked(desk: Desk) -> int:
+    """The first of two open asks of task 1."""
+    submit(desk, "Tell the moon")
+    wait_for(desk.queue, package("moonphase"), package("tidewave"))
+    return desk.queue.approvals()[0].id
+
+
+def test_open_asks_are_listed_oldest_first(client: Client, asked: int) -> None:
+    first, second = client.get("/api/approvals?open=1").json["approvals"]
+    assert (first["approval_id"], first["task_id"], first["kind"], first["subject"], first["granted"]) == (
+        *(asked, 1, "package", "package:moonphase", None),
+    )
+    assert first["question"] == "May the task use the package moonphase?"
+    assert second["subject"] == "package:tidewave"
+    assert client.get("/api/status").json["approvals"] == 0, "the status is the daemon's own word"
+
+
+def test_decisions_let_the_task_go_on(client: Client, desk: Desk, asked: int) -> None:
+    granted = client.post(f"/api/approvals/{asked}", {"granted": True})
+    assert (granted.status, granted.json["granted"]) == (200, True)
+    assert desk.queue.get(1).status is Status.WAITING
+    denied = client.post(f"/api/approvals/{asked + 1}", {"granted": False, "answer": "use math"})
+    assert (denied.json["granted"], denied.json["answer"]) == (False, "use math")
+    assert desk.queue.get(1).status is Status.QUEUED
+    assert client.get("/api/approvals?open=1").json == {"approvals": []}
+    assert [row["granted"] for row in client.get("/api/approvals").json["approvals"]] == [True, False]
+    assert client.get("/api/approvals?task=2").json == {"approvals": []}
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [({}, "granted"), ({"granted": "yes"}, "granted"), ({"granted": 1}, "granted"), ({"granted": True, "x": 1}, "x")],
+)
+def test_what_is_no_decision_is_refused_and_decides_nothing(
+    client: Client, desk: Desk, asked: int, body: object, field: str
+) -> None:
+    got = client.post(f"/api/approvals/{asked}", body)
+    assert got.status == 400
+    assert field in got.json["error"]
+    assert len(desk.queue.approvals()) == 2
+
+
+def test_what_is_not_there_or_was_decided_is_told_apart(client: Client, asked: int) -> None:
+    assert client.post("/api/approvals/99", {"granted": True}).status == 404
+    assert client.post(f"/api/approvals/{asked}", {"granted": True}).status == 200
+    again = client.post(f"/api/approvals/{asked}", {"granted": False})
+    assert (again.status, again.json["error"]) == (409, f"approval {asked} was granted before")
+    assert client.get("/api/approvals?open=maybe").status == 400
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Content-Type": "text/plain"},
+        {"Content-Type": "application/json", "Origin": "https://evil.example"},
+        {"Content-Type": "application/json", "Sec-Fetch-Site": "cross-site"},
+        {"Content-Type": "application/x-www-form-urlencoded"},
+    ],
+)
+def test_a_page_of_somebody_else_cannot_decide(client: Client, desk: Desk, asked: int, headers: dict[str, str]) -> None:
+    got = client.request("POST", f"/api/approvals/{asked}", '{"granted": true}', headers)
+    assert got.status in {400, 403, 415}
+    assert len(desk.queue.approvals()) == 2
+
+
+def test_the_pages_show_what_waits_with_buttons_and_what_was_decided(client: Client, desk: Desk, asked: int) -> None:
+    for path in ("/", "/task/1"):
+        text = client.get(path, Accept="text/html").text
+        assert "May the task use the package moonphase?" in text
+        assert text.count('data-granted="true"') == text.count('data-granted="false"') == 2
+        assert f'data-approval="{asked}"' in text
+    desk.queue.decide(asked, False, "use math").result()
+    text = client.get("/task/1", Accept="text/html").text
+    assert text.count('data-granted="true"') == 1
+    assert "Your decisions" in text
+    assert "use math" in text
+    desk.queue.cancel(1).result()
+    for path in ("/", "/task/1"):
+        assert "data-granted=" not in client.get(path, Accept="text/html").text
+
+
+def test_a_hostile_question_is_shown_as_text(client: Client, desk: Desk) -> None:
+    submit(desk, "x")
+    question = Ask(kind=AskKind.QUESTION, subject="question:1", question=EVIL)
+    wait_for(desk.queue, package("x", EVIL), question)
+    for path in ("/", "/task/1"):
+        text = client.get(path, Accept="text/html").text
+        assert "<script>alert" not in text
+        assert "<img src=x" not in text
+        assert "\x1b" not in text
+        assert "&lt;script&gt;alert(1)" in text
+    assert 'aria-label="Answer"' in text
+    desk.queue.decide(desk.queue.approvals()[0].id, True, EVIL).result()
+    assert "<script>alert" not in client.get("/task/1", Accept="text/html").text

@@ -1,0 +1,20 @@
+"""A task that waits for its owner's decisions, written through the real queue."""
+
+from __future__ import annotations
+
+from core.gates import Ask, AskKind
+from core.tasks import Task
+from queue_manager import QueueManager
+
+
+def package(name: str, text: str = "") -> Ask:
+    """A package that a task would use."""
+    question = f"May the task use the package {name}?{text}"
+    return Ask(kind=AskKind.PACKAGE, subject=f"package:{name}{text}", question=question)
+
+
+def wait_for(queue: QueueManager, *asks: Ask) -> Task:
+    """Claim the next task and let it wait for these."""
+    task = queue.claim("worker-1").result()
+    assert task is not None
+    return queue.hold(task.id, task.fence, "waits for your decision", asks).result()
