@@ -15,7 +15,7 @@ from sandbox.hooks.lexer import Lexer, Token
 
 MAX_CHARS = 200_000
 MAX_DEPTH = 8
-_RESERVED = frozenset({"if", "then", "elif", "else", "while", "until", "do", "!", "{", "}", "time", "coproc", "fi",
+_RESERVED = frozenset({"if", "then", "elif", "else", "while", "until", "do", "!", "{", "}", "fi",
                        "done", "esac"})  # fmt: skip
 _SEPARATORS = frozenset({"\n", ";", "&", "&&", "||", "|", "|&", "(", ")", ";;", ";&", ";;&"})
 
@@ -141,7 +141,7 @@ class _Script:
         if words[:1] in {("cd",), ("pushd",)}:
             target = next((word for word in words[1:] if not word.startswith("-")), "~")
             rooted = target.startswith(("/", "~", "$HOME", UNKNOWN)) or not self._cwd
-            self._cwd = target if rooted else f"{self._cwd}/{target}"
+            self._cwd = target if rooted else f"{self._cwd.rstrip('/')}/{target}"
 
     def _within(self, command: Command) -> frozenset[str]:
         return command.within | frozenset(self._functions)

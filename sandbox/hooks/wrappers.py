@@ -65,7 +65,7 @@ WRAPPERS: dict[str, Wrapper] = {
     "caffeinate": _wrapper("-t -w"),
     "busybox": _wrapper(),
     "toybox": _wrapper(),
-    "then": _wrapper(),
+    "coproc": _wrapper(),
     "uv": _wrapper("--with --python -p --project --directory --env-file", sub="run tool"),
     "poetry": _wrapper("-C -P --directory --project", sub="run"),
     "pipenv": _wrapper("", sub="run"),
