@@ -6,7 +6,9 @@ import ast
 import re
 from collections.abc import Iterator
 
+from agent import js_map
 from agent.repo_map import parse_python
+from core.javascript import is_source
 
 _CHECKS = frozenset({"raises", "warns", "deprecated_call", "fail"})
 _JS_ASSERT = re.compile(r"\bassert(?:\.\w+)?\s*\(")
@@ -30,7 +32,9 @@ def count_tests(path: str, text: str) -> int:
 
 
 def idle_tests(path: str, text: str) -> list[str]:
-    """Names of the Python tests that assert nothing themselves; a helper that asserts is called from a test's body."""
+    """Names of the tests that assert nothing themselves; a helper that asserts is called from a test's body."""
+    if is_source(path):
+        return js_map.idle_tests(path, text)
     tree = parse_python(text) if path.endswith(".py") else None
     if tree is None:
         return []

@@ -12,9 +12,11 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
+from agent import js_map
 from agent.prompting import fenced, quoted
 from agent.repo_map import local_files, signatures, wanted_files
 from agent.view import View
+from core.javascript import is_source
 from core.paths import is_test_path
 from core.tasks import Files
 from core.work import Case, Work
@@ -65,7 +67,7 @@ def expected_files(case: Case, work: Work, view: View) -> list[str]:
     tests = {**spec.tests, **work.own_tests}
     sources = [
         [path for path in work.change if not is_test_path(path)],
-        [path for text in tests.values() for path in wanted_files(text, view)],
+        [path for place, text in tests.items() for path in _wanted(place, text, view)],
         [path for path in named_paths(spec.description) if not is_test_path(path) and path not in tests],
     ]
     found = [list(dict.fromkeys(source)) for source in sources]
@@ -82,14 +84,27 @@ def relevant(case: Case, work: Work, view: View) -> list[str]:
     spec = case.task.spec
     tests = {**spec.tests, **work.own_tests}
     first = [*work.change, *spec.files, *mentioned(f"{spec.description}\n{work.plan}", view, by_name=case.whole_tree)]
-    first += [path for text in tests.values() for path in local_files(text, view)]
+    first += [path for place, text in tests.items() for path in _imported(place, text, view)]
     first += mentioned(work.feedback, view, by_name=case.whole_tree)
     chosen = dict.fromkeys(path for path in first if path in view and path not in tests)
     for path in list(chosen)[:_MAX_RELEVANT]:
-        chosen.update(dict.fromkeys(p for p in local_files(view.text(path) or "", view) if p not in tests))
+        chosen.update(dict.fromkeys(p for p in _imported(path, view.text(path) or "", view) if p not in tests))
     if case.whole_tree:
         chosen.update(dict.fromkeys(_alike(spec.description, view, view.paths())))
     return list(chosen)[:_MAX_RELEVANT]
+
+
+def _imported(path: str, text: str, view: View) -> list[str]:
+    return js_map.local_files(path, text, view) if is_source(path) else local_files(text, view)
+
+
+def _wanted(path: str, text: str, view: View) -> list[str]:
+    return js_map.wanted_files(path, text, view) if is_source(path) else wanted_files(text, view)
+
+
+def face(path: str, text: str) -> list[str]:
+    """The signatures of a file of Python, JavaScript or TypeScript; none of any other."""
+    return js_map.signatures(path, text) if is_source(path) else signatures(text)
 
 
 def _alike(description: str, view: View, paths: Sequence[str]) -> list[str]:
@@ -116,7 +131,7 @@ def show_files(view: View, paths: Sequence[str], budget: int) -> str:
             whole.append(shown)
             budget -= estimate_tokens(shown)
             continue
-        outline = f"{path}:\n" + "\n".join("    " + line for line in signatures(text or "")[:80])
+        outline = f"{path}:\n" + "\n".join("    " + line for line in face(path, text or "")[:80])
         if "\n    " in outline and estimate_tokens(outline) <= budget:
             outlines.append(outline)
             budget -= estimate_tokens(outline)

@@ -16,7 +16,7 @@ from core.paths import is_test_path
 _STEERING = frozenset(
     {
         *("conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"),
-        *("sitecustomize.py", "usercustomize.py", ".coveragerc"),
+        *("sitecustomize.py", "usercustomize.py", ".coveragerc", "node.config.json"),
     }
 )
 _SECTIONS = re.compile(r"^[ \t]*\[(?:tool[.:]pytest|pytest|testenv)[^\]]*\]", re.MULTILINE)
@@ -47,6 +47,8 @@ def refusal(path: str, text: str | None, *, before: str | None, given: Collectio
         return "is one of the given tests, which are fixed"
     if name in _STEERING or name.endswith(".pth"):
         return "steers how tests or Python start, which is fixed"
+    if "node_modules" in path.split("/"):
+        return "belongs to an installation, not to the sources"
     if is_test_path(path):
         return "is a test; tests are not written in this phase"
     if name in _WITH_SECTIONS and _sections(text) != _sections(before):

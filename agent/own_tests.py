@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from agent import briefing, kinds, syntax
 from agent.asking import Dialogue
 from agent.assertions import assertions, count_tests, idle_tests
+from agent.context import face
 from agent.prompting import quoted, sections, system
 from agent.replies import parse
-from agent.repo_map import signatures
 from agent.tools import Tools
 from agent.view import View
 from core.commit_message import slug
@@ -76,13 +76,13 @@ def _request(case: Case, work: Work, tools: Tools) -> list[Message]:
 
 
 def _faces(work: Work, tools: Tools) -> str:
-    """The signatures of the changed files; of a file without any that can be read, its exports."""
+    """The signatures of the changed files."""
     view = View(tools.tree, work.change)
     faces = []
     for path, text in work.change.items():
         if text is None or path not in view:
             continue
-        lines = signatures(text) or [line.rstrip("{ ") for line in text.split("\n") if line.startswith("export ")]
+        lines = face(path, text)
         faces.append(f"{path}\n" + "\n".join("    " + line for line in lines[:200]))
     return quoted("signatures", "\n\n".join(faces)) if faces else "(no file was changed)"
 

@@ -1,0 +1,120 @@
+"""What a JavaScript or TypeScript file offers and needs: signatures for a model, its imports, idle tests."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Container, Iterator
+from typing import TYPE_CHECKING
+
+from core.javascript import SOURCES, arguments, literal, parse, said, specifiers, walk
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_MAX_CHARS = 400_000
+_MAX_LINE = 160
+_DECLARED = frozenset({"lexical_declaration", "variable_declaration"})
+_FUNCTIONS = frozenset({"arrow_function", "function_expression"})
+_TESTS = frozenset({"test", "it", "test.only", "it.only"})
+
+
+def signatures(path: str, text: str) -> list[str]:
+    """A file's face: functions, classes with their methods, and what it exports, each without its body."""
+    root = parse(path, text) if len(text) <= _MAX_CHARS else None
+    return [
+        " ".join(line.split())[:_MAX_LINE] for node in (root.named_children if root else ()) for line in _face(node)
+    ]
+
+
+def _face(node: Node) -> Iterator[str]:
+    word = ""
+    if node.type == "export_statement":
+        inner = node.child_by_field_name("declaration")
+        if inner is None:
+            yield said(node)
+            return
+        word = "export default " if "default" in {child.type for child in node.children} else "export "
+        node = inner
+    if node.type in {"function_declaration", "generator_function_declaration"}:
+        yield word + _head(node)
+    elif node.type == "class_declaration":
+        yield word + _head(node)
+        yield from (f". {_head(method)}" for method in _methods(node))
+    elif node.type in _DECLARED:
+        yield from (word + said(node.child_by_field_name("kind")) + " " + _value(one) for one in _declarators(node))
+    elif node.type in {"interface_declaration", "type_alias_declaration", "enum_declaration"}:
+        yield word + said(node)
+    elif node.type == "expression_statement" and "exports" in said(node)[:40]:
+        yield said(node).split("{")[0] if "=>" in said(node) or "function" in said(node) else said(node)
+
+
+def _head(node: Node) -> str:
+    body = node.child_by_field_name("body")
+    end = body.start_byte - node.start_byte if body else None
+    return (node.text or b"")[:end].decode("utf-8", "replace").strip()
+
+
+def _methods(node: Node) -> Iterator[Node]:
+    body = node.child_by_field_name("body")
+    return (child for child in (body.named_children if body else ()) if child.type == "method_definition")
+
+
+def _declarators(node: Node) -> Iterator[Node]:
+    return (child for child in node.named_children if child.type == "variable_declarator")
+
+
+def _value(node: Node) -> str:
+    value = node.child_by_field_name("value")
+    name = said(node.child_by_field_name("name"))
+    return f"{name} = {_head(value)}" if value and value.type in _FUNCTIONS else f"{name} = …"
+
+
+def local_files(path: str, text: str, files: Container[str]) -> list[str]:
+    """The files among `files` that a text at `path` imports."""
+    found = (next((place for place in _places(path, name) if place in files), None) for name in _relative(path, text))
+    return list(dict.fromkeys(place for place in found if place))
+
+
+def wanted_files(path: str, text: str, files: Container[str]) -> list[str]:
+    """The files that a test at `path` imports and that may be missing: `'../add.mjs'` wants `add.mjs`."""
+    return list(dict.fromkeys(_want(path, name, files) for name in _relative(path, text)))
+
+
+def _relative(path: str, text: str) -> list[str]:
+    return [name for name in specifiers(path, text) if name.startswith((".", "/"))] if len(text) <= _MAX_CHARS else []
+
+
+def _want(path: str, name: str, files: Container[str]) -> str:
+    places = list(_places(path, name))
+    return next((place for place in places if place in files), places[0] if places[0].endswith(SOURCES) else places[1])
+
+
+def _places(path: str, name: str) -> Iterator[str]:
+    stem = posixpath.normpath(posixpath.join(posixpath.dirname(path), name))
+    yield stem
+    yield from (stem + ending for ending in SOURCES)
+    yield from (f"{stem}/index{ending}" for ending in SOURCES)
+
+
+def idle_tests(path: str, text: str) -> list[str]:
+    """Titles of the tests that neither assert anything themselves nor call a function of the file that does."""
+    root = parse(path, text)
+    helpers = {said(node.child_by_field_name("name")) for node in root.named_children if _asserts(node)} - {""}
+    return [title for title, body in _tests(root) if not (_asserts(body) or _called(body) & helpers)]
+
+
+def _tests(root: Node) -> Iterator[tuple[str, Node]]:
+    for node in walk(root):
+        if node.type == "call_expression" and said(node.child_by_field_name("function")) in _TESTS:
+            given = arguments(node)
+            if len(given) > 1 and given[-1].type in _FUNCTIONS:
+                yield literal(given[0]) or said(given[0]), given[-1]
+
+
+def _asserts(node: Node) -> bool:
+    return any(name.startswith(("assert", "t.assert")) or name.endswith("Equal") for name in _called(node))
+
+
+def _called(node: Node) -> set[str]:
+    calls = (inner for inner in walk(node) if inner.type == "call_expression")
+    return {said(call.child_by_field_name("function")) for call in calls}
