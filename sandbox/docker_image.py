@@ -13,6 +13,7 @@ from pathlib import Path
 from core.errors import SandboxError
 from sandbox import docker_root
 from sandbox.docker_engine import Engine
+from sandbox.docker_root import Root
 
 REPOSITORY = "nightshift-sandbox"
 
@@ -23,17 +24,25 @@ def from_machine(engine: Engine, python: Sequence[str]) -> str:
     Raises:
         SandboxError: it could not be made.
     """
-    root = docker_root.collect(python)
+    return made(engine, docker_root.collect(python))
+
+
+def made(engine: Engine, root: Root, repository: str = REPOSITORY) -> str:
+    """The name of an image with this root; made now when it is missing, in the place of the repository's other ones.
+
+    Raises:
+        SandboxError: it could not be made.
+    """
     try:
         tag = root.digest[:16]
-        if not engine.has_image(f"{REPOSITORY}:{tag}"):
+        if not engine.has_image(f"{repository}:{tag}"):
             with tempfile.NamedTemporaryFile(prefix="nightshift-image-", suffix=".tar") as file:
                 root.write(file)
                 file.flush()
-                engine.take_image(Path(file.name), REPOSITORY, tag)
+                engine.take_image(Path(file.name), repository, tag)
     except OSError as error:
         raise SandboxError(f"the image cannot be made from this machine: {error}") from error
-    return f"{REPOSITORY}:{tag}"
+    return f"{repository}:{tag}"
 
 
 def named(engine: Engine, name: str) -> str:
@@ -44,7 +53,7 @@ def named(engine: Engine, name: str) -> str:
     """
     if not engine.has_image(name):
         raise SandboxError(
-            f"there is no image {name} (DOCKER_IMAGE); type `docker build -t {name} -f sandbox/Dockerfile sandbox`, or "
+            f"there is no image {name} (DOCKER_IMAGE); type `docker build -t {name} - < sandbox/Dockerfile`, or "
             "leave the setting out and one is made from this machine"
         )
     return name

@@ -1,9 +1,261 @@
 from __future__ import annotations
 
-from sandbox import selftest
+import asyncio
+import copy
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import docker as docker_py  # type: ignore[import-untyped]  # ships none
+import pytest
+
+from core.errors import SandboxError
+from core.isolation import Mount, SandboxJob, SandboxLimits
+from sandbox import choose, docker_image, docker_root, launcher, selftest
+from sandbox.docker import DockerSandbox
+from sandbox.docker_engine import OWNER
+from tests.support import engine
+from tests.support.processes import alive, mark, started
 from tests.support.sandboxes import docker, runtime
 
+ROOT = Path(__file__).resolve().parents[2]
+OWN = "nightshift-own-image"
+LIMITS = SandboxLimits(wall_s=10, memory_mb=128, pids=64)
 
-async def test_the_engine_passes_the_self_test() -> None:
-    found = await selftest.probe(docker(), runtime())
+
+@pytest.fixture
+def box() -> DockerSandbox:
+    return docker()
+
+
+@pytest.fixture
+def api(box: DockerSandbox) -> Iterator[Any]:
+    """The engine without our hand in between."""
+    client = docker_py.APIClient(engine.host(), version="auto")
+    yield client
+    client.close()
+
+
+def shell(script: str, **more: object) -> SandboxJob:
+    return replace(SandboxJob(argv=("/bin/sh", "-c", script), limits=LIMITS), **more)  # type: ignore[arg-type]
+
+
+def ours(api: Any) -> list[str]:
+    return [str(each["Id"]) for each in api.containers(all=True, filters={"label": OWNER})]
+
+
+async def test_the_engine_passes_the_self_test(box: DockerSandbox) -> None:
+    found = await selftest.probe(box, runtime())
     assert found.passed, found.report
+    assert "ok     memory limit: holds for all processes together" in found.report
+
+
+async def test_it_is_chosen_by_name(box: DockerSandbox, folder: Path) -> None:
+    choice = await choose("docker", runtime=runtime(), scratch=folder, docker_host=engine.host())
+    assert choice.sandbox is not None, choice.report
+    assert choice.sandbox.name == "docker"
+    assert choice.report.startswith(f"docker at {engine.host()}\n")
+
+
+PASS_THE_ENGINE = {
+    "sets up io_uring": "libc.syscall(425, 4, ctypes.byref(ctypes.create_string_buffer(120))) > 0",
+    "makes sockets to the machine's host": "socket.socket(40, socket.SOCK_STREAM)",
+    "makes netlink sockets": "socket.socket(socket.AF_NETLINK, socket.SOCK_RAW)",
+    "traces a child": "libc.ptrace(0, 0, 0, 0) == 0",
+}
+ATTEMPT = """
+import ctypes, socket
+libc = ctypes.CDLL(None)
+try:
+    print('passed' if %s else 'refused')
+except OSError:
+    print('refused')
+"""
+
+
+@pytest.mark.parametrize("name", PASS_THE_ENGINE)
+async def test_our_filter_stops_what_passes_the_engine_s(name: str, box: DockerSandbox, api: Any) -> None:
+    argv = [*runtime().python, "-I", "-S", "-c", ATTEMPT % PASS_THE_ENGINE[name]]
+    bare = await asyncio.to_thread(without_us, api, box._image, argv)
+    inside = await box.run(SandboxJob(argv=tuple(argv), limits=LIMITS))
+    assert inside.stdout == b"refused\n"
+    if name != "sets up io_uring":  # newer engines refuse that one themselves
+        assert bare == b"passed\n"
+
+
+def without_us(api: Any, image: str, argv: list[str]) -> bytes:
+    """The output of a container with the engine's own filter alone."""
+    host = api.create_host_config(network_mode="none", cap_drop=["ALL"])
+    made = api.create_container(image, entrypoint=argv, host_config=host, user="64321")["Id"]
+    try:
+        api.start(made)
+        api.wait(made)
+        return bytes(api.logs(made))
+    finally:
+        api.remove_container(made, force=True)
+
+
+async def test_without_the_filter_nothing_starts(box: DockerSandbox) -> None:
+    own = copy.copy(box)
+    own._filter = box._filter[:-8]  # does not end with a verdict, which the kernel refuses
+    with pytest.raises(SandboxError, match="the system-call filter could not be loaded: Invalid argument"):
+        await own.run(shell("echo it ran >&2"))
+
+
+async def test_nothing_of_the_machine_or_the_engine_is_told(box: DockerSandbox) -> None:
+    script = "cat /proc/mounts; ls /sys; cat /etc/resolv.conf; hostname=$(cat /etc/hostname); echo name $hostname; env"
+    result = await box.run(shell(script))
+    lines = result.stdout.decode().splitlines()
+    assert "name sandbox" in lines
+    mounts = {words[1]: words[3].split(",") for words in map(str.split, lines[: lines.index("name sandbox")])}
+    assert "ro" in mounts["/"]
+    assert {"ro", "nosuid", "nodev"} <= set(mounts["/sys"])
+    assert all({"nosuid", "nodev"} <= set(mounts[path]) for path in ("/tmp", "/work", "/dev/shm"))
+    assert f"size={64 << 10}k" in mounts["/work"]
+    names = {line.partition("=")[0] for line in lines[lines.index("name sandbox") + 1 :]}
+    assert names <= {"PATH", "HOME", "TMPDIR", "LANG", "PWD", "PYTHONDONTWRITEBYTECODE", "_", "OLDPWD", "SHLVL"}
+
+
+async def test_file_systems_below_a_shown_folder_are_not_shown(box: DockerSandbox, folder: Path) -> None:
+    if os.geteuid() != 0:
+        return  # nothing can be mounted there then
+    below = folder / "below"
+    await asyncio.to_thread(below.mkdir)
+    await asyncio.to_thread(subprocess.run, ["mount", "-t", "tmpfs", "-o", "mode=777", "none", str(below)], check=True)
+    try:
+        argv = ("/bin/sh", "-c", "touch /shown/below/x; ls /shown")
+        result = await box.run(SandboxJob(argv=argv, mounts=(Mount(host=folder, inside="/shown"),), limits=LIMITS))
+        assert result.stdout == b"below\n"
+        assert not list(below.iterdir())
+    finally:
+        await asyncio.to_thread(subprocess.run, ["umount", str(below)], check=True)
+
+
+async def test_no_container_is_left_however_a_job_ends(box: DockerSandbox, api: Any) -> None:
+    await asyncio.gather(
+        box.run(shell("exit 3")),
+        box.run(shell("yes")),
+        box.run(shell("sleep 60", limits=replace(LIMITS, wall_s=0.3))),
+        return_exceptions=True,
+    )
+    for delay_s in (0.0, 0.05, 0.3):
+        running = asyncio.create_task(box.run(shell("yes & sleep 60")))
+        await asyncio.sleep(delay_s)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+    assert not await asyncio.to_thread(ours, api)
+
+
+DAEMON = """
+import asyncio, sys
+from core.isolation import SandboxJob
+from sandbox.docker import DockerSandbox
+from sandbox.docker_engine import Engine
+
+box = DockerSandbox(Engine(sys.argv[1]), lambda: sys.argv[2], sys.argv[4:])
+asyncio.run(box.run(SandboxJob(argv=("/bin/sh", "-c", sys.argv[3]))))
+"""
+
+
+async def test_containers_of_a_dead_daemon_are_removed_and_those_of_a_living_one_are_not(
+    box: DockerSandbox, api: Any
+) -> None:
+    word = mark()
+    argv = [sys.executable, "-c", DAEMON, engine.host(), box._image, f"sleep {word}", *runtime().python]
+    daemon = await asyncio.create_subprocess_exec(*argv, cwd=ROOT)
+    await started(word)
+    assert await asyncio.to_thread(box._engine.reap) == 0
+    assert alive(word)
+    daemon.send_signal(signal.SIGKILL)
+    await daemon.wait()
+    assert alive(word), "nobody was there to end it"
+    assert await asyncio.to_thread(box._engine.reap) == 1
+    assert not alive(word)
+
+
+async def test_an_image_that_has_gone_is_found_again(box: DockerSandbox) -> None:
+    images = iter(["nightshift-sandbox:gone", box._image])
+    own = DockerSandbox(box._engine, lambda: next(images), runtime().python)
+    assert (await own.run(shell("echo here"))).stdout == b"here\n"
+
+
+def test_an_image_is_made_once_and_older_ones_are_removed(box: DockerSandbox, api: Any) -> None:
+    """With a root of one file, which is made in no time."""
+    root = docker_root.Root(files=(), texts={"etc/hosts": "one"})
+    first = docker_image.made(box._engine, root, "nightshift-test")
+    made_at = api.inspect_image(first)["Created"]
+    assert docker_image.made(box._engine, root, "nightshift-test") == first
+    assert api.inspect_image(first)["Created"] == made_at
+    second = docker_image.made(box._engine, replace(root, texts={"etc/hosts": "two"}), "nightshift-test")
+    assert second != first
+    assert [image["RepoTags"] for image in api.images(name="nightshift-test")] == [[second]]
+    api.remove_image(second)
+
+
+def test_the_same_machine_gives_the_same_image() -> None:
+    root = docker_root.collect(runtime().python)
+    assert root.digest == docker_root.collect(runtime().python).digest
+    assert {path.parts[1] for path in root.files} <= {"usr", "etc", "bin", "sbin", "lib", "lib32", "lib64"}
+    assert not [path for path in root.files if path.lstat().st_mode & 0o4000], "no program with rights of its own"
+
+
+def test_an_image_of_the_owner_s_can_be_built_and_used(box: DockerSandbox, api: Any, folder: Path) -> None:
+    """The Dockerfile's steps, on a base that needs no registry."""
+    told = {"BASE": box._image, "PYTHON": runtime().python[-1], "JOB_UID": str(launcher.job_uid())}
+    with (ROOT / "sandbox" / "Dockerfile").open("rb") as file:
+        lines = list(api.build(fileobj=file, tag=OWN, buildargs=told, network_mode="none", decode=True, rm=True))
+    assert any("Successfully tagged" in line.get("stream", "") for line in lines), lines
+    choice = asyncio.run(
+        choose("docker", runtime=runtime(), scratch=folder, docker_host=engine.host(), docker_image=OWN)
+    )
+    api.remove_image(OWN, force=True)
+    assert choice.sandbox is not None, choice.report
+    assert "FAILED" not in choice.report
+
+
+async def test_an_image_that_is_not_there_is_an_error_that_tells_how_to_make_it(
+    box: DockerSandbox, folder: Path
+) -> None:
+    choice = await choose(
+        "docker", runtime=runtime(), scratch=folder, docker_host=engine.host(), docker_image="no-such-image"
+    )
+    assert choice.sandbox is None
+    assert "there is no image no-such-image (DOCKER_IMAGE); type `docker build -t no-such-image - <" in choice.report
+
+
+async def test_without_an_engine_the_report_says_what_to_do(folder: Path) -> None:
+    async def said(host: str) -> str:
+        choice = await choose("docker", runtime=runtime(), scratch=folder, docker_host=host)
+        assert choice.sandbox is None
+        return choice.report
+
+    assert "no engine answers at unix:///nowhere/docker.sock (No such file or directory); install" in await said(
+        "unix:///nowhere/docker.sock"
+    )
+    assert "only an engine of this machine is used" in await said("tcp://10.0.0.1:2375")
+
+
+NOT_ALLOWED = """
+import sys
+from sandbox.docker_engine import Engine
+from core.errors import SandboxError
+try:
+    Engine(sys.argv[1])
+except SandboxError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_who_may_not_use_the_engine_is_told_how_to_mend_it() -> None:
+    drop = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"]
+    # The shell between: root's right to open any file lasts until the first exec after it was dropped.
+    argv = [*drop, "/bin/sh", "-c", 'exec "$@"', "sh", *runtime().python, "-B", "-c", NOT_ALLOWED, engine.host()]
+    done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "may not be used by this user; type `sudo usermod -aG docker $USER`" in done.stdout
