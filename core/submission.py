@@ -197,7 +197,8 @@ def _faults(error: ValidationError) -> dict[str, str]:
     for item in error.errors(include_url=False, include_input=False):
         name = ".".join(str(part) for part in item["loc"]) or "task"
         if item["type"] == "extra_forbidden":
-            known = {"limits": LimitsIn, "cases": CaseIn}.get(name.partition(".")[0], TaskIn)
+            inner: dict[str, type[BaseModel]] = {"limits": LimitsIn, "cases": CaseIn}
+            known = inner.get(name.partition(".")[0], TaskIn)
             faults[name] = f"unknown field; known are {', '.join(known.model_fields)}"
         else:
             faults.setdefault(name, item["msg"].removeprefix("Value error, "))
