@@ -34,9 +34,16 @@ def main() -> None:
         stop(f"Python {'.'.join(map(str, OLDEST))} or newer is needed, this is {sys.version.split()[0]}.", 1)
     with (ROOT / ".setup.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # `make run` and `make test` may be typed at the same time
-        system_packages(SYSTEM)
+        system_packages({**SYSTEM, **(engine() if dev else {})})
         environment("requirements-dev.txt" if dev else "requirements.txt")
         run([PYTHON, "-m", "sandbox.runtime", "--prepare", ROOT / ".runner"])
+
+
+def engine() -> dict[str, str]:
+    """A container engine for the tests where they can start one: that takes root, and none that runs already."""
+    is_there = os.environ.get("DOCKER_HOST") or Path("/var/run/docker.sock").exists()
+    left_out = os.environ.get("NIGHTSHIFT_TESTS_WITHOUT_DOCKER") == "1"
+    return {} if is_there or left_out or os.geteuid() != 0 else {"dockerd": "docker.io"}
 
 
 def system_packages(wanted: dict[str, str]) -> None:
