@@ -24,6 +24,7 @@ from memory.store import LongTermMemory
 from model_handler import ModelHandler
 from sandbox import choose
 from sandbox.dependency_gate import DependencyGate
+from sandbox.javascript import ability
 from sandbox.layers import LayerStore
 from sandbox.runtime import Runtime, open_runtime
 from sandbox.warming import Warmed, warmed
@@ -140,6 +141,7 @@ class Rooms:
             hooks=self._checker.hooks,
         )
         return Parts(
+            unable=lambda spec: ability.refusal(spec, runtime.node),
             db=store.db,
             queue=store.queue,
             git=self.git,

@@ -100,6 +100,8 @@ class Attempt:
 
     async def _until_ended(self) -> Result:
         self._check_command()
+        if why := self.parts.unable(self.task.spec):
+            return self.ended(Ending.REFUSED, why)
         stored = await asyncio.to_thread(self.parts.steps.last_work, self.task.id, self.task.attempt)
         try:
             workspace = await asyncio.to_thread(self._open, stored.base if stored else None)

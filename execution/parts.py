@@ -43,7 +43,7 @@ class Parts:
     """Every room an attempt needs, each built once by `main`.
 
     `gates` look at a change before anything of it runs, `hooks` at the task's own command. `widened` adds to a task
-    what the settings allow in its repository.
+    what the settings allow in its repository, `unable` says why this machine cannot judge a task, if so.
     """
 
     db: Database
@@ -62,4 +62,5 @@ class Parts:
     gates: tuple[Gate, ...] = ()
     hooks: CommandHooks = field(default_factory=CommandHooks)
     widened: Callable[[TaskSpec], TaskSpec] = lambda spec: spec
+    unable: Callable[[TaskSpec], str] = lambda _spec: ""
     merge_locks: defaultdict[Path, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
