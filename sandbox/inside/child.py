@@ -43,9 +43,8 @@ class Child:
             os.close(descriptor)
         self.ended, self.status = os.pidfd_open(self.pid), 0
 
-    def send(self, config: Any) -> None:
+    def send(self, text: bytes) -> None:
         """Tell the child what to do; it may have died already."""
-        text = json.dumps(config).encode()
         with contextlib.suppress(BrokenPipeError):
             while text:
                 text = text[os.write(self.telling, text) :]

@@ -58,7 +58,8 @@ def _write(path, content):
 def _run(job, path, left, words):
     """One file in a process of its own."""
     child = Child(become, [job["node"]["path"], *words])
-    child.send({**job["node"]["told"], "token": job["token"], "path": path, "workspace": os.getcwd() + os.sep})
+    told = {**job["node"]["told"], "token": job["token"], "path": path, "workspace": os.getcwd() + os.sep}
+    child.send(json.dumps(told).encode())
     return child.watch({**job, "wall_s": left, "twins": ()})
 
 

@@ -11,9 +11,11 @@ code of the workspace is imported.
 import inspect
 import json
 import os
+import pathlib
 import sys
 
 import _pytest.config
+import pytest
 from _pytest.config import hookimpl
 
 from . import seal, twin
@@ -22,6 +24,8 @@ PLUGINS_OFF = (
     "terminal", "cacheprovider", "stepwise", "junitxml", "pastebin", "doctest", "setuponly", "setupplan",
     "faulthandler",
 )  # fmt: skip
+_OFF = [word for name in PLUGINS_OFF for word in ("-p", f"no:{name}")]
+_ready = []
 MESSAGE = 4000
 FRAMES = 40
 
@@ -33,9 +37,8 @@ def preload():
     site.setquit()
     site.setcopyright()
     site.sethelper()
-    for name in (*_pytest.config.essential_plugins, *_pytest.config.default_plugins, "approx"):
-        if name not in PLUGINS_OFF:
-            __import__(f"_pytest.{name}")
+    _ready.append(_pytest.config.get_config(_OFF))
+    __import__("_pytest.approx")
 
 
 def run(config, events, libraries):
@@ -49,10 +52,23 @@ def run(config, events, libraries):
         _steady_hypothesis()
     sys.argv[:] = ["pytest"]
     sys.path.extend(os.path.normpath(os.path.join(workspace, path)) for path in config["paths"])
-    off = [word for name in PLUGINS_OFF for word in ("-p", f"no:{name}")]
     fixed = [f"--rootdir={workspace}", f"--confcutdir={workspace}", "--capture=no"]
-    recorder = Recorder(events, config["token"])
-    return int(_pytest.config.main([*off, *fixed, *config["options"], *config["files"]], plugins=[recorder]))
+    return _pytest_main([*_OFF, *fixed, *config["options"], *config["files"]], Recorder(events, config["token"]))
+
+
+def _pytest_main(words, recorder):
+    """As `pytest.main`, with the configuration and its plugins that `preload` made while there was time."""
+    config = _ready.pop()
+    config.invocation_params = config.InvocationParams(args=words, plugins=[recorder], dir=pathlib.Path.cwd())
+    config.pluginmanager.register(recorder)
+    try:
+        config = config.hook.pytest_cmdline_parse(pluginmanager=config.pluginmanager, args=words)
+        return int(config.hook.pytest_cmdline_main(config=config))
+    except pytest.UsageError as error:
+        print(f"ERROR: {error}", file=sys.stderr)
+        return int(pytest.ExitCode.USAGE_ERROR)
+    finally:
+        config._ensure_unconfigure()  # noqa: SLF001 (as `pytest.main` does)
 
 
 def _steady_hypothesis():

@@ -12,6 +12,7 @@ it; judging it is the daemon's business.
 
 import gc
 import json
+import marshal
 import os
 import signal
 import sys
@@ -76,7 +77,7 @@ def reply(key, answer):
 def suite(job, first):
     """Run the tests: in the child that has pytest, or in processes of Node.js."""
     if job["node"] is None:
-        first.send(job["session"])
+        first.send(json.dumps(job["session"]).encode())
         return first.watch(job)
     from . import node  # noqa: PLC0415 (only where it is needed)
 
@@ -102,7 +103,7 @@ def plain(job, kept, libraries):
 def apart(job, name, config, libraries):
     """What one of our modules reports, run without pytest in the process."""
     child = Child(fresh.become, [name, *libraries])
-    child.send(config)
+    child.send(marshal.dumps(config))
     return child.watch({**job, "twins": ()})
 
 
