@@ -65,7 +65,7 @@ class _Maker:
             return  # positions inside a formatted text are wrong before 3.12; messages of errors are rarely asserted
         in_loop = in_loop or isinstance(node, ast.While)
         for fault in self._at(node):
-            yield replace(fault, rank=fault.rank + in_loop)
+            yield replace(fault, rank=fault.rank + 2 * in_loop)
         for name, child in ast.iter_fields(node):
             if name not in {"annotation", "returns", "decorator_list", "type_params"}:
                 for part in child if isinstance(child, list) else [child]:

@@ -22,7 +22,7 @@ from core.tasks import Change
 from sandbox.faults import Fault, faults
 from sandbox.source import Source
 
-MOST = 6
+MOST = 4
 MAX_BYTES = 200_000
 """Larger files get no mutants: they are generated, or take longer to look at than is worth it."""
 
@@ -89,7 +89,7 @@ class _Candidate:
     @property
     def rank(self) -> int:
         """How likely it is that the fault never shows."""
-        return self.fault.rank + (self.function.rpartition(".")[2] in _RARELY_TESTED)
+        return self.fault.rank + 2 * (self.function.rpartition(".")[2] in _RARELY_TESTED)
 
     @property
     def lot(self) -> str:
