@@ -108,7 +108,7 @@ async def test_without_the_filter_nothing_starts(box: DockerSandbox) -> None:
 
 
 async def test_nothing_of_the_machine_or_the_engine_is_told(box: DockerSandbox) -> None:
-    script = "cat /proc/mounts; ls /sys; cat /etc/resolv.conf; hostname=$(cat /etc/hostname); echo name $hostname; env"
+    script = "cat /proc/mounts; ls /sys; cat /etc/resolv.conf; echo name $(cat /etc/hostname); env"
     result = await box.run(shell(script))
     lines = result.stdout.decode().splitlines()
     assert "name sandbox" in lines
@@ -119,6 +119,28 @@ async def test_nothing_of_the_machine_or_the_engine_is_told(box: DockerSandbox) 
     assert f"size={64 << 10}k" in mounts["/work"]
     names = {line.partition("=")[0] for line in lines[lines.index("name sandbox") + 1 :]}
     assert names <= {"PATH", "HOME", "TMPDIR", "LANG", "PWD", "PYTHONDONTWRITEBYTECODE", "_", "OLDPWD", "SHLVL"}
+
+
+async def test_the_engine_is_asked_for_every_bound(box: DockerSandbox, api: Any) -> None:
+    limits = SandboxLimits(cpus=0.5, memory_mb=100, pids=20)
+    begun = await box.begin(shell("cat /proc/self/limits /proc/self/cgroup; id", limits=limits))
+    (name,) = await asyncio.to_thread(ours, api)
+    found = (await asyncio.to_thread(api.inspect_container, name))["HostConfig"]
+    result = await begun.finish(b"")
+    assert (found["NanoCpus"], found["PidsLimit"]) == (500_000_000, 20)
+    assert found["Memory"] == found["MemorySwap"] == 100 << 20
+    assert (found["NetworkMode"], found["IpcMode"], found["LogConfig"]["Type"]) == ("none", "private", "none")
+    assert found["Init"] is False
+    assert not found["Privileged"]
+    text = result.stdout.decode()
+    for line in ("Max open files", "Max core file size", "Max file size", "Max locked memory", "Max msgqueue size"):
+        soft, hard = text.partition(line)[2].split()[:2]
+        assert soft == hard != "unlimited", line
+    groups = [line.rpartition(":")[2] for line in text.splitlines() if line[:1].isdigit()]
+    assert groups
+    assert set(groups) == {"/"}, "where the job stands in the machine is not told"
+    uid = launcher.job_uid()
+    assert f"uid={uid}(agent) gid={uid}(agent) groups={uid}(agent)" in text
 
 
 async def test_file_systems_below_a_shown_folder_are_not_shown(box: DockerSandbox, folder: Path) -> None:

@@ -308,6 +308,13 @@ async def test_a_begun_job_can_be_discarded(strong: Isolation) -> None:
     assert not alive(word)
 
 
+async def test_jobs_share_no_memory_and_no_temporary_files(strong: Isolation) -> None:
+    script = "ls -d /dev/shm/left-$0 /tmp/left-$0 2>/dev/null; touch /dev/shm/left-$0 /tmp/left-$0"
+    job = SandboxJob(argv=("/bin/sh", "-c", script, secrets.token_hex(4)))
+    first, second = await strong.run(job), await strong.run(job)
+    assert (first.stdout, second.stdout, second.stderr) == (b"", b"", b"")
+
+
 async def test_the_memory_of_all_processes_together_is_bounded(strong: Isolation) -> None:
     code = "x = bytearray(40 << 20); import time; time.sleep(3); print('used', flush=True)"
     program = " ".join(runtime().python)
