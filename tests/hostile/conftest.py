@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
 from core.ports import Sandbox
 from tests.support.hostile import daemon_environment
-from tests.support.sandboxes import ISOLATIONS, isolation, open_folder
+from tests.support.sandboxes import ISOLATIONS, open_folder, opened
 
 
 @pytest.fixture(scope="session")
@@ -26,6 +27,8 @@ def scratch() -> Iterator[Path]:
         yield folder
 
 
-@pytest.fixture(params=ISOLATIONS)
-def sandbox(request: pytest.FixtureRequest, scratch: Path) -> Sandbox:
-    return isolation(request.param, scratch)
+@pytest_asyncio.fixture(params=ISOLATIONS, scope="session", loop_scope="session")
+async def sandbox(request: pytest.FixtureRequest, scratch: Path) -> AsyncIterator[Sandbox]:
+    """One isolation for all programs, so that what one does to it is there for the next."""
+    async with opened(request.param, scratch) as found:
+        yield found

@@ -16,6 +16,7 @@ from tests.support.hostile import (
     arrived,
     carried,
     changed,
+    collected,
     flooded,
     harmed,
     hogged,
@@ -42,10 +43,11 @@ class Entry:
 
 def _each(
     group: str, effect: Effect, *names: str, rooted: bool = False, bait: bool = False, caller: bool = False,
-    as_job: bool = False,
+    as_job: bool = False, shown: bool = False,
 ) -> dict[str, Entry]:  # fmt: skip
     def entry(name: str) -> Entry:
-        return Entry(attack=Attack(name=name, bait=bait, caller=caller, as_job=as_job), effect=effect, rooted=rooted)
+        attack = Attack(name=name, bait=bait, caller=caller, as_job=as_job, shown=shown)
+        return Entry(attack=attack, effect=effect, rooted=rooted)
 
     return {f"{group}/{name}": entry(f"{group}/{name}") for name in names}
 
@@ -73,7 +75,7 @@ SECRETS = {
 }  # fmt: skip
 PRIVILEGE = {
     **_each(
-        "privilege", changed, "writes_a_file", "writes_startup_files", "writes_libraries", "renames_over_a_file",
+        "privilege", changed, "writes_a_file", "writes_startup_files", "renames_over_a_file",
         "writes_through_a_map", "deletes_in_disguise", "deletes_by_the_c_library", "deletes_by_data",
         "runs_a_build_script",
     ),
@@ -86,7 +88,8 @@ PRIVILEGE = {
         "privilege", carried, "lifts_its_limits", "sets_the_kernel", "makes_a_device", "becomes_root",
         "loads_a_bpf_map", "counts_events", rooted=True,
     ),
-    **_each("privilege", carried, "starts_a_program_of_roots", rooted=True, as_job=True),
+    **_each("privilege", carried, "starts_a_program_of_roots", rooted=True, as_job=True, shown=True),
+    **_each("privilege", changed, "writes_libraries", shown=True),
 }  # fmt: skip
 RESOURCES = {
     **_one("resources/many_processes", _PROCESSES),
@@ -98,12 +101,12 @@ RESOURCES = {
     **_one("resources/locked_memory", more("locked_mb", lambda _: 1)),
     **_one("resources/full_disk", _DISK),
     **_one("resources/one_big_file", more("file_mb", lambda limits: limits.work_mb + 0.5)),
-    **_one("resources/many_files", more("files", lambda _: 25_000), grouped=True, memory_mb=32),
+    **_one("resources/many_files", more("files", lambda _: 12_000), grouped=True, memory_mb=20, wall_s=15),
     **_one("resources/bomb_of_zeros", _DISK),
     **_one("resources/file_with_holes", more("file_mb", lambda limits: limits.work_mb + 0.5)),
     **_one("resources/deep_folders", kept, tidy=True),
     **_one("resources/many_descriptors", more("descriptors", lambda _: 256)),
-    **_one("resources/busy_children", hogged, grouped=True, cpus=0.25),
+    **_one("resources/busy_children", hogged, grouped=True, cpus=0.1),
     **_each("resources", flooded, "endless_output"),
     **_one("resources/deaf_to_signals", outlasted, wall_s=0.5),
     **_one("resources/stopped", outlasted, wall_s=0.5),
@@ -128,8 +131,9 @@ PROCESSES = {
     **_each("processes", carried, "traces_its_child", "changes_its_kind"),
     **_each("processes", carried, "rises_in_rank", rooted=True),
 }  # fmt: skip
+ARTEFACTS = _each("artefacts", collected, "link_to_a_secret", "second_name_of_a_secret", "pipe_instead_of_a_report")
 
-ENTRIES: dict[str, Entry] = {**SECRETS, **PRIVILEGE, **RESOURCES, **NETWORK, **PROCESSES}
+ENTRIES: dict[str, Entry] = {**SECRETS, **PRIVILEGE, **RESOURCES, **NETWORK, **PROCESSES, **ARTEFACTS}
 LEFTOVERS = ("files", "process", "abstract_socket", "port", "shared_memory", "message_queue", "keys", "terminal")
 """Programs of two halves: what one leaves, the other looks for, beside it and after it."""
 STAYS = frozenset({"files", "process", "shared_memory", "message_queue", "keys"})

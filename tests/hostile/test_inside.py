@@ -13,6 +13,7 @@ from tests.hostile.manifest import ENTRIES, OPEN
 from tests.support.hostile import PAYLOADS, Seen
 from tests.support.sandboxes import hierarchy
 
+SESSION = pytest.mark.asyncio(loop_scope="session")
 _BARE: dict[str, Seen] = {}
 
 
@@ -23,6 +24,7 @@ async def bare(name: str, env_secret: str) -> Seen:
     return _BARE[name]
 
 
+@SESSION
 @pytest.mark.parametrize("name", ENTRIES)
 async def test_a_hostile_program_that_works_outside_fails_inside(
     name: str, sandbox: Sandbox, env_secret: str, scratch: Path

@@ -13,6 +13,7 @@ from tests.hostile.manifest import LEFTOVERS, STAYS
 from tests.support.hostile import LIMITS, run_bare, run_inside, started
 from tests.support.hostile_host import Host, host
 
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 Run = Callable[[Host, str, str], Coroutine[None, None, SandboxResult]]
 _BARE: dict[str, tuple[bool, bool]] = {}
 

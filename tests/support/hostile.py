@@ -88,6 +88,7 @@ class Seen:
     left: int = 0
     called: bool = False
     kept: bool = False
+    report: bytes | None = b""
     changed: tuple[str, ...] = ()
     arrived: tuple[str, ...] = ()
     harmed: tuple[str, ...] = ()
@@ -172,11 +173,11 @@ def _bare(argv: tuple[str, ...], folder: Path, told: bytes, user: int | None) ->
 
 
 async def run_inside(
-    sandbox: Sandbox, made: Host, name: str, limits: SandboxLimits, step: str = "attack"
+    sandbox: Sandbox, made: Host, name: str, limits: SandboxLimits, step: str = "attack", *, shown: bool = False
 ) -> SandboxResult:
-    """Run a program in an isolation, with a folder of the host's shown to it."""
-    mounts = (*runtime().mounts, Mount(host=made.canaries / "runtime", inside=SHOWN))
-    job = SandboxJob(argv=_argv(made), mounts=mounts, stdin=_told(made, name, limits, step), limits=limits)
+    """Run a program in an isolation; `shown` shows it a folder of the host's."""
+    mounts = [*runtime().mounts, *([Mount(host=made.canaries / "runtime", inside=SHOWN)] if shown else [])]
+    job = SandboxJob(argv=_argv(made), mounts=tuple(mounts), stdin=_told(made, name, limits, step), limits=limits)
     return await sandbox.run(job)
 
 
@@ -193,19 +194,24 @@ class Attack:
     caller: bool = False
     as_job: bool = False
     tidy: bool = False
+    shown: bool = False
 
     async def bare(self, env_secret: str) -> Seen:
         """What it does without a sandbox, and to a daemon that then removes its folder in the usual way."""
         with host(env_secret, bait=self.bait) as made:
             run = run_bare(made, self.name, self.limits, as_job=self.as_job)
             seen = await self._seen(made, env_secret, run)
-            return replace(seen, kept=self.tidy and not _removed(made.folder / "bare"))
+            report = await asyncio.to_thread(_collected, made.folder / "bare")
+            return replace(seen, report=report, kept=self.tidy and not _removed(made.folder / "bare"))
 
     async def inside(self, sandbox: Sandbox, env_secret: str, scratch: Path) -> Seen:
         """What it does in an isolation; `scratch` is the folder where that may keep a job's files while it runs."""
         with host(env_secret, bait=self.bait) as made:
-            seen = await self._seen(made, env_secret, run_inside(sandbox, made, self.name, self.limits))
-            return replace(seen, kept=any(await asyncio.to_thread(lambda: list(scratch.iterdir()))))
+            seen = await self._seen(
+                made, env_secret, run_inside(sandbox, made, self.name, self.limits, shown=self.shown)
+            )
+            report = await asyncio.to_thread(_collected, scratch)
+            return replace(seen, report=report, kept=any(await asyncio.to_thread(lambda: list(scratch.iterdir()))))
 
     async def _seen(self, made: Host, env_secret: str, run: Coroutine[None, None, SandboxResult]) -> Seen:
         books, called = Used(), list[bool]()
@@ -244,6 +250,14 @@ def _watched(look: Callable[[], None], every_s: float = 0.02) -> Iterator[None]:
     finally:
         over.set()
         thread.join()
+
+
+def _collected(folder: Path) -> bytes | None:
+    """What a daemon reads that takes a run's report from its folder; None if it would wait for ever."""
+    report = folder / "report.json"
+    if report.is_fifo():
+        return None
+    return report.read_bytes() if report.exists() else b""
 
 
 def _removed(folder: Path) -> bool:
@@ -317,6 +331,11 @@ def leaked(seen: Seen) -> bool:
 def changed(seen: Seen) -> bool:
     """A file of the host's is another, gone or new."""
     return bool(seen.changed)
+
+
+def collected(seen: Seen) -> bool:
+    """Whoever takes the run's report from its folder gets a secret, or waits for ever."""
+    return seen.report is None or any(secret.encode() in seen.report for secret in seen.secrets)
 
 
 def arrived(seen: Seen) -> bool:

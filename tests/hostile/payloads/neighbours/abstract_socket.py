@@ -8,7 +8,7 @@ def leave(told: dict[str, str]) -> None:
     server = socket.socket(socket.AF_UNIX)
     server.bind("\0left-" + told["mark"])
     server.listen()
-    server.settimeout(4)
+    server.settimeout(15)
     if os.fork() == 0:
         os.setsid()
         null = os.open(os.devnull, os.O_RDWR)

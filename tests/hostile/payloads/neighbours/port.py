@@ -6,7 +6,7 @@ import socket
 
 def leave(told: dict[str, str]) -> None:
     server = socket.create_server(("127.0.0.1", int(told["free_port"])))
-    server.settimeout(4)
+    server.settimeout(15)
     if os.fork() == 0:
         os.setsid()
         null = os.open(os.devnull, os.O_RDWR)

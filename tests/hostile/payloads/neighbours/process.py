@@ -11,7 +11,7 @@ def leave(told: dict[str, str]) -> None:
             null = os.open(os.devnull, os.O_RDWR)
             for number in (0, 1, 2):
                 os.dup2(null, number)
-            command = [sys.executable, "-ISc", "import time; time.sleep(4)", told["mark"]]
+            command = [sys.executable, "-ISc", "import time; time.sleep(15)", told["mark"]]
             os.execve(sys.executable, command, {"SECRET": told["secret"]})
         os._exit(0)
     os.wait()

@@ -14,7 +14,7 @@ def leave(told: dict[str, str]) -> None:
         null = os.open(os.devnull, os.O_RDWR)
         for number in (0, 1, 2):
             os.dup2(null, number)
-        time.sleep(4)
+        time.sleep(15)
         os._exit(0)
 
 

@@ -11,6 +11,6 @@ def attack(told: dict[str, str]) -> None:
             null = os.open(os.devnull, os.O_RDWR)
             for number in (0, 1, 2):
                 os.dup2(null, number)
-            os.execv(sys.executable, [sys.executable, "-ISc", "import time; time.sleep(5)", told["mark"]])
+            os.execv(sys.executable, [sys.executable, "-ISc", "import time; time.sleep(20)", told["mark"]])
         os._exit(0)
     os.wait()

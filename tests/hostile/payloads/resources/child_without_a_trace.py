@@ -12,7 +12,7 @@ def attack(told: dict[str, str]) -> None:
             null = os.open(os.devnull, os.O_RDWR)
             for number in (0, 1, 2):
                 os.dup2(null, number)
-            command = [sys.executable, "-ISc", "import time; time.sleep(5)", told["mark"]]
+            command = [sys.executable, "-ISc", "import time; time.sleep(20)", told["mark"]]
             os.execve(sys.executable, command, {})
         os._exit(0)
     os.wait()

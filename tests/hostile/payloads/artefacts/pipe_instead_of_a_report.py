@@ -1,0 +1,7 @@
+"""Leaves a pipe where a report is expected: whoever opens it waits for ever."""
+
+import os
+
+
+def attack(told: dict[str, str]) -> None:
+    os.mkfifo("report.json")

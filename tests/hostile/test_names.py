@@ -1,0 +1,203 @@
+"""Names and sizes that a model may choose: a naive writer is hurt by each, and no door of ours lets one in."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from agent.drafting import Draft
+from agent.replies import reader
+from core.dialogue import Completion
+from core.errors import BadReply, GitError, InvalidTask, SandboxError
+from core.paths import path_fault
+from core.submission import parse_spec
+from core.tasks import TaskSpec
+from sandbox import packing, steering
+from tests.git_manager.conftest import Bench, message
+from tests.support.git_repo import git, make_repo
+from tests.support.trees import TextTree
+
+IGNORED = {"\u200c", "\u200d", "\u200e", "\u200f", "\u202a", "\u202e", "\u2060", "\ufeff", "\u206f"}
+
+
+def outside(root: Path, name: str) -> bool:
+    """The canary beside the folder was written."""
+    return (root / "canary").read_text() != "whole"
+
+
+def steers_git(root: Path, name: str) -> bool:
+    """A file landed that some system takes for one of git's own."""
+    return any(seen_as(path.relative_to(root / "tree")) for path in (root / "tree").rglob("*"))
+
+
+def seen_as(path: Path) -> bool:
+    """What macOS and Windows make of a name: some characters ignored, no case, ends cut, short names."""
+    first = unicodedata.normalize("NFKC", path.parts[0])
+    plain = "".join(c for c in first if c not in IGNORED).casefold().partition(":")[0].rstrip(". ")
+    return plain in {".git", "git~1", ".gitmodules", "gi7eba~1"}
+
+
+def misleads(root: Path, name: str) -> bool:
+    """A list of the names, one a line, holds what is no name: another line, a terminal's command, turned text."""
+    listed = "\n".join(str(path.relative_to(root / "tree")) for path in sorted((root / "tree").rglob("*")))
+    hidden = any(unicodedata.category(c) in {"Cc", "Cf", "Zl", "Zp"} for c in listed.replace("\n", ""))
+    return hidden or listed.count("\n") != len(list((root / "tree").rglob("*"))) - 1
+
+
+def becomes_an_option(root: Path, name: str) -> bool:
+    """A program that is called with the names takes one for an option or for somebody's home."""
+    return any(path.name[0] in "-~" for path in (root / "tree").rglob("*"))
+
+
+def cannot_be_told_apart(root: Path, name: str) -> bool:
+    """Two names on disk are one name on other systems."""
+    names = [str(path) for path in (root / "tree").rglob("*")]
+    return len({unicodedata.normalize("NFC", name).casefold() for name in names}) < len(names)
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name with the harm that it does to whoever writes it as it is."""
+
+    path: str
+    harm: Callable[[Path, str], bool]
+
+
+NAMES = {
+    "climbs": Name("../canary", outside),
+    "climbs_from_below": Name("a/../../canary", outside),
+    "is_absolute": Name("{root}/canary", outside),
+    "is_absolute_with_two_slashes": Name("//{root}/canary", outside),
+    "is_of_git": Name(".git/hooks/pre-commit", steers_git),
+    "is_of_git_for_a_mac": Name(".GIT/config", steers_git),
+    "is_of_git_with_ignored_characters": Name(".g\u200cit/config", steers_git),
+    "is_of_git_in_wide_letters": Name(".\uff47\uff49\uff54/config", steers_git),
+    "is_of_git_for_windows": Name("git~1/config", steers_git),
+    "is_of_git_with_a_stream": Name(".git::$INDEX_ALLOCATION/config", steers_git),
+    "is_of_git_with_an_end": Name(".git. ./config", steers_git),
+    "is_a_list_of_modules": Name(".gitmodules", steers_git),
+    "is_a_list_of_modules_for_windows": Name("gi7eba~1", steers_git),
+    "has_a_second_line": Name("a.py\nb.py", misleads),
+    "has_a_command_for_terminals": Name("a\x1b]0;evil\x07.py", misleads),
+    "reads_backwards": Name("exe\u202eyp.txt", misleads),
+    "has_a_line_of_another_kind": Name("a\u2028b.py", misleads),
+    "has_letters_nobody_sees": Name("a\u200b.py", misleads),
+    "is_an_option": Name("--upload-pack=evil", becomes_an_option),
+    "is_a_home": Name("~root/file", becomes_an_option),
+}
+
+
+def taken_from_a_model(change: dict[str, str]) -> dict[str, str | None]:
+    """What of a model's reply becomes part of its change."""
+    entries = [{"path": path, "content": text} for path, text in change.items()]
+    draft = Draft(TextTree(), {}, TaskSpec(description="x"))
+    with contextlib.suppress(BadReply):
+        draft.take(reader.parse(Completion(text=json.dumps({"files": entries}), backend="b", model="m")))
+    return draft.change
+
+
+def naive(root: Path, path: str) -> None:
+    """What a daemon does that trusts a model: it writes the file where it is told to."""
+    target = root / "tree" / path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text("touched")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path / "root"
+    (folder / "tree/a").mkdir(parents=True)
+    (folder / "canary").write_text("whole")
+    return folder
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_that_hurts_a_naive_writer_comes_through_no_door(name: str, root: Path, tmp_path: Path) -> None:
+    case = NAMES[name]
+    path = case.path.format(root=root)
+    naive(root, path)
+    assert case.harm(root, path), "the naive writer is not hurt"
+    assert_refused({path: "touched"}, tmp_path)
+
+
+def assert_refused(change: dict[str, str], folder: Path) -> None:
+    """No door takes the change: a task, a model's reply, staging, a commit."""
+    for field in ("files", "tests"):
+        with pytest.raises(InvalidTask):
+            parse_spec({"description": "x", field: change})
+    with pytest.raises(SandboxError):
+        packing.pack((path, text.encode()) for path, text in change.items())
+    assert not steering.sift(change, base=lambda _: None, given={}).kept
+    assert not [path for path in taken_from_a_model(change) if path_fault(path)]
+    bench, repo = Bench(folder / "bench"), make_repo(folder / "repo")
+    where = bench.git.open(str(repo), None, 7, "x")
+    with pytest.raises(GitError):
+        bench.git.commit(where, where.base, change, message())
+    bench.git.close()
+
+
+PAIRS = {
+    "differ_in_case": {"pkg/Name.py": "", "pkg/name.py": ""},
+    "differ_in_a_folders_case": {"Pkg/a.py": "", "pkg/a.py": ""},
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_two_names_that_are_one_elsewhere_come_through_no_door(name: str, root: Path, tmp_path: Path) -> None:
+    for path in PAIRS[name]:
+        naive(root, path)
+    assert cannot_be_told_apart(root, "")
+    with pytest.raises(InvalidTask):
+        parse_spec({"description": "x", "files": PAIRS[name]})
+    bench, repo = Bench(tmp_path / "bench"), make_repo(tmp_path / "repo")
+    where = bench.git.open(str(repo), None, 7, "x")
+    with pytest.raises(GitError):
+        bench.git.commit(where, where.base, PAIRS[name], message())
+    bench.git.close()
+
+
+@pytest.mark.parametrize("path", ["link", "folder/canary"])
+def test_a_link_in_a_repository_is_not_followed(path: str, root: Path, tmp_path: Path) -> None:
+    repo = make_repo(root / "tree")
+    (repo / "link").symlink_to("../canary")
+    (repo / "folder").symlink_to("..")
+    git(repo, "add", "-A")
+    git(repo, "commit", "-qm", "Links")
+    bench = Bench(tmp_path / "bench")
+    where = bench.git.open(str(repo), None, 7, "x")
+    assert not {"link", "folder"} & where.tree.entries().keys(), "no run sees a link"
+    with pytest.raises(GitError):
+        bench.git.commit(where, where.base, {path: "touched"}, message())
+    bench.git.close()
+    assert not outside(root, path)
+    naive(root, path)
+    assert outside(root, path), "the naive writer is not hurt"
+
+
+BULKS = {
+    "too_many_files": {f"f{number}.py": "" for number in range(501)},
+    "one_file_too_long": {"big.py": "x" * 1_000_001},
+    "too_much_together": {f"f{number}.py": "x" * 900_000 for number in range(10)},
+    "too_deep": {"/".join("d" * 30) + "/a.py": ""},
+    "too_long_a_name": {"n" * 250 + ".py": ""},
+}
+
+
+@pytest.mark.parametrize("name", BULKS)
+def test_too_much_is_no_task_and_no_reply(name: str, root: Path) -> None:
+    for path, text in BULKS[name].items():
+        naive(root, path) if not text else (root / "tree" / path).write_text(text)
+    written = [path for path in (root / "tree").rglob("*") if path.is_file()]
+    assert len(written) == len(BULKS[name]), "the naive writer takes it all"
+    with pytest.raises(InvalidTask):
+        parse_spec({"description": "x", "files": BULKS[name]})
+    texts = {path: text or "" for path, text in taken_from_a_model(BULKS[name]).items()}
+    assert len(texts) <= 500
+    assert sum(map(len, texts.values())) <= 8_000_000
+    assert all(len(text) <= 1_000_000 and path_fault(path) is None for path, text in texts.items())
