@@ -17,6 +17,7 @@ from execution.checks import Report
 from execution.verification import Opened, Verification
 from git_manager import GitManager
 from sandbox import choose
+from sandbox.layers import LayerStore
 from sandbox.runtime import open_runtime
 from test_runner import SuiteRunner
 
@@ -77,7 +78,13 @@ def _suites(settings: Settings, folder: Path) -> Callable[[], Awaitable[Opened]]
             work_mb=settings.sandbox_work_mb,
         )
         runner = SuiteRunner(
-            choice.sandbox, runtime, emit=_unheard, limits=limits, staging_dir=folder / "staging", imports=ImportCache()
+            choice.sandbox,
+            runtime,
+            emit=_unheard,
+            limits=limits,
+            staging_dir=folder / "staging",
+            imports=ImportCache(),
+            layers=LayerStore(settings.packages_dir, runtime, environ=settings.process_environment),
         )
         return Opened(suite=runner)
 

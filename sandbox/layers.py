@@ -1,8 +1,9 @@
 """Packages for runs, as read-only folders that are shown inside the sandbox: made once, kept, and swept when unused.
 
 A folder holds exactly the wheels its name was made of, and is built beside its place and moved there in one step, so
-what is there is whole. Nothing in it runs by itself: no `.pth` file, no `sitecustomize`, no module under the name of
-one of the standard library is kept, and it comes last on the import path.
+what is there is whole, and several processes may work on the same store. Nothing in it runs by itself: no `.pth` file,
+no `sitecustomize`, no module under the name of one of the standard library is kept, and it comes last on the import
+path.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from sandbox.runtime import Runtime
 from sandbox.wheels import Wheel, Wheels, call
 
 INSIDE = "/opt/packages"
-KEEP = timedelta(days=30)
+KEEP, BUILT_WITHIN = timedelta(days=30), timedelta(days=1)
 COMPILE_S = 300.0
 _FORMAT = "1"
 _RUNS_BY_ITSELF = ("sitecustomize", "usercustomize")
@@ -100,11 +101,12 @@ class LayerStore:
         key = _digest(self.wheels.series, *sorted(f"{name}=={version}" for name, version in packages.items()))
         folder, note = self._folder / key, self._folder / f"{key}.json"
         async with self._locks[key]:
-            known = self._read(note)
-            if known is not None and folder.is_dir():
+            known, is_there = self._read(note), _is_there(folder)
+            if known is not None and is_there:
                 return Layer(folder=folder, wheels=known)
             wheels = wheels or await self.wheels.pinned(packages)
-            await self._build(folder, wheels)
+            if not is_there:
+                await self._build(folder, wheels)
             self._write(note, wheels)
         return Layer(folder=folder, wheels=wheels, new=True)
 
@@ -118,10 +120,10 @@ class LayerStore:
             await asyncio.to_thread(_tame, building)
             await self._compile(building)
             await asyncio.to_thread(interpreter.open_to_all, building)
-            _remove(folder)
             building.rename(folder)
         except OSError as error:
-            raise SandboxError(f"the packages cannot be kept: {error}") from error
+            if not _is_there(folder):  # where it is now, another process was quicker, with the same bytes
+                raise SandboxError(f"the packages cannot be kept: {error}") from error
         finally:
             await asyncio.to_thread(_remove, building)
 
@@ -133,14 +135,15 @@ class LayerStore:
             await call([*self._runtime.python, *words], launcher.ENV, COMPILE_S, folder)
 
     def sweep(self) -> None:
-        """Remove what was not used for long, and what an interrupted build left."""
-        oldest = (self._clock() - KEEP).timestamp()
+        """Remove what was not used for long, and what an interrupted build left; other processes may be building."""
+        oldest, begun = ((self._clock() - age).timestamp() for age in (KEEP, BUILT_WITHIN))
         for note in self._folder.glob("*.json"):
             if note.stat().st_mtime < oldest:
                 note.unlink()
                 _remove(note.with_suffix(""))
         for folder in self._folder.iterdir():
-            if folder.is_dir() and not folder.with_name(f"{folder.name}.json").exists():
+            noted = folder.with_name(f"{folder.name}.json").exists()
+            if folder.is_dir() and not noted and folder.stat().st_mtime < begun:
                 _remove(folder)
 
     def _read(self, note: Path) -> tuple[Wheel, ...] | None:
@@ -169,6 +172,10 @@ def _tame(folder: Path) -> None:
         name = path.name.partition(".")[0]
         if path.suffix == ".pth" or name in _RUNS_BY_ITSELF or name in sys.stdlib_module_names or path.name == "bin":
             _remove(path)
+
+
+def _is_there(folder: Path) -> bool:
+    return folder.is_dir()
 
 
 def _remove(path: Path) -> None:

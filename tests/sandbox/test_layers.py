@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.isolation import SandboxJob
-from sandbox.layers import KEEP, LayerStore
+from sandbox.layers import BUILT_WITHIN, KEEP, LayerStore
 from sandbox.wheels import Unobtainable
 from tests.support.sandboxes import bubblewrap, runtime
 from tests.support.store import HandClock
@@ -77,6 +77,17 @@ async def test_questions_at_the_same_time_build_once(layers: LayerStore) -> None
     assert len({layer.folder for layer in found}) == 1
 
 
+async def test_two_stores_in_one_folder_do_not_take_each_others_layers_away(
+    layers: LayerStore, folder: Path, index: Path, clock: HandClock
+) -> None:
+    other = LayerStore(folder / "packages", runtime(), environ=environ(index), clock=clock)
+    one, two = await asyncio.gather(layers.satisfy(["tidewave"]), other.satisfy(["tidewave"]))
+    assert one.folder == two.folder
+    assert (one.folder / "tidewave" / "__init__.py").exists()
+    one.folder.with_name(f"{one.folder.name}.json").unlink()
+    assert (await layers.exactly(one.packages)).wheels == one.wheels, "a layer whose note is gone is whole"
+
+
 async def test_what_fails_leaves_nothing_behind(layers: LayerStore, folder: Path) -> None:
     with pytest.raises(Unobtainable):
         await layers.satisfy(["sunphase"])
@@ -92,11 +103,15 @@ async def test_what_was_not_used_for_long_is_swept(
     clock.advance(KEEP.total_seconds() - 60)
     await layers.satisfy(["tidewave"])
     clock.advance(120)
-    (folder / "packages" / ".half-built-1").mkdir()
+    (half := folder / "packages" / ".half-built-1").mkdir()
+    begun = (clock() - BUILT_WITHIN * 2).timestamp()
+    os.utime(half, (begun, begun))
+    (folder / "packages" / ".being-built-2").mkdir()
     LayerStore(folder / "packages", runtime(), environ=environ(index), clock=clock)
     assert not old.folder.exists()
     assert used.folder.exists()
-    assert len(list((folder / "packages").iterdir())) == 3, "a layer, its note, and the question that it answers"
+    assert len(list((folder / "packages").iterdir())) == 4, "a layer, its note, its question, and what another builds"
+    assert not half.exists()
     assert timedelta(days=7) < KEEP
 
 
