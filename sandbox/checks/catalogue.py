@@ -108,7 +108,6 @@ PYTHON = (
           "read the variables it needs by name"),
     _rule("python.test-detection", BLOCK, "behaves by whether it is being tested", "do the same in and out of tests",
           words=r"pytest plug-?in|test (?:runner|framework)"),
-    _rule("python.module-table", NOTE, "reads the table of loaded modules", "import what is needed"),
     _rule("python.swap", BLOCK, "replaces a module, a built-in or a hook for everybody",
           "pass what differs as an argument", words=r"monkey-?patch|import hook|shim|polyfill|excepthook", tests=NOTE),
     _rule("python.frames", BLOCK, "looks at its callers or at all objects, and can act by who calls",

@@ -161,6 +161,8 @@ def scripted(outcomes: dict[Phase, list[Outcome]]) -> dict[Phase, Runner]:
                 work = replace(work, change={"x.py": str(next(count))}, iteration=work.iteration + 1)
             if name is P.TESTING:
                 work = replace(work, verdict=_verdict(outcome is Outcome.OK))
+            if outcome is Outcome.HOLD:
+                work = replace(work, held_in=name)
             return Step(phase=name, outcome=outcome, work=work)
 
         return run
@@ -192,6 +194,29 @@ async def test_every_walk_that_commits_passed_all_gates_on_one_change(
     except IndexError:
         return  # the script ran out before the walk ended
     check_walk(bench.steps, work, review=review, audit=audit)
+
+
+@settings(deadline=None)
+@given(st.data(), st.booleans(), st.booleans())
+async def test_an_attempt_that_was_held_commits_past_no_gate_either(
+    data: st.DataObject, review: bool, audit: bool
+) -> None:
+    outcomes = {
+        phase: data.draw(st.lists(st.sampled_from(allowed), min_size=LENGTH, max_size=LENGTH), label=phase)
+        for phase, allowed in ALLOWED.items()
+    }
+    bench = Bench(ScriptedModel({}))
+    case = replace(case_for(), review=review, audit=audit, clarify=True)
+    work = bench.start(case)
+    try:
+        while work.phase not in {P.COMMIT, P.ABANDON}:
+            work = await Machine(bench.tools, bench.keep, scripted(outcomes)).run(case, work)
+            if work.phase is P.HOLD:
+                assert work.held_in is bench.steps[-1].phase
+                work = replace(work, phase=work.held_in or P.ABANDON)
+    except IndexError:
+        return  # the script ran out before the walk ended
+    check_walk([step for step in bench.steps if step.outcome is not Outcome.HOLD], work, review=review, audit=audit)
 
 
 def check_walk(steps: list[Step], work: Work, *, review: bool, audit: bool) -> None:

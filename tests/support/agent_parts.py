@@ -18,6 +18,7 @@ from agent.tools import AgentSettings, Tools
 from agent.view import View
 from core.dialogue import Completion, Finish, ModelRequest
 from core.events import Event
+from core.ports import Gate
 from core.states import Phase, Status
 from core.submission import parse_spec
 from core.tasks import Task
@@ -168,6 +169,7 @@ class Bench:
     settings: AgentSettings = field(default_factory=AgentSettings)
     events: list[Event] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
+    gates: Sequence[Gate] = ()
 
     @property
     def tools(self) -> Tools:
@@ -178,6 +180,7 @@ class Bench:
             tree=FileTree(self.base),
             emit=self.events.append,
             settings=self.settings,
+            gates=self.gates,
         )
 
     async def keep(self, step: Step) -> None:

@@ -1,0 +1,148 @@
+"""The gates before a run: what is blocked goes back unrun, what is asked holds, what is noted is told once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from core.events import Event, Kind, Level
+from core.gates import Ask, AskKind, Finding, GateJob, GateReport, Severity
+from core.states import Outcome, Phase
+from tests.support.agent_parts import Bench, block, case_for, model_for
+
+P = Phase
+TESTS = {"test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"}
+RIGHT = block("add.py", "def add(a, b):\n    return a + b\n")
+BAD = block("add.py", "def add(a, b):\n    return eval(f'{a} + {b}')\n")
+ASK = Ask(kind=AskKind.FINDING, subject="finding:x.ask:add.py", question="May it?")
+
+
+@dataclass
+class WordGate:
+    """Finds words in a change; each of the findings is the same but for its line."""
+
+    word: str = "eval"
+    severity: Severity = Severity.BLOCK
+    rule: str = "x.word"
+    asks: tuple[Ask, ...] = ()
+    packages: dict[str, str] = field(default_factory=dict)
+    jobs: list[GateJob] = field(default_factory=list)
+
+    async def examine(self, job: GateJob) -> GateReport:
+        self.jobs.append(job)
+        found = [
+            Finding(
+                rule=self.rule, severity=self.severity, path=path, line=number, message="do without", argv=("a", "b")
+            )
+            for path, text in {**job.change, **job.own}.items()
+            for number, line in enumerate((text or "").split("\n"), 1)
+            if self.word in line
+        ]
+        asks = tuple(ask for ask in self.asks if ask.subject not in job.granted)
+        return GateReport(findings=tuple(found), asks=asks, packages=self.packages)
+
+
+def bench_with(*gates: WordGate, codings: tuple[str, ...] = (RIGHT,), **others: list[str]) -> Bench:
+    return Bench(model_for(*codings, **others), gates=gates)
+
+
+def told(bench: Bench, is_it: Callable[[Event], bool] = lambda event: event.kind is Kind.GATE_FINDING) -> list[Event]:
+    return [event for event in bench.events if is_it(event)]
+
+
+async def test_what_is_blocked_goes_back_with_line_and_reason_and_nothing_runs() -> None:
+    bench = bench_with(WordGate(), codings=(BAD, RIGHT))
+    work = await bench.run(case_for(tests=TESTS))
+    assert (work.phase, work.iteration, len(bench.suite.jobs)) == (P.COMMIT, 2, 1)
+    assert bench.walk == [P.PLANNING, P.CODING, P.TESTING, P.REFLECTING, P.CODING, P.TESTING]
+    prompt = bench.model.prompt(3)
+    assert "add.py: x.word" in prompt
+    assert "at add.py:2" in prompt
+    assert ">    2      return eval" in prompt
+    assert "do without" in prompt
+    blocked = bench.steps[2]
+    assert blocked.data["findings"] == [
+        {"rule": "x.word", "severity": "block", "path": "add.py", "line": 2, "message": "do without"}
+    ]
+    assert [event.level for event in told(bench)] == [Level.WARNING]
+
+
+async def test_the_same_block_for_ever_ends_the_attempt() -> None:
+    bench = Bench(model_for(BAD, forever=True), gates=(WordGate(),))
+    work = await bench.run(case_for(tests=TESTS))
+    assert work.phase is P.ABANDON
+    assert "x.word: do without" in work.reason
+    assert bench.suite.jobs == []
+
+
+async def test_a_question_holds_in_testing_and_nothing_runs() -> None:
+    bench = bench_with(WordGate(word="return", severity=Severity.ASK, asks=(ASK,)))
+    work = await bench.run(case_for(tests=TESTS))
+    assert (work.phase, work.held_in, work.asks) == (P.HOLD, P.TESTING, (ASK,))
+    assert work.reason == "waits for your decision: May it?"
+    assert bench.steps[-1].outcome is Outcome.HOLD
+    assert bench.steps[-1].data["asks"] == [ASK.subject]
+    assert bench.suite.jobs == []
+
+
+async def test_the_owners_yes_lets_it_go_on_where_it_was_held() -> None:
+    bench = bench_with(WordGate(word="return", severity=Severity.ASK, asks=(ASK,)))
+    case = case_for(tests=TESTS)
+    held = await bench.run(case)
+    work = await bench.run(replace(case, granted=frozenset({ASK.subject})), replace(held, phase=P.TESTING))
+    assert (work.phase, work.asks, work.held_in) == (P.COMMIT, (), None)
+    assert bench.model.phases == [P.PLANNING, P.CODING]
+    assert len(bench.suite.jobs) == 1
+
+
+async def test_nothing_is_asked_about_code_that_is_sent_back() -> None:
+    gates = WordGate(), WordGate(word="return", severity=Severity.ASK, asks=(ASK,))
+    bench = bench_with(*gates, codings=(BAD, RIGHT))
+    work = await bench.run(case_for(tests=TESTS))
+    assert bench.walk == [P.PLANNING, P.CODING, P.TESTING, P.REFLECTING, P.CODING, P.TESTING]
+    assert work.phase is P.HOLD
+
+
+async def test_a_note_holds_nothing_up_and_is_told_once() -> None:
+    wrong = block("add.py", "def add(a, b):\n    return a - b\n")
+    bench = bench_with(WordGate(word="return", severity=Severity.NOTE), codings=(wrong, RIGHT))
+    work = await bench.run(case_for(tests=TESTS))
+    assert (work.phase, work.noted) == (P.COMMIT, ("x.word:add.py",))
+    assert [event.level for event in told(bench)] == [Level.INFO]
+    assert [len(step.data["findings"]) for step in bench.steps if step.phase is P.TESTING] == [1, 1]
+
+
+async def test_a_command_that_never_runs_is_told_with_its_words() -> None:
+    bench = bench_with(WordGate(rule="command.power"), codings=(BAD, RIGHT))
+    await bench.run(case_for(tests=TESTS))
+    (event,) = told(bench, lambda event: event.kind is Kind.COMMAND_BLOCKED)
+    assert event.data["argv"] == ["a", "b"]
+    assert event.data["pattern"] == "power"
+
+
+async def test_the_agents_own_tests_pass_the_gates_too_and_are_blamed_alone() -> None:
+    own = "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n    assert add(0, 0) == 0\n"
+    evil = block("tests/test_sum.py", own.replace("== 5", "== eval('5')"))
+    bench = bench_with(WordGate(), TESTING=[evil, block("tests/test_sum.py", own)])
+    work = await bench.run(case_for("Write `add` in add.py: the sum of two numbers"))
+    assert work.phase is P.COMMIT
+    assert bench.model.phases == [P.PLANNING, P.CODING, P.TESTING, P.TESTING]
+    assert bench.walk == [P.PLANNING, P.CODING, P.TESTING, P.REFLECTING, P.CODING, P.TESTING]
+    assert "x.word" in bench.model.prompt(3)
+
+
+async def test_reports_of_all_gates_are_merged_and_packages_reach_the_suite() -> None:
+    gates = WordGate(packages={"requests": "2.1"}), WordGate(word="return", rule="x.r", packages={"yaml": "6.0"})
+    bench = bench_with(*gates, codings=(RIGHT, RIGHT.replace("return a + b", "yield a + b")))
+    await bench.run(case_for(tests=TESTS, iterations=2, warn_at=2))
+    (job,) = bench.suite.jobs
+    assert job.packages == {"requests": "2.1", "yaml": "6.0"}
+
+
+async def test_a_gate_sees_the_kind_of_the_task_and_what_the_owner_decided() -> None:
+    gate = WordGate()
+    case = case_for("Write a command line tool", tests=TESTS, granted=frozenset({"a"}), denied=frozenset({"b"}))
+    await bench_with(gate).run(case)
+    (job,) = gate.jobs
+    assert (job.spec.kind, job.granted, job.denied) == ("cli_tool", {"a"}, {"b"})
+    assert dict(job.change) == {"add.py": "def add(a, b):\n    return a + b\n"}

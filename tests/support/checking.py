@@ -1,0 +1,13 @@
+"""The command hooks as the scanners of the static checker take them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from sandbox.checks.sighting import Sighting
+from sandbox.hooks.commands import Command
+from sandbox.hooks.hooks import CommandHooks
+
+
+def hooks(commands: Sequence[Command]) -> Iterable[Sighting]:
+    return [Sighting(blocked.rule, 0, "", blocked.why, blocked.argv) for blocked in CommandHooks().blocked(commands)]
