@@ -8,6 +8,7 @@ no literal of their own. Sizes are bounded, so that a short text cannot become a
 from __future__ import annotations
 
 import ast
+import cmath
 import math
 import operator
 from collections.abc import Callable
@@ -134,7 +135,8 @@ def _text(value: object) -> str:
     if kind is int:
         assert isinstance(value, int)
         return repr(value) if value.bit_length() < 10_000 else hex(value)  # printing in decimal has a limit
-    if value is None or kind in (bool, str, bytes, complex):
+    finite = kind is complex and isinstance(value, complex) and cmath.isfinite(value)
+    if value is None or kind in (bool, str, bytes) or finite:
         return repr(value)
     raise ValueError(f"a {kind.__name__} cannot be written as a literal")
 

@@ -130,7 +130,7 @@ class Asker:
             stopped = "use too much memory"
         elif result.ended is Ended.TIMEOUT or (got and got.how == "timeout"):
             stopped = "do not end in time"
-        elif got is None or got.how != "exited" or got.exit_code != 0:
+        elif got is None or got.how != "exited" or got.exit_code != 0 or len(got.replies) < len(cases):
             stopped = "end the process that makes them, or print without end"
         return _Replies(
             replies=[got.replies.get(number) if got else None for number in range(len(cases))],

@@ -1,6 +1,6 @@
 """Calls test functions without pytest in the process, for code that behaves only while it is being tested."""
 # Every import here costs each verdict its time; `_json` is the part of `json` that is written in C.
-# ruff: noqa: PTH109, PTH118, PTH123
+# ruff: noqa: PTH109, PTH110, PTH118, PTH120
 
 import os
 import sys
@@ -14,6 +14,9 @@ def run(config, events):
     sys.path.extend(os.path.normpath(os.path.join(workspace, path)) for path in config["paths"])
     results = {}
     for number, (path, names) in enumerate(config["files"].items()):
+        folder = _import_root(os.path.join(workspace, path))
+        if folder not in sys.path:
+            sys.path.append(folder)  # as pytest does: a test may import what lies beside it
         try:
             module = _load(f"checks_{number}", os.path.join(workspace, path))
         except BaseException as error:  # noqa: BLE001 (SystemExit too is a result here)
@@ -23,6 +26,14 @@ def run(config, events):
             results[f"{path}::{name}"] = _call(module, name)
     write(events, f"{{{', '.join(f'{quoted(name)}: {quoted(result)}' for name, result in results.items())}}}".encode())
     return 0
+
+
+def _import_root(path):
+    """The first folder above a file that is no package."""
+    folder = os.path.dirname(path)
+    while os.path.exists(os.path.join(folder, "__init__.py")):
+        folder = os.path.dirname(folder)
+    return folder
 
 
 def _load(name, path):
