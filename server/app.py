@@ -18,7 +18,7 @@ def create_app(desk: Desk) -> Flask:
     build_models()
     app = Flask(__name__)
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
-    shown.register(app)
+    shown.register(app, desk.events.mask)
     api.register(app, desk)
     pages.register(app, desk)
     failures.register(app)

@@ -1,6 +1,8 @@
-"""How values are written on a page: Jinja filters. What came from a model or a task is made printable first."""
+"""How values are written on a page: Jinja filters. Texts of models and tasks are masked and made printable first."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from flask import Flask
 
@@ -30,6 +32,18 @@ def duration(seconds: float | None) -> str:
     return f"{hours} h {minutes} min" if hours < 24 else f"{hours // 24} d {hours % 24} h"
 
 
-def register(app: Flask) -> None:
-    """Give the templates their filters."""
-    app.jinja_env.filters.update(shown=printable, first_line=first_line, duration=duration, utc=to_text)
+def register(app: Flask, mask: Callable[[str], str]) -> None:
+    """Give the templates their filters.
+
+    Args:
+        app: the application.
+        mask: takes secrets out of texts.
+    """
+
+    def shown(text: str, max_chars: int = 200_000) -> str:
+        return printable(mask(text), max_chars=max_chars)
+
+    def masked_line(text: str) -> str:
+        return first_line(mask(text))
+
+    app.jinja_env.filters.update(shown=shown, first_line=masked_line, duration=duration, utc=to_text)

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import pytest
+from flask import Flask, render_template_string
 
-from server.shown import duration, first_line
+from core.masking import Masker
+from server.shown import duration, first_line, register
 
 
 @pytest.mark.parametrize(
@@ -26,3 +28,13 @@ def test_the_first_line_that_says_something_is_cut_to_a_length() -> None:
     assert first_line("\n\n  Do this \nthen that") == "Do this"
     assert first_line("") == ""
     assert first_line("x" * 200) == "x" * 139 + "…"
+
+
+def test_a_page_shows_neither_secrets_nor_what_a_reader_would_obey_nor_markup() -> None:
+    app = Flask(__name__)
+    register(app, Masker(["hunter2-secret"]))
+    text = "say hunter2-secret \x1b]0;x\x07 \u202e <b>"
+    with app.app_context():
+        page = render_template_string("{{ text | shown }}|{{ text | first_line }}", text=text)
+    shown = "say *** \\x1b]0;x\\x07 \\u{202e} &lt;b&gt;"
+    assert page == f"{shown}|{shown}"
