@@ -25,6 +25,7 @@ from core.tree import Tree
 from core.verdicts import SuiteJob, Verdict
 from core.work import Work
 from db.state_store import Commit as LedgerEntry
+from execution import landed_packages
 from execution.evidence import to_note
 from execution.parts import Parts
 from execution.regression import WithRegression
@@ -254,8 +255,14 @@ class Integration:
         await asyncio.gather(
             self._note(workspace, work, commit, verdict),
             asyncio.wrap_future(self.parts.state.record_commit(entry)),
+            self._keep_packages(workspace, work),
         )
         await asyncio.to_thread(git.push, workspace, target)  # the note goes with the branch
+
+    async def _keep_packages(self, workspace: Workspace, work: Work) -> None:
+        if workspace.is_own and work.packages:
+            async with self.parts.merge_locks[workspace.git_dir]:
+                await asyncio.wrap_future(landed_packages.remember(self.parts.state, work.packages))
 
     async def _note(self, workspace: Workspace, work: Work, commit: Commit, verdict: Verdict | None) -> None:
         if verdict:

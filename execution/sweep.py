@@ -18,6 +18,7 @@ from core.paths import is_test_path
 from core.revisions import LogLine
 from core.tree import Tree
 from core.verdicts import SuiteJob
+from execution.landed_packages import known
 from execution.parts import Parts
 
 BRANCH = "main"
@@ -78,7 +79,8 @@ class Sweep:
             if only is None and not self._idle():
                 return None
             texts = {path: tree.read(path).decode("utf-8", "replace") for path in paths[start : start + BATCH]}
-            verdict = await self._parts.suite.judge(SuiteJob(base=tree, change={}, given=texts))
+            job = SuiteJob(base=tree, change={}, given=texts, packages=known(self._parts.state))
+            verdict = await self._parts.suite.judge(job)
             failing += sorted({test.partition("::")[0] for test in verdict.failing} & texts.keys())
         return tuple(failing)
 
