@@ -9,11 +9,10 @@ from agent.tools import AgentSettings, EditFormat
 from assembly.brain import make_memory, make_models
 from assembly.checker import make_checker
 from assembly.store import Store
+from assembly.suites import find_sandbox, make_suite
 from config import Settings
 from core.clock import Clock
 from core.dependencies import ImportCache
-from core.events import Event
-from core.isolation import SandboxLimits
 from core.ports import Sandbox
 from core.revisions import Author
 from core.tasks import Limits
@@ -22,13 +21,11 @@ from execution.parts import Defaults, Parts
 from git_manager import GitManager
 from memory.store import LongTermMemory
 from model_handler import ModelHandler
-from sandbox import choose
 from sandbox.dependency_gate import DependencyGate
 from sandbox.javascript import ability
 from sandbox.layers import LayerStore
 from sandbox.runtime import Runtime, open_runtime
 from sandbox.warming import Warmed, warmed
-from test_runner import SuiteRunner
 
 
 def defaults(settings: Settings) -> Defaults:
@@ -99,13 +96,7 @@ class Rooms:
         """
         runtime = open_runtime(self._settings.runner_dir)
         choice, _, _ = await asyncio.gather(
-            choose(
-                self._settings.sandbox,
-                runtime=runtime,
-                scratch=self._settings.state_dir,
-                docker_host=self._settings.docker_host,
-                docker_image=self._settings.docker_image,
-            ),
+            find_sandbox(self._settings, runtime, self._settings.state_dir),
             self.models.probe(),
             asyncio.to_thread(self.git.doctor),
         )
@@ -128,17 +119,15 @@ class Rooms:
     def _parts(self, sandbox: Sandbox, runtime: Runtime) -> Parts:
         settings, store, imports = self._settings, self._store, ImportCache()
         layers = LayerStore(settings.packages_dir, runtime, environ=settings.process_environment, clock=self._clock)
-        suite = SuiteRunner(
+        suite = make_suite(
+            settings,
             sandbox,
             runtime,
-            emit=_unheard,
-            limits=self._limits(),
             staging_dir=settings.state_dir / "staging",
-            imports=imports,
             layers=layers,
-            mask=store.events.mask,
-            oracle_inputs=settings.oracle_inputs,
             hooks=self._checker.hooks,
+            mask=store.events.mask,
+            imports=imports,
         )
         return Parts(
             unable=lambda spec: ability.refusal(spec, runtime.node),
@@ -165,22 +154,8 @@ class Rooms:
             ),
         )
 
-    def _limits(self) -> SandboxLimits:
-        settings = self._settings
-        return SandboxLimits(
-            wall_s=settings.suite_timeout_s,
-            cpus=settings.sandbox_cpus,
-            memory_mb=settings.sandbox_memory_mb,
-            pids=settings.sandbox_pids,
-            work_mb=settings.sandbox_work_mb,
-        )
-
 
 def _with_remark(report: str, remark: str) -> str:
     """The sandbox's report with a remark behind its name, which is the first line."""
     name, _, findings = report.partition("\n")
     return f"{name}, {remark}\n{findings}" if remark else report
-
-
-def _unheard(_event: Event) -> None:
-    """Takes the suite's own events, which know no task: whoever asked for the verdict tells it, with the task."""

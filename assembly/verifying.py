@@ -6,20 +6,19 @@ import tempfile
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from assembly.checker import make_checker
+from assembly.suites import find_sandbox, make_suite
 from config import Settings
-from core.dependencies import ImportCache
 from core.errors import SandboxError, UnknownCommit
 from core.events import Event
-from core.isolation import SandboxLimits
+from core.masking import Masker
 from core.revisions import Author
 from execution import seal
 from execution.checks import Report
 from execution.verification import Opened, Verification
 from git_manager import GitManager
-from sandbox import choose
 from sandbox.layers import LayerStore
 from sandbox.runtime import open_runtime
-from test_runner import SuiteRunner
 
 
 async def verify_commit(name: str, repo: Path | None, settings: Settings) -> Report:
@@ -60,33 +59,23 @@ async def verify_commit(name: str, repo: Path | None, settings: Settings) -> Rep
 
 
 def _suites(settings: Settings, folder: Path) -> Callable[[], Awaitable[Opened]]:
-    """Finds a sandbox when there is something to run."""
+    """Finds a sandbox when there is something to run; nothing is kept warm for one commit."""
 
     async def opened() -> Opened:
         try:
             runtime = open_runtime(settings.runner_dir)
+            layers = LayerStore(settings.packages_dir, runtime, environ=settings.process_environment)
         except SandboxError as error:
             return Opened(suite=None, why_not=str(error))
-        choice = await choose(settings.sandbox, runtime=runtime, scratch=folder)
+        choice = await find_sandbox(settings, runtime, folder)
         if choice.sandbox is None:
             return Opened(suite=None, why_not=choice.report)
-        limits = SandboxLimits(
-            wall_s=settings.suite_timeout_s,
-            cpus=settings.sandbox_cpus,
-            memory_mb=settings.sandbox_memory_mb,
-            pids=settings.sandbox_pids,
-            work_mb=settings.sandbox_work_mb,
-        )
-        runner = SuiteRunner(
-            choice.sandbox,
-            runtime,
-            emit=_unheard,
-            limits=limits,
-            staging_dir=folder / "staging",
-            imports=ImportCache(),
-            layers=LayerStore(settings.packages_dir, runtime, environ=settings.process_environment),
-        )
-        return Opened(suite=runner)
+        hooks = make_checker(settings).hooks
+        suite = make_suite(
+            settings, choice.sandbox, runtime, staging_dir=folder / "staging", layers=layers, hooks=hooks,
+            mask=Masker(settings.secrets),
+        )  # fmt: skip
+        return Opened(suite=suite)
 
     return opened
 

@@ -46,9 +46,9 @@ class Note:
     """One note. `commit`, `tree` and `base` are full ids of git's.
 
     `tests` and `own_tests` are paths in the tree, `changed` those of the change that was judged, without tests. `start`
-    are the files that the owner gave with the task, path to SHA-256 of the text. `held` has the cases that no prompt
-    showed, and the oracle. `model` and `iterations` are those of
-    the commit's trailers. `strange` are fields that this version does not know.
+    are the files that the owner gave with the task, path to SHA-256 of the text. `allow` are rules that `command` may
+    break. `held` has the cases that no prompt showed, and the oracle. `model` and `iterations` are those of the
+    commit's trailers. `strange` are fields that this version does not know.
     """
 
     format: int
@@ -61,6 +61,7 @@ class Note:
     tests: tuple[str, ...] = ()
     own_tests: tuple[str, ...] = ()
     command: tuple[str, ...] = ()
+    allow: tuple[str, ...] = ()
     language: Language = Language.PYTHON
     changed: tuple[str, ...] = ()
     start: Mapping[str, str] = field(default_factory=dict)
@@ -73,15 +74,9 @@ class Note:
 
 
 def to_note(
-    task: Task,
-    work: Work,
-    commit: Commit,
-    verdict: Verdict,
-    limits: Limits,
-    held: HeldOut | None = None,
-    *,
+    task: Task, work: Work, commit: Commit, verdict: Verdict, limits: Limits, held: HeldOut | None = None, *,
     key: bytes = b"",
-) -> str:
+) -> str:  # fmt: skip
     """The note's text: JSON with sorted keys.
 
     Args:
@@ -105,23 +100,32 @@ def to_note(
         tests=tuple(sorted(spec.tests)),
         own_tests=tuple(sorted(work.own_tests)),
         command=spec.test_command,
+        allow=spec.allow,
         language=spec.language,
         changed=tuple(sorted(work.change)),
         start=digests(spec.files),
-        limits=RunLimits(
-            wall_s=limits.suite_s,
-            memory_mb=limits.memory_mb,
-            cpus=limits.cpus,
-            pids=limits.pids,
-            work_mb=limits.work_mb,
-        ),
+        limits=_of_run(limits),
         packages=work.packages,
         held=_unseen(held or HeldOut()),
         model=", ".join(dict.fromkeys(work.models)),
         iterations=work.iteration,
     )
+    return _written(note, key)
+
+
+def _written(note: Note, key: bytes) -> str:
     data: dict[str, Any] = {name: plain(getattr(note, name)) for name in _NAMES}
     return json.dumps(data | seal.of(data, key), indent=1, sort_keys=True) + "\n"
+
+
+def _of_run(limits: Limits) -> RunLimits:
+    return RunLimits(
+        wall_s=limits.suite_s,
+        memory_mb=limits.memory_mb,
+        cpus=limits.cpus,
+        pids=limits.pids,
+        work_mb=limits.work_mb,
+    )
 
 
 def _unseen(held: HeldOut) -> HeldOut:

@@ -48,6 +48,7 @@ def plan(note: Note, tree: Tree, base: Tree) -> Rerun:
         start=start,
         regression=tuple(path for path, role in note.evidence.suites.items() if role == "regression"),
         command=note.command,
+        allow=note.allow,
         language=note.language,
         packages=note.packages,
         whole_tree=note.evidence.complete,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from core.commit_message import task_of
 from core.dependencies import ImportCache
-from core.errors import NoEvidence, SandboxError, UnknownCommit
+from core.errors import CommandBlocked, NoEvidence, SandboxError, UnknownCommit
 from core.ports import Suite
 from core.revisions import CommitFacts
 from core.tree import Tree
@@ -116,5 +116,5 @@ class Verification:
         suite = opened.suite if note.format == FORMAT else WithRegression(opened.suite, ImportCache())
         try:
             return await suite.judge(again.job)
-        except SandboxError as error:
+        except (SandboxError, CommandBlocked) as error:
             return unchecked("tests", f"nothing could be run: {error}")

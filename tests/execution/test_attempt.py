@@ -99,7 +99,7 @@ async def site(tmp_path: Path, server: WireServer) -> AsyncIterator[Site]:
         with ExitStack() as stack:
             settings = load_settings(flags, tmp_path)
             rooms = Rooms(settings, store := open_store(settings, stack), stack, utc_now)
-            last.push_async_callback(rooms.models.aclose)
+            last.push_async_callback(rooms.aclose)
             parts = await rooms.prepare()
             assert parts, rooms.notices
             yield Site(store, parts)

@@ -75,7 +75,7 @@ async def site(tmp_path: Path) -> AsyncIterator[Site]:
     async with AsyncExitStack() as last:
         with ExitStack() as stack:
             rooms = Rooms(settings, store := open_store(settings, stack), stack, utc_now)
-            last.push_async_callback(rooms.models.aclose)
+            last.push_async_callback(rooms.aclose)
             parts = await rooms.prepare()
             assert parts, rooms.notices
             for number in range(1, 4):

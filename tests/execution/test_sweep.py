@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 from assembly.rooms import Rooms
@@ -12,8 +13,13 @@ from config import load_settings
 from core.clock import utc_now
 from core.commit_message import CommitMessage
 from core.events import Kind
+from execution import landed_packages
 from execution.parts import Parts
 from execution.sweep import Sweep
+from sandbox.layers import LayerStore
+from test_runner import SuiteRunner
+from tests.support.sandboxes import bubblewrap, runtime
+from tests.support.wheelhouse import environ, wheel
 
 LOADS_BY_NAME = """import importlib
 
@@ -54,7 +60,7 @@ async def test_the_task_that_broke_a_test_of_unknown_closure_is_named(tmp_path: 
         (told,) = [event for event in store.events.last(50) if event.kind is Kind.REGRESSION]
         assert (told.task_id, told.data["commit"], told.data["tests"]) == (5, culprit, ["test_answer.py"])
         assert await sweep.once(), "the same tip is not judged twice"
-        await rooms.models.aclose()
+        await rooms.aclose()
 
 
 async def test_a_sweep_gives_way_to_work(tmp_path: Path) -> None:
@@ -67,4 +73,27 @@ async def test_a_sweep_gives_way_to_work(tmp_path: Path) -> None:
         land(parts, 1, answer_py="VALUE = 42\n", test_answer_py=LOADS_BY_NAME)
         assert not await Sweep(parts, settings.workspace, idle=lambda: False).once()
         assert await Sweep(parts, settings.workspace, idle=lambda: True).once()
-        await rooms.models.aclose()
+        await rooms.aclose()
+
+
+async def test_a_sweep_has_the_packages_that_old_tests_were_judged_with(tmp_path: Path) -> None:
+    index = tmp_path / "index"
+    index.mkdir()
+    wheel(index, "moonphase", "1.0", {"moonphase.py": "FULL = 42\n"})
+    settings = load_settings({"embedder": "hashed", "model_type": "ollama"}, tmp_path)
+    with ExitStack() as stack:
+        store = open_store(settings, stack)
+        rooms = Rooms(settings, store, stack, utc_now)
+        parts = await rooms.prepare()
+        assert parts, rooms.notices
+        layers = LayerStore(settings.packages_dir, runtime(), environ=environ(index))
+        suite = SuiteRunner(
+            bubblewrap(), runtime(), emit=lambda _: None, staging_dir=tmp_path / "staging", layers=layers
+        )
+        land(parts, 1, answer_py="from moonphase import FULL as VALUE\n", test_answer_py=LOADS_BY_NAME)
+        sweep = Sweep(replace(parts, suite=suite), settings.workspace, idle=lambda: True)
+        await asyncio.wrap_future(landed_packages.remember(parts.state, {"moonphase": "1.0"}))
+        await asyncio.wrap_future(landed_packages.remember(parts.state, {}))
+        assert landed_packages.known(parts.state) == {"moonphase": "1.0"}
+        assert await sweep.once()
+        await rooms.aclose()
