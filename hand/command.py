@@ -51,6 +51,8 @@ def _switch(name: str, text: str) -> Callable[[F], F]:
 @_option("--depends-on", multiple=True, metavar="ID", type=_ID, help="Wait for this task. Repeat for more.", **_MORE)
 @_option("--package", "packages", multiple=True, metavar="NAME", help="A package that it may use. Repeat for more.",
          **_MORE)  # fmt: skip
+@_option("--allow", multiple=True, metavar="RULE", help="A rule of the checker that it may break. Repeat for more.",
+         **_MORE)  # fmt: skip
 @_option("--key", metavar="KEY", help="A second task of the same key is not made.", **_MORE)
 @_option("--not-before", metavar="TIME", help="Start no sooner; your own time zone unless it names one.", **_MORE)
 @_option("--limit", "limits", multiple=True, metavar="NAME=N", help=f"One of {', '.join(LIMITS)}.", **_MORE)

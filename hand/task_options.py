@@ -38,6 +38,7 @@ def task_body(text: str, options: Mapping[str, Any]) -> dict[str, Any]:
         "test_command": _command(options["test_command"]),
         "depends_on": list(options["depends_on"]),
         "packages": list(options["packages"]),
+        "allow": list(options["allow"]),
         "not_before": _time(options["not_before"]),
         "limits": {name: _number(name, value) for name, value in _pairs("--limit", options["limits"])},
         "metadata": dict(_pairs("--meta", options["metadata"])),

@@ -79,6 +79,21 @@ def test_an_empty_variable_counts_as_unset(tmp_path: Path, monkeypatch: pytest.M
     assert (found.model_name, found.worker_count) == (None, 3)
 
 
+def test_rules_of_the_checker_are_read_and_a_bare_off_is_no_truth_value(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text(
+        "checker_rules: {bandit: off, python.socket: note}\n"
+        "checker_allow: {/src/shop: [python.subprocess]}\n"
+        "blocked_commands: ['terraform apply *']\n"
+    )
+    found = load_settings(home=tmp_path)
+    assert found.checker_rules == {"bandit": "off", "python.socket": "note"}
+    assert found.checker_allow == {"/src/shop": ["python.subprocess"]}
+    assert found.blocked_commands == ["terraform apply *"]
+    (tmp_path / "config.yaml").write_text("checker_rules: {python.socket: loud}\n")
+    with pytest.raises(ConfigError, match=r"checker_rules\.python\.socket"):
+        load_settings(home=tmp_path)
+
+
 def test_all_state_lies_below_the_home(tmp_path: Path) -> None:
     found = load_settings(home=tmp_path)
     paths = (found.db_path, found.tasks_file, found.log_file, found.workspace, found.reports_dir, found.state_dir)

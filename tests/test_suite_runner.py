@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from core.errors import CommandBlocked
 from core.events import Kind
 from core.verdicts import Label, Verdict
 from tests.support.sandboxes import Judge, open_folder
@@ -385,6 +386,13 @@ async def test_any_other_command_is_judged_by_its_exit_code(judge: Judge) -> Non
     assert right.evidence.label is Label.EXIT_CODE
     assert "ended with exit status 1" in wrong.reason
     assert wrong.failures[0].output == "sum 0"
+
+
+async def test_a_command_that_never_runs_is_refused_where_it_would_run(judge: Judge) -> None:
+    with pytest.raises(CommandBlocked, match=r"command\.remote: `ssh host true` talks to another machine"):
+        await judge({}, base=REPOSITORY, command=("timeout", "5", "ssh", "host", "true"))
+    allowed = await judge({}, base=REPOSITORY, command=("ssh", "host", "true"), allow=("command.remote",))
+    assert not allowed.passed
 
 
 async def test_regression_tests_must_go_on_passing(judge: Judge) -> None:

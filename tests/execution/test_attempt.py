@@ -14,6 +14,7 @@ from assembly.rooms import Rooms
 from assembly.store import Store, open_store
 from config import load_settings
 from core.clock import utc_now
+from core.events import Event, Kind
 from core.gates import Ask, AskKind
 from core.states import ENDED, Ending, Outcome, Phase, Status
 from core.submission import parse_spec
@@ -118,6 +119,36 @@ async def test_the_worker_goes_on_with_others_and_the_waiting_task_goes_on_where
         done = await site.ended(waiting.id)
     assert (done.ending, done.attempt) == (Ending.COMMITTED, 1)
     assert {number for number, _ in answers.counts} == {2}, "what was done before it asked was done again"
+
+
+def told(site: Site, task_id: int, kind: Kind) -> list[Event]:
+    return [event for event in site.store.events.last(1000, task_id=task_id) if event.kind is kind]
+
+
+async def test_a_test_command_that_never_runs_fails_its_task_before_anything_is_spent(
+    site: Site, answers: Answers
+) -> None:
+    spec = {"description": "Write job_1.py", "test_command": ["sh", "-c", "pytest || rm -rf ~"]}
+    async with site.working():
+        refused = await site.ended(site.store.queue.submit(parse_spec(spec)).result().task_id)
+    assert (refused.status, refused.ending) == (Status.FAILED, Ending.REFUSED)
+    assert "command.rm-outside: `rm -rf ~` removes files outside" in refused.reason
+    assert "allow: [command.rm-outside]" in refused.reason
+    assert not answers.counts
+    (event,) = told(site, refused.id, Kind.COMMAND_BLOCKED)
+    assert (event.data["argv"], event.data["pattern"]) == (["rm", "-rf", "~"], "rm-outside")
+
+
+async def test_what_the_checker_blocks_goes_back_to_the_model_and_never_runs(site: Site, answers: Answers) -> None:
+    answers.wrong_first, answers.wrong = 1, "import os\n\nos.system('touch ran')\n" + RIGHT
+    async with site.working():
+        done = await site.ended(site.submit(3))
+    assert (done.ending, done.iterations) == (Ending.COMMITTED, 2)
+    assert [event.message for event in told(site, done.id, Kind.GATE_FINDING)] == [
+        "python.os-system (block) in job_3.py:3: `os.system('touch ran')` hands a text to a shell;"
+        " use subprocess.run with a list of words."
+    ]
+    assert len(told(site, done.id, Kind.SUITE_JUDGED)) == 1
 
 
 async def test_an_attempt_that_an_older_version_left_waiting_begins_at_its_first_phase(

@@ -80,7 +80,7 @@ def test_every_field_of_a_task_can_be_given(home: Home) -> None:
         "--language", "javascript", "--tests", f"tests/test_a.py={case}", "--file", case, "--depends-on", "1",
         "--key", "k", "--limit", "iterations=3", "--limit", "wall_s=1.5", "--limit", "cpus=0.5",
         "--meta", "category=api",
-        "--review", "--no-audit", "--clarify", "--integrate",
+        "--review", "--no-audit", "--clarify", "--integrate", "--allow", "python.socket", "--allow", "command.remote",
     )  # fmt: skip
     assert (task["priority"], task["kind"], task["language"], task["base"]) == (5, "cli_tool", "javascript", "main")
     assert (task["repo"], task["depends_on"], task["key"]) == (str(Path.home()), [1], "k")
@@ -92,6 +92,7 @@ def test_every_field_of_a_task_can_be_given(home: Home) -> None:
     assert list(spec.files) == ["case.py"]
     assert (spec.limits.iterations, spec.limits.wall_s, spec.limits.cpus) == (3, 1.5, 0.5)
     assert (spec.review, spec.audit, spec.clarify, spec.integrate) == (True, False, True, True)
+    assert spec.allow == ("python.socket", "command.remote")
 
 
 def test_a_relative_file_keeps_its_path(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:

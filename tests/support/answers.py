@@ -32,13 +32,13 @@ WRONG = "def total(numbers):\n    return sum(x for x in numbers if x >= {n})\n"
 
 
 class Answers:
-    """Answers tasks “job_<n>”; the first `wrong_first` CODING replies of each are wrong.
+    """Answers tasks “job_<n>”; the first `wrong_first` CODING replies of each are `wrong`.
 
     `counts` has (n, phase) → how often it was asked.
     """
 
-    def __init__(self, wrong_first: int = 0) -> None:
-        self.wrong_first = wrong_first
+    def __init__(self, wrong_first: int = 0, wrong: str = WRONG) -> None:
+        self.wrong_first, self.wrong = wrong_first, wrong
         self.counts: collections.Counter[tuple[int, str]] = collections.Counter()
         self._lock = threading.Lock()
 
@@ -51,7 +51,7 @@ class Answers:
             self.counts[n, phase] += 1
             count = self.counts[n, phase]
         if phase == "CODING":
-            code = (WRONG if count <= self.wrong_first else RIGHT).format(n=n)
+            code = (self.wrong if count <= self.wrong_first else RIGHT).format(n=n)
             return f"Summary: Sum what is above {n}\n\n```python path=job_{n}.py\n{code}```"
         if phase == "TESTING":
             return f"```python path=test_job_{n}.py\n{TESTS.format(n=n)}```"

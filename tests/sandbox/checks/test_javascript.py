@@ -35,7 +35,7 @@ SEEN = {
     "js.delete-outside": [
         "import fs from 'fs'; fs.rmSync('/etc', { recursive: true })",
         "import { rm } from 'node:fs/promises'; rm('../x')",
-        "import { unlink } from 'fs'; import { homedir as h } from 'os'; import p from 'path'; unlink(p.join(h(), 'x'))",
+        "import { unlink } from 'fs'; import { homedir as h } from 'os'; import p from 'path'; unlink(p.join(h()))",
         "const fs = require('fs'); fs.promises.rm(`${process.env.HOME}/x`)",
     ],
     "js.private-file": ["import fs from 'fs'; fs.readFileSync(process.env.HOME + '/.ssh/id_rsa')"],
