@@ -29,4 +29,5 @@ setup-dev:
 bench: setup-dev
 	@$(VENV) bench/queue.py
 	@$(VENV) bench/overhead.py
+	@$(VENV) bench/sandbox.py
 	@$(VENV) bench/false_alarms.py

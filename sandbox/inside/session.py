@@ -15,6 +15,7 @@ import pathlib
 import sys
 
 import _pytest.config
+import _pytest.fixtures
 import pytest
 from _pytest.config import hookimpl
 
@@ -38,7 +39,21 @@ def preload():
     site.setcopyright()
     site.sethelper()
     _ready.append(_pytest.config.get_config(_OFF))
+    _search_no_fixtures_in_vain(_ready[0].pluginmanager.get_plugins())
     __import__("_pytest.approx")
+
+
+def _search_no_fixtures_in_vain(plugins):
+    """Spare each session the search for fixtures in plugins that have none: a quarter of a small suite's time."""
+    manager, found = _pytest.fixtures.FixtureManager, _pytest.fixtures.FixtureFunctionDefinition
+    barren = {plugin for plugin in plugins if not any(isinstance(value, found) for value in vars(plugin).values())}
+    search = manager.pytest_plugin_registered
+
+    def pytest_plugin_registered(self, plugin, plugin_name):
+        if plugin not in barren:
+            search(self, plugin, plugin_name)
+
+    manager.pytest_plugin_registered = pytest_plugin_registered
 
 
 def run(config, events, libraries):
