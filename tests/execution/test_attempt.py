@@ -144,10 +144,11 @@ async def test_what_the_checker_blocks_goes_back_to_the_model_and_never_runs(sit
     async with site.working():
         done = await site.ended(site.submit(3))
     assert (done.ending, done.iterations) == (Ending.COMMITTED, 2)
-    assert [event.message for event in told(site, done.id, Kind.GATE_FINDING)] == [
+    (event,) = told(site, done.id, Kind.GATE_FINDING)
+    assert event.message == (
         "python.os-system (block) in job_3.py:3: `os.system('touch ran')` hands a text to a shell;"
         " use subprocess.run with a list of words."
-    ]
+    )
     assert len(told(site, done.id, Kind.SUITE_JUDGED)) == 1
 
 
