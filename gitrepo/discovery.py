@@ -41,15 +41,15 @@ def given(repo: str) -> Path:
 def discovered(path: Path, user_config: Sequence[Path]) -> Place:
     """Find the repository that a folder belongs to.
 
-    GitPython resolves `.git` and reads the configuration; its own idea of the shared folder and of the work tree is
-    not used, because variables of the daemon's environment and the repository's `core.worktree` may redirect it.
+    GitPython reads the configuration. Its own idea of the repository's folder, of the shared one and of the work tree
+    is not used: variables of the daemon's environment (it may be started from a hook) and the repository's
+    `core.worktree` may redirect it.
     """
     import git  # noqa: PLC0415  GitPython takes a tenth of a second to import and starts git
 
     try:
         root = next((folder for folder in (path, *path.parents) if _is_root(folder)), path)
-        with git.Repo(root, expand_vars=False) as repo:
-            folder = Path(repo.git_dir).resolve()
+        folder = _folder_of(root)
         pointer = folder / "commondir"
         common = (folder / pointer.read_text().strip()).resolve() if pointer.exists() else folder
         # A hostile repository may include a file that never ends; the owner's own files may include what they like.
@@ -64,10 +64,21 @@ def discovered(path: Path, user_config: Sequence[Path]) -> Place:
             id_format=local.get("extensions", "objectFormat", fallback="") or "sha1",
             author=Author(name=names[0] or "Nightshift", email=names[1] or "nightshift@localhost"),
         )
-    except (git.InvalidGitRepositoryError, git.NoSuchPathError):
-        raise GitError(f"repo: {path} is not in a git repository; run `git init` there and commit once") from None
     except (configparser.Error, ValueError, OSError) as error:
         raise GitError(f"repo: the repository of {path} cannot be read: {error}") from error
+
+
+def _folder_of(root: Path) -> Path:
+    """The folder that git keeps for a checkout: `.git`, or where the file of that name leads; a bare one is its own."""
+    dot = root / ".git"
+    if dot.is_file():
+        kind, _, where = dot.read_text()[:8192].partition(": ")
+        folder = (root / where.rstrip("\r\n")).resolve() if kind == "gitdir" else root
+    else:
+        folder = (dot if dot.is_dir() else root).resolve()
+    if not (folder / "HEAD").is_file() or not ((folder / "objects").is_dir() or (folder / "commondir").is_file()):
+        raise GitError(f"repo: {root} is not in a git repository; run `git init` there and commit once")
+    return folder
 
 
 def _is_root(folder: Path) -> bool:
