@@ -3,8 +3,8 @@
     .venv/bin/python bench/sandbox.py [--rounds 15] [--without docker]
 
 Bare pytest is one process, `python -m pytest`, and proves little: no isolation, no must-fail copies, no run without
-pytest. A verdict is all of it. The variants take turns, so that what else the machine does hits all of them alike; the figures are
-medians of the rounds' ratios to bare pytest of the same round.
+pytest. A verdict is all of it. The variants take turns, so that what else the machine does hits all of them alike; the
+figures are medians of the rounds' ratios to bare pytest of the same round.
 """
 
 from __future__ import annotations

@@ -15,6 +15,9 @@ from pathlib import Path
 from core.isolation import SandboxLimits
 from sandbox.cgroups import V1, V2, CgroupError, Hierarchy, text_of, write
 
+SHARES = 1024
+"""The weight of one process in version 1."""
+
 _PARENT = "nightshift"
 _CONTROLLERS = ("memory", "pids", "cpu")
 
@@ -72,6 +75,8 @@ def _find_v1(proc: Path) -> V1:
         parent = (inside if inside.is_dir() else mounts[name]) / _PARENT
         parent.mkdir(exist_ok=True)
         _sweep(parent)
+        if name == "cpu":  # all jobs together weigh as much as a busy process for each core, not as much as one
+            write(parent / "cpu.shares", SHARES * (os.cpu_count() or 1))
         parents.append(parent)
     return V1(tuple(parents))
 
