@@ -1,6 +1,6 @@
 """Calls test functions without pytest in the process, for code that behaves only while it is being tested."""
 # Every import here costs each verdict its time; `_json` is the part of `json` that is written in C.
-# ruff: noqa: PTH109, PTH110, PTH118, PTH120
+# ruff: noqa: PTH109, PTH110, PTH118, PTH120, PTH123
 
 import os
 import sys

@@ -6,7 +6,13 @@ float, `c` complex (hexadecimal, so that nothing is rounded and no size is refus
 these, `o` any other object. Types are taken exactly: an object that only claims to be equal to something is an `o`.
 """
 
-from typing import Any
+from __future__ import annotations
+
+from _json import encode_basestring_ascii as quoted
+
+TYPE_CHECKING = False  # as `typing` has it, which takes long to import
+if TYPE_CHECKING:
+    from typing import Any
 
 MAX_NODES = 200_000
 MAX_DEPTH = 60
@@ -78,6 +84,13 @@ def _plain(value: Any, base: Any) -> Any:
     if base is dict:
         return dict(dict.items(value))
     return base(base.__iter__(value))
+
+
+def as_json(packed: Any) -> str:
+    """What was packed, as JSON text."""
+    if packed is None or type(packed) is bool:
+        return "null" if packed is None else "true" if packed else "false"
+    return quoted(packed) if type(packed) is str else f"[{', '.join(map(as_json, packed))}]"
 
 
 def unpack(data: Any, seen: Any = None) -> Any:

@@ -17,7 +17,10 @@ from tests.support.sandboxes import Judge
 
 TESTS = {"tests/test_given.py": "from solution import mean\n\n\ndef test_a():\n    assert mean([1, 3]) == 2\n"}
 RIGHT = "def mean(values):\n    return sum(values) / len(values)\n"
-ORACLE = "def mean(values):\n    total = 0.0\n    for value in values:\n        total += value / len(values)\n    return total\n"
+ORACLE = (
+    "def mean(values):\n    total = 0.0\n    for value in values:\n        total += value / len(values)\n"
+    "    return total\n"
+)
 
 
 def held(*cases: dict[str, Any], tests: dict[str, str] | None = None, **more: Any) -> HeldOut:
