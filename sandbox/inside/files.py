@@ -54,29 +54,40 @@ def put(path: str, content: bytes, made: set[str], mode: int | None = None) -> N
 
 
 class Watch:
-    """Tells which of some files were touched since it was made."""
+    """Tells which of some files were touched since it was made.
+
+    The kernel has few watches for each user, and the code of another job of the same user may have taken them all. Then
+    the times of change are compared, which no program can set: as sure, but a new file beside a test counts too.
+    """
 
     def __init__(self, paths: list[str]) -> None:
         import ctypes  # noqa: PLC0415 (slow; by now the child imports pytest beside it)
 
         self._libc, self._errno = ctypes.CDLL(None, use_errno=True), ctypes.get_errno
-        self._descriptor = self._checked(self._libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
         self._names: dict[int, str] = {}
-        for path in paths:
-            self._add(path, WRITTEN | ATTRIBUTES | CLOSED | MOVED | DELETED, path)
-        for folder, path in {folder: file for file in paths for folder in above(file)}.items():
-            self._add(folder, MOVED | DELETED, path)
+        self._folders = {folder: file for file in paths for folder in above(file)}
+        self._before: dict[str, tuple[int, ...]] = {}
+        try:
+            self._descriptor = self._checked(self._libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
+            for path in paths:
+                self._add(path, WRITTEN | ATTRIBUTES | CLOSED | MOVED | DELETED, path)
+            for folder, path in self._folders.items():
+                self._add(folder, MOVED | DELETED, path)
+        except OSError:
+            self._before = {path: stamp(path) for path in (*paths, *self._folders)}
 
     def _add(self, path: str, mask: int, name: str) -> None:
         self._names[self._checked(self._libc.inotify_add_watch(self._descriptor, os.fsencode(path), mask))] = name
 
     def _checked(self, number: int) -> int:
         if number < 0:
-            raise SystemExit(f"the files cannot be watched: {os.strerror(self._errno())}")
+            raise OSError(self._errno(), os.strerror(self._errno()))
         return number
 
     def touched(self) -> list[str]:
         """The paths that were written, replaced, moved or changed otherwise; call it when nothing runs any more."""
+        if self._before:
+            return sorted({self._folders.get(p, p) for p, before in self._before.items() if stamp(p) != before})
         found = set[str]()
         while True:
             try:
@@ -87,6 +98,15 @@ class Watch:
                 number, mask, _, length = EVENT.unpack_from(events)
                 found |= set(self._names.values()) if mask & OVERFLOW else {self._names[number]}
                 events = events[EVENT.size + length :]
+
+
+def stamp(path: str) -> tuple[int, ...]:
+    """What differs after any change of a file or folder; empty where there is none."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return ()
+    return found.st_dev, found.st_ino, found.st_mode, found.st_ctime_ns
 
 
 def above(path: str) -> list[str]:

@@ -29,6 +29,7 @@ PR_CAP_AMBIENT, AMBIENT_CLEAR_ALL, SECCOMP_MODE_FILTER = 47, 4, 2
 CAPABILITY_VERSION_3, CAPABILITIES = 0x20080522, 64
 SIOCGIFFLAGS, SIOCSIFFLAGS, IFF_UP = 0x8913, 0x8914, 1
 WORK = "/work"
+INOTIFY = "16"
 
 
 def start(order, descriptors, orders, libraries):
@@ -110,6 +111,7 @@ def file_systems(libc, order):
     mount(b"devpts", "/dev/pts", NOSUID | NOEXEC, b"newinstance,ptmxmode=0666,mode=620")
     mount(b"proc", "/proc", NOSUID | NODEV | NOEXEC)
     write("/proc/sys/user/max_user_namespaces", "0")
+    write("/proc/sys/user/max_inotify_instances", INOTIFY)  # of one user's few; the parents of other jobs need theirs
     checked(libc.mount(None, b"/proc", None, REMOUNT | BIND | RDONLY | NOSUID | NODEV | NOEXEC, None))
 
 

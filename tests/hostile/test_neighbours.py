@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from pathlib import Path
 
 import pytest
 
 from core.isolation import SandboxJob, SandboxResult
 from core.ports import Sandbox
+from core.verdicts import SuiteJob, Verdict
+from test_runner import SuiteRunner
 from tests.hostile.manifest import LEFTOVERS, STAYS
 from tests.support.hostile import LIMITS, run_bare, run_inside, started
 from tests.support.hostile_host import Host, host
+from tests.support.sandboxes import runtime
+from tests.support.trees import TextTree
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 Run = Callable[[Host, str, str], Coroutine[None, None, SandboxResult]]
@@ -64,3 +69,27 @@ async def survived(run: Run, *, alone: bool) -> bool:
         )
         assert started(killer, kills), kills
         return f"carried {victim.challenge}".encode() in lives.stdout
+
+
+GIVEN = {"tests/test_given.py": "from solution import one\n\n\ndef test_one():\n    assert one() == 1\n"}
+RIGHT = "def one():\n    return 1\n"
+REWRITES = (
+    "import os\nfor name in os.listdir('tests'):\n    path = f'tests/{name}'\n    if name.endswith('.py'):\n"
+    "        text = open(path).read()\n        os.chmod(path, 0o666)\n        open(path, 'w').write(text)\n"
+)
+
+
+async def test_a_job_that_hoards_the_kernels_watches_changes_no_verdict(sandbox: Sandbox, scratch: Path) -> None:
+    runner = SuiteRunner(sandbox, runtime(), emit=lambda _: None, staging_dir=scratch.parent / f"{scratch.name}-suites")
+
+    def judged(text: str) -> Coroutine[None, None, Verdict]:
+        return runner.judge(SuiteJob(base=TextTree(), change={"solution.py": text}, given=GIVEN, wall_s=20))
+
+    with host("", bait=False) as hoarder:
+        hoarder.told["hold_s"] = "4"
+        hoards = asyncio.create_task(run_inside(sandbox, hoarder, "neighbours/hoarder", LIMITS))
+        await asyncio.sleep(1)
+        right, rewriting = await asyncio.gather(judged(RIGHT), judged(REWRITES + RIGHT))
+        assert started(hoarder, await hoards)
+    assert right.passed, right.reason
+    assert "was changed while the tests ran" in rewriting.reason

