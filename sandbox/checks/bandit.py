@@ -41,19 +41,21 @@ class BanditReader:
 
     def scan(self, text: str) -> list[Sighting]:
         """What Bandit finds in a module; nothing where it is no Python."""
-        tree = parsed(text) if len(text) <= MAX_CHARS else None
-        if tree is None or not tree.body:
+        if not text.strip() or len(text) > MAX_CHARS:
             return []
         key = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
         with self._lock:
             if key not in self._known:
-                self._known[key] = self._read(tree, text)
+                self._known[key] = self._read(text)
                 while len(self._known) > REMEMBERED:
                     self._known.popitem(last=False)
             self._known.move_to_end(key)
             return self._known[key]
 
-    def _read(self, tree: ast.Module, text: str) -> list[Sighting]:
+    def _read(self, text: str) -> list[Sighting]:
+        tree = parsed(text)
+        if tree is None:
+            return []
         if self._visitor is None:
             self._visitor = _load()
         try:

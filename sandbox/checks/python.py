@@ -94,6 +94,7 @@ class _Reader:
         nodes = self._names.nodes
         self._called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
         self._inner = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
+        self._types = {id(inner) for node in nodes for note in _annotations(node) for inner in ast.walk(note)}
         self._one_variable = {
             id(node.value if isinstance(node, ast.Subscript) else node.comparators[0])
             for node in nodes
@@ -128,7 +129,7 @@ class _Reader:
         if target in {"builtins.eval", "builtins.exec", "builtins.compile"}:
             yield from self._code(node, target)
         elif target == "os.fork" and self._is_looped(node):
-            yield Sighting("python.fork-bomb", node.lineno, "`os.fork()` in a loop")
+            yield Sighting("python.fork-bomb", node.lineno, "`os.fork()`")
         elif target == "sys.modules.get" and node.args and names.text(node.args[0]) in _TEST_LIBRARIES:
             yield Sighting("python.test-detection", node.lineno, f"`{_shown(node)}`")
         for seen in self._hooks(commands_in.of(node, target or "", names)):
@@ -154,6 +155,8 @@ class _Reader:
                 yield Sighting("python.frames", node.lineno, f"`.{node.attr}`")
             elif node.attr in _INNARDS:
                 yield Sighting("python.introspection", node.lineno, f"`.{node.attr}`")
+        if id(node) in self._types:
+            return
         target = self._names.resolve(node)
         if target in _WHOLE_ENVIRONMENT:
             yield Sighting("python.environment", node.lineno, f"`{_shown(node)}`")
@@ -203,6 +206,15 @@ class _Reader:
                     continue
             if swapped:
                 yield Sighting("python.swap", target.lineno, f"`{_shown(target)} = …`")
+
+
+def _annotations(node: ast.AST) -> Iterator[ast.expr]:
+    """Where a name stands for a type and nothing happens."""
+    match node:
+        case ast.arg(annotation=ast.expr() as note) | ast.AnnAssign(annotation=note):
+            yield note
+        case ast.FunctionDef(returns=ast.expr() as note) | ast.AsyncFunctionDef(returns=ast.expr() as note):
+            yield note
 
 
 def _shown(node: ast.AST) -> str:

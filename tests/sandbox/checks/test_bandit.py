@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 
 import pytest
 
@@ -46,7 +45,6 @@ async def test_several_threads_may_read_at_once(reader: BanditReader) -> None:
 
 def test_the_same_text_is_read_once(reader: BanditReader) -> None:
     text = "import requests\n" + "requests.get(u, verify=False, timeout=1)\n" * 300
-    reader.scan(text)
-    began = time.perf_counter()
-    assert len(reader.scan(text)) == 300
-    assert time.perf_counter() - began < 0.05
+    first = reader.scan(text)
+    assert len(first) == 300
+    assert reader.scan(text) is first

@@ -150,6 +150,7 @@ UNSEEN = [
     "x = 'import os; os.system(1)'",
     "import subprocess\nsubprocess.CalledProcessError",
     "cursor.execute('DELETE')",
+    "import socket\ndef f(s: socket.socket, t: 'x' = None) -> socket.socket | None:\n    u: socket.socket = s",
     "from pathlib import Path\nPath('x').unlink(missing_ok=True)",
 ]
 
