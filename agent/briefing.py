@@ -57,8 +57,16 @@ def language_part(case: Case, *, tests: bool = False) -> str:
 
 
 def the_task(case: Case) -> str:
-    """The owner's words."""
-    return quoted("task", case.task.spec.description)
+    """The owner's words, and which packages he allowed or denied."""
+    allowed = [*case.task.spec.packages, *_packages(case.granted)]
+    more = f"\n\nThese packages may be used: {', '.join(dict.fromkeys(allowed))}." if allowed else ""
+    if denied := _packages(case.denied):
+        more += f"\n\nThe owner denied these packages; do without them: {', '.join(denied)}."
+    return quoted("task", case.task.spec.description) + more
+
+
+def _packages(subjects: frozenset[str]) -> list[str]:
+    return sorted(subject.removeprefix("package:") for subject in subjects if subject.startswith("package:"))
 
 
 def the_tests(scene: Scene) -> str:
