@@ -22,10 +22,18 @@ _STEERING = frozenset(
 _SECTIONS = re.compile(r"^[ \t]*\[(?:tool[.:]pytest|pytest|testenv)[^\]]*\]", re.MULTILINE)
 _WITH_SECTIONS = frozenset({"pyproject.toml", "setup.cfg", "tox.ini"})
 _FRAMEWORK = frozenset({"pytest", "_pytest", "pluggy", "iniconfig", "hypothesis", "sortedcontainers", "packaging"})
-# What runs something for whoever opens the repository, or for the service that hosts it.
-_TOOLING = frozenset({".envrc", ".pre-commit-config.yaml", ".npmrc", ".pypirc", ".gitlab-ci.yml", ".travis.yml"})
+# What runs something for whoever opens the repository, steers other agents in it, or runs on the service that hosts it.
+_TOOLING = frozenset(
+    {
+        *(".envrc", ".mise.toml", ".pre-commit-config.yaml", ".gitlab-ci.yml", ".travis.yml"),
+        *(".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", ".pypirc", ".bazelrc"),
+        *(".exrc", ".vimrc", ".nvimrc", ".nvim.lua", ".dir-locals.el", ".gdbinit", ".lldbinit"),
+        *(".mcp.json", "AGENTS.md", "CLAUDE.md", "GEMINI.md", ".cursorrules", ".windsurfrules"),
+    }
+)
 _TOOLING_FOLDERS = (
-    ".vscode", ".idea", ".devcontainer", ".husky", ".github", ".gitlab", ".gitea", ".forgejo", ".circleci",
+    ".vscode", ".idea", ".devcontainer", ".husky", ".github", ".gitlab", ".gitea", ".forgejo", ".circleci", ".claude",
+    ".codex", ".cursor", ".gemini", ".windsurf",
 )  # fmt: skip
 _WORKFLOWS = re.compile(
     r"\b(git(hub|lab|ea) (action|workflow|ci|pipeline)s?|ci[ /]workflows?|workflow files?)\b", re.IGNORECASE

@@ -36,10 +36,18 @@ def path_fault(path: str) -> str | None:
         return "must be relative, with / between names and without . or .."
     if len(parts) > MAX_DEPTH or any(len(p.encode()) > MAX_NAME_BYTES for p in parts):
         return "is too deep or has too long a name"
+    if not path.isascii() and any(map(_mixes_alphabets, re.findall(r"[^\W\d_]+", path))):
+        return "holds a word with letters of two alphabets that look alike"
     for part in parts:
         if part[0] in "-~" or part[-1] in " ." or _is_git_name(part):
             return f"has a name that is not allowed ({part!r})"
     return None
+
+
+def _mixes_alphabets(word: str) -> bool:
+    """Tell whether a word has Latin and Cyrillic letters, of which many cannot be told apart."""
+    found = {unicodedata.name(char, "").partition(" ")[0] for char in word}
+    return {"LATIN", "CYRILLIC"} <= found
 
 
 def _is_git_name(part: str) -> bool:

@@ -61,6 +61,14 @@ def cannot_be_told_apart(root: Path, name: str) -> bool:
     return len({unicodedata.normalize("NFC", name).casefold() for name in names}) < len(names)
 
 
+def looks_like_another(root: Path, name: str) -> bool:
+    """Two names look the same to whoever reads them."""
+    (root / "tree/site.py").write_text("")
+    alike = str.maketrans("\u0430\u0435\u0456\u043e\u0440\u0441\u0443\u0445", "aeiopcyx")
+    names = [path.name.translate(alike) for path in (root / "tree").rglob("*.py")]
+    return len(set(names)) < len(names)
+
+
 @dataclass(frozen=True, slots=True)
 class Name:
     """A name with the harm that it does to whoever writes it as it is."""
@@ -88,15 +96,16 @@ NAMES = {
     "reads_backwards": Name("exe\u202eyp.txt", misleads),
     "has_a_line_of_another_kind": Name("a\u2028b.py", misleads),
     "has_letters_nobody_sees": Name("a\u200b.py", misleads),
+    "has_a_letter_of_another_alphabet": Name("s\u0456te.py", looks_like_another),
     "is_an_option": Name("--upload-pack=evil", becomes_an_option),
     "is_a_home": Name("~root/file", becomes_an_option),
 }
 
 
-def taken_from_a_model(change: dict[str, str]) -> dict[str, str | None]:
+def taken_from_a_model(change: dict[str, str], asked: str = "x") -> dict[str, str | None]:
     """What of a model's reply becomes part of its change."""
     entries = [{"path": path, "content": text} for path, text in change.items()]
-    draft = Draft(TextTree(), {}, TaskSpec(description="x"))
+    draft = Draft(TextTree(), {}, TaskSpec(description=asked))
     with contextlib.suppress(BadReply):
         draft.take(reader.parse(Completion(text=json.dumps({"files": entries}), backend="b", model="m")))
     return draft.change
@@ -201,3 +210,18 @@ def test_too_much_is_no_task_and_no_reply(name: str, root: Path) -> None:
     assert len(texts) <= 500
     assert sum(map(len, texts.values())) <= 8_000_000
     assert all(len(text) <= 1_000_000 and path_fault(path) is None for path, text in texts.items())
+
+
+TOOLING = (
+    ".envrc", ".vscode/tasks.json", ".github/workflows/a.yml", ".pre-commit-config.yaml", ".husky/pre-commit",
+    ".devcontainer/devcontainer.json", ".mcp.json", "CLAUDE.md", "AGENTS.md", ".cursor/rules/a.mdc", ".nvim.lua",
+    ".dir-locals.el", ".gdbinit", ".yarnrc.yml",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("path", TOOLING)
+def test_what_runs_for_whoever_opens_the_repository_is_taken_only_if_asked_for(path: str, root: Path) -> None:
+    naive(root, path)
+    assert (root / "tree" / path).exists(), "the naive writer takes it"
+    assert not taken_from_a_model({path: "x\n"})
+    assert taken_from_a_model({path: "x\n"}, asked=f"Write {path} for us") == {path: "x\n"}
