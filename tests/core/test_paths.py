@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import tempfile
@@ -14,6 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.paths import Spellings, at_or_below, clash_among, is_test_path, path_fault
+from sandbox.inside.files import put
+from sandbox.packing import pack
 
 DANGEROUS = [
     "", "/x", "../x", "a/../b", "a/..", "a//b", "./a", "a/", "a\\b", "a\nb", "a\x00b", "a\x1b[2Jb", "-x", "~x", "a /b",
@@ -67,11 +70,11 @@ def fresh_folder() -> Iterator[Path]:
 def test_whatever_passes_is_written_inside_the_folder_and_found_under_the_same_name(path: str) -> None:
     if path_fault(path):
         return
+    assert pack([(path, b"x")]).digests.keys() == {path}
     with fresh_folder() as folder:
-        target = folder / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(b"x")
-        assert target.resolve() == folder.resolve() / path
+        with contextlib.chdir(folder):
+            put(path, b"x", {""})
+        assert (folder / path).resolve() == folder.resolve() / path
         assert [str(found.relative_to(folder)) for found in folder.rglob("*") if found.is_file()] == [path]
 
 
