@@ -84,6 +84,14 @@ function isGenuine(error) {
   }
 }
 
+/** An assertion failed in the test, in a callback of its making, or in a test below it. */
+function failedGenuinely(type, cause, below) {
+  if (type === "testCodeFailure" || type === "uncaughtException" || type === "unhandledRejection") {
+    return isGenuine(cause);
+  }
+  return type === "subtestsFailed" && below;
+}
+
 function kindOf(error) {
   const code = property(error, "code");
   const message = property(error, "message");
@@ -144,7 +152,7 @@ function ended(id, data, below) {
     end(id, `${row("setup", "passed", null, false, 0)},${row("call", "passed", null, false, seconds)},${row("teardown", "passed", null, false, 0)}`, "null");
   } else {
     const when = type === "hookFailed" || type === "cancelledByParent" ? "setup" : "call";
-    const genuine = type === "testCodeFailure" ? isGenuine(cause) : type === "subtestsFailed" && below;
+    const genuine = failedGenuinely(type, cause, below);
     end(id, row(when, "failed", kindOf(cause), genuine, seconds), `{"when":${text(when)},${details(cause, "it failed")}}`);
   }
 }
@@ -183,8 +191,7 @@ class Recorder {
     if (!isSuite || (type === "test:fail" && property(error, "failureType") !== "subtestsFailed")) {
       ended(`${told.path}::${this.#places.at(nesting)}`, data, below);
     }
-    const type_ = property(error, "failureType");
-    const own = type_ === "testCodeFailure" ? isGenuine(property(error, "cause")) : type_ === "subtestsFailed" && below;
+    const own = failedGenuinely(property(error, "failureType"), property(error, "cause"), below);
     this.#genuine[nesting] = this.#genuine[nesting] || own;
   }
 }

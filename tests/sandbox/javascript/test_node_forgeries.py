@@ -131,7 +131,8 @@ FORGERIES = {
         reason="3 failed of 3 tests",
     ),
     "prints_a_report_and_leaves": only(
-        "import fs from 'node:fs';\nfs.writeSync(1, 'TAP version 13\\nok 1 - a\\nok 2 - b\\nok 3 - c\\n1..3\\n# pass 3\\n');\n"
+        "import fs from 'node:fs';\n"
+        "fs.writeSync(1, 'TAP version 13\\nok 1 - a\\nok 2 - b\\nok 3 - c\\n1..3\\n# pass 3\\n');\n"
         f"process.exit(0);\n{WRONG}",
         reason="ended by itself (exit status 0)",
     ),
@@ -139,7 +140,8 @@ FORGERIES = {
         "import fs from 'node:fs';\nconst file = process.argv[1].split('/work/').pop();\nlet out = '';\n"
         "for (const name of ['a', 'b', 'c']) {\n  const id = `${file}::${name}`;\n"
         "  const rows = ['setup', 'call', 'teardown'].map((when) => [when, 'passed', false, false, null, false, 0]);\n"
-        "  out += JSON.stringify({ e: 'start', id }) + '\\n' + JSON.stringify({ e: 'end', id, rows, fail: null }) + '\\n';\n"
+        "  out += JSON.stringify({ e: 'start', id }) + '\\n';\n"
+        "  out += JSON.stringify({ e: 'end', id, rows, fail: null }) + '\\n';\n"
         "}\nout += JSON.stringify({ e: 'finish', exit: 0, changed: [] }) + '\\n';\n"
         ""
         "const fd = Number(fs.readFileSync('/proc/self/cmdline', 'utf8').split('\\0').at(-2));\n"
@@ -151,7 +153,8 @@ FORGERIES = {
     "swallows_in_a_loader": only(
         f"import module from 'node:module';\n{WRONG}"
         "const load = module._load;\nmodule._load = function (name, ...rest) {\n"
-        "  return /assert/.test(name) ? new Proxy(() => {}, { get: () => () => {} }) : load.call(this, name, ...rest);\n"
+        "  if (/assert/.test(name)) { return new Proxy(() => {}, { get: () => () => {} }); }\n"
+        "  return load.call(this, name, ...rest);\n"
         "};\n",
         fools=False,
         reason="3 failed of 3 tests",
@@ -166,7 +169,8 @@ FORGERIES = {
     "is_right_the_first_time_only": only(
         "import fs from 'node:fs';\nimport assert from 'node:assert/strict';\n"
         "const marker = '/tmp/seen-' + process.ppid;\nif (!fs.existsSync(marker)) {\n  fs.writeFileSync(marker, '');\n"
-        "  for (const name of Object.keys(assert)) {\n    try { assert[name] = () => {}; } catch { continue; }\n  }\n}\n"
+        "  for (const name of Object.keys(assert)) {\n"
+        "    try { assert[name] = () => {}; } catch { continue; }\n  }\n}\n"
         f"{WRONG}",
         fools=None,
         reason="3 failed of 3 tests",

@@ -1,0 +1,166 @@
+"""Copies of files of node:test: one check of each test changed in its form, else a failure at the test's end."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.javascript import fault, parse
+from sandbox.javascript import names
+from sandbox.javascript.copies import must_fail_copy
+from sandbox.javascript.outline import outline
+from tests.support.sandboxes import runtime
+
+HEAD = "import test, { describe as group, it } from 'node:test';\nimport assert, { equal } from 'node:assert/strict';\n"
+
+
+def copy_of(body: str) -> str:
+    text = HEAD + body
+    root = parse("a.mjs", text)
+    known = names.read(root)
+    return must_fail_copy(text, root, outline(root, known), known, "_h").removeprefix(HEAD)
+
+
+def listed_in(body: str) -> tuple[set[str], set[str], bool]:
+    """What must be reported, what else is known by name, and whether there may be more at the top."""
+    root = parse("a.mjs", HEAD + body)
+    found = outline(root, names.read(root))
+    return set(found.required), {case.name for case in found.cases} - found.required - {""}, found.knows("anything")
+
+
+@pytest.mark.parametrize(
+    ("check", "changed"),
+    [
+        ("assert.equal(f(1), 2)", r"assert\.equal\(f\(1\), \d{4}\)"),
+        ("assert.equal(2, f(1))", r"assert\.equal\(\d{4}, f\(1\)\)"),
+        ("equal(f(1), 'two')", r"equal\(f\(1\), 'two[a-z]{6}'\)"),
+        ("equal(f(1), `a ${b} c`)", r"equal\(f\(1\), `a \$\{b\} c[a-z]{6}`\)"),
+        ("assert.deepEqual(f(1), [1, { a: true }])", r"assert\.deepEqual\(f\(1\), \[\d{4}, \{ a: false \}\]\)"),
+        ("assert.deepEqual(f(1), [])", r"assert\.deepEqual\(f\(1\), \[\d{4}\]\)"),
+        ("assert.deepStrictEqual(f(1), {})", r"assert\.deepStrictEqual\(f\(1\), \{other: \d{4}\}\)"),
+        ("assert.equal(f(1), -2.5)", r"assert\.equal\(f\(1\), -\d{4}\.25\)"),
+        ("assert.equal(f(1), 10n)", r"assert\.equal\(f\(1\), \d{4,5}n\)"),
+        ("assert.equal(f(1), null)", r"assert\.equal\(f\(1\), \d{4}\)"),
+        ("assert.ok(f(1) === 2)", r"assert\.ok\(f\(1\) === \d{4}\)"),
+        ("assert(f(1) > 2)", r"assert\(f\(1\) <= 2\)"),
+        ("assert(f(1))", r"assert\(!\(f\(1\)\)\)"),
+        ("assert.match(f(1), /a|b/i)", r"assert\.match\(f\(1\), /\(\?:a\|b\)[a-z]{6}/i\)"),
+        ("assert.throws(f, { name: 'E' })", r"assert\.throws\(f, \{ name: 'E[a-z]{6}' \}\)"),
+        ("assert.throws(f, TypeError)", r"_h\.turned\('doesNotThrow', f\)"),
+        ("await assert.rejects(f())", r"await _h\.turned\('doesNotReject', f\(\)\)"),
+        ("assert.notEqual(f(1), 2)", r"_h\.turned\('equal', f\(1\), 2\)"),
+        ("assert.equal(f(1), g(1))", r"_h\.differ\('equal', f\(1\), g\(1\)\)"),
+    ],
+)
+def test_a_check_is_changed_in_its_own_form(check: str, changed: str) -> None:
+    copy = copy_of(f"test('x', async () => {{ {check}; }});")
+    assert re.fullmatch(rf"test\('x', async \(\) => \{{ {changed}; \}}\);", copy)
+
+
+def test_one_of_several_checks_is_changed_and_the_most_revealing_one() -> None:
+    copy = copy_of("test('x', () => { assert.ok(a); equal(a, b); equal(b, 1); equal(c, 2); });")
+    assert copy.startswith("test('x', () => { assert.ok(a); equal(a, b); ")
+    assert len(re.findall(r", \d{4}\)", copy)) == 1
+
+
+def test_checks_that_may_not_be_reached_are_marked_and_the_test_fails_at_its_end() -> None:
+    copy = copy_of("test('x', () => { for (const [a, b] of all) { equal(a, b); } });")
+    assert copy == "test('x', _h.mustFail(() => { for (const [a, b] of all) { _h.differ('equal', a, b); } }));"
+    early = copy_of("test('x', () => { if (a) { return; } equal(b, 1); });")
+    assert early.startswith("test('x', _h.mustFail(")
+
+
+def test_checks_in_functions_that_a_test_calls_are_marked() -> None:
+    copy = copy_of("function check(a) { equal(a, 1); }\ntest('x', () => { check(f()); });\n")
+    assert "function check(a) { _h.differ('equal', a, 1); }" in copy
+
+
+def test_tests_below_a_test_are_copied_for_themselves() -> None:
+    copy = copy_of(
+        "test('x', async (t) => { await t.test('y', () => { equal(f(), 1); }); t.assert.equal(g(), 'a'); });"
+    )
+    assert re.search(r"t\.test\('y', \(\) => \{ equal\(f\(\), \d{4}\); \}\)", copy)
+    assert re.search(r"t\.assert\.equal\(g\(\), 'a[a-z]{6}'\)", copy)
+
+
+def test_tests_are_listed_by_the_titles_above_them() -> None:
+    body = "test('a', f);\ngroup('s', () => { it('b', f); it.only('b', f); group('t', () => { it('c', f); }); });\n"
+    assert listed_in(body) == ({"a", "s > b", "s > b #2", "s > t > c"}, set(), False)
+
+
+def test_what_is_made_in_a_loop_or_under_a_condition_is_known_and_not_required() -> None:
+    assert listed_in("if (x) { test('a', f); }\n") == (set(), {"a"}, True)
+    assert listed_in("for (const n of all) test(`a ${n}`, f);\n") == (set(), set(), True)
+    required, _, top = listed_in("group('s', () => { all.forEach((n) => it(`a ${n}`, f)); });\ntest('b', f);\n")
+    assert (required, top) == ({"b"}, False)
+
+
+def test_other_names_for_the_modules_are_followed() -> None:
+    text = (
+        "const { test: t1, describe } = require('node:test');\nconst { strictEqual: same } = require('assert');\n"
+        "const strict = require('node:assert').strict;\nt1('x', () => { same(f(), 1); });\n"
+        "describe('s', () => { t1('y', () => { strict.equal(f(), 1); }); });\n"
+    )
+    root = parse("a.cjs", text)
+    known = names.read(root)
+    found = outline(root, known)
+    assert found.required == {"x", "s > y"}
+    assert len(re.findall(r"\(f\(\), \d{4}\)", must_fail_copy(text, root, found, known, "_h"))) == 2
+
+
+def test_typescript_is_read_as_such() -> None:
+    text = HEAD + "test('x', (): void => { const n: number = f<number>(1) as number; equal(n, 2 as const); });\n"
+    root = parse("a.mts", text)
+    known = names.read(root)
+    assert not root.has_error
+    assert re.search(r"equal\(n, \d{4} as const\)", must_fail_copy(text, root, outline(root, known), known, "_h"))
+
+
+LITERALS = st.recursive(
+    st.one_of(
+        st.integers(-(10**9), 10**9), st.booleans(), st.none(), st.floats(allow_nan=False, allow_infinity=False),
+        st.text(st.characters(codec="utf-8", exclude_characters="\u2028\u2029"), max_size=10),
+    ),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("abc", min_size=1), inner, max_size=3),
+    max_leaves=6,
+)  # fmt: skip
+
+
+def as_js(value: object) -> str:
+    return json.dumps(value)
+
+
+@given(st.lists(LITERALS, min_size=1, max_size=3))
+def test_every_copy_parses_and_differs(values: list[object]) -> None:
+    body = "".join(f"test('t{n}', () => {{ assert.deepEqual(f({n}), {as_js(v)}); }});\n" for n, v in enumerate(values))
+    copy = copy_of(body)
+    assert copy != body
+    assert fault("a.mjs", HEAD + copy) is None
+    assert copy.count("\n") == body.count("\n")
+
+
+def test_every_changed_literal_is_another_value_to_node() -> None:
+    values = [
+        "1", "-1", "0", "1.5", "1e3", "0x10", "''", "'a'", "`a`", "true", "null", "undefined", "[]", "[[1], {}]", "{}",
+        "{ a: [1] }", "9007199254740993n", "new Map([[1, 2]])", "new Set([1])", "new Set()", "NaN", "a", "f()",
+        "new Date(0)", "/a/g", "[undefined]",
+    ]  # fmt: skip
+    node = runtime().node
+    assert node, "install nodejs: this test needs it"
+    checks = "".join(f"test('{n}', () => {{ assert.deepEqual(({v}), ({v})); }});\n" for n, v in enumerate(values))
+    shown = copy_of(checks)
+    code = re.sub(r"^import .*\n", "", HEAD + shown, flags=re.MULTILINE)
+    program = (
+        "const assert = require('node:assert/strict');\nconst a = [7], f = () => 7, failed = [];\n"
+        "const _h = { differ: () => { throw new assert.AssertionError({ message: 'x' }); } };\n"
+        "const test = (name, run) => {\n  try { run(); failed.push(name); }\n"
+        "  catch (error) { if (error.code !== 'ERR_ASSERTION') throw error; }\n};\n"
+        f"{code}console.log(JSON.stringify(failed));\n"
+    )
+    done = subprocess.run([node.path, "-e", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]", shown
