@@ -36,6 +36,8 @@ def task_body(text: str, options: Mapping[str, Any]) -> dict[str, Any]:
         "tests": _files(options["tests"]),
         "files": _files(options["files"]),
         "test_command": _command(options["test_command"]),
+        "cases": _cases(options["cases"]),
+        "oracle": _read(Path(options["oracle"]).expanduser()) if options["oracle"] else "",
         "depends_on": list(options["depends_on"]),
         "packages": list(options["packages"]),
         "allow": list(options["allow"]),
@@ -66,6 +68,21 @@ def _named(text: str) -> tuple[str, Path]:
     path = PurePath(text)
     outside = path.is_absolute() or ".." in path.parts or text.startswith("~")
     return (path.name if outside else path.as_posix()), Path(text).expanduser()
+
+
+def _cases(path: str | None) -> list[Any]:
+    """The list of cases in a file of YAML or JSON; what each may hold is checked with the task."""
+    import yaml  # noqa: PLC0415 (slow to import; only where cases are given)
+
+    try:
+        cases = yaml.safe_load(_read(Path(path).expanduser())) if path else []
+    except yaml.YAMLError as error:
+        raise click.UsageError(f"--cases: {path}: {' '.join(str(error).split())[:200]}") from None
+    if not isinstance(cases, list):
+        raise click.UsageError(
+            f"--cases: {path}: must be a list; a case is like {{call: module.f, args: [1], expect: 2}}"
+        )
+    return cases
 
 
 def _read(path: Path) -> str:

@@ -102,9 +102,10 @@ def _way(case: ValueCase, finding: Finding) -> str:
 
 def _line(case: ValueCase, finding: Finding) -> str:
     """A case in full, for the owner."""
-    named = "" if case.kwargs == "{}" else f", **{case.kwargs}"
-    expected = f"one of {', '.join(case.raises)}" if case.raises else case.expect
-    return f"{case.call}{case.args}{named} {finding}; expected ({case.compare}): {expected}"
+    named = "" if case.kwargs == "{}" else f"**{case.kwargs}"
+    inputs = ", ".join(part for part in (case.args[1:-1].removesuffix(","), named) if part)
+    expected = f"raises {', '.join(case.raises)}" if case.raises else case.expect
+    return f"{case.call}({inputs}) {finding}; expected ({case.compare}): {expected}"
 
 
 def _sources(job: SuiteJob, asked: Asked) -> tuple[str, ...]:

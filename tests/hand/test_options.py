@@ -130,3 +130,20 @@ def test_a_command_is_split_as_a_shell_would(home: Home) -> None:
 def test_a_dash_reads_the_task_from_the_standard_input(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("a long\ntask\n"))
     assert submitted(home, "-")["description"] == "a long\ntask"
+
+
+def test_cases_and_an_oracle_are_read_from_files(home: Home) -> None:
+    cases, oracle = home.path / "cases.yaml", home.path / "oracle.py"
+    raising = "- {call: shop.total, args: [[]], raises: ValueError}"
+    cases.write_text(f'- {{call: shop.total, args: [{{literal: "(1, 2)"}}]}}\n{raising}\n')
+    oracle.write_text("def total(prices):\n    return sum(prices)\n")
+    task = submitted(home, "do it", "--cases", str(cases), "--oracle", str(oracle))
+    desk = home.desk()
+    spec = desk.queue.get(task["task_id"]).spec
+    desk.database.close()
+    assert [(case.call, case.args, case.raises) for case in spec.cases] == [
+        ("shop:total", "((1, 2),)", ()), ("shop:total", "([],)", ("ValueError",)),
+    ]  # fmt: skip
+    assert spec.oracle == {"shop.py": oracle.read_text()}
+    cases.write_text("call: shop.total\n")
+    assert "must be a list" in home.cli("do it", "--cases", str(cases)).err
