@@ -18,15 +18,16 @@ import os
 import secrets
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from core.errors import SandboxError
 from core.isolation import Ended, Mount, SandboxJob, SandboxLimits, SandboxResult
 from core.masking import printable
-from sandbox import cgroups, child, launcher, seccomp
-from sandbox.cgroups import CgroupError, Group, Hierarchy, Usage
-from sandbox.child import Finished, Running
+from sandbox import child, launcher, seccomp
+from sandbox.cgroups import CgroupError, Group, Hierarchy
+from sandbox.child import Finished
+from sandbox.grouped import GroupedJob
 from sandbox.isolation import Begun
 
 NAME = "bubblewrap"
@@ -91,7 +92,9 @@ class BubblewrapSandbox:
             if group:
                 group.remove()
             raise
-        return _Begun(running=running, marker=marker, group=group, wall_s=job.limits.wall_s)
+        return GroupedJob(
+            running=running, group=group, wall_s=job.limits.wall_s, proved=lambda finished: _proved(finished, marker)
+        )
 
     def group(self, limits: SandboxLimits) -> Group | None:
         """A control group for one job; None where there is none to be had.
@@ -119,57 +122,13 @@ class BubblewrapSandbox:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Begun:
-    """A job that waits for its input."""
-
-    running: Running
-    marker: str
-    group: Group | None
-    wall_s: float
-
-    async def finish(self, stdin: bytes) -> SandboxResult:
-        if self.running.is_over:
-            await self.discard()
-            raise SandboxError("the sandbox ended while it waited for a job")
-        try:
-            finished = await self.running.finish(stdin, self.wall_s)
-            usage = self.group.usage() if self.group else None
-        finally:
-            await self._remove_group()
-        before, started, output = finished.stderr.partition(f"{self.marker}\n".encode())
-        if not started:
-            raise SandboxError(_explain(printable(before).strip(), finished.ended))
-        code = finished.exit_code
-        code = 128 - code if 128 < code < 192 else code  # bubblewrap reports a signal as 128 + its number
-        return result_of(replace(finished, exit_code=code, stderr=output), usage)
-
-    async def discard(self) -> None:
-        try:
-            await child.uninterrupted(self.running.end())
-        finally:
-            await self._remove_group()
-
-    async def _remove_group(self) -> None:
-        if self.group:
-            await child.uninterrupted(cgroups.remove(self.group))
-
-
-def result_of(finished: Finished, usage: Usage | None) -> SandboxResult:
-    """A job's result from how its process ended and what its control group says."""
-    ended = finished.ended
-    if usage and usage.oom_kills and ended is not Ended.OUTPUT_LIMIT:
-        ended = Ended.OUT_OF_MEMORY
-    elif ended is Ended.EXITED and finished.exit_code < 0:
-        ended = Ended.KILLED
-    return SandboxResult(
-        exit_code=finished.exit_code,
-        ended=ended,
-        stdout=finished.stdout,
-        stderr=finished.stderr,
-        duration_s=finished.duration_s,
-        peak_memory_mb=usage.peak_bytes / (1 << 20) if usage and usage.peak_bytes else None,
-    )
+def _proved(finished: Finished, marker: str) -> Finished:
+    """What the job itself did; an error when its mark is missing."""
+    before, started, output = finished.stderr.partition(f"{marker}\n".encode())
+    if not started:
+        raise SandboxError(_explain(printable(before).strip(), finished.ended))
+    code = finished.exit_code  # bubblewrap reports a signal as 128 + its number
+    return replace(finished, exit_code=128 - code if 128 < code < 192 else code, stderr=output)
 
 
 def _namespaces(job: SandboxJob, descriptors: Sequence[int]) -> list[str]:

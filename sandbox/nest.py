@@ -31,9 +31,10 @@ from core.errors import SandboxError
 from core.isolation import SandboxJob, SandboxLimits, SandboxResult
 from core.masking import printable
 from sandbox import cgroups, child, launcher
-from sandbox.bubblewrap import FILES, SHM_MB, TMP_MB, BubblewrapSandbox, memory_files, namespaces, result_of
+from sandbox.bubblewrap import FILES, SHM_MB, TMP_MB, BubblewrapSandbox, memory_files, namespaces
 from sandbox.cgroups import Group
-from sandbox.child import Pipes, Running
+from sandbox.child import Finished, Pipes, Running
+from sandbox.grouped import GroupedJob
 from sandbox.isolation import Begun
 from sandbox.runtime import Runtime
 
@@ -85,9 +86,17 @@ class NestedSandbox:
     async def _alive(self) -> Zygote:
         """The zygote; a new one in the place of one that died."""
         task = self._zygote
-        if task is None or (task.done() and (task.cancelled() or task.exception() or not task.result().alive)):
-            task = self._zygote = asyncio.create_task(Zygote.start(self._runtime))
-        return await asyncio.shield(task)
+        if task is None or (task.done() and (task.cancelled() or task.exception() or not task.result().is_alive)):
+            old, task = task, asyncio.create_task(Zygote.start(self._runtime))
+            self._zygote = task
+            if old and not old.cancelled() and not old.exception():
+                await old.result().close()
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if task.cancelled():
+                raise SandboxError("the sandbox was closed") from None
+            raise
 
     def _order(self, job: SandboxJob) -> dict[str, object]:
         limits, bounded = job.limits, self._outer.hierarchy is not None
@@ -106,7 +115,12 @@ class Zygote:
 
     running: Running
     orders: socket.socket
-    alive: bool = True
+    answers: bool = True
+
+    @property
+    def is_alive(self) -> bool:
+        """Tell whether it can take orders."""
+        return self.answers and not self.running.is_over
 
     @classmethod
     async def start(cls, runtime: Runtime) -> Zygote:
@@ -157,20 +171,19 @@ class Zygote:
         try:
             _send(self.orders, json.dumps(order).encode(), given)
         except OSError:
-            self.alive = False  # the next job gets a new one; this one ends at once, unstarted
+            self.answers = False  # the next job gets a new one; this one ends at once, unstarted
             theirs.close()
         finally:
             for descriptor in given[:3]:
                 os.close(descriptor)
             theirs.close()
         nested = _Nested(control, group)
-        return _BegunNest(
-            running=Running(nested, pipes, limits.output_bytes), nested=nested, group=group, wall_s=limits.wall_s
-        )
+        running = Running(nested, pipes, limits.output_bytes)
+        return GroupedJob(running=running, group=group, wall_s=limits.wall_s, proved=nested.proved)
 
     async def close(self) -> None:
         """End it."""
-        self.alive = False
+        self.answers = False
         self.orders.close()
         await child.uninterrupted(self.running.end())
 
@@ -205,6 +218,12 @@ class _Nested:
         self._killed = False
         control.setblocking(False)
         self._loop.add_reader(control, self._hear)
+
+    def proved(self, finished: Finished) -> Finished:
+        """How the job ended; an error when it was never started."""
+        if not self.is_up:
+            raise SandboxError(f"the nested sandbox did not come up: {self.fault or finished.ended}")
+        return finished
 
     def kill(self) -> None:
         self._killed = True
@@ -253,39 +272,6 @@ class _Nested:
             os.close(self._descriptor)
             self._descriptor = None
         self.exited.set_result(code)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _BegunNest:
-    """A nested sandbox that waits for its input."""
-
-    running: Running
-    nested: _Nested
-    group: Group | None
-    wall_s: float
-
-    async def finish(self, stdin: bytes) -> SandboxResult:
-        if self.running.is_over:
-            await self.discard()
-            raise SandboxError("the sandbox ended while it waited for a job")
-        try:
-            finished = await self.running.finish(stdin, self.wall_s)
-            usage = self.group.usage() if self.group else None
-        finally:
-            await self._remove_group()
-        if not self.nested.is_up:
-            raise SandboxError(f"the nested sandbox did not come up: {self.nested.fault or finished.ended}")
-        return result_of(finished, usage)
-
-    async def discard(self) -> None:
-        try:
-            await child.uninterrupted(self.running.end())
-        finally:
-            await self._remove_group()
-
-    async def _remove_group(self) -> None:
-        if self.group:
-            await child.uninterrupted(cgroups.remove(self.group))
 
 
 def _send(to: socket.socket, text: bytes, descriptors: Sequence[int]) -> None:

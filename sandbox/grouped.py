@@ -1,0 +1,70 @@
+"""A begun job and its control group: the job is seen to its end, and the group is gone afterwards, whatever happens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from core.errors import SandboxError
+from core.isolation import Ended, SandboxResult
+from sandbox import cgroups, child
+from sandbox.cgroups import Group, Usage
+from sandbox.child import Finished, Running
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupedJob:
+    """A `sandbox.isolation.Begun`.
+
+    `proved` takes how the process ended, raises `SandboxError` if the job itself was never started, and returns what is
+    to be told.
+    """
+
+    running: Running
+    group: Group | None
+    wall_s: float
+    proved: Callable[[Finished], Finished]
+
+    async def finish(self, stdin: bytes) -> SandboxResult:
+        """Hand the input over and see the job to its end.
+
+        Raises:
+            SandboxError: the job was not started.
+        """
+        if self.running.is_over:
+            await self.discard()
+            raise SandboxError("the sandbox ended while it waited for a job")
+        try:
+            finished = await self.running.finish(stdin, self.wall_s)
+            usage = self.group.usage() if self.group else None
+        finally:
+            await self._remove_group()
+        return _result(self.proved(finished), usage)
+
+    async def discard(self) -> None:
+        """End it unused."""
+        try:
+            await child.uninterrupted(self.running.end())
+        finally:
+            await self._remove_group()
+
+    async def _remove_group(self) -> None:
+        if self.group:
+            await child.uninterrupted(cgroups.remove(self.group))
+
+
+def _result(finished: Finished, usage: Usage | None) -> SandboxResult:
+    """A job's result from how its process ended and what its control group says."""
+    ended = finished.ended
+    if usage and usage.oom_kills and ended is not Ended.OUTPUT_LIMIT:
+        ended = Ended.OUT_OF_MEMORY
+    elif ended is Ended.EXITED and finished.exit_code < 0:
+        ended = Ended.KILLED
+    return SandboxResult(
+        exit_code=finished.exit_code,
+        ended=ended,
+        stdout=finished.stdout,
+        stderr=finished.stderr,
+        duration_s=finished.duration_s,
+        peak_memory_mb=usage.peak_bytes / (1 << 20) if usage and usage.peak_bytes else None,
+    )

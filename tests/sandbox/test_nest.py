@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+
+import psutil
+import pytest
+
+from core.isolation import Ended, Mount, SandboxJob, SandboxLimits, SandboxResult
+from sandbox import selftest
+from sandbox.nest import NestedSandbox
+from tests.support.sandboxes import bubblewrap, runtime
+
+LIMITS = SandboxLimits(wall_s=10, memory_mb=128)
+
+
+@pytest.fixture
+async def nested() -> AsyncIterator[NestedSandbox]:
+    box = NestedSandbox(bubblewrap(), runtime())
+    yield box
+    await box.aclose()
+
+
+def shell(script: str, **more: object) -> SandboxJob:
+    return replace(SandboxJob(argv=("/bin/sh", "-c", script), limits=LIMITS), **more)  # type: ignore[arg-type]
+
+
+def zygotes() -> list[psutil.Process]:
+    """Processes of ours that sandboxes are forked from."""
+    return [p for p in psutil.Process().children(recursive=True) if "zygote" in " ".join(p.cmdline())]
+
+
+async def until(happened: Callable[[], object]) -> None:
+    async with asyncio.timeout(20):
+        while not happened():  # noqa: ASYNC110 (other processes' doing)
+            await asyncio.sleep(0.05)
+
+
+async def a_long_job(nested: NestedSandbox) -> asyncio.Task[SandboxResult]:
+    """A job that has begun and would go on for a minute."""
+    await nested.run(shell("true"))
+    running = asyncio.create_task(nested.run(shell("exec sleep 60.25")))
+    await until(lambda: any("60.25" in p.cmdline() for p in psutil.Process().children(recursive=True)))
+    return running
+
+
+async def test_jobs_are_forked_and_are_as_fresh_as_a_new_sandbox(nested: NestedSandbox) -> None:
+    results = [await nested.run(shell("echo $$ $(ls /work /tmp /dev/shm | wc -w); touch /work/a /tmp/b")) for _ in "ab"]
+    assert {result.stdout for result in results} == {b"1 3\n"}, "process 1, and nothing but the three headings"
+    assert len({process.pid for process in zygotes()}) >= 1
+
+
+async def test_it_passes_the_self_test_of_every_sandbox(nested: NestedSandbox) -> None:
+    found = await selftest.probe(nested, runtime())
+    assert found.passed, found.report
+
+
+async def test_what_needs_other_mounts_gets_a_sandbox_of_its_own(nested: NestedSandbox) -> None:
+    mount = Mount(host=runtime().mounts[0].host, inside="/shown")
+    result = await nested.run(shell("ls -d /shown/pytest", mounts=(mount,)))
+    assert result.stdout == b"/shown/pytest\n"
+    assert not zygotes()
+
+
+async def test_a_zygote_that_was_killed_is_replaced(nested: NestedSandbox) -> None:
+    assert (await nested.run(shell("echo 1"))).stdout == b"1\n"
+    for process in zygotes():
+        os.kill(process.pid, signal.SIGKILL)
+    await until(lambda: nested._zygote and not nested._zygote.result().is_alive)
+    assert (await nested.run(shell("echo 2"))).stdout == b"2\n"
+
+
+async def test_killing_the_zygote_ends_what_runs(nested: NestedSandbox) -> None:
+    running = await a_long_job(nested)
+    for process in zygotes():
+        os.kill(process.pid, signal.SIGKILL)
+    result = await asyncio.wait_for(running, 5)
+    assert (result.ended, result.exit_code) == (Ended.KILLED, -signal.SIGKILL)
+
+
+async def test_jobs_at_once_get_their_own_answers(nested: NestedSandbox) -> None:
+    results = await asyncio.gather(*(nested.run(shell("cat", stdin=b"%d" % n)) for n in range(12)))
+    assert [int(result.stdout) for result in results] == list(range(12))
+
+
+async def test_closing_leaves_nothing_running(nested: NestedSandbox) -> None:
+    running = await a_long_job(nested)
+    assert zygotes()
+    await nested.aclose()
+    assert (await running).ended is Ended.KILLED
+    assert not zygotes()
