@@ -1,34 +1,73 @@
-"""Counts what self-written tests assert, so that a later version cannot quietly assert less."""
+"""Measures what self-written tests assert, so that a later version cannot quietly assert less.
+
+Only what can fail counts: not an assertion behind a `return` or below `if False`, not one whose failure is caught, not
+`assert True`, not a test that a later one of the same name replaces, not a helper that nothing calls.
+"""
 
 from __future__ import annotations
 
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from agent import js_map
 from agent.repo_map import parse_python
 from core.javascript import is_source
 
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
 _CHECKS = frozenset({"raises", "warns", "deprecated_call", "fail"})
+_LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+_EXACT = re.compile(r"assert(\w*Equal|Is|IsNone|Raises\w*|Warns\w*|In|Regex|Logs)$")
+_EXCUSES = frozenset({"skip", "skipif", "skipIf", "skipUnless", "xfail", "importorskip", "expectedFailure", "skipTest"})
+_EXCUSING = frozenset({"pytest", "pytest.mark", "mark", "unittest", "self"})
+_CATCHES = frozenset({"AssertionError", "Exception", "BaseException"})
 _JS_ASSERT = re.compile(r"\bassert(?:\.\w+)?\s*\(")
+_JS_EXACT = re.compile(r"\bassert\.(?:\w*[eE]qual|throws|rejects|match)\s*\(")
 _JS_TEST = re.compile(r"\b(?:test|it)\s*\(")
+_JS_EXCUSE = re.compile(r"\b(?:test|it|describe|suite|t)\.(skip|todo)\s*\(|[{,]\s*(skip|todo)\s*:")
 
 
-def assertions(path: str, text: str) -> int:
-    """How many assertions a test file holds: assert statements, pytest.raises and warns, unittest's methods."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weight:
+    """How much tests assert. `exact` counts those assertions that name the very result that is expected."""
+
+    tests: int = 0
+    assertions: int = 0
+    exact: int = 0
+
+    def __add__(self, other: Weight) -> Weight:
+        return Weight(
+            tests=self.tests + other.tests,
+            assertions=self.assertions + other.assertions,
+            exact=self.exact + other.exact,
+        )
+
+
+def weigh(path: str, text: str) -> Weight:
+    """Weigh a file of tests; one that cannot be read weighs nothing."""
     if not path.endswith(".py"):
-        return len(_JS_ASSERT.findall(text))
+        counts = (len(found.findall(text)) for found in (_JS_TEST, _JS_ASSERT, _JS_EXACT))
+        return Weight(**dict(zip(("tests", "assertions", "exact"), counts, strict=True)))
     tree = parse_python(text)
-    return sum(map(_asserts, ast.walk(tree))) if tree else 0
+    if tree is None:
+        return Weight()
+    live = list(_live(tree.body, _mentioned(tree)))
+    checks = [node for node in live if _asserts(node)]
+    return Weight(
+        tests=sum(isinstance(node, Function) and node.name.startswith("test") for node in live),
+        assertions=len(checks),
+        exact=sum(map(_is_exact, checks)),
+    )
 
 
-def count_tests(path: str, text: str) -> int:
-    """How many tests a file holds."""
+def excuses(path: str, text: str) -> list[str]:
+    """The ways in which tests of a file let themselves off: skips, expected failures, what is still to do."""
     if not path.endswith(".py"):
-        return len(_JS_TEST.findall(text))
+        return sorted({word for found in _JS_EXCUSE.findall(text) for word in found if word})
     tree = parse_python(text)
-    return sum(1 for _ in _tests(tree)) if tree else 0
+    return sorted(set(_excuses(tree))) if tree else []
 
 
 def idle_tests(path: str, text: str) -> list[str]:
@@ -39,22 +78,111 @@ def idle_tests(path: str, text: str) -> list[str]:
     if tree is None:
         return []
     helpers = {f.name for f in _functions(tree) if not f.name.startswith("test") and any(map(_asserts, ast.walk(f)))}
-    return [test.name for test in _tests(tree) if not any(_asserts(n) or _calls(n, helpers) for n in ast.walk(test))]
+    tests = (function for function in _functions(tree) if function.name.startswith("test"))
+    return [test.name for test in tests if not any(_asserts(n) or _calls(n, helpers) for n in _live(test.body, None))]
 
 
-def _functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    return (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+# --- what is alive
 
 
-def _tests(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    return (function for function in _functions(tree) if function.name.startswith("test"))
+def _live(body: list[ast.stmt], used: frozenset[str] | None) -> Iterator[ast.AST]:
+    """The nodes of a block that may run and whose failure is felt; functions that nobody uses are left out."""
+    last = {node.name: node for node in body if isinstance(node, Function)}
+    for node in body:
+        if isinstance(node, Function) and (last[node.name] is not node or not _is_used(node, used)):
+            continue
+        yield node
+        yield from _inside(node, used)
+        if isinstance(node, _LEAVES):
+            return
+
+
+def _inside(node: ast.AST, used: frozenset[str] | None) -> Iterator[ast.AST]:
+    for name, value in ast.iter_fields(node):
+        if not isinstance(value, list):
+            if isinstance(value, ast.AST):
+                yield value
+                yield from _inside(value, used)
+        elif value and isinstance(value[0], ast.stmt):
+            if not _never(node, name):
+                yield from _live(value, used)
+        else:
+            for part in value:
+                if isinstance(part, ast.AST):
+                    yield part
+                    yield from _inside(part, used)
+
+
+def _never(node: ast.AST, block: str) -> bool:
+    """Tell whether a block of a statement never runs, or runs where a failed assertion is caught."""
+    if isinstance(node, ast.If | ast.While) and isinstance(node.test, ast.Constant):
+        return block == ("orelse" if node.test.value else "body")
+    if isinstance(node, ast.Try) and block == "body":
+        return any(_swallows(handler) for handler in node.handlers)
+    return False
+
+
+def _swallows(handler: ast.ExceptHandler) -> bool:
+    caught = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    names = {_last_name(one) for one in caught if one is not None}
+    felt = any(isinstance(node, ast.Raise) or _asserts(node) for part in handler.body for node in ast.walk(part))
+    return (handler.type is None or bool(names & _CATCHES)) and not felt
+
+
+def _is_used(function: Function, used: frozenset[str] | None) -> bool:
+    return used is None or function.name in used or function.name.startswith(("test", "setup", "teardown", "__"))
+
+
+def _mentioned(tree: ast.Module) -> frozenset[str]:
+    """Every name that is read somewhere, and those of parameters, by which fixtures are asked for."""
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    names |= {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    fixtures = {f.name for f in _functions(tree) if any("fixture" in ast.dump(d) for d in f.decorator_list)}
+    return frozenset(names | fixtures | {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)})
+
+
+# --- what a node is
 
 
 def _asserts(node: ast.AST) -> bool:
     if isinstance(node, ast.Assert):
-        return True
+        return not isinstance(node.test, ast.Constant) and not _says_nothing(node.test)
     name = _called(node)
-    return name in _CHECKS or name.startswith(("assert_", "assert")) if name else False
+    return name in _CHECKS or name.startswith("assert") if name else False
+
+
+def _says_nothing(test: ast.expr) -> bool:
+    """Tell whether a comparison holds a thing against itself."""
+    return isinstance(test, ast.Compare) and ast.dump(test.left) == ast.dump(test.comparators[0])
+
+
+def _is_exact(node: ast.AST) -> bool:
+    if isinstance(node, ast.Assert):
+        return any(_compares(part) for part in ast.walk(node.test))
+    name = _called(node)
+    return name in _CHECKS or bool(_EXACT.fullmatch(name))
+
+
+def _compares(node: ast.AST) -> bool:
+    """Tell whether an expression names the expected result, exactly or with a tolerance."""
+    if isinstance(node, ast.Compare):
+        near = isinstance(node.left, ast.Call) and _called(node.left) == "abs"
+        return near or any(isinstance(op, ast.Eq | ast.Is | ast.In) for op in node.ops)
+    return _called(node) == "isclose"
+
+
+def _excuses(tree: ast.Module) -> Iterator[str]:
+    imported = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))
+    own = {alias.asname or alias.name for node in imported if node.module in _EXCUSING for alias in node.names}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr in _EXCUSES and ast.unparse(node.value) in _EXCUSING:
+            yield node.attr
+        elif isinstance(node, ast.Name) and node.id in _EXCUSES & own:
+            yield node.id
+
+
+def _functions(tree: ast.AST) -> Iterator[Function]:
+    return (node for node in ast.walk(tree) if isinstance(node, Function))
 
 
 def _calls(node: ast.AST, names: set[str]) -> bool:
@@ -62,7 +190,8 @@ def _calls(node: ast.AST, names: set[str]) -> bool:
 
 
 def _called(node: ast.AST) -> str:
-    if not isinstance(node, ast.Call):
-        return ""
-    target = node.func
-    return target.attr if isinstance(target, ast.Attribute) else target.id if isinstance(target, ast.Name) else ""
+    return _last_name(node.func) if isinstance(node, ast.Call) else ""
+
+
+def _last_name(node: ast.AST | None) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""

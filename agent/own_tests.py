@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from agent import briefing, kinds, syntax
 from agent.asking import Dialogue
-from agent.assertions import assertions, count_tests, idle_tests
+from agent.assertions import Weight, excuses, idle_tests, weigh
 from agent.context import face
 from agent.prompting import quoted, sections, system
 from agent.replies import parse
@@ -119,16 +119,24 @@ def _file_faults(path: str, tests: Mapping[str, str], tools: Tools) -> list[str]
         return [f"{path}: exists already and is not yours; choose another name."]
     if found := syntax.fault(path, text):
         return [f"{path} is not valid: {found.kind}: {found.message}"]
-    if not count_tests(path, text) or not assertions(path, text):
+    weight = weigh(path, text)
+    if not weight.tests or not weight.assertions:
         return [f"{path}: holds no test with an assertion."]
+    if words := excuses(path, text):
+        return [f"{path}: lets tests off ({', '.join(words)}); a test that does not run proves nothing."]
     idle = idle_tests(path, text)
     return [f"{path}: these tests assert nothing: {', '.join(idle[:5])}"] if idle else []
 
 
 def _loss(before: Files, after: Files) -> list[str]:
     """Complain when all tests together assert less than they did."""
-    for what, count in (("assertions", assertions), ("tests", count_tests)):
-        had, has = (sum(count(path, text) for path, text in files.items()) for files in (before, after))
-        if has < had:
-            return [f"The tests had {had} {what} and now have {has}; correct them, but do not lose any."]
+    had, has = (sum((weigh(path, text) for path, text in files.items()), Weight()) for files in (before, after))
+    compared = "assertions that name the expected result (`==`, `pytest.approx`, `pytest.raises`)"
+    for what, then, now in (
+        ("assertions", had.assertions, has.assertions),
+        ("tests", had.tests, has.tests),
+        (compared, had.exact, has.exact),
+    ):
+        if now < then:
+            return [f"The tests had {then} {what} and now have {now}; correct them, but do not lose any."]
     return []

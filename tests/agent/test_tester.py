@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from agent.assertions import assertions, count_tests, idle_tests
+import pytest
+
+from agent.tools import AgentSettings
 from core.events import Kind
 from core.states import Ending, Phase
 from core.verdicts import SuiteJob, Verdict
+from core.work import Work
+from db.codec import decode, encode
 from tests.support.agent_parts import Bench, PlainSuite, block, case_for, model_for
 
 P = Phase
@@ -154,32 +158,43 @@ async def test_a_file_that_the_suite_left_out_is_not_committed() -> None:
     ]
 
 
-SAMPLE = """import pytest
+WRONG_TEST = OWN.replace("== 5", "== 6")
+BLAME = json.dumps({"root_cause": "the test is wrong", "tests_at_fault": True})
 
 
-def check(x):
-    assert x
+FIVE, ZERO = "    assert add(2, 3) == 5\n", "    assert add(0, 0) == 0\n"
+UNUSED = "def check():\n    assert add(2, 3) == 5\n\n\ndef test_add():\n    assert add == add\n    assert 1\n"
 
 
-def test_a():
-    check(1)
-    with pytest.raises(ValueError):
-        int("x")
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        (FIVE, "    assert add(2, 3) > 0\n", "had 2 assertions that name the expected result"),
+        (FIVE, f"    return\n{FIVE}", "holds no test with an assertion"),
+        (FIVE, f"{ZERO}    return\n", "had 2 assertions and now have 1"),
+        ("def test_add():\n", UNUSED, "had 2 assertions and now have 1"),
+        ("def test_add", "@pytest.mark.skip\ndef test_add", "lets tests off (skip)"),
+        ("def test_add", "@pytest.mark.xfail\ndef test_add", "lets tests off (xfail)"),
+    ],
+)
+async def test_tests_that_are_weakened_in_the_second_round_are_refused(old: str, new: str, reason: str) -> None:
+    weaker = OWN.replace(old, new)
+    bench = Bench(model_for(RIGHT, TESTING=[WRONG_TEST, weaker, OWN], REFLECTING=[BLAME]))
+    work = await bench.run(case_for(ASKED))
+    assert work.phase is P.COMMIT
+    assert reason in bench.model.prompt(5)
+    assert work.own_tests["tests/test_sum.py"].count("assert add") == 2
 
 
-class TestB:
-    def test_c(self):
-        self.assertEqual(1, 1)
-
-    def test_d(self):
-        pass
-"""
-
-
-def test_assertions_are_counted_in_all_their_forms() -> None:
-    assert assertions("test_x.py", SAMPLE) == 3
-    assert count_tests("test_x.py", SAMPLE) == 3
-    assert idle_tests("test_x.py", SAMPLE) == ["test_d"]
-    script = "import test from 'node:test'\ntest('a', () => { assert.equal(1, 1); assert(true) })\n"
-    assert assertions("a.test.mjs", script) == 2
-    assert count_tests("a.test.mjs", script) == 1
+async def test_an_attempt_that_goes_on_after_a_restart_still_knows_what_its_tests_asserted() -> None:
+    first = Bench(model_for(RIGHT, TESTING=[WRONG_TEST], REFLECTING=[BLAME]))
+    with pytest.raises(AssertionError, match="no reply is left"):
+        await first.run(case_for(ASKED))
+    stored = decode(Work, encode(first.steps[-1].work))
+    weaker = OWN.replace("    assert add(0, 0) == 0\n", "")
+    again = Bench(model_for(RIGHT, TESTING=[weaker] * 3, REFLECTING=[BLAME] * 9))
+    again.settings = AgentSettings(reasks=2)
+    with pytest.raises(AssertionError, match="no reply is left"):
+        await again.run(case_for(ASKED), stored)
+    assert "had 2 assertions and now have 1" in again.model.prompt(1)
+    assert again.steps[-1].work.own_tests == stored.own_tests, "the earlier tests stay"

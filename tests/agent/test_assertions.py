@@ -1,0 +1,108 @@
+"""What self-written tests weigh: only what can fail counts."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent.assertions import Weight, excuses, idle_tests, weigh
+
+SAMPLE = """import pytest
+
+
+def check(x):
+    assert x
+
+
+def test_a():
+    check(1)
+    with pytest.raises(ValueError):
+        int("x")
+
+
+class TestB:
+    def test_c(self):
+        self.assertEqual(1, 1)
+
+    def test_d(self):
+        pass
+"""
+
+
+def test_assertions_are_counted_in_all_their_forms() -> None:
+    assert weigh("test_x.py", SAMPLE) == Weight(tests=3, assertions=3, exact=2)
+    assert idle_tests("test_x.py", SAMPLE) == ["test_d"]
+    script = "import test from 'node:test'\ntest('a', () => { assert.equal(1, 1); assert(true) })\n"
+    assert weigh("a.test.mjs", script) == Weight(tests=1, assertions=2, exact=1)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return\n    assert f() == 1",
+        "if False:\n        assert f() == 1",
+        "if True:\n        pass\n    else:\n        assert f() == 1",
+        "while 0:\n        assert f() == 1",
+        "for x in f():\n        continue\n        assert x == 1",
+        "try:\n        assert f() == 1\n    except AssertionError:\n        pass",
+        "try:\n        assert f() == 1\n    except (ValueError, Exception):\n        pass",
+        "try:\n        assert f() == 1\n    except:\n        pass",
+        "assert True",
+        "assert f == f",
+        "def check():\n        assert f() == 1",
+    ],
+)
+def test_what_cannot_fail_does_not_count(body: str) -> None:
+    text = f"from a import f\n\n\ndef test_a():\n    {body}\n"
+    assert weigh("test_a.py", text).assertions == 0
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "try:\n        assert f() == 1\n    except AssertionError:\n        raise",
+        "try:\n        assert f() == 1\n    finally:\n        f()",
+        "def check():\n        assert f() == 1\n    check()",
+        "if f():\n        assert f() == 1\n    else:\n        return",
+        "assert abs(f() - 1) < 0.1",
+        "assert math.isclose(f(), 1)",
+        "with pytest.raises(ValueError):\n        f()",
+        "self.assertEqual(f(), 1)",
+    ],
+)
+def test_what_can_fail_counts_and_names_a_result(body: str) -> None:
+    text = f"from a import f\n\n\ndef test_a():\n    {body}\n"
+    assert weigh("test_a.py", text) == Weight(tests=1, assertions=1, exact=1)
+
+
+def test_a_test_that_a_later_one_replaces_and_a_helper_that_nobody_calls_do_not_count() -> None:
+    one, other, unused = (
+        "test_a():\n    assert f() == 1",
+        "test_a():\n    assert f() > 0",
+        "unused():\n    assert f() == 2",
+    )
+    twice = "".join(f"def {text}\n\n\n" for text in (one, other, unused))
+    assert weigh("test_a.py", twice) == Weight(tests=1, assertions=1)
+    fixture = "@pytest.fixture\ndef one():\n    assert f() == 1\n\n\ndef test_a(one):\n    assert one is None\n"
+    assert weigh("test_a.py", fixture).assertions == 2
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "words"),
+    [
+        ("test_a.py", "@pytest.mark.skip\ndef test_a(): pass\n", ["skip"]),
+        ("test_a.py", "pytestmark = pytest.mark.xfail(reason='x')\n", ["xfail"]),
+        ("test_a.py", "def test_a():\n    pytest.importorskip('x')\n", ["importorskip"]),
+        ("test_a.py", "from pytest import skip\ndef test_a():\n    skip('no')\n", ["skip"]),
+        (
+            "test_a.py",
+            "@unittest.skipIf(1, 'x')\nclass TestA:\n    def test_a(self): self.skipTest('x')\n",
+            ["skipIf", "skipTest"],
+        ),
+        ("test_a.py", "from reader import skip\ndef test_a():\n    assert skip('a') == ''\n", []),
+        ("test_a.py", "def test_a(reader):\n    assert reader.skip(1) == 2\n", []),
+        ("a.test.mjs", "test.skip('a', () => {})\ntest('b', { todo: true }, () => {})\n", ["skip", "todo"]),
+        ("a.test.mjs", "test('a', () => assert.equal(list.skip(1), 2))\n", []),
+    ],
+)
+def test_excuses_are_found_by_name(path: str, text: str, words: list[str]) -> None:
+    assert excuses(path, text) == words
