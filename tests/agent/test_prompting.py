@@ -140,3 +140,13 @@ async def test_the_owners_kind_wins_and_picks_the_guidance() -> None:
     for n in (0, 1):
         assert "# This is a command line tool" in bench.model.prompt(n)
         assert "# This is a library" not in bench.model.prompt(n)
+
+
+async def test_what_the_owner_allowed_and_denied_stands_beside_the_task() -> None:
+    bench = Bench(model=model_for(block("add.py", "def add(a, b):\n    return a + b\n")))
+    decided = {"granted": frozenset({"package:toolz"}), "denied": frozenset({"package:attrs", "rule:x"})}
+    await bench.run(case_for(tests=TESTS, packages=["inflection"], **decided))
+    for at, phase in enumerate(bench.model.phases):
+        if phase in {Phase.PLANNING, Phase.CODING}:
+            assert "These packages may be used: inflection, toolz." in bench.model.prompt(at)
+            assert "denied these packages; do without them: attrs." in bench.model.prompt(at)
