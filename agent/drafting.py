@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from agent import guards
 from agent.replies import Edit, Parsed, Refused, apply_edit
-from agent.view import View, base_text, settled
-from core.paths import MAX_FILE_CHARS, MAX_FILES, MAX_TOTAL_CHARS, Spellings, at_or_below
+from agent.view import View, base_text, misplaced, settled
+from core.paths import MAX_FILE_CHARS, MAX_FILES, MAX_TOTAL_CHARS
 from core.tasks import TaskSpec
 from core.tree import Tree
 
@@ -67,19 +67,9 @@ class Draft:
     def _refusal(self, path: str, text: str | None) -> str | None:
         before, spec = base_text(self._tree, path), self._spec
         why = guards.refusal(path, text, before=before, given=spec.tests, asked=spec.description)
-        if why := why or self._unwritable(path):
+        if why := why or misplaced(path, View(self._tree, self._change), new=text is not None):
             return why
-        return None if text is None else self._clash(path) or self._too_much(path, text, len(before or ""))
-
-    def _unwritable(self, path: str) -> str | None:
-        found = at_or_below((path,), self._tree.unwritable())
-        return found and f"lies at or below {found[1]!r}, a symbolic link or a submodule; those are never written"
-
-    def _clash(self, path: str) -> str | None:
-        """Why a new file cannot stand beside the others."""
-        view = View(self._tree, self._change)
-        other = None if path in view else Spellings(view.paths()).clash(path)
-        return other and f"cannot stand beside {other!r}: one would be a folder of the other, or only case differs"
+        return None if text is None else self._too_much(path, text, len(before or ""))
 
     def _too_much(self, path: str, text: str, before_chars: int) -> str | None:
         others = [held or "" for name, held in self._change.items() if name != path]

@@ -16,13 +16,13 @@ from agent.context import face
 from agent.prompting import quoted, sections, system
 from agent.replies import parse
 from agent.tools import Tools
-from agent.view import View
+from agent.view import View, misplaced
 from core.commit_message import slug
 from core.dialogue import Completion, Message
 from core.errors import BadReply
 from core.paths import is_test_path
 from core.states import Phase
-from core.tasks import Files, Language
+from core.tasks import Change, Files, Language
 from core.work import Case, Work
 
 
@@ -104,12 +104,12 @@ def _read(reply: Completion, case: Case, work: Work, tools: Tools) -> tuple[dict
     if not any(is_test_path(path) for path in parsed.files):
         faults.append(f"No test file was sent; name it like {suggested_path(case)}")
     for path in parsed.files:
-        faults += _file_faults(path, tests, tools)
+        faults += _file_faults(path, tests, tools, work.change)
     faults += _loss(work.own_tests, tests)
     return tests, tuple(faults)
 
 
-def _file_faults(path: str, tests: Mapping[str, str], tools: Tools) -> list[str]:
+def _file_faults(path: str, tests: Mapping[str, str], tools: Tools, change: Change) -> list[str]:
     if path not in tests:
         return []
     text = tests[path]
@@ -117,6 +117,9 @@ def _file_faults(path: str, tests: Mapping[str, str], tools: Tools) -> list[str]
         return [f"{path}: steers how tests run and cannot be used; put fixtures into the test file."]
     if path in tools.tree.entries():
         return [f"{path}: exists already and is not yours; choose another name."]
+    others = {name: kept for name, kept in tests.items() if name != path}
+    if why := misplaced(path, View(tools.tree, {**change, **others})):
+        return [f"{path}: {why}."]
     if found := syntax.fault(path, text):
         return [f"{path} is not valid: {found.kind}: {found.message}"]
     weight = weigh(path, text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 
+from core.paths import Spellings, at_or_below
 from core.tasks import Change, Files
 from core.tree import Tree
 
@@ -42,6 +43,20 @@ class View:
     def text(self, path: str) -> str | None:
         """A file's text; None when it is missing, binary, not UTF-8 or too large to be shown to a model."""
         return self.change[path] if path in self.change else base_text(self.tree, path)
+
+
+def misplaced(path: str, view: View, *, new: bool = True) -> str | None:
+    """Say why a file may not be written at this path, or None when it may.
+
+    Args:
+        path: a valid path.
+        view: what is there.
+        new: whether a text is to be written, not a file removed.
+    """
+    if found := at_or_below((path,), view.tree.unwritable()):
+        return f"lies at or below {found[1]!r}, a symbolic link or a submodule; those are never written"
+    other = Spellings(view.paths()).clash(path) if new and path not in view else None
+    return other and f"cannot stand beside {other!r}: one would be a folder of the other, or only case differs"
 
 
 def base_text(tree: Tree, path: str) -> str | None:

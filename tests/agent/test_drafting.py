@@ -8,6 +8,7 @@ from agent.drafting import Draft, Taken
 from agent.replies import Parsed
 from core.paths import MAX_FILE_CHARS, MAX_FILES
 from core.tasks import TaskSpec
+from tests.support.agent_parts import Bench, block, case_for, model_for
 from tests.support.trees import TextTree
 
 
@@ -81,3 +82,15 @@ def test_a_change_is_bounded_in_files_and_in_characters() -> None:
     assert "longer than" in dict(put(draft(), "long.py", text="x" * (MAX_FILE_CHARS + 1)).refused)["long.py"]
     big = draft(change={f"f{n}.py": "x" * 1_000_000 for n in range(8)})
     assert "together" in dict(put(big, "more.py").refused)["more.py"]
+
+
+async def test_a_test_of_its_own_is_not_put_beside_its_double() -> None:
+    test = "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"
+    model = model_for(
+        block("add.py", "def add(a, b):\n    return a + b\n"),
+        TESTING=[block("Pkg/Foo.py/test_a.py", test), block("test_add.py", test)],
+    )
+    bench = Bench(model, base={"pkg/Foo.py": "a = 1\n"})
+    work = await bench.run(case_for("Write add() in add.py"))
+    assert list(work.own_tests) == ["test_add.py"]
+    assert "cannot stand beside 'pkg/Foo.py'" in model.prompt(3)

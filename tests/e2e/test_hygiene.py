@@ -15,6 +15,7 @@ from tests.e2e.test_main_job import settings_for
 from tests.support.answers import Answers
 from tests.support.daemon import Daemon, git
 from tests.support.git_repo import make_repo
+from tests.support.sse import Listener
 from tests.support.wire_server import WireServer
 
 SECRET = "daemon-secret-0123456789abcdef"
@@ -136,6 +137,13 @@ def test_hostile_output_is_harmless_in_the_store_the_log_the_api_the_page_the_pr
         shown = daemon.cli(*words)
         assert_harmless(" ".join(words), shown.stdout.replace("\\u00", "\x00") + shown.stderr)
     assert "Noisy" in daemon.cli("--logs").stdout, "the failure is told, so the checks above looked at something"
+
+    stream = Listener(int(daemon.url.rsplit(":", 1)[1]), last_id=0)
+    sent = [data for _, _, data in stream.take(len(daemon.get("/api/logs?limit=500")["events"]))]
+    stream.close()
+    assert any("Noisy" in str(data) for data in sent)
+    for data in sent:
+        assert_harmless("the stream", unescaped(json.dumps(data)))
 
     prompts = [message["content"] for request in server.requests for message in request.messages]
     assert any("Noisy" in prompt and "\\x1b[31mred" in prompt for prompt in prompts)
