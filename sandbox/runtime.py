@@ -188,7 +188,12 @@ def _build(target: Path, python: Interpreter, fill: Callable[[Path, Interpreter]
     compiling = [*python.argv, "-I", "-S", "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash", "."]
     subprocess.run(compiling, cwd=building, check=True, stdin=subprocess.DEVNULL)
     interpreter.open_to_all(building)
-    building.rename(target)
+    try:
+        building.rename(target)
+    except OSError:
+        if not target.is_dir():
+            raise
+        shutil.rmtree(building)  # another process made the same at the same time, and was first
 
 
 def _install(folder: Path, python: Interpreter) -> None:
