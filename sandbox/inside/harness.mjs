@@ -44,6 +44,21 @@ function emit(line) {
   writeSync(events, `${told.secret}${line}\n`);
 }
 
+/** Say in the output whose it is from here on. */
+function mark(id) {
+  for (;;) {
+    try {
+      writeSync(1, `${told.token}${id}\n`);
+      return;
+    } catch (error) {
+      // Full for the moment: Node.js makes this descriptor one that does not wait.
+      if (error.code !== "EAGAIN") {
+        throw error;
+      }
+    }
+  }
+}
+
 /** Titles may hold what separates parameters in the ids of other frameworks. */
 function escaped(title) {
   return call(replaceAll, title, "[", "\u27e6");
@@ -169,14 +184,14 @@ class Recorder {
     if (type === "test:dequeue") {
       const id = `${told.path}::${this.#running.enter(nesting, data.name)}`;
       emit(`{"e":"now","id":${text(id)}}`);
-      writeSync(1, `${told.token}${id}\n`);
+      mark(id);
     } else if (type === "test:start") {
       this.#places.enter(nesting, data.name);
       this.#genuine[nesting + 1] = false;
     } else if (type === "test:pass" || type === "test:fail") {
       this.#ended(type, nesting, data);
     } else if (type === "test:plan" && nesting === 0) {
-      writeSync(1, `${told.token}\n`);
+      mark("");
       emit(`{"e":"finish","exit":${failures ? 1 : 0},"changed":${changed(sealed, text)}}`);
     }
   }
