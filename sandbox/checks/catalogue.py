@@ -70,6 +70,8 @@ PYTHON = (
     _rule("python.eval-built", NOTE, "runs text that it put together as code", "compute the result directly"),
     _rule("python.exec", BLOCK, "runs text as statements", "write the code out, or pick a function from a dict",
           words=r"exec\b|repl\b|interpreter|notebook", tests=NOTE),
+    _rule("python.encoding", BLOCK, "declares an encoding in which the file reads differently",
+          "write the file in UTF-8", tests=BLOCK),
     _rule("python.compile", NOTE, "compiles text that is not constant", "parse it with ast where that is enough"),
     _rule("python.import-builtin", BLOCK, "imports a module whose name is only known when it runs",
           "import it by name, or use importlib.import_module for plugins", words=r"plug-?in|dynamic import",

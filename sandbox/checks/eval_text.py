@@ -7,41 +7,23 @@ can go wrong, but only the first is a door.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from sandbox.checks.names import Names
 
 _MAKERS = frozenset({"builtins.str", "builtins.repr", "builtins.format", "builtins.ascii"})
 
 
-def is_built(node: ast.expr | None, names: Names) -> bool:
-    """Tell whether an expression, or all that a name is ever bound to, is put together here out of parts."""
-    if node is None:
-        return False
-    if not isinstance(node, ast.Name):
-        return _assembled(node, names)
-    parameters = {inner.arg for inner in names.nodes if isinstance(inner, ast.arg)}
-    bound = [value for inner in names.nodes for value in _bound_to(inner, node.id)]
-    return bool(bound) and node.id not in parameters and all(_assembled(value, names) for value in bound)
+def built_names(names: Names) -> set[str]:
+    """The variables of a module that are never bound to anything but text put together out of parts."""
+    built, other = set[str](), set(names.parameters)
+    for name, value in (*names.bindings, *_further(names)):
+        (built if is_assembled(value, names) else other).add(name)
+    return built - other
 
 
-def _bound_to(node: ast.AST, name: str) -> list[ast.expr]:
-    match node:
-        case ast.Assign(targets=targets, value=value) if any(_is(target, name) for target in targets):
-            return [value]
-        case ast.AnnAssign(target=target, value=ast.expr() as value) if _is(target, name):
-            return [value]
-        case ast.AugAssign(target=target, op=ast.Add(), value=value) if _is(target, name):
-            return [ast.BinOp(left=target, op=ast.Add(), right=value)]
-        case ast.For(target=target, iter=loop) if _is(target, name):
-            return [loop]
-    return []
-
-
-def _is(target: ast.expr, name: str) -> bool:
-    return isinstance(target, ast.Name) and target.id == name
-
-
-def _assembled(node: ast.expr, names: Names) -> bool:
+def is_assembled(node: ast.expr, names: Names) -> bool:
+    """Tell whether an expression puts a text together; a text with nothing but one value in it does not."""
     match node:
         case ast.Constant():
             return True
@@ -54,6 +36,16 @@ def _assembled(node: ast.expr, names: Names) -> bool:
         case ast.Call(func=func):
             return names.resolve(func) in _MAKERS
     return False
+
+
+def _further(names: Names) -> Iterator[tuple[str, ast.expr]]:
+    """What `+=` and loops bind."""
+    for node in names.nodes:
+        match node:
+            case ast.AugAssign(target=ast.Name(id=name) as target, op=op, value=value):
+                yield name, ast.BinOp(left=target, op=op, right=value)
+            case ast.For(target=ast.Name(id=name), iter=loop):
+                yield name, loop
 
 
 def _empty(node: ast.expr) -> bool:

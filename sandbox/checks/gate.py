@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from core.gates import Ask, AskKind, Finding, GateJob, GateReport, Severity
+from core.masking import printable
 from core.paths import is_test_path
 from sandbox.checks import javascript, python, scripts
 from sandbox.checks.bandit import BanditReader
@@ -23,6 +24,7 @@ from sandbox.hooks.hooks import Blocked, CommandHooks
 
 _TEST_FOLDERS = frozenset({"tests", "test", "__tests__", "testing"})
 _MOST = 200
+_GRAVITY = {severity: rank for rank, severity in enumerate(Severity)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +63,17 @@ class StaticGate:
         seen = [one for path, text in (texts | dict(job.own)).items() for one in self._scan(path, text)]
         new = _without(seen, self._before(job)) if seen else []
         findings, asks = list(self._odd_names(job)), dict[str, Ask]()
-        for one in new[:_MOST]:
+        for one in new:
             severity = self._policy.severity(one.sighting, job.spec, is_test=is_test(one.path))
             if severity is not None:
                 findings += self._decided(one, severity, job, asks)
-        return GateReport(findings=tuple(findings), asks=tuple(asks.values()))
+        # The gravest first, so that a hundred trifles cannot push out what matters.
+        findings.sort(key=lambda finding: _GRAVITY[finding.severity])
+        return GateReport(findings=tuple(findings[:_MOST]), asks=tuple(asks.values())[:_MOST])
 
     def _decided(self, one: _Seen, severity: Severity, job: GateJob, asks: dict[str, Ask]) -> Iterator[Finding]:
         """The finding, and the question where the owner has not answered it yet."""
-        message = _message(one.sighting)
+        message = " ".join(printable(_message(one.sighting)).split())
         subject = f"{AskKind.FINDING}:{one.sighting.rule}:{one.path}"
         if severity is Severity.ASK:
             if subject in job.granted:
@@ -123,7 +127,7 @@ class StaticGate:
         return [sighting for sighting in self._bandit.scan(text) if sighting.line not in taken]
 
     def _commands(self, commands: Sequence[Command]) -> Iterable[Sighting]:
-        return (_command(blocked, 0) for blocked in self._hooks.blocked(commands))
+        return (_command(blocked, 0) for blocked in self._hooks.blocked(commands, in_code=True))
 
     def _in_shell(self, text: str) -> Iterator[tuple[int, Blocked]]:
         """What a shell text must not run, with the line of the text that names it best."""

@@ -76,8 +76,10 @@ class _Reader:
                 yield from self._module(node, javascript.literal(node.child_by_field_name("source")))
             case "assignment_expression":
                 yield from self._assignment(node)
-            case "spread_element" | "for_in_statement":
-                yield from self._environment(node)
+            case "spread_element":
+                yield from self._environment(node, node.named_children[0] if node.named_children else None)
+            case "for_in_statement":
+                yield from self._environment(node, node.child_by_field_name("right"))
             case "member_expression" | "subscript_expression":
                 yield from self._member(node)
 
@@ -92,7 +94,7 @@ class _Reader:
         if target == "require" or (function and function.type == "import"):
             yield from self._loaded(node, arguments)
         if target in {"Object.entries", "Object.keys", "Object.values", "Object.assign", "JSON.stringify"}:
-            yield from self._environment(node)
+            yield from self._environment(node, arguments[-1] if arguments else None)
 
     def _rules(self, target: str, function: Node | None, arguments: list[Node]) -> Iterator[str]:
         if target in _CALLS:
@@ -164,13 +166,9 @@ class _Reader:
                 return
             yield _at(node, "js.swap", target)
 
-    def _environment(self, node: Node) -> Iterator[Sighting]:
-        if any(javascript.said(inner) == "process.env" and (inner.parent is None or inner.parent.type not in _INSIDE)
-               for inner in javascript.walk(node) if inner.type == "member_expression"):  # fmt: skip
+    def _environment(self, node: Node, whole: Node | None) -> Iterator[Sighting]:
+        if whole and self._names.resolve(whole) == "process.env":
             yield _at(node, "js.environment", "process.env")
-
-
-_INSIDE = frozenset({"member_expression", "subscript_expression"})
 
 
 def _makes_function(target: str, function: Node | None, arguments: list[Node]) -> bool:
@@ -186,6 +184,7 @@ def _is_constructor(function: Node | None) -> bool:
 
 
 def _at(node: Node, rule: str, what: str) -> Sighting:
-    said = " ".join(javascript.said(node).split())
+    # Only the beginning: nested calls would be written out again at each level.
+    said = " ".join(javascript.said(node).split()) if node.end_byte - node.start_byte < 400 else "…" * 61
     shown = said if len(said) <= 60 else (f"{what}(…)" if what else said[:59] + "…")
     return Sighting(rule, node.start_point.row + 1, f"`{shown}`")

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _DEPTH = 12
+_MOST_CHARS = 20_000
 _GLOBAL = frozenset({"globalThis", "global", "window", "self"})
 _HOMES = frozenset({"os.homedir", "process.env.HOME", "os.userInfo"})
 _JOINING = frozenset({"path.join", "path.resolve", "path.posix.join", "path.normalize"})
@@ -25,6 +26,9 @@ class Names:
         self._aliases: dict[str, str] = {}
         self._values: dict[str, Node] = {}
         self._bound: Counter[str] = Counter()
+        # As in `sandbox.checks.names`: nested expressions would take exponential time.
+        self._resolved: dict[tuple[int, int], str | None] = {}
+        self._texts: dict[tuple[int, int], str] = {}
         for node in nodes:
             if node.type == "import_statement":
                 self._import(node)
@@ -35,6 +39,13 @@ class Names:
         """The dotted name that an expression stands for: `child_process.exec`; None when that is unknown."""
         if node is None or depth > _DEPTH:
             return None
+        key = node.id, depth
+        if key not in self._resolved:
+            self._resolved[key] = None
+            self._resolved[key] = self._resolve(node, depth)
+        return self._resolved[key]
+
+    def _resolve(self, node: Node, depth: int) -> str | None:
         match node.type:
             case "identifier":
                 return self._name(said(node), depth)
@@ -52,6 +63,13 @@ class Names:
         """The text that an expression stands for, with `UNKNOWN` for each part that is not constant."""
         if node is None or depth > _DEPTH:
             return UNKNOWN
+        key = node.id, depth
+        if key not in self._texts:
+            self._texts[key] = UNKNOWN
+            self._texts[key] = self._text(node, depth)[:_MOST_CHARS]
+        return self._texts[key]
+
+    def _text(self, node: Node, depth: int) -> str:
         match node.type:
             case "string":
                 value = javascript.literal(node)

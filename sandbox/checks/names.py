@@ -35,13 +35,20 @@ class Names:
 
     Attributes:
         nodes: every node of the module, outer before inner.
+        aliases: names that imports bind, with what they stand for.
+        parameters: the names of all parameters.
+        bindings: the expressions that names are bound to, in no order that counts.
     """
 
     def __init__(self, tree: ast.Module) -> None:
         self.nodes: list[ast.AST] = list(ast.walk(tree))
         self.aliases: dict[str, str] = {}
         self._values: dict[str, ast.expr] = {}
+        self.parameters: set[str] = set()
+        self.bindings: list[tuple[str, ast.expr]] = []
         self._stars: list[str] = []
+        self._resolved: dict[tuple[int, int], str | None] = {}
+        self._texts: dict[tuple[int, int], str] = {}
         self._bound: Counter[str] = Counter()
         self._own = {s.name for s in tree.body if isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)}
         self._folders: dict[type[ast.AST], Callable[[Any, int], str | None]] = {
@@ -60,6 +67,14 @@ class Names:
         """The dotted name that an expression stands for: `os.system`, `builtins.eval`; None when that is unknown."""
         if depth > _DEPTH:
             return None
+        # An expression is met at each level around it; without a memory nested ones would take exponential time.
+        key = id(node), depth
+        if key not in self._resolved:
+            self._resolved[key] = None
+            self._resolved[key] = self._resolve(node, depth)
+        return self._resolved[key]
+
+    def _resolve(self, node: ast.AST, depth: int) -> str | None:
         match node:
             case ast.Name(id=name):
                 return self._name(name, depth)
@@ -78,9 +93,18 @@ class Names:
         """The text or path that an expression stands for, with `UNKNOWN` for each part that is not constant."""
         if node is None or depth > _DEPTH:
             return UNKNOWN
+        key = id(node), depth
+        if key not in self._texts:
+            self._texts[key] = UNKNOWN
+            self._texts[key] = self._text(node, depth)
+        return self._texts[key]
+
+    def _text(self, node: ast.AST, depth: int) -> str:
         fold = self._folders.get(type(node))
         found = fold(node, depth + 1) if fold else None
-        return _VALUES.get(self.resolve(node, depth + 1) or "", UNKNOWN) if found is None else found
+        if found is None:
+            found = _VALUES.get(self.resolve(node, depth + 1) or "", UNKNOWN)
+        return found[:_MOST_CHARS]
 
     def argv(self, node: ast.AST | None, depth: int = 0) -> tuple[str, ...] | None:
         """The words of a list or tuple of texts; None when it is neither."""
@@ -115,14 +139,16 @@ class Names:
                         self.aliases[alias.asname or top] = alias.name if alias.asname else top
                 case ast.ImportFrom(module=str() as module, names=names, level=0):
                     self._import_from(module, names)
-                case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
+                case ast.arg(arg=name):
+                    self._bound[name] += 1
+                    self.parameters.add(name)
+                case ast.Name(id=name, ctx=ast.Store()):
                     self._bound[name] += 1
                 case _:
                     assigned += _assigned(node)
+        self.bindings = assigned
         for name, value in assigned:
             self._values[name] = value
-            if self._bound[name] == 1 and (target := self.resolve(value)):
-                self.aliases.setdefault(name, target)
 
     def _import_from(self, module: str, names: list[ast.alias]) -> None:
         for alias in names:

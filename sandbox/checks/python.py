@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import functools
+import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -10,7 +12,7 @@ from dataclasses import replace
 from core.parsing import parse
 from sandbox.checks import commands_in, eval_text
 from sandbox.checks.names import Names
-from sandbox.checks.python_calls import called, mentioned
+from sandbox.checks.python_calls import called, mentioned, shown
 from sandbox.checks.sighting import Sighting
 from sandbox.hooks.commands import UNKNOWN, Command
 
@@ -19,6 +21,9 @@ MAX_DEPTH = 3
 _TEST_LIBRARIES = frozenset({"pytest", "_pytest", "unittest", "nose", "hypothesis", "doctest"})
 _FRAME_PARTS = frozenset({"f_back", "f_locals", "f_globals", "f_builtins", "tb_frame", "gi_frame", "cr_frame"})
 _INNARDS = frozenset({"__subclasses__", "__globals__", "__code__", "__closure__", "__mro__", "__bases__"})
+# As in PEP 263.
+_ENCODING = re.compile(r"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
+_USUAL_ENCODINGS = frozenset({"utf-8", "utf8", "utf-8-sig", "ascii", "us-ascii", "latin-1", "iso-8859-1", "cp1252"})
 _CLIENTS = frozenset({
     "requests", "httpx", "aiohttp", "urllib3", "ftplib", "smtplib", "imaplib", "poplib", "telnetlib", "paramiko",
     "websockets", "http.client", "urllib.request", "xmlrpc.client", "grpc", "pycurl",
@@ -49,7 +54,14 @@ def scan(text: str, hooks: Hooks, *, is_test: bool = False, depth: int = 0) -> l
     if tree is None:
         return []
     reader = _Reader(tree, hooks, is_test=is_test, depth=depth)
-    return list(dict.fromkeys(reader.read()))
+    return list(dict.fromkeys((*_odd_encoding(text), *reader.read())))
+
+
+def _odd_encoding(text: str) -> Iterator[Sighting]:
+    """A declared encoding in which the file says something else than what is read here."""
+    for number, line in enumerate(text.split("\n", 2)[:2], 1):
+        if (match := _ENCODING.match(line[:400])) and match[1].lower().replace("_", "-") not in _USUAL_ENCODINGS:
+            yield Sighting("python.encoding", number, f"`{match[0].strip()[:60]}`")
 
 
 def commands(text: str) -> list[Command]:
@@ -101,9 +113,20 @@ class _Reader:
             if isinstance(node, ast.Subscript | ast.Compare)
         }
 
-    def _is_looped(self, node: ast.Call) -> bool:
+    @functools.cached_property
+    def _looped(self) -> set[int]:
+        """All that stands in a loop."""
         loops = (loop for loop in self._names.nodes if isinstance(loop, ast.While | ast.For))
-        return any(inner is node for loop in loops for inner in ast.walk(loop))
+        return {id(inner) for loop in loops for inner in ast.walk(loop)}
+
+    @functools.cached_property
+    def _built(self) -> set[str]:
+        return eval_text.built_names(self._names)
+
+    def _is_built(self, text: ast.expr) -> bool:
+        if isinstance(text, ast.Name):
+            return text.id in self._built
+        return eval_text.is_assembled(text, self._names)
 
     def read(self) -> Iterator[Sighting]:
         for node in self._names.nodes:
@@ -128,7 +151,7 @@ class _Reader:
         target = names.resolve(node.func)
         if target in {"builtins.eval", "builtins.exec", "builtins.compile"}:
             yield from self._code(node, target)
-        elif target == "os.fork" and self._is_looped(node):
+        elif target == "os.fork" and id(node) in self._looped:
             yield Sighting("python.fork-bomb", node.lineno, "`os.fork()`")
         elif target == "sys.modules.get" and node.args and names.text(node.args[0]) in _TEST_LIBRARIES:
             yield Sighting("python.test-detection", node.lineno, f"`{_shown(node)}`")
@@ -141,7 +164,7 @@ class _Reader:
         rule = f"python.{target.removeprefix('builtins.')}"
         text = self._names.text(node.args[0]) if node.args else UNKNOWN
         if UNKNOWN in text:
-            built = rule == "python.eval" and eval_text.is_built(node.args[0] if node.args else None, self._names)
+            built = rule == "python.eval" and bool(node.args) and self._is_built(node.args[0])
             yield Sighting("python.eval-built" if built else rule, node.lineno, f"`{_shown(node)}`")
             return
         if self._depth < MAX_DEPTH:
@@ -218,5 +241,5 @@ def _annotations(node: ast.AST) -> Iterator[ast.expr]:
 
 
 def _shown(node: ast.AST) -> str:
-    text = ast.unparse(node)
+    text = shown(node)
     return text if len(text) <= 60 else text[:59] + "…"

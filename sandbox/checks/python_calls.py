@@ -15,7 +15,12 @@ from sandbox.hooks.places import outside, private
 _POWERFUL = frozenset({"os", "builtins", "subprocess", "sys", "ctypes", "shutil", "importlib", "posix", "pty"})
 _BY_NAME: dict[str, str] = {
     **dict.fromkeys(("builtins.eval",), "python.eval"),
-    **dict.fromkeys(("builtins.exec",), "python.exec"),
+    **dict.fromkeys(
+        ("builtins.exec", "runpy.run_path", "runpy.run_module", "code.interact", "code.InteractiveConsole",
+         "code.InteractiveInterpreter", "cProfile.run", "pdb.run"), "python.exec"),
+    **dict.fromkeys(
+        ("importlib.util.spec_from_file_location", "importlib.machinery.SourceFileLoader", "imp.load_source",
+         "zipimport.zipimporter"), "python.dynamic-import"),
     **dict.fromkeys(("os.system", "os.popen", "posix.system", "posix.popen"), "python.os-system"),
     **dict.fromkeys(RUNNERS | {"asyncio.create_subprocess_exec", "pty.spawn"}, "python.subprocess"),
     **dict.fromkeys(SHELL_TEXT - {"os.system", "os.popen"}, "python.subprocess-shell"),
@@ -55,7 +60,7 @@ def mentioned(target: str) -> str | None:
 def called(node: ast.Call, target: str | None, names: Names) -> Iterator[Sighting]:
     """What stands out in a call. Text that is run as code is looked at elsewhere."""
     for rule in _rules(node, target, names):
-        yield Sighting(rule, node.lineno, f"`{_shown(node, target)}`")
+        yield Sighting(rule, node.lineno, f"`{_short(node, target)}`")
 
 
 def _rules(node: ast.Call, target: str | None, names: Names) -> Iterator[str]:
@@ -63,7 +68,7 @@ def _rules(node: ast.Call, target: str | None, names: Names) -> Iterator[str]:
         yield from _of_path(node, names)
         return
     rule = mentioned(target)
-    if rule and rule not in {"python.eval", "python.exec"}:
+    if rule and target not in {"builtins.eval", "builtins.exec"}:
         shell = target in RUNNERS and commands_in.is_shell(node)
         yield "python.subprocess-shell" if shell else rule
     args = [names.text(arg) for arg in node.args[:3]]
@@ -80,7 +85,7 @@ def _rules(node: ast.Call, target: str | None, names: Names) -> Iterator[str]:
 
 def _of_system(node: ast.Call, target: str, args: list[str]) -> Iterator[str]:
     if target in {"os.kill", "os.killpg"}:
-        first = ast.unparse(node.args[0]) if node.args else ""
+        first = shown(node.args[0]) if node.args else ""
         alone = "getpid" in first or "getppid" in first or first.lstrip("-") in {"0", "1"}
         yield "python.hard-exit" if alone else "python.signals"
     if target == "os.chmod" and len(args) > 1 and (outside(args[0]) or _open_to_all(args[1])):
@@ -127,6 +132,14 @@ def _open_to_all(mode: str) -> bool:
     return mode.isdigit() and bool(int(mode) & 0o6002)
 
 
-def _shown(node: ast.Call, target: str | None) -> str:
-    text = ast.unparse(node)
-    return text if len(text) <= 60 else f"{target or ast.unparse(node.func)[:50]}(…)"
+def _short(node: ast.Call, target: str | None) -> str:
+    text = shown(node)
+    return text if len(text) <= 60 else f"{target or shown(node.func)[:50]}(…)"
+
+
+def shown(node: ast.AST) -> str:
+    """A node as source; an ellipsis for what is nested too deeply to be written out."""
+    try:
+        return ast.unparse(node)
+    except RecursionError:
+        return "…"

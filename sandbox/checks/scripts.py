@@ -26,7 +26,7 @@ def interpreter(path: str, text: str) -> str | None:
         return "shell"
     if ending in {".js", ".mjs", ".cjs", ".ts", ".mts", ".cts"}:
         return "javascript"
-    match = _SHEBANG.match(text)
+    match = _SHEBANG.match(text[:200])
     if match is None:
         return None
     return "python" if match[1].startswith("python") else "javascript" if match[1] == "node" else "shell"

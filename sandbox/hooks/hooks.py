@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from sandbox.hooks import own, shell
@@ -60,16 +60,19 @@ class CommandHooks:
         """What must not run in a shell script."""
         return self.blocked(shell.commands(script), allow)
 
-    def blocked(self, commands: Sequence[Command], allow: Collection[str] = ()) -> Iterator[Blocked]:
-        """What must not run of these commands, wrappers opened."""
+    def blocked(
+        self, commands: Iterable[Command], allow: Collection[str] = (), *, in_code: bool = False
+    ) -> Iterator[Blocked]:
+        """What must not run of these commands, wrappers opened; `in_code` for commands that code runs."""
         for outer in commands:
             for command in unwrapped(outer):
-                yield from self._matches(command, allow)
+                yield from self._matches(command, allow, in_code=in_code)
 
-    def _matches(self, command: Command, allow: Collection[str]) -> Iterator[Blocked]:
+    def _matches(self, command: Command, allow: Collection[str], *, in_code: bool) -> Iterator[Blocked]:
         shown = " ".join(command.argv)[:160]
         for pattern in PATTERNS:
-            if pattern.matches(command) and not self._may(PREFIX + pattern.name, allow):
+            applies = in_code or not pattern.in_code
+            if applies and pattern.matches(command) and not self._may(PREFIX + pattern.name, allow):
                 why = f"`{shown}` {pattern.why}; {pattern.instead}."
                 yield Blocked(rule=PREFIX + pattern.name, argv=command.argv, why=why)
         for mine in self._own:

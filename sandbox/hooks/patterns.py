@@ -13,12 +13,16 @@ from sandbox.hooks.wrappers import SHELLS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pattern:
-    """Matches a command that never runs. `name` is what settings and tasks allow it by, as `command.<name>`."""
+    """Matches a command that never runs. `name` is what settings and tasks allow it by, as `command.<name>`.
+
+    `in_code` tells that code may not run it, while scripts for people may.
+    """
 
     name: str
     why: str
     instead: str
     matches: Callable[[Command], bool]
+    in_code: bool = False
 
 
 _DOWNLOADERS = frozenset({"curl", "wget", "fetch", "aria2c", "http", "https", "lwp-download"})
@@ -166,11 +170,7 @@ def _install(c: Command) -> bool:
         return bool({"install", "remove", "purge", "upgrade", "add", "del", "-i", "-S", "-U", "-e"} & set(c.args))
     if c.program in {"npm", "pnpm", "yarn"}:
         return bool({"install", "i", "add", "global"} & set(c.args)) and (c.has("g", "--global") or "global" in c.args)
-    words = c.args
-    if re.fullmatch(r"python[\d.]*", c.program) and words[:2] == ("-m", "pip"):
-        words = words[1:]
-    elif not re.fullmatch(r"pip[\d.]*", c.program) and not (c.program == "uv" and words[:1] == ("pip",)):
-        return False
+    words = _pip(c)
     if "install" not in words:
         return False
     if c.has("", "--break-system-packages", "--user", "--system"):
@@ -178,6 +178,19 @@ def _install(c: Command) -> bool:
     places = [(name, value or after) for word, after in zip(words, (*words[1:], ""), strict=True)
               for name, _, value in [word.partition("=")]]  # fmt: skip
     return any(name in {"--target", "-t", "--prefix", "--root"} and outside(value, c.cwd) for name, value in places)
+
+
+def _pip(c: Command) -> tuple[str, ...]:
+    """The arguments of pip, however it is called; none for other programs."""
+    if re.fullmatch(r"(?:python|pypy|uv)[\d.]*", c.program) and c.args[:1] in {("-m",), ("pip",)}:
+        words = c.args[1:] if c.program.startswith("uv") else c.args[2:]
+        return words if "pip" in c.args[:2] else ()
+    return c.args if re.fullmatch(r"pip[\d.]*", c.program) else ()
+
+
+def _install_at_run_time(c: Command) -> bool:
+    npm = c.program in {"npm", "pnpm", "yarn"} and bool({"install", "i", "add", "ci"} & set(c.args))
+    return npm or "install" in _pip(c)
 
 
 def _schedule(c: Command) -> bool:
@@ -235,6 +248,8 @@ PATTERNS: tuple[Pattern, ...] = (
     _pattern("container", "opens the host to a container", "run the container without host access", _container),
     _pattern("install-outside", "installs software outside of the project's own environment",
              "name the package as a dependency of the project", _install),
+    Pattern(name="install-at-run-time", why="installs packages while the program runs (in code only)",
+            instead="name the package as a dependency of the project", matches=_install_at_run_time, in_code=True),
     _pattern("schedule", "installs something that runs later", "leave schedules and services to the owner", _schedule),
     _pattern("kernel", "changes the running system", "leave the system's settings to the owner", _kernel),
     _pattern("private-files", "touches keys or passwords", "take credentials from the settings of the program",

@@ -10,4 +10,5 @@ from sandbox.hooks.hooks import CommandHooks
 
 
 def hooks(commands: Sequence[Command]) -> Iterable[Sighting]:
-    return [Sighting(blocked.rule, 0, "", blocked.why, blocked.argv) for blocked in CommandHooks().blocked(commands)]
+    found = CommandHooks().blocked(commands, in_code=True)
+    return [Sighting(blocked.rule, 0, "", blocked.why, blocked.argv) for blocked in found]

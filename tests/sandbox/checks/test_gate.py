@@ -119,6 +119,14 @@ async def test_a_line_is_not_told_by_two_readers() -> None:
     assert told(found) == [("bandit.B701", Severity.BLOCK, "a.py", 2)]
 
 
+async def test_trifles_do_not_push_out_what_matters_and_nothing_steers_the_terminal() -> None:
+    text = "import pickle\n" + "pickle.loads(x)\n" * 400 + "eval('\\x1b[2J' + x, y)\neval(z)\n"
+    found = await report({"a.py": text, "b.sh": "rm -rf /a\x1b[2Jb\n"})
+    assert len(found.findings) == 200
+    assert [f.rule for f in found.findings[:2]] == ["python.eval", "command.rm-outside"]
+    assert all(finding.message.isprintable() for finding in found.findings)
+
+
 async def test_a_misspelt_rule_in_a_task_is_told() -> None:
     (finding,) = (await report({}, allow=("python.evil",))).findings
     assert (finding.rule, finding.severity) == ("checker.allow", Severity.NOTE)

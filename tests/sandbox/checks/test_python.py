@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -35,6 +37,10 @@ SEEN = {
         "eval('+'.join(x))",
     ],
     "python.exec": ["exec(x)", "exec(open(p).read())", "exec(compile(x, 'a', 'exec'))"],
+    "python.encoding": [
+        "# -*- coding: utf-7 -*-\n",
+        "#!/usr/bin/python\n# vim: set fileencoding=unicode_escape :\n# \\x0aimport os\n",
+    ],
     "python.compile": ["compile(x, 'a', 'exec')"],
     "python.import-builtin": ["__import__(name)"],
     "python.dynamic-import": ["import importlib\nimportlib.import_module(name)"],
@@ -117,6 +123,12 @@ SEEN = {
         "from os import abort\nabort()",
     ],
     "python.signals": ["import signal\nsignal.signal(a, b)", "import atexit\natexit.register(f)"],
+    "command.install-at-run-time": [
+        "import subprocess, sys\nsubprocess.check_call([sys.executable, '-m', 'pip', 'install', name])",
+        "import os\nos.system('pip install x')",
+        "import os\nos.system('uv pip install x')",
+        "import subprocess\nsubprocess.run(['npm', 'ci'])",
+    ],
     "command.rm-outside": [
         "import os\nos.system('rm -rf ~')",
         "import subprocess\nsubprocess.run(['rm', '-rf', '/'])",
@@ -150,6 +162,8 @@ UNSEEN = [
     "x = 'import os; os.system(1)'",
     "import subprocess\nsubprocess.CalledProcessError",
     "cursor.execute('DELETE')",
+    "# -*- coding: utf-8 -*-\n",
+    "x = 1\ny = 2\n# coding: rot13\n",
     "import socket\ndef f(s: socket.socket, t: 'x' = None) -> socket.socket | None:\n    u: socket.socket = s",
     "from pathlib import Path\nPath('x').unlink(missing_ok=True)",
 ]
@@ -199,6 +213,25 @@ def test_no_text_makes_it_fail(text: str) -> None:
 @pytest.mark.parametrize("text", ["(" * 500, "x = " + "-" * 100_000 + "1", "\0", "def f(:", "x = 1\n" * 90_000])
 def test_what_is_no_python_or_too_much_is_passed_over(text: str) -> None:
     assert python.scan(text, hooks) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import os\n" + "while x:\n    os.fork()\n" * 3000,
+        "def f(a):\n" + "    b = a\n    eval(b)\n" * 3000,
+        "x" + "[::-1]" * 90 + "\n" + ("eval(x" + "[::-1]" * 80 + ")\n") * 300,
+        "f(" * 90 + ")" * 90 + "\neval(" + " + ".join(["1"] * 3000) + ")",
+        "\n".join(f"a{n + 1} = a{n} + a{n}" for n in range(2000)) + "\neval(a2000)",
+        "import os.path\n" + "os.path.join(" * 80 + "'a'" + ", 'b')" * 80,
+        "with a:\n x = subprocess.Popen([" + "'a', " * 50_000 + "])",
+    ],
+    ids=["forks", "evals", "turns", "sums", "doubling", "joins", "words"],
+)
+def test_reading_takes_time_in_proportion(text: str) -> None:
+    began = time.process_time()
+    python.scan(text, hooks)
+    assert time.process_time() - began < 5
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from sandbox.hooks.commands import Command
 from sandbox.hooks.hooks import CommandHooks
 from sandbox.hooks.patterns import PATTERNS
 
@@ -179,8 +180,15 @@ def test_it_may_run(text: str) -> None:
 
 
 def test_every_pattern_is_tested_and_says_why_and_what_instead() -> None:
-    assert BLOCKED.keys() == {pattern.name for pattern in PATTERNS}
+    assert BLOCKED.keys() == {pattern.name for pattern in PATTERNS if not pattern.in_code}
     assert all(pattern.why and pattern.instead for pattern in PATTERNS)
+
+
+def test_scripts_may_install_what_code_may_not() -> None:
+    commands = [Command(argv=("env", "pip", "install", "x")), Command(argv=("npm", "ci"))]
+    assert list(CommandHooks().blocked(commands)) == []
+    found = CommandHooks().blocked(commands, in_code=True)
+    assert [blocked.rule for blocked in found] == ["command.install-at-run-time"] * 2
 
 
 def test_a_refusal_names_pattern_command_reason_and_way_out() -> None:
