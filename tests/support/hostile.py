@@ -120,7 +120,8 @@ def source(name: str) -> str:
     return (PAYLOADS / f"{name}.py").read_text()
 
 
-def _told(made: Host, name: str, limits: SandboxLimits, step: str) -> bytes:
+def told_to(made: Host, name: str, limits: SandboxLimits, step: str = "attack") -> bytes:
+    """What a program reads from its standard input: its own text, the places of the bait, its limits."""
     told = {
         **made.told, "program": source(name), "step": step, "pids": str(limits.pids),
         "memory_mb": str(limits.memory_mb), "work_mb": str(limits.work_mb), "wall_s": str(limits.wall_s),
@@ -131,7 +132,8 @@ def _told(made: Host, name: str, limits: SandboxLimits, step: str) -> bytes:
     return json.dumps(told).encode()
 
 
-def _argv(made: Host) -> tuple[str, ...]:
+def command(made: Host) -> tuple[str, ...]:
+    """The words that start any program."""
     return (*runtime().python, "-I", "-S", "-B", "-c", _BOOT, made.mark)
 
 
@@ -151,7 +153,7 @@ async def run_bare(
     folder.mkdir(exist_ok=True)
     folder.chmod(0o777)
     user = launcher.job_uid() if as_job and os.geteuid() == 0 else None
-    return await asyncio.to_thread(_bare, _argv(made), folder, _told(made, name, limits, step), user)
+    return await asyncio.to_thread(_bare, command(made), folder, told_to(made, name, limits, step), user)
 
 
 def _bare(argv: tuple[str, ...], folder: Path, told: bytes, user: int | None) -> SandboxResult:
@@ -177,7 +179,7 @@ async def run_inside(
 ) -> SandboxResult:
     """Run a program in an isolation; `shown` shows it a folder of the host's."""
     mounts = [*runtime().mounts, *([Mount(host=made.canaries / "runtime", inside=SHOWN)] if shown else [])]
-    job = SandboxJob(argv=_argv(made), mounts=tuple(mounts), stdin=_told(made, name, limits, step), limits=limits)
+    job = SandboxJob(argv=command(made), mounts=tuple(mounts), stdin=told_to(made, name, limits, step), limits=limits)
     return await sandbox.run(job)
 
 

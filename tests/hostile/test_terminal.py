@@ -1,0 +1,52 @@
+"""A daemon in the foreground has its owner's terminal; what it runs must neither speak there nor type."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.sandboxes import ISOLATIONS, runtime
+
+ROOT = Path(__file__).resolve().parents[2]
+OPENS_IT = (  # the first terminal that a session's leader opens is the session's
+    "import os, runpy, sys; os.setsid(); os.close(os.open(sys.argv[1], os.O_RDWR)); del sys.argv[1]; "
+    "runpy.run_module('tests.support.hostile_terminal', run_name='__main__', alter_sys=True)"
+)
+
+
+def reached(name: str, folder: Path) -> bool:
+    """Tell whether a program came through to the terminal that its starter has."""
+    runtime()
+    ours, theirs = pty.openpty()
+    try:
+        argv = [sys.executable, "-c", OPENS_IT, os.ttyname(theirs), name, str(folder)]
+        done = subprocess.run(argv, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False)
+        challenge = done.stdout.strip()
+        assert len(challenge) == 16, done.stderr
+        return any(challenge in waiting(end) for end in (ours, theirs))
+    finally:
+        os.close(ours)
+        os.close(theirs)
+
+
+def waiting(descriptor: int) -> bytes:
+    """What could be read there now."""
+    os.set_blocking(descriptor, False)
+    try:
+        return os.read(descriptor, 1000)
+    except OSError:
+        return b""
+
+
+def test_a_bare_program_speaks_to_the_terminal(scratch: Path) -> None:
+    assert reached("bare", scratch)
+
+
+@pytest.mark.parametrize("name", ISOLATIONS)
+def test_no_program_inside_reaches_the_terminal(name: str, scratch: Path) -> None:
+    assert not reached(name, scratch)

@@ -1,0 +1,45 @@
+"""Runs a hostile program from a process that has a terminal, as a daemon in the foreground does.
+
+    python -m tests.support.hostile_terminal ISOLATION FOLDER     (or `bare` for none)
+
+prints the text that may not get to the terminal, once the program has shown that it ran.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+
+from core.isolation import Ended, SandboxResult
+from tests.support.hostile import LIMITS, command, run_inside, started, told_to
+from tests.support.hostile_host import Host, host
+from tests.support.sandboxes import opened
+
+PROGRAM = "terminal/speaks_and_types"
+
+
+async def main(name: str, folder: Path) -> None:
+    """Run the program once."""
+    with host("", bait=False) as made:
+        result = _bare(made) if name == "bare" else await _inside(made, name, folder)
+        if started(made, result):
+            print(made.challenge)
+
+
+def _bare(made: Host) -> SandboxResult:
+    told = told_to(made, PROGRAM, LIMITS)
+    done = subprocess.run(command(made), input=told, stdout=subprocess.PIPE, timeout=20, check=False)
+    return SandboxResult(
+        exit_code=done.returncode, ended=Ended.EXITED, stdout=done.stdout, stderr=b"", duration_s=0.0
+    )  # fmt: skip
+
+
+async def _inside(made: Host, name: str, folder: Path) -> SandboxResult:
+    async with opened(name, folder) as sandbox:
+        return await run_inside(sandbox, made, PROGRAM, LIMITS)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1], Path(sys.argv[2])))
