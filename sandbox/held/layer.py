@@ -46,7 +46,22 @@ async def judge(job: SuiteJob, tests: Judge, ask: Ask, sandbox: str) -> Verdict:
     if not job.held.shown:
         return whole
     seen = await tests(replace(job, given={**job.given, **job.held.shown}))
-    return _unseen(seen, whole, await ask(job)) if seen.passed else seen
+    return await _contradicted(job, whole, seen, tests, ask) if seen.passed else seen
+
+
+async def _contradicted(job: SuiteJob, whole: Verdict, seen: Verdict, tests: Judge, ask: Ask) -> Verdict:
+    """The verdict where the tests as shown pass and the whole ones do not.
+
+    What is held out can be judged by value, so a fault of the code shows there. Where it does not, the whole tests may
+    have failed by chance or under load, and get a second look.
+    """
+    asked = await ask(job)
+    if not (asked.wrong or asked.stopped):
+        whole = await tests(job)
+        if whole.passed:
+            return _with_cases(whole, asked, job)
+    lines = (f"the whole tests: {whole.reason}", *(f"{one.id}: {one.kind}: {one.message}" for one in whole.failures))
+    return _refused(seen, asked, lines)
 
 
 def _with_cases(verdict: Verdict, asked: Asked, job: SuiteJob) -> Verdict:
@@ -54,6 +69,9 @@ def _with_cases(verdict: Verdict, asked: Asked, job: SuiteJob) -> Verdict:
     if asked.wrong or asked.stopped:
         return _refused(verdict, asked, ())
     evidence = replace(verdict.evidence, notes=(*verdict.evidence.notes, *asked.notes))
+    if not (asked.judged or job.given or job.own or job.command):
+        reason = "; ".join(asked.notes) or "no held-out case could be judged"
+        return replace(verdict, passed=False, reason=reason, evidence=replace(evidence, label=Label.TESTS_PASSED))
     if asked.judged:
         evidence = replace(evidence, label=Label.VERIFIED, held_out=asked.judged, held_from=_sources(job, asked))
     reason = f"{verdict.reason} and {_count(asked.judged)}" if asked.judged else verdict.reason
@@ -62,17 +80,8 @@ def _with_cases(verdict: Verdict, asked: Asked, job: SuiteJob) -> Verdict:
 
 def _of_cases(job: SuiteJob, asked: Asked, sandbox: str) -> Verdict:
     """The verdict of a task that has cases and no tests."""
-    evidence = Evidence(tree=asked.tree, sandbox=sandbox, label=Label.VERIFIED, complete=job.whole_tree)
-    if not (asked.wrong or asked.stopped or asked.judged):
-        reason = "; ".join(asked.notes) or "no held-out case could be judged"
-        return Verdict(passed=False, reason=reason, evidence=replace(evidence, label=Label.TESTS_PASSED))
+    evidence = Evidence(tree=asked.tree, sandbox=sandbox, label=Label.TESTS_PASSED, complete=job.whole_tree)
     return _with_cases(Verdict(passed=True, reason="all calls gave what they must", evidence=evidence), asked, job)
-
-
-def _unseen(seen: Verdict, whole: Verdict, asked: Asked) -> Verdict:
-    """The verdict where the tests as shown pass and the whole ones do not."""
-    lines = (f"the whole tests: {whole.reason}", *(f"{one.id}: {one.kind}: {one.message}" for one in whole.failures))
-    return _refused(seen, asked, lines)
 
 
 def _refused(verdict: Verdict, asked: Asked, lines: Iterable[str]) -> Verdict:
