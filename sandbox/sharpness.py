@@ -42,7 +42,7 @@ class Sharpness:
     def note(self) -> str:
         """The finding for the evidence."""
         if not self.tried:
-            return "no mutants: the change holds no function that could be broken"
+            return "no mutants: the change holds no Python function that could be broken"
         return f"{self.tried - len(self.survivors)} of {self.tried} mutants killed"
 
 

@@ -53,6 +53,18 @@ async def test_vacuous_tests_are_blamed_and_rewritten_while_the_code_stands(tmp_
     assert work.verdict.evidence.label is Label.SELF_TESTED
 
 
+async def test_tests_that_notice_no_fault_are_rewritten_with_the_fault_in_view(tmp_path: Path) -> None:
+    checks = "    assert isinstance(add(2, 3), int)\n    assert add(1, 2) is not None\n"
+    blunt = block("tests/test_sum.py", f"from add import add\n\n\ndef test_add():\n{checks}")
+    bench = await bench_for(model_for(RIGHT, TESTING=[blunt, block("tests/test_sum.py", PROPERTY)]), tmp_path)
+    work = await bench.run(case_for("Write `add` in add.py: the sum of two numbers"))
+    assert (work.phase, work.iteration) == (P.COMMIT, 2), work.feedback
+    assert bench.model.phases == [P.PLANNING, P.CODING, P.TESTING, P.TESTING]
+    assert "they go on passing when `a + b` in add (add.py:2) becomes" in bench.model.prompt(3)
+    assert work.verdict
+    assert "2 of 2 mutants killed" in work.verdict.evidence.notes
+
+
 @pytest.mark.parametrize("whole_tree", [True, False])
 async def test_what_the_suite_leaves_out_is_taken_out_of_the_change(tmp_path: Path, whole_tree: bool) -> None:
     given = {"tests/test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"}

@@ -55,7 +55,7 @@ async def test_a_change_without_functions_asks_for_no_mutants(judge: Judge) -> N
     own = {"test_x.py": "from names import NAMES\n\n\ndef test_names():\n    assert NAMES == ['a']\n"}
     verdict = await judge({"names.py": "NAMES = ['a']\n"}, own=own)
     assert verdict.passed, verdict.reason
-    assert verdict.evidence.notes == ("no mutants: the change holds no function that could be broken",)
+    assert verdict.evidence.notes == ("no mutants: the change holds no Python function that could be broken",)
 
 
 async def test_a_mutant_that_never_ends_is_noticed_soon(judge: Judge) -> None:
