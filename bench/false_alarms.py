@@ -2,11 +2,13 @@
 
     .venv/bin/python bench/false_alarms.py [--data HumanEval.jsonl.gz] [--parallel 2] [--limit N]
 
-Every answer goes the way of a task's change: given tests, twins, held-out cases, the sandbox that is chosen here. Both
-goals are zero; the exit status is 1 when one is missed. Without `--data` a dozen tasks of our own are judged. With it
-those of HumanEval (Chen et al., “Evaluating Large Language Models Trained on Code”, 2021; 164 tasks, MIT licence),
-which https://github.com/openai/human-eval has as `data/HumanEval.jsonl.gz`. It has no wrong answers, so they are made:
-a function that returns nothing, and the first of some mutants of the right one that plainly fails the tests.
+Every answer goes the way of a task's change: the static checker, given tests, twins, held-out cases, in the sandbox
+that is chosen here and kept warm as the daemon keeps it. Both goals are zero; the exit status is 1 when one is missed.
+
+Without `--data` a dozen tasks of our own are judged. With it those of HumanEval (Chen et al., “Evaluating Large
+Language Models Trained on Code”, 2021; 164 tasks, MIT licence), which https://github.com/openai/human-eval has as
+`data/HumanEval.jsonl.gz`. It has no wrong answers, so they are made: a function that returns nothing, and the first of
+some mutants of the right one that plainly fails the tests.
 """
 
 from __future__ import annotations
@@ -33,19 +35,26 @@ from typing import TypeVar
 
 from agent.library import FileTree
 from bench.pairs import PAIRS, Pair
+from core.gates import Finding, GateJob, Severity
 from core.held import SHARE
 from core.isolation import Ended
 from core.ports import Sandbox
 from core.tasks import TaskSpec
 from core.verdicts import SuiteJob, Verdict
 from sandbox import SNIPPET_LIMITS, choose, mutation, run_python
+from sandbox.checks.bandit import BanditReader
+from sandbox.checks.gate import StaticGate
+from sandbox.checks.policy import Policy
 from sandbox.held.holding import hold
+from sandbox.hooks.hooks import CommandHooks
 from sandbox.runtime import Runtime, open_runtime
+from sandbox.warming import Warmed, warmed
 from test_runner import SuiteRunner
 
 T = TypeVar("T")
 
 MUTANTS = 6
+GATE = StaticGate(Policy(), CommandHooks(()), BanditReader())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,12 +64,18 @@ class Judged:
     pair: Pair
     right: bool
     verdict: Verdict
+    findings: tuple[Finding, ...]
     took_s: float
 
     @property
     def missed(self) -> bool:
         """Tell whether the judge was wrong."""
-        return self.right is not self.verdict.passed
+        return self.right is not (self.verdict.passed and not (self.right and self.findings))
+
+    @property
+    def why(self) -> str:
+        """What the judge said."""
+        return "; ".join([*(f"{one.rule}: {one.message}" for one in self.findings), self.verdict.reason])
 
 
 def read(path: Path) -> list[Pair]:
@@ -107,20 +122,31 @@ async def judged(pair: Pair, text: str, suite: SuiteRunner, *, right: bool) -> J
     spec = TaskSpec(description=pair.name, tests=given)
     started = time.perf_counter()
     held = await asyncio.to_thread(hold, spec, (), SHARE)
+    report = await GATE.examine(GateJob(spec=spec, tree=FileTree({}), change={path: text}))
     job = SuiteJob(base=FileTree({}), change={path: text}, given=given, held=held, wall_s=30.0, whole_tree=False)
     verdict = await suite.judge(job)
-    return Judged(pair=pair, right=right, verdict=verdict, took_s=time.perf_counter() - started)
+    return Judged(
+        pair=pair,
+        right=right,
+        verdict=verdict,
+        findings=tuple(found for found in report.findings if found.severity is not Severity.NOTE),
+        took_s=time.perf_counter() - started,
+    )
 
 
 @asynccontextmanager
-async def opened(name: str) -> AsyncIterator[tuple[Sandbox, Runtime, Path]]:
-    """The chosen sandbox, what runs inside, and a folder."""
+async def opened(name: str, size: int) -> AsyncIterator[tuple[Warmed, Runtime, Path]]:
+    """The chosen sandbox with some kept waiting, what runs inside, and a folder."""
     runtime = open_runtime(ROOT / ".runner")
     with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
         choice = await choose(name, runtime=runtime, scratch=Path(folder))
         if choice.sandbox is None:
             raise SystemExit(choice.report)
-        yield choice.sandbox, runtime, Path(folder)
+        kept = await warmed(choice.sandbox, runtime, size=size)
+        try:
+            yield kept, runtime, Path(folder)
+        finally:
+            await kept.aclose()
 
 
 async def bounded(room: asyncio.Semaphore, work: Awaitable[T]) -> T:
@@ -132,7 +158,9 @@ async def bounded(room: asyncio.Semaphore, work: Awaitable[T]) -> T:
 async def run(pairs: Sequence[Pair], a: argparse.Namespace) -> list[Judged]:
     """Judge every answer, some at a time."""
     room = asyncio.Semaphore(a.parallel)
-    async with opened(a.sandbox) as (sandbox, runtime, folder):
+    async with opened(a.sandbox, a.parallel) as (kept, runtime, folder):
+        sandbox = kept.sandbox
+        print(f"in {sandbox.name} ({kept.remark or 'started for each job'})")
         suite = SuiteRunner(sandbox, runtime, emit=lambda _event: None, staging_dir=folder / "staging")
         if a.data:
             pairs = await asyncio.gather(*(bounded(room, with_wrong_answers(pair, sandbox)) for pair in pairs))
@@ -153,7 +181,7 @@ def report(found: Sequence[Judged]) -> bool:
             f"{word}: {len(missed)} of {len(some)} (goal 0)" + (f"; passes are {', '.join(labels)}" if labels else "")
         )
         for one in missed:
-            print(f"  {one.pair.name}: {one.verdict.reason}")
+            print(f"  {one.pair.name}: {one.why}")
         if times:
             p95 = times[min(len(times) - 1, int(len(times) * 0.95))]
             print(f"  a verdict takes {statistics.median(times) * 1000:.0f} ms (median), {p95 * 1000:.0f} ms (95 %)")
