@@ -23,7 +23,7 @@ from core.ports import Sink
 from sandbox import launcher
 from sandbox.distributions import Requirement, normalised, requirement
 from sandbox.layers import Layer, LayerStore
-from sandbox.needs import Need
+from sandbox.needs import Memory, Need
 from sandbox.runtime import Runtime
 from sandbox.wants import Surveyor, Want
 from sandbox.wheels import Unobtainable, Unreachable, Wheel
@@ -56,6 +56,7 @@ class DependencyGate:
         self._layers, self._runtime, self._emit, self._clock = layers, runtime, emit, clock
         self._allowed = {each.key: each for each in map(requirement, allowed) if each}
         self._available: frozenset[str] | None = None
+        self._memory = Memory()
         self._looked_up: dict[str, Wheel | str] = {}
 
     async def examine(self, job: GateJob) -> GateReport:
@@ -86,7 +87,7 @@ class DependencyGate:
     def _survey(self, job: GateJob) -> tuple[Surveyor, list[Want]]:
         if self._available is None:
             self._available = provided(self._runtime)
-        surveyor = Surveyor(job, available=self._available, allowed=self._allowed)
+        surveyor = Surveyor(job, available=self._available, allowed=self._allowed, memory=self._memory)
         return surveyor, surveyor.wants()
 
     async def _installed(self, job: GateJob, surveyor: Surveyor, wants: Iterable[Want]) -> Layer | Finding | None:

@@ -8,12 +8,17 @@ its file can do without is not: one in a `try` that catches ImportError, for typ
 from __future__ import annotations
 
 import ast
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator
+import threading
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from core.import_graph import folders_above
 from core.parsing import parse
+from core.tree import Tree
+
+T = TypeVar("T")
 
 _MISSING = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
 _ELSEWHERE = frozenset({"TYPE_CHECKING", "version_info", "platform"})
@@ -43,37 +48,73 @@ class Imported:
     optional: bool
 
 
+Names = Mapping[str, Collection[str]]
+"""The importable names in each folder, by the folder's path with a slash at its end."""
+
+
+class Memory:
+    """Keeps what was read of files and commits, so that the next try reads only what it changed; for any thread."""
+
+    def __init__(self, max_files: int = 50_000, max_commits: int = 4) -> None:
+        self._imports: OrderedDict[str, list[Imported]] = OrderedDict()
+        self._names: OrderedDict[str, Names] = OrderedDict()
+        self._max_files, self._max_commits = max_files, max_commits
+        self._lock = threading.Lock()
+
+    def imports(self, blob: str, read: Callable[[], str]) -> list[Imported]:
+        """The imports of a file with that content."""
+        return self._kept(self._imports, blob, lambda: imports(read()), self._max_files)
+
+    def names(self, tree: Tree) -> Names:
+        """The importable names of a commit."""
+        return self._kept(self._names, tree.commit, lambda: names_of(tree.entries()), self._max_commits)
+
+    def _kept(self, kept: OrderedDict[str, T], key: str, make: Callable[[], T], most: int) -> T:
+        if (found := kept.get(key)) is None:
+            found = make()
+            with self._lock:
+                kept[key] = found
+                while len(kept) > most:
+                    kept.popitem(last=False)
+        return found
+
+
+def names_of(paths: Iterable[str]) -> Names:
+    """By which name each folder knows a file in it, or the folder that leads to it."""
+    names: defaultdict[str, set[str]] = defaultdict(set)
+    for path in paths:
+        if path.endswith(_ENDINGS):
+            folder, _, file = path.rpartition("/")
+            above, name = f"{folder}/" if folder else "", file.partition(".")[0]
+            while name and name not in names[above]:
+                names[above].add(name)
+                folder, _, name = above[:-1].rpartition("/")
+                above = f"{folder}/" if folder else ""
+    return names
+
+
 class Finder:
     """Follows imports through a tree.
 
     Args:
         paths: all files of the tree.
-        read: the text of a file of it.
+        imports_of: the imports of a file of it.
+        names: the importable names of the tree, in parts.
         roots: folders on the import path, each with a slash at its end; the root is the empty text.
         available: top-level modules that the run has anyway.
     """
 
     def __init__(
         self,
-        paths: Iterable[str],
-        read: Callable[[str], str],
+        paths: Collection[str],
+        imports_of: Callable[[str], Iterable[Imported]],
         *,
+        names: Sequence[Names],
         roots: Collection[str],
         available: Collection[str],
     ) -> None:
-        self._paths = frozenset(paths)
-        self._read, self._roots, self._available = read, tuple(roots), available
-        self._names: defaultdict[str, set[str]] = defaultdict(set)
-        for path in self._paths:
-            if path.endswith(_ENDINGS):
-                self._note(path)
-
-    def _note(self, path: str) -> None:
-        """Note by which name each folder above knows a file, or the folder that leads to it."""
-        parts = path.split("/")
-        parts[-1] = parts[-1].partition(".")[0]
-        for depth, name in enumerate(parts):
-            self._names["".join(f"{part}/" for part in parts[:depth])].add(name)
+        self._paths, self._imports_of, self._names = paths, imports_of, names
+        self._roots, self._available = tuple(roots), available
 
     def needs(self, starts: Iterable[str]) -> list[Need]:
         """What is missing for these files and all that they import, one need a module, in the order of finding."""
@@ -81,7 +122,7 @@ class Finder:
         seen, found = set(waiting), dict[tuple[str, tuple[str, ...]], Need]()
         while waiting:
             path = waiting.pop(0)
-            for each in imports(self._read(path)):
+            for each in self._imports_of(path):
                 inside, files = self._locate(path, each)
                 if not inside and not each.optional and each.module.partition(".")[0] not in self._available:
                     need = Need(module=each.module, names=each.names, path=path, line=each.line)
@@ -98,8 +139,11 @@ class Finder:
         if each.level:
             roots = above[each.level - 1 : each.level]
             return True, [file for root in roots for file in self._files(root, parts, each.names)]
-        roots = [root for root in dict.fromkeys((*self._roots, *above)) if parts[0] in self._names.get(root, ())]
+        roots = [root for root in dict.fromkeys((*self._roots, *above)) if self._knows(root, parts[0])]
         return bool(roots), [file for root in roots for file in self._files(root, parts, each.names)]
+
+    def _knows(self, folder: str, name: str) -> bool:
+        return any(name in names.get(folder, ()) for names in self._names)
 
     def _files(self, root: str, parts: list[str], names: tuple[str, ...]) -> Iterator[str]:
         stems = [root + "/".join(parts[:length]) for length in range(1, len(parts) + 1)]

@@ -12,7 +12,7 @@ from core.paths import is_test_path
 from core.tasks import Language
 from sandbox import distributions, pytest_settings
 from sandbox.distributions import Requirement
-from sandbox.needs import Finder, Need
+from sandbox.needs import Finder, Imported, Memory, Need, imports, names_of
 
 # Modules that come with Node.js; they are known without `node:` too.
 _NODE = frozenset({
@@ -43,10 +43,13 @@ class Surveyor:
         job: the change.
         available: top-level modules that every run has.
         allowed: distributions that the owner named in the settings, by normal form.
+        memory: keeps what was read.
     """
 
-    def __init__(self, job: GateJob, *, available: Collection[str], allowed: Mapping[str, Requirement]) -> None:
-        self._job, self._available = job, available
+    def __init__(
+        self, job: GateJob, *, available: Collection[str], allowed: Mapping[str, Requirement], memory: Memory
+    ) -> None:
+        self._job, self._available, self._memory = job, available, memory
         self._entries = job.tree.entries()
         self._over = {**job.change, **job.own, **job.spec.tests}
         self._paths = {p for p in (*self._entries, *self._over) if self._over.get(p, "") is not None}
@@ -59,7 +62,11 @@ class Surveyor:
         settings = pytest_settings.read(self._text)
         finder = Finder(
             self._paths,
-            lambda path: self._text(path) or "",
+            self._imports,
+            names=(
+                self._memory.names(job.tree),
+                names_of(path for path, text in self._over.items() if text is not None),
+            ),
             roots=("", "src/", *(f"{path.strip('./')}/" for path in settings.paths if path.strip("./"))),
             available=self._available,
         )
@@ -102,6 +109,11 @@ class Surveyor:
         tests = [path for path in (*self._job.own, *self._job.spec.tests) if is_test_path(path)]
         folders = {""} | {path[: at + 1] for path in tests for at, char in enumerate(path) if char == "/"}
         return (f"{folder}conftest.py" for folder in sorted(folders))
+
+    def _imports(self, path: str) -> list[Imported]:
+        if path in self._over:
+            return imports(self._over[path] or "")
+        return self._memory.imports(self._entries[path], lambda: self._base_text(path))
 
     def _text(self, path: str) -> str | None:
         return self._over[path] if path in self._over else self._base_text(path) if path in self._entries else None

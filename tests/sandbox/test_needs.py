@@ -6,20 +6,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.needs import Finder, imports
+from sandbox.needs import Finder, Memory, imports, names_of
+from tests.support.trees import TextTree
 
 AVAILABLE = frozenset({"os", "json", "tomllib", "pytest"})
 
 
 def needs(files: Mapping[str, str], *starts: str, roots: tuple[str, ...] = ("", "src/")) -> list[str]:
-    finder = Finder(files, files.__getitem__, roots=roots, available=AVAILABLE)
-    return [need.module for need in finder.needs(starts or list(files))]
+    return [need.module for need in finder(files, roots).needs(starts or list(files))]
+
+
+def finder(files: Mapping[str, str], roots: tuple[str, ...] = ("", "src/")) -> Finder:
+    return Finder(
+        files, lambda path: imports(files[path]), names=[{}, names_of(files)], roots=roots, available=AVAILABLE
+    )
 
 
 def test_what_is_neither_here_nor_standard_is_needed_once_with_its_place() -> None:
     files = {"a.py": "import os\n\nimport toolz\nfrom toolz import curry\nimport toolz\n"}
-    finder = Finder(files, files.__getitem__, roots=("",), available=AVAILABLE)
-    found = [(need.module, need.names, need.path, need.line) for need in finder.needs(["a.py"])]
+    found = [(need.module, need.names, need.path, need.line) for need in finder(files).needs(["a.py"])]
     assert found == [("toolz", (), "a.py", 3), ("toolz", ("curry",), "a.py", 4)]
 
 
@@ -89,6 +94,26 @@ def test_files_that_build_a_project_are_left_out() -> None:
 @given(st.text(alphabet="import fromx.y()\n :tryexcpt", max_size=200))
 def test_any_text_is_read_or_passed_over(text: str) -> None:
     imports(text)
+
+
+def test_what_was_read_is_not_read_again() -> None:
+    memory, reads = Memory(max_files=2, max_commits=1), list[str]()
+
+    def read() -> str:
+        reads.append("x")
+        return "import x\n"
+
+    assert memory.imports("a", read) == memory.imports("a", read)
+    assert len(reads) == 1
+    memory.imports("b", read)
+    memory.imports("c", read)
+    memory.imports("a", read)
+    assert len(reads) == 4, "the oldest is forgotten"
+    tree = TextTree({"a/b/c.py": "", "a/d.txt": "", "e.py": ""})
+    assert {folder: set(names) for folder, names in memory.names(tree).items() if names} == {
+        "": {"a", "e"}, "a/": {"b"}, "a/b/": {"c"},
+    }  # fmt: skip
+    assert memory.names(tree) is memory.names(tree)
 
 
 def test_code_that_is_nested_too_deeply_is_passed_over() -> None:
