@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
 from core.import_graph import ImportCache
+from core.javascript import SOURCES
 from core.paths import is_test_path
 from core.tasks import Change, Files
 from core.tree import Tree
@@ -60,7 +61,7 @@ def dependants(tree: Tree, changed: Collection[str], cache: ImportCache, *, unkn
 
 
 def _is_suite(path: str) -> bool:
-    return path.endswith(".py") and is_test_path(path) and not path.endswith("conftest.py")
+    return path.endswith((".py", *SOURCES)) and is_test_path(path) and not path.endswith("conftest.py")
 
 
 def _reach(starts: Iterable[str], following: Callable[[str], Iterable[str]]) -> frozenset[str]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 
 from core.imports import Facts, Import, facts_of, may_refer
+from core.javascript import is_source
 from core.paths import is_test_path
 from core.tree import Tree
 
@@ -18,6 +19,7 @@ SETTINGS = frozenset(
 )
 """Files at the root that steer pytest; every test depends on them."""
 
+PACKAGE = "package.json"
 _NOTHING = Facts()
 
 
@@ -175,6 +177,8 @@ class View:
         """The files that one file refers to."""
         facts = self.facts(path)
         found = set(self._surroundings(path)) if path.endswith(".py") else set()
+        if is_source(path):  # it says what kind of module a file is
+            found.update(name for folder in folders_above(path) for name in self._present(f"{folder}{PACKAGE}"))
         for imported in facts.imports:
             found.update(self._imported(path, imported))
         for mention in facts.mentions:
@@ -185,7 +189,7 @@ class View:
         """The files of the tree that refer to one file."""
         candidates = self._graph.users_of(_keys(path), self._facts_below)
         name, folder = _last(path), path[: path.rfind("/") + 1]
-        if name in {"__init__.py", "conftest.py"}:
+        if name in {"__init__.py", "conftest.py", PACKAGE}:
             candidates.update(self._graph.names.within(folder))
         elif path in SETTINGS:
             candidates.update(self._entries)

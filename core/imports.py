@@ -11,9 +11,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from core.javascript import SOURCES
+from core.js_imports import references
 from core.parsing import parse
 
 MAX_MENTION = 200
+_MAX_SCRIPT = 200_000  # longer ones are made by a machine, and their strings name no files
 _DYNAMIC_MODULES = frozenset({
     "importlib", "imp", "pkgutil", "runpy", "zipimport", "glob", "subprocess", "pickle", "_pickle", "dill",
     "cloudpickle", "joblib", "shelve", "marshal", "code", "codeop", "pexpect", "sh",
@@ -58,12 +61,15 @@ class Facts:
 
 def may_refer(path: str) -> bool:
     """Tell whether a file's content is worth reading for what it refers to: sources and small texts, no data."""
-    return path.endswith(_PYTHON + _TEXTS)
+    return path.endswith(_PYTHON + _TEXTS + SOURCES)
 
 
 def facts_of(path: str, content: bytes) -> Facts:
     """Read a file's references; a Python file that does not parse is dynamic, since nothing is known of it."""
     text = content.decode("utf-8", "replace")
+    if path.endswith(SOURCES) and len(text) <= _MAX_SCRIPT:
+        mentions, dynamic = references(path, text)
+        return Facts(mentions=mentions, dynamic=dynamic)
     if not path.endswith(_PYTHON):
         return Facts(mentions=frozenset(token for token in _TOKEN.findall(text[:200_000]) if len(token) <= MAX_MENTION))
     try:

@@ -72,9 +72,6 @@ class _NodePlanner(Planner):
     def _conftests(self, _suites: Collection[str]) -> list[str]:
         return []
 
-    def _closure(self, _files: tuple[SuiteFile, ...], _conftests: list[str]) -> frozenset[str] | None:
-        return None  # what a file of JavaScript can reach is not worked out
-
     def _options(self, _conftests: bool) -> tuple[str, ...]:
         return ()
 

@@ -169,6 +169,29 @@ async def test_a_test_of_the_base_must_go_on_passing(judge: Judge) -> None:
     assert broken.reason == "1 failed of 2 tests"
 
 
+async def test_of_the_daemons_own_workspace_only_what_the_tests_can_reach_is_staged(judge: Judge) -> None:
+    base = {
+        "add.mjs": "import { one } from './lib/one.mjs';\nexport const add = (a, b) => one * (a + b);\n",
+        "lib/one.mjs": "export const one = 1;\n",
+        "package.json": "{}",
+        "other.mjs": "export const other = 1;\n",
+        "test/other.test.mjs": "import '../other.mjs';\n",
+    }
+    change = {"mul.mjs": "import { add } from './add.mjs';\nexport const mul = (a) => add(a, a);\n"}
+    tests = f"{HEAD}import {{ mul }} from '../mul.mjs';\ntest('twice', () => {{ assert.equal(mul(2), 4); }});\n"
+    first = await js(judge, change, {"test/mul.test.mjs": tests}, base, whole_tree=False)
+    assert (first.passed, first.evidence.complete) == (True, False), first.reason
+    elsewhere = {**base, "other.mjs": "export const other = 2;\n", "more.mjs": "export {};\n"}
+    again = await js(judge, change, {"test/mul.test.mjs": tests}, elsewhere, whole_tree=False)
+    assert again.evidence.tree == first.evidence.tree
+    nearer = {**base, "lib/one.mjs": "export const one = 2 - 1;\n"}
+    other = await js(judge, change, {"test/mul.test.mjs": tests}, nearer, whole_tree=False)
+    assert other.evidence.tree != first.evidence.tree
+    listing = tests.replace("test('twice'", "import fs from 'node:fs';\nfs.readdirSync('.');\ntest('twice'")
+    whole = await js(judge, change, {"test/mul.test.mjs": listing}, base, whole_tree=False)
+    assert (whole.passed, whole.evidence.complete) == (True, True), whole.reason
+
+
 async def test_self_written_tests_must_fail_without_the_change(judge: Judge) -> None:
     text = f"{USES}test('sums', () => {{ assert.equal(add(2, 2), 4); }});\n"
     idle = f"{HEAD}import '../add.mjs';\ntest('nothing', () => {{ assert.equal(1 + 1, 2); }});\n"
