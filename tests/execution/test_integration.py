@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass, field, replace
@@ -24,6 +25,8 @@ from core.work import Work
 from execution.integration import Integration, Landed, Reopened
 from execution.parts import Parts
 from execution.regression import WithRegression
+from sandbox.held.holding import hold
+from tests.support.git_repo import git
 
 ADD = "def add(a, b):\n    return a + b\n"
 TEST_ADD = "from calc import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"
@@ -162,3 +165,23 @@ async def test_a_commit_that_an_earlier_daemon_made_is_found_and_not_made_again(
     assert isinstance(before, Landed)
     assert isinstance(again, Landed)
     assert before.commit == again.commit == site.parts.git.resolve(None, "main")
+
+
+async def test_a_merged_tree_is_judged_by_what_was_held_out_as_well(site: Site) -> None:
+    checks = "".join(f"    assert add({n}, {n + 5}) == {2 * n + 5}\n" for n in range(11, 17))
+    tests = {"test_sum.py": f"from calc import add\n\n\ndef test_sum():\n{checks}"}
+    base = site.task(1, tests={"test_calc.py": TEST_ADD})
+    await site.land(at := site.open(base), base, await site.judged(at, base, {"calc.py": ADD}))
+    mine, theirs = site.task(2, tests=tests), site.task(3, tests={"test_calc.py": TEST_ADD})
+    at_mine, at_theirs = site.open(mine), site.open(theirs)
+    held = hold(mine.spec, at_mine.tree.entries(), 0.25)
+    assert held.shown
+    one = await site.judged(at_mine, mine, {"more.py": "X = 1\n"})
+    two = await site.judged(at_theirs, theirs, {"calc.py": "def add(a, b):\n    total = a + b\n    return total\n"})
+    assert isinstance(await site.land(at_theirs, theirs, two), Landed)
+    landed = await Integration(mine, site.parts, site.events.append, held=held).land(at_mine, one)
+    assert isinstance(landed, Landed)
+    assert site.suite.jobs[-1].held == held
+    note = json.loads(git(at_mine.repo, "notes", "--ref=nightshift", "show", str(landed.commit)))
+    assert (note["evidence"]["label"], note["evidence"]["held_out"]) == ("verified", len(note["held"]["cases"]))
+    assert note["held"]["shown"] == {}
