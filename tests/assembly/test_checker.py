@@ -43,5 +43,5 @@ def test_a_pattern_that_is_off_stops_no_test_command(tmp_path: Path) -> None:
 
 
 def test_a_rule_that_does_not_exist_is_refused_at_the_start(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="did you mean python.socket"):
+    with pytest.raises(ConfigError, match=r"did you mean python\.socket"):
         make_checker(load_settings({"checker_rules": {"python.sockets": "off"}}, tmp_path))
