@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +17,7 @@ from assembly.store import Store, open_store
 from config import load_settings
 from core.clock import utc_now
 from core.events import Event, Kind
-from core.gates import Ask, AskKind
+from core.gates import Approval, Ask, AskKind, GateJob, GateReport
 from core.states import ENDED, Ending, Outcome, Phase, Status
 from core.submission import parse_spec
 from core.tasks import Task
@@ -41,14 +43,43 @@ def server(answers: Answers) -> Iterator[WireServer]:
 
 
 @dataclass
+class Clock:
+    """The true time, and what has gone by besides."""
+
+    later: timedelta = timedelta()
+
+    def __call__(self) -> datetime:
+        return utc_now() + self.later
+
+
+@dataclass
+class Asking:
+    """A gate that asks for toolz, until that is granted unless it is `stubborn`."""
+
+    stubborn: bool = False
+    jobs: list[GateJob] = field(default_factory=list)
+
+    async def examine(self, job: GateJob) -> GateReport:
+        self.jobs.append(job)
+        return GateReport() if TOOLZ.subject in job.granted and not self.stubborn else GateReport(asks=(TOOLZ,))
+
+
+@dataclass
 class Site:
     """One worker on the real rooms."""
 
     store: Store
     parts: Parts
+    clock: Clock
 
-    def submit(self, number: int) -> int:
-        return self.store.queue.submit(parse_spec(job(number))).result().task_id
+    def submit(self, number: int, **more: Any) -> int:
+        return self.store.queue.submit(parse_spec({**job(number), **more})).result().task_id
+
+    async def waiting(self, task_id: int) -> Approval:
+        async with asyncio.timeout(30):
+            while self.store.queue.get(task_id).status is not Status.WAITING:  # noqa: ASYNC110 (it is in the database)
+                await asyncio.sleep(0.02)
+        return self.store.queue.approvals(task_id=task_id)[0]
 
     def held(self, number: int, phase: Phase | None) -> Task:
         """A task that an earlier daemon left waiting, with its work done up to the phase that asked."""
@@ -99,11 +130,40 @@ async def site(tmp_path: Path, server: WireServer) -> AsyncIterator[Site]:
     async with AsyncExitStack() as last:
         with ExitStack() as stack:
             settings = load_settings(flags, tmp_path)
-            rooms = Rooms(settings, store := open_store(settings, stack), stack, utc_now)
+            clock = Clock()
+            rooms = Rooms(settings, store := open_store(settings, stack, clock), stack, clock)
             last.push_async_callback(rooms.aclose)
             parts = await rooms.prepare()
             assert parts, rooms.notices
-            yield Site(store, parts)
+            yield Site(store, parts, clock)
+
+
+async def test_a_night_of_waiting_does_not_count_and_the_decision_reaches_the_gates(
+    site: Site, answers: Answers
+) -> None:
+    gate = Asking()
+    site.parts = replace(site.parts, gates=(gate,))
+    task_id = site.submit(1, limits={"wall_s": 60})
+    async with site.working():
+        asked = await site.waiting(task_id)
+        assert (asked.ask, asked.attempt) == (TOOLZ, 1)
+        site.clock.later += timedelta(hours=9)
+        site.store.queue.decide(asked.id, True).result()
+        done = await site.ended(task_id)
+    assert (done.ending, done.attempt) == (Ending.COMMITTED, 1)
+    assert [job.granted for job in gate.jobs] == [frozenset(), frozenset({TOOLZ.subject})]
+    assert {job.task_id for job in gate.jobs} == {task_id}
+    assert answers.counts[1, "CODING"] == 1
+
+
+async def test_a_gate_that_asks_again_for_what_was_decided_ends_the_task(site: Site) -> None:
+    site.parts = replace(site.parts, gates=(Asking(stubborn=True),))
+    task_id = site.submit(1, limits={"attempts": 1})
+    async with site.working():
+        site.store.queue.decide((await site.waiting(task_id)).id, True).result()
+        done = await site.ended(task_id)
+    assert (done.status, done.ending) == (Status.FAILED, Ending.ERROR)
+    assert "asked again for what its owner had decided: package:toolz" in done.reason
 
 
 async def test_the_worker_goes_on_with_others_and_the_waiting_task_goes_on_where_it_asked(
