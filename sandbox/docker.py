@@ -70,7 +70,7 @@ class DockerSandbox:
         Raises:
             SandboxError: the isolation could not be set up; the job was not started.
         """
-        return await (await self.begin(job)).finish(job.stdin)
+        return await (await self.begin(job)).see(job.stdin)
 
     async def begin(self, job: SandboxJob) -> Container:
         """Start a container whose command waits for its input.
@@ -165,6 +165,17 @@ class Container:
         self._engine, self._name, self._streams, self._limits = engine, name, streams, job.limits
 
     async def finish(self, stdin: bytes) -> SandboxResult:
+        """As `see`, for a command that waits for its input: one that has ended by now never had it.
+
+        Raises:
+            SandboxError: the job was not started, is gone, or the engine does not answer.
+        """
+        if self._streams.over.done():
+            await self.discard()
+            raise SandboxError("the container ended while it waited for its input")
+        return await self.see(stdin)
+
+    async def see(self, stdin: bytes) -> SandboxResult:
         """Hand the input over and see the job to its end; its wall time begins now.
 
         Raises:

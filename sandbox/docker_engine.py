@@ -79,7 +79,7 @@ class Engine:
         """
         with _told("the container could not be made"):
             made = self._api.create_host_config(**host)
-            labels = {OWNER: _identity(os.getpid())}
+            labels = {OWNER: identity(os.getpid())}
             # The proxies of the user's configuration would come into the container's environment.
             self._api.create_container(name=name, host_config=made, labels=labels, use_config_proxy=False, **config)
 
@@ -223,13 +223,13 @@ def _unless(*codes: int) -> Iterator[None]:
             raise
 
 
-def _identity(pid: int) -> str:
+def identity(pid: int) -> str:
     """A process by its number and the time of its start, since numbers come again."""
     return f"{pid}-{Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()[19]}"
 
 
-def _alive(identity: str) -> bool:
+def _alive(owner: str) -> bool:
     try:
-        return _identity(int(identity.partition("-")[0])) == identity
+        return identity(int(owner.partition("-")[0])) == owner
     except (OSError, ValueError):
         return False

@@ -16,9 +16,8 @@ import pytest
 
 from core.errors import SandboxError
 from core.isolation import Mount, SandboxJob, SandboxLimits
-from sandbox import choose, docker_image, docker_root, launcher, selftest
+from sandbox import choose, docker_engine, docker_image, docker_root, launcher, selftest
 from sandbox.docker import DockerSandbox
-from sandbox.docker_engine import OWNER
 from tests.support import engine
 from tests.support.processes import alive, mark, started
 from tests.support.sandboxes import docker, runtime
@@ -46,7 +45,8 @@ def shell(script: str, **more: object) -> SandboxJob:
 
 
 def ours(api: Any) -> list[str]:
-    return [str(each["Id"]) for each in api.containers(all=True, filters={"label": OWNER})]
+    label = f"{docker_engine.OWNER}={docker_engine.identity(os.getpid())}"
+    return [str(each["Id"]) for each in api.containers(all=True, filters={"label": label})]
 
 
 async def test_the_engine_passes_the_self_test(box: DockerSandbox) -> None:
@@ -166,11 +166,21 @@ async def test_no_container_is_left_however_a_job_ends(box: DockerSandbox, api: 
         return_exceptions=True,
     )
     for delay_s in (0.0, 0.05, 0.3):
-        running = asyncio.create_task(box.run(shell("yes & sleep 60")))
+        running = asyncio.create_task(box.run(shell("yes & sleep 60", limits=replace(LIMITS, output_bytes=1 << 30))))
         await asyncio.sleep(delay_s)
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
             await running
+    assert not await asyncio.to_thread(ours, api)
+
+
+async def test_a_container_that_ended_while_it_waited_is_an_error_and_no_result(box: DockerSandbox, api: Any) -> None:
+    begun = await box.begin(shell("cat"))
+    (name,) = await asyncio.to_thread(ours, api)
+    await asyncio.to_thread(api.kill, name)
+    await asyncio.sleep(0.2)
+    with pytest.raises(SandboxError, match="ended while it waited"):
+        await begun.finish(b"told")
     assert not await asyncio.to_thread(ours, api)
 
 
