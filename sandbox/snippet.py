@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from core.errors import SandboxError
-from core.isolation import Ended, SandboxJob, SandboxLimits
+from core.isolation import Ended, SandboxJob, SandboxLimits, SandboxResult
 
 if TYPE_CHECKING:
     from core.ports import Sandbox
@@ -78,13 +78,17 @@ async def run_python(
     Raises:
         SandboxError: no isolation holds here, or a file's name is not allowed; nothing was run.
     """
-    from core.masking import printable  # noqa: PLC0415 (importing the package stays cheap)
-    from sandbox.runtime import ROOT, open_runtime  # noqa: PLC0415 (as above)
+    from sandbox.runtime import ROOT, open_runtime  # noqa: PLC0415 (importing the package stays cheap)
 
     runtime = open_runtime(ROOT / ".runner", libraries)
     isolation = await _chosen(sandbox, runtime, ROOT / "state") if isinstance(sandbox, str) else sandbox
     job = _job(runtime, {**(files or {}), SCRIPT: code}, stdin, limits)
-    result = await isolation.run(job)
+    return _told(await isolation.run(job), isolation.name)
+
+
+def _told(result: SandboxResult, name: str) -> Snippet:
+    from core.masking import printable  # noqa: PLC0415 (see `run_python`)
+
     texts = [printable(raw, max_chars=len(raw), max_line=len(raw)) for raw in (result.stdout, result.stderr)]
     return Snippet(
         exit_code=result.exit_code,
@@ -94,7 +98,7 @@ async def run_python(
         raw_stdout=result.stdout,
         duration_s=result.duration_s,
         peak_memory_mb=result.peak_memory_mb,
-        sandbox=isolation.name,
+        sandbox=name,
     )
 
 
