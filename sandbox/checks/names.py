@@ -15,6 +15,7 @@ from typing import Any
 from sandbox.hooks.commands import UNKNOWN
 
 _BUILTINS = frozenset(dir(builtins)) | {"__builtins__"}
+_BINDING = frozenset({ast.Import, ast.ImportFrom, ast.arg, ast.Name, ast.Assign, ast.AnnAssign, ast.NamedExpr})
 _DEPTH = 12
 _MOST_CHARS = 20_000
 _PATHS = ("pathlib.Path", "pathlib.PurePath", "pathlib.PosixPath")
@@ -131,7 +132,7 @@ class Names:
 
     def _collect(self) -> None:
         assigned = list[tuple[str, ast.expr]]()
-        for node in self.nodes:
+        for node in (node for node in self.nodes if type(node) in _BINDING):
             match node:
                 case ast.Import(names=names):
                     for alias in names:

@@ -8,6 +8,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from core.parsing import parse
 from sandbox.checks import commands_in, eval_text
@@ -34,6 +35,7 @@ _SHARED = frozenset({
     "threading", "io", "socket", "subprocess", "operator", "functools",
 })  # fmt: skip
 _WHOLE_ENVIRONMENT = frozenset(f"os.environ.{name}" for name in ("copy", "items", "values", "keys"))
+_TYPED = (ast.arg, ast.AnnAssign, ast.FunctionDef, ast.AsyncFunctionDef)
 _NATIVE = frozenset({"ctypes", "_ctypes", "cffi", "_cffi_backend"})
 
 
@@ -106,7 +108,8 @@ class _Reader:
         nodes = self._names.nodes
         self._called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
         self._inner = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
-        self._types = {id(inner) for node in nodes for note in _annotations(node) for inner in ast.walk(note)}
+        typed = (node for node in nodes if isinstance(node, _TYPED))
+        self._types = {id(inner) for node in typed for note in _annotations(node) for inner in ast.walk(note)}
         self._one_variable = {
             id(node.value if isinstance(node, ast.Subscript) else node.comparators[0])
             for node in nodes
@@ -129,22 +132,25 @@ class _Reader:
         return eval_text.is_assembled(text, self._names)
 
     def read(self) -> Iterator[Sighting]:
+        readers: dict[type[ast.AST], Callable[[Any], Iterable[Sighting]]] = {
+            ast.Call: self._call,
+            ast.Attribute: self._mention,
+            ast.Name: self._mention,
+            ast.Import: self._import,
+            ast.ImportFrom: self._import,
+            ast.Compare: self._compare,
+            ast.Constant: self._constant,
+            ast.Assign: lambda node: self._assignment(node.targets),
+            ast.AugAssign: lambda node: self._assignment([node.target]),
+        }
         for node in self._names.nodes:
-            match node:
-                case ast.Call():
-                    yield from self._call(node)
-                case ast.Attribute() | ast.Name(ctx=ast.Load()):
-                    yield from self._mention(node)
-                case ast.Import() | ast.ImportFrom():
-                    yield from self._import(node)
-                case ast.Compare():
-                    yield from self._compare(node)
-                case ast.Constant(value="PYTEST_CURRENT_TEST") if not self._is_test:
-                    yield Sighting("python.test-detection", node.lineno, "`PYTEST_CURRENT_TEST`")
-                case ast.Assign(targets=targets):
-                    yield from self._assignment(targets)
-                case ast.AugAssign(target=target):
-                    yield from self._assignment([target])
+            if reader := readers.get(type(node)):
+                yield from reader(node)
+
+    def _constant(self, node: ast.Constant) -> Iterable[Sighting]:
+        if node.value != "PYTEST_CURRENT_TEST" or self._is_test:
+            return ()
+        return (Sighting("python.test-detection", node.lineno, "`PYTEST_CURRENT_TEST`"),)
 
     def _call(self, node: ast.Call) -> Iterator[Sighting]:
         names = self._names
@@ -173,6 +179,8 @@ class _Reader:
 
     def _mention(self, node: ast.Attribute | ast.Name) -> Iterator[Sighting]:
         """Functions that are named without being called, and attributes that tell by their name."""
+        if isinstance(node.ctx, ast.Store):
+            return
         if isinstance(node, ast.Attribute):
             if node.attr in _FRAME_PARTS:
                 yield Sighting("python.frames", node.lineno, f"`.{node.attr}`")

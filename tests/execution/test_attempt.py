@@ -212,6 +212,22 @@ async def test_what_the_checker_blocks_goes_back_to_the_model_and_never_runs(sit
     assert len(told(site, done.id, Kind.SUITE_JUDGED)) == 1
 
 
+async def test_what_the_checker_asks_waits_for_the_owner_and_goes_on_with_his_yes(site: Site, answers: Answers) -> None:
+    answers.wrong_first, answers.wrong = 9, "import subprocess\n\nRUN = subprocess.run\n\n" + RIGHT
+    async with site.working():
+        task_id = site.submit(4)
+        async with asyncio.timeout(30):
+            while site.store.queue.get(task_id).status is not Status.WAITING:  # noqa: ASYNC110 (it is in the database)
+                await asyncio.sleep(0.02)
+        (asked,) = site.store.queue.approvals()
+        assert asked.ask.subject == "finding:python.subprocess:job_4.py"
+        assert not told(site, task_id, Kind.SUITE_JUDGED)
+        site.store.queue.decide(asked.id, True).result()
+        done = await site.ended(task_id)
+    assert (done.ending, done.iterations) == (Ending.COMMITTED, 1)
+    assert answers.counts[4, "CODING"] == 1
+
+
 async def test_an_attempt_that_an_older_version_left_waiting_begins_at_its_first_phase(
     site: Site, answers: Answers
 ) -> None:
