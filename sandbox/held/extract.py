@@ -28,6 +28,11 @@ _SET_UP = re.compile(
     r"usefixtures|load_tests|teardown_\w+|tearDown\w*)\b"
 )
 _FOREIGN = sys.stdlib_module_names | LIBRARY_NAMES | {"numpy", "pandas", "requests", "mock"}
+# A module-level value made with these changes nothing that a tested function could see.
+_HARMLESS = frozenset({
+    "Decimal", "Fraction", "Path", "bytes", "date", "datetime", "dict", "float", "frozenset", "int", "json", "list",
+    "math", "pathlib", "range", "re", "set", "str", "textwrap", "timedelta", "tuple",
+})  # fmt: skip
 _PLAIN = (ast.Assert, ast.Pass, ast.Import, ast.ImportFrom)
 
 
@@ -36,7 +41,7 @@ class Spot:
     """One check, with its place.
 
     `holder` is the function that it stands in, `row` its number in `table` where it is a table's row, whose `values`
-    have the names that the check uses.
+    have the names that the check uses. `loop` tells that the table is that of a `for`, not of a `parametrize`.
 
     `helper` tells that the function is called by tests and is none itself: it may not lose its last check.
     """
@@ -48,6 +53,7 @@ class Spot:
     table: ast.List | ast.Tuple | None = None
     row: int = 0
     values: Mapping[str, ast.expr] = field(default_factory=dict)
+    loop: bool = False
     helper: bool = False
 
     @property
@@ -68,12 +74,20 @@ def spots(path: str, source: Source) -> tuple[Spot, ...]:
 def _is_quiet(node: ast.stmt) -> bool:
     """Tell whether a statement at the top of a module sets nothing up."""
     if isinstance(node, ast.Assign | ast.AnnAssign):
-        return not any(isinstance(inner, ast.Call) for inner in ast.walk(node))
+        return all(_root(inner.func) in _HARMLESS for inner in ast.walk(node) if isinstance(inner, ast.Call))
     if isinstance(node, ast.If):
         return "__name__" in ast.dump(node.test)
     if isinstance(node, ast.Expr):
-        return isinstance(node.value, ast.Constant) or _is_named_call(node.value)
+        path = isinstance(node.value, ast.Call) and ast.unparse(node.value.func).startswith("sys.path.")
+        return isinstance(node.value, ast.Constant) or path or _is_named_call(node.value)
     return isinstance(node, Function | ast.ClassDef | ast.Import | ast.ImportFrom)
+
+
+def _root(function: ast.expr) -> str:
+    """The first name of a dotted one; of a method's call, that of what it is called on."""
+    while isinstance(function, ast.Attribute | ast.Call):
+        function = function.value if isinstance(function, ast.Attribute) else function.func
+    return function.id if isinstance(function, ast.Name) else ""
 
 
 def _is_named_call(node: ast.expr) -> bool:
@@ -115,21 +129,28 @@ class _Reader:
         if not names and not test.decorator_list:
             yield from self._statements(test, scope)
         elif len(test.decorator_list) == 1 and (table := _table(test.decorator_list[0], names)):
-            yield from self._rows(test, table, names, scope)
+            yield from self._rows(test, test.body, table, _named(test.decorator_list[0]), scope)
 
     def _statements(self, holder: ast.FunctionDef, scope: Scope, *, helper: bool = False) -> Iterator[Spot]:
         for statement in holder.body:
             if case := reading.read(statement, scope):
                 yield Spot(case=case, path=self._path, holder=holder, statement=statement, helper=helper)
+            elif isinstance(statement, ast.For) and isinstance(statement.iter, ast.List | ast.Tuple):
+                found = self._rows(holder, statement.body, statement.iter, _unpacked(statement.target), scope)
+                yield from (replace(spot, loop=True, helper=helper) for spot in found)
 
     def _rows(
-        self, test: ast.FunctionDef, table: ast.List | ast.Tuple, names: list[str], scope: Scope
+        self,
+        test: ast.FunctionDef,
+        body: list[ast.stmt],
+        table: ast.List | ast.Tuple,
+        order: list[str],
+        scope: Scope,
     ) -> Iterator[Spot]:
-        """The rows of a table whose test makes one check of each."""
-        body = [statement for statement in test.body if not _is_docstring(statement)]
-        if len(body) != 1 or set(names) & scope.targets.keys():
+        """The rows of a table, of each of which one check is made; `order` are the names that a row gives values."""
+        body = [statement for statement in body if not _is_docstring(statement)]
+        if len(body) != 1 or not order or set(order) & scope.targets.keys():
             return
-        order = _named(test.decorator_list[0])
         for number, row in enumerate(table.elts):
             values = _values(row, len(order))
             if values is None:
@@ -241,6 +262,12 @@ def _named(decorator: ast.expr) -> list[str]:
     if isinstance(first, ast.List | ast.Tuple):
         return [str(item.value) for item in first.elts if isinstance(item, ast.Constant)]
     return []
+
+
+def _unpacked(target: ast.expr) -> list[str]:
+    """The names that a loop binds; none where it binds anything else."""
+    names = target.elts if isinstance(target, ast.Tuple) else [target]
+    return [name.id for name in names if isinstance(name, ast.Name)] if all(map(_last, names)) else []
 
 
 def _values(row: ast.expr, count: int) -> list[ast.expr] | None:

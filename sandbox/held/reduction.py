@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 from core.parsing import parse
@@ -37,11 +37,11 @@ def without(source: Source, spots: Sequence[Spot]) -> str | None:
 
 def removes_holder(spots: Sequence[Spot]) -> bool:
     """Tell whether a function is left without a check when these of its checks are taken out."""
-    holder, table = spots[0].holder, spots[0].table
-    if table is not None:
-        return len(spots) == len(table.elts)
-    out = {id(spot.statement) for spot in spots}
-    return not any(id(one) not in out and not _is_idle(one) for one in holder.body)
+    first = spots[0]
+    if first.table is not None and not first.loop:
+        return len(spots) == len(first.table.elts)
+    out = {id(spot.statement) for spot in spots if spot.table is None}
+    return not any(id(one) not in out and not _is_idle(one) for one in first.holder.body)
 
 
 def _is_idle(statement: ast.stmt) -> bool:
@@ -54,16 +54,12 @@ def _edits(source: Source, spots: list[Spot]) -> list[Edit] | None:
     first = spots[0]
     if removes_holder(spots):
         return None if first.helper else _of_lines(source, first.holder)
-    if first.table is not None:
-        edit = _shortened(source, first.table, {spot.row for spot in spots})
-        return None if edit is None else [edit]
-    edits: list[Edit] = []
+    rows: dict[int, list[Spot]] = defaultdict(list)
     for spot in spots:
-        found = _of_lines(source, spot.statement)
-        if found is None:
-            return None
-        edits += found
-    return edits
+        rows[id(spot.table) if spot.table is not None else 0].append(spot)
+    found = [_of_lines(source, spot.statement) for spot in rows.pop(0, [])]
+    found += [_shortened(source, group) for group in rows.values()]
+    return None if None in found else [edit for edits in found if edits for edit in edits]
 
 
 def _of_lines(source: Source, node: ast.stmt) -> list[Edit] | None:
@@ -86,9 +82,12 @@ def _of_lines(source: Source, node: ast.stmt) -> list[Edit] | None:
     return [Edit(source.line_start(first), stop, "")]
 
 
-def _shortened(source: Source, table: ast.List | ast.Tuple, out: Iterable[int]) -> Edit | None:
+def _shortened(source: Source, spots: list[Spot]) -> list[Edit] | None:
     """The edit that writes a table again with the rows that stay, in the layout that it had."""
-    gone, rows = set(out), [source.span(row) for row in table.elts]
+    table = spots[0].table
+    if table is None or len(spots) == len(table.elts):
+        return None
+    gone, rows = {spot.row for spot in spots}, [source.span(row) for row in table.elts]
     start, end = source.span(table)
     gaps = [source.slice(one[1], other[0]) for one, other in pairwise(rows)]
     head, tail = source.slice(start, rows[0][0]), source.slice(rows[-1][1], end)
@@ -99,7 +98,7 @@ def _shortened(source: Source, table: ast.List | ast.Tuple, out: Iterable[int]) 
     kept = [source.slice(*span) for number, span in enumerate(rows) if number not in gone]
     if len(kept) == 1 and isinstance(table, ast.Tuple):
         return None
-    return Edit(start, end, _plain(head) + gap.join(kept) + _plain(tail))
+    return [Edit(start, end, _plain(head) + gap.join(kept) + _plain(tail))]
 
 
 def _plain(text: str) -> str:

@@ -92,6 +92,13 @@ def test_what_may_depend_on_more_than_inputs_is_left_to_the_tests(text: str) -> 
     assert brief(text) == []
 
 
+def test_a_quiet_beginning_of_a_file_sets_nothing_up() -> None:
+    top = "import re\nimport sys\nfrom pathlib import Path\n\nHERE = Path(__file__).parent\nsys.path.insert(0, 'x')\n"
+    text = f'"""Tests."""\n{top}WORD = re.compile("x")\nfrom m import f\n\ndef test_a():\n    assert f(2) == 4\n'
+    assert brief(text) == [("m:f", "(2,)", "equal", "4")]
+    assert brief(text.replace("WORD = re.compile", "WORD = f")) == []
+
+
 def test_a_table_gives_a_case_for_each_row() -> None:
     found = cases_of(
         """
@@ -214,6 +221,28 @@ def test_rows_are_taken_out_of_tables() -> None:
     assert text.count('    ("') == 3  # names and two rows
     assert "three" not in text
     assert len(cases_of(text)) == 2
+
+
+LOOP = """
+    from m import f
+
+
+    def test_a():
+        for text, back in [("ab", "ba"), ("abc", "cba"), ("hello", "olleh"), ("words", "sdrow")]:
+            assert f(text) == back
+        assert f("single") == "elgnis"
+    """
+
+
+def test_rows_are_taken_out_of_loops() -> None:
+    for share in (0.25, 0.5, 0.9):
+        held = held_of(LOOP, share)
+        (text,) = held.shown.values()
+        left = cases_of(text)
+        assert len(left) == 5 - len(hidden(held)) > 0
+        assert "for text, back in [(" in text
+        assert not {case.args for case in left} & {case.args for case in hidden(held)}
+    assert len(hidden(held_of(LOOP, 0.9))) > 2
 
 
 def test_few_checks_are_shown_whole() -> None:
