@@ -99,13 +99,13 @@ def _docker(place: _Place) -> tuple[Sandbox, str]:
     from sandbox.docker import DockerSandbox  # noqa: PLC0415 (see `choose`)
     from sandbox.docker_engine import Engine  # noqa: PLC0415 (see `choose`)
 
-    engine, python = Engine(place.docker_host), place.runtime.python
+    engine, runtime = Engine(place.docker_host), place.runtime
 
     def image() -> str:
         own = place.docker_image
-        return docker_image.named(engine, own) if own else docker_image.from_machine(engine, python)
+        return docker_image.named(engine, own) if own else docker_image.from_machine(engine, runtime)
 
-    return DockerSandbox(engine, image, python), f" at {engine.host}"
+    return DockerSandbox(engine, image, runtime.python), f" at {engine.host}"
 
 
 _MAKERS: dict[str, Callable[[_Place], tuple[Sandbox, str]]] = {

@@ -7,24 +7,27 @@ security update of a library), the next start finds no image of the new name and
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 
 from core.errors import SandboxError
 from sandbox import docker_root
 from sandbox.docker_engine import Engine
 from sandbox.docker_root import Root
+from sandbox.runtime import Runtime
 
 REPOSITORY = "nightshift-sandbox"
 
 
-def from_machine(engine: Engine, python: Sequence[str]) -> str:
-    """The name of an image with this interpreter; made now when it is missing.
+def from_machine(engine: Engine, runtime: Runtime) -> str:
+    """The name of an image with what runs inside; made now when it is missing.
 
     Raises:
         SandboxError: it could not be made.
     """
-    return made(engine, docker_root.collect(python))
+    node = [Path(runtime.node.path)] if runtime.node else []
+    is_shown = runtime.node is not None and bool(runtime.node.folder)
+    programs, shown = ([], node) if is_shown else (node, [])
+    return made(engine, docker_root.collect(runtime.python, programs=programs, shown=shown))
 
 
 def made(engine: Engine, root: Root, repository: str = REPOSITORY) -> str:

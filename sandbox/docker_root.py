@@ -28,7 +28,7 @@ from sandbox.interpreter import LEFT_OUT
 _PATH = "/usr/bin:/bin"
 _PROGRAMS = (
     "sh", "bash", "env", "cat", "chmod", "cmp", "cp", "cut", "date", "dd", "diff", "dirname", "basename", "echo",
-    "expr", "false", "find", "grep", "head", "id", "ln", "ls", "mkdir", "mktemp", "mv", "node", "printf", "pwd",
+    "expr", "false", "find", "grep", "head", "id", "ln", "ls", "mkdir", "mktemp", "mv", "printf", "pwd",
     "readlink", "realpath", "rm", "rmdir", "sed", "seq", "setsid", "sleep", "sort", "stat", "tail", "tee", "test",
     "timeout", "touch", "tr", "true", "uname", "uniq", "wc", "which", "xargs", "yes", "awk",
 )  # fmt: skip
@@ -89,22 +89,24 @@ class _Digest:
         return len(data)
 
 
-def collect(python: Sequence[str]) -> Root:
+def collect(python: Sequence[str], *, programs: Sequence[Path] = (), shown: Sequence[Path] = ()) -> Root:
     """Find what an interpreter and the small programs need.
 
     Args:
         python: the words that start the interpreter.
+        programs: more programs.
+        shown: programs that runs are shown anyway; their libraries alone are packed.
 
     Raises:
         SandboxError: a library or a tool to find them is missing.
     """
     found: dict[str, Path] = {}
     executable, *libraries = json.loads(_said([*python, "-I", "-S", "-B", "-c", _ASK]))
-    programs = [Path(found_at) for name in _PROGRAMS if (found_at := shutil.which(name, path=_PATH))]
-    programs += [Path(executable), *_aliases(Path(executable))]
+    small = [Path(found_at) for name in _PROGRAMS if (found_at := shutil.which(name, path=_PATH))]
+    packed = [*small, *programs, Path(executable), *_aliases(Path(executable))]
     modules = [path for folder in dict.fromkeys(libraries) for path in _below(Path(folder), LEFT_OUT)]
-    loading = [*programs, *(path for path in modules if path.suffix == ".so")]
-    for path in [*programs, *modules, *_needed(python, loading)]:
+    loading = [*packed, *shown, *(path for path in modules if path.suffix == ".so")]
+    for path in [*packed, *modules, *_needed(python, loading)]:
         _add(found, path)
     for folder in _DATA:
         for path in _below(Path(folder), ("right", "posix")):

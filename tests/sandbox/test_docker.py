@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -228,6 +229,21 @@ def test_an_image_is_made_once_and_older_ones_are_removed(box: DockerSandbox, ap
     assert second != first
     assert [image["RepoTags"] for image in api.images(name="nightshift-test")] == [[second]]
     api.remove_image(second)
+
+
+async def test_node_runs_inside_where_the_machine_has_it(box: DockerSandbox) -> None:
+    if node := runtime().node:
+        argv = (node.path, "-p", "process.versions.node")
+        result = await box.run(SandboxJob(argv=argv, mounts=runtime().mounts))
+        assert result.stdout.decode().strip() == node.version, result.stderr
+
+
+def test_of_a_program_that_is_shown_anyway_the_libraries_alone_are_packed() -> None:
+    program = Path(shutil.which("git") or "").resolve()
+    with_it = docker_root.collect(runtime().python, programs=[program])
+    without = docker_root.collect(runtime().python, shown=[program])
+    assert set(with_it.files) - set(without.files) == {program}
+    assert [path for path in without.files if path.name.startswith("libpcre2")]
 
 
 def test_the_same_machine_gives_the_same_image() -> None:

@@ -55,10 +55,9 @@ def bubblewrap() -> BubblewrapSandbox:
 @functools.cache
 def docker() -> DockerSandbox:
     """The sandbox of a real container engine, which is started for the tests where none answers."""
-    python = runtime().python
     reached = Engine(engine.host())
     atexit.register(reached.close)
-    return DockerSandbox(reached, lambda: docker_image.from_machine(reached, python), python)
+    return DockerSandbox(reached, lambda: docker_image.from_machine(reached, runtime()), runtime().python)
 
 
 def isolation(name: str, folder: Path) -> Sandbox:
