@@ -238,7 +238,9 @@ def main() -> None:
         raise SystemExit(f"sandbox: {error}") from error
     if made:
         runtime = open_runtime(runner)
-        print(f"sandbox: Python {runtime.version} ({runtime.python[-1]}) with {', '.join(LIBRARIES)}", file=sys.stderr)
+        node = f"Node.js {runtime.node.version}" if runtime.node else "no Node.js (JavaScript tasks need it)"
+        libraries = ", ".join(LIBRARIES)
+        print(f"sandbox: Python {runtime.version} ({runtime.python[-1]}) with {libraries}; {node}", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -22,8 +22,8 @@ OLDEST = (20, 14)
 
 NEEDED = "Node.js 20.14 or newer"
 INSTALL = (
-    f"JavaScript tasks need {NEEDED}: install it (`sudo apt-get install nodejs`, or https://nodejs.org), "
-    "then type `make setup`"
+    f"JavaScript tasks need {NEEDED}: install it (`sudo apt-get install nodejs` where that is new enough, else "
+    "https://nodejs.org) and type `make setup`"
 )
 _TYPES_WITH_FLAG = (22, 6)
 _FLAG = "--experimental-strip-types"
