@@ -232,7 +232,8 @@ class _Reader:
                 case ast.Subscript(value=value, slice=key):
                     base, attr = self._names.resolve(value), self._names.text(key)
                     own_name = isinstance(key, ast.Name) and key.id == "__name__"
-                    swapped = base in {"builtins", "sys.modules"} and not own_name
+                    # `globals()["x"] = …` is the module's own table, although built-ins are found through it.
+                    swapped = base in {"builtins", "sys.modules"} and not own_name and not isinstance(value, ast.Call)
                 case _:
                     continue
             if swapped:

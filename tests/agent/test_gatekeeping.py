@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from core.events import Event, Kind, Level
 from core.gates import Ask, AskKind, Finding, GateJob, GateReport, Severity
 from core.states import Outcome, Phase
+from core.tasks import Kind as TaskKind
 from tests.support.agent_parts import Bench, block, case_for, model_for
 
 P = Phase
@@ -42,8 +43,8 @@ class WordGate:
         return GateReport(findings=tuple(found), asks=asks, packages=self.packages)
 
 
-def bench_with(*gates: WordGate, codings: tuple[str, ...] = (RIGHT,), **others: list[str]) -> Bench:
-    return Bench(model_for(*codings, **others), gates=gates)
+def bench_with(*gates: WordGate, codings: tuple[str, ...] = (RIGHT,), tests: list[str] | None = None) -> Bench:
+    return Bench(model_for(*codings, TESTING=tests or []), gates=gates)
 
 
 def told(bench: Bench, is_it: Callable[[Event], bool] = lambda event: event.kind is Kind.GATE_FINDING) -> list[Event]:
@@ -123,7 +124,7 @@ async def test_a_command_that_never_runs_is_told_with_its_words() -> None:
 async def test_the_agents_own_tests_pass_the_gates_too_and_are_blamed_alone() -> None:
     own = "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n    assert add(0, 0) == 0\n"
     evil = block("tests/test_sum.py", own.replace("== 5", "== eval('5')"))
-    bench = bench_with(WordGate(), TESTING=[evil, block("tests/test_sum.py", own)])
+    bench = bench_with(WordGate(), tests=[evil, block("tests/test_sum.py", own)])
     work = await bench.run(case_for("Write `add` in add.py: the sum of two numbers"))
     assert work.phase is P.COMMIT
     assert bench.model.phases == [P.PLANNING, P.CODING, P.TESTING, P.TESTING]
@@ -144,5 +145,5 @@ async def test_a_gate_sees_the_kind_of_the_task_and_what_the_owner_decided() -> 
     case = case_for("Write a command line tool", tests=TESTS, granted=frozenset({"a"}), denied=frozenset({"b"}))
     await bench_with(gate).run(case)
     (job,) = gate.jobs
-    assert (job.spec.kind, job.granted, job.denied) == ("cli_tool", {"a"}, {"b"})
+    assert (job.spec.kind, job.granted, job.denied) == (TaskKind.CLI_TOOL, frozenset({"a"}), frozenset({"b"}))
     assert dict(job.change) == {"add.py": "def add(a, b):\n    return a + b\n"}

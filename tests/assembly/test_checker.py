@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from tests.support.trees import TextTree
 FORCED = ["git", "push", "--force"]
 
 
-async def report(flags: dict[str, object], home: Path, **fields: str) -> GateReport:
+async def report(flags: Mapping[str, object], home: Path, **fields: str) -> GateReport:
     checker = make_checker(load_settings(flags, home))
     spec = checker.policy.widened(TaskSpec(description="Write it", **fields))  # type: ignore[arg-type]
     change = {"a.py": "def f(x):\n    return eval(x)\n", "b.sh": "terraform apply\n"}

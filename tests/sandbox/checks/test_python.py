@@ -163,6 +163,7 @@ UNSEEN = [
     "import subprocess\nsubprocess.CalledProcessError",
     "cursor.execute('DELETE')",
     "# -*- coding: utf-8 -*-\n",
+    "globals()['x'] = 1",
     "x = 1\ny = 2\n# coding: rot13\n",
     "import socket\ndef f(s: socket.socket, t: 'x' = None) -> socket.socket | None:\n    u: socket.socket = s",
     "from pathlib import Path\nPath('x').unlink(missing_ok=True)",

@@ -50,7 +50,7 @@ def test_a_command_is_found_as_it_runs(text: str, argv: tuple[str, ...]) -> None
 def test_lists_and_pipelines_are_single_commands() -> None:
     assert argvs("a 1 && b 2 || c; d | e &\nf") == [("a", "1"), ("b", "2"), ("c",), ("d",), ("e",), ("f",)]
     first, second = shell.commands("curl u | sh")
-    assert (first.fed_by, second.fed_by) == (frozenset(), {"curl"})
+    assert (first.fed_by, second.fed_by) == (frozenset(), frozenset({"curl"}))
     assert second.parallel
 
 
