@@ -66,7 +66,7 @@ def _run(job, path, left, words):
 def flags(job, *, is_twin):
     """The words between the program and its script."""
     recorder = os.path.join(CODE, "harness.mjs")
-    words = [*job["node"]["flags"], f"--test-reporter={recorder}", "--test-reporter-destination=/dev/null"]
+    words = [*job["node"]["flags"], f"--test-reporter={recorder}", "--test-reporter-destination=stdout"]
     # A check that fails on purpose may leave a server open that the test would have closed.
     return [*words, *(["--test-force-exit"] if is_twin else []), os.path.join(CODE, "start.mjs")]
 
