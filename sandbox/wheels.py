@@ -21,6 +21,7 @@ from pathlib import Path
 
 from core.errors import SandboxError
 from core.masking import printable
+from sandbox.distributions import requirement
 
 RESOLVE_S, INSTALL_S, LOOK_UP_S = 180.0, 900.0, 60.0
 _KEPT = re.compile(
@@ -107,6 +108,9 @@ class Wheels:
             await self._pip([*self._install(target), *words], INSTALL_S)
 
     async def _resolved(self, requirements: Sequence[str], more: Sequence[str], wall_s: float) -> tuple[Wheel, ...]:
+        # A git note of somebody else's may name them: pip would take an address or a folder as well.
+        if wrong := [text for text in requirements if str(requirement(text)) != text]:
+            raise Unobtainable(f"{wrong[0]!r} is no package")
         with tempfile.TemporaryDirectory() as scratch:
             report, pins = Path(scratch, "report.json"), _listed(scratch, self._pins)
             dry = ["--dry-run", "--ignore-installed", "--report", str(report), "-c", pins, *more]
@@ -185,6 +189,8 @@ def _read(report: Path) -> tuple[Wheel, ...]:
     """Read pip's report of what it would install (its “installation report”, version 1)."""
     try:
         found = [_wheel(item) for item in json.loads(report.read_text())["install"]]
+        if strange := [wheel.name for wheel in found if requirement(f"{wheel.name}=={wheel.version}") is None]:
+            raise SandboxError(f"the package index has a strange name: {strange[0]!r}")
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise SandboxError(f"pip's report cannot be read: {type(error).__name__}") from error
     return tuple(sorted(found, key=lambda wheel: wheel.name.lower()))

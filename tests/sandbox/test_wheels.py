@@ -84,6 +84,16 @@ async def test_a_name_that_the_index_does_not_have_is_told(wheels: Wheels) -> No
         await wheels.look_up("moonphase==9")
 
 
+@pytest.mark.parametrize(
+    "name", ["--index-url=https://x.example", "./moonphase", "https://x.example/a.whl", "-e .", ""]
+)
+async def test_what_is_no_package_name_never_reaches_pip(wheels: Wheels, name: str) -> None:
+    with pytest.raises(Unobtainable, match="is no package"):
+        await wheels.pinned({name: "1.0"})
+    with pytest.raises(Unobtainable, match="is no package"):
+        await wheels.resolve([name])
+
+
 async def test_versions_that_do_not_go_together_are_told(wheels: Wheels, index: Path) -> None:
     with pytest.raises(Unobtainable, match="no versions go together"):
         await wheels.resolve(["moonphase==1.0", "moonphase==1.1"])
