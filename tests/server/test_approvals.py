@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from core.clock import utc_now
 from core.gates import Ask, AskKind
-from core.states import Status
+from core.states import Outcome, Phase, Status
+from core.work import Step, Work
 from server.desk import Desk
 from tests.support.asking import package, wait_for
 from tests.support.desk import Client
@@ -94,6 +96,19 @@ def test_the_pages_show_what_waits_with_buttons_and_what_was_decided(client: Cli
     desk.queue.cancel(1).result()
     for path in ("/", "/task/1"):
         assert "data-granted=" not in client.get(path, Accept="text/html").text
+
+
+def test_the_page_names_the_packages_of_a_task(client: Client, desk: Desk) -> None:
+    submit(desk, "Tell the moon", packages=["moonphase"])
+    task = desk.queue.claim("worker-1").result()
+    assert task is not None
+    work = Work(phase=Phase.COMMIT, base="c0ffee" * 6, step_no=1, packages={"moonphase": "1.0", EVIL: EVIL})
+    step = Step(phase=Phase.TESTING, outcome=Outcome.OK, work=work)
+    desk.steps.save_step(task.id, 1, task.fence, step, started_at=utc_now(), duration_s=0.1).result()
+    text = client.get("/task/1", Accept="text/html").text
+    assert "may use <code>moonphase</code>" in text
+    assert "<code>moonphase 1.0</code>" in text
+    assert "<script>alert" not in text
 
 
 def test_a_hostile_question_is_shown_as_text(client: Client, desk: Desk) -> None:
