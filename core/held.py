@@ -14,6 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from core import literals
+
 SHARE = 0.25
 """The share of the checks found in given tests that is held out, unless the settings say otherwise."""
 
@@ -54,6 +56,15 @@ class ValueCase:
     abs: float | None = None
     shown: bool = False
     explicit: bool = False
+
+    def check(self) -> None:
+        """Raise ValueError where the case, which may come from anywhere, cannot be called and judged."""
+        if not self.module or not self.function:
+            raise ValueError(f"{self.call[:80]!r} names no function of a module")
+        if not isinstance(literals.read(self.args), tuple) or not isinstance(literals.read(self.kwargs), dict):
+            raise ValueError(f"{self.call[:80]!r} has no arguments that it could be called with")
+        if self.expect is not None:
+            literals.read(self.expect)
 
     @property
     def module(self) -> str:

@@ -148,6 +148,8 @@ def read(text: str) -> Note:
         data = json.loads(text)
         known = {name: data[name] for name in _NAMES if name in data}
         note = decode(Note, json.dumps(known))
+        for case in note.held.cases:
+            case.check()
     except (ValueError, TypeError, RecursionError) as error:
         raise UnreadableNote(f"the note cannot be read as evidence: {' '.join(str(error).split())[:200]}") from None
     if note.format not in {1, FORMAT}:

@@ -27,6 +27,7 @@ from execution.integration import Integration, Landed
 from execution.parts import Parts
 from execution.regression import WithRegression
 from execution.verification import Opened, Verification
+from sandbox.held.holding import hold
 from tests.support.git_repo import git, make_repo
 
 ADD = {"calc.py": "def add(a, b):\n    return a + b\n"}
@@ -62,7 +63,7 @@ class Site:
         spec, workspace = task.spec, self.open(task)
         job = SuiteJob(
             base=workspace.tree, change=change, given=spec.tests, own=own, start=spec.files, command=spec.test_command,
-            whole_tree=not workspace.is_own,
+            held=hold(spec, (), 0.25), whole_tree=not workspace.is_own,
         )  # fmt: skip
         verdict = await WithRegression(self.parts.suite, self.parts.imports).judge(job)
         assert verdict.passed, verdict.reason
@@ -72,7 +73,8 @@ class Site:
         )  # fmt: skip
 
     async def land(self, task: Task, work: Work) -> str:
-        end = await Integration(task, self.parts, lambda _: None).land(replace(self.open(task)), work)
+        held = hold(task.spec, (), 0.25)
+        end = await Integration(task, self.parts, lambda _: None, held=held).land(replace(self.open(task)), work)
         assert isinstance(end, Landed), end
         assert end.commit
         return end.commit
@@ -326,3 +328,28 @@ async def test_work_in_a_repository_of_the_owners_holds_with_its_own_tests_and_s
     assert detail(report, "tests") == "the same 2 tests pass"
     git(repo, "checkout", "-q", "--orphan", "gone")
     assert (await site.verify("agent/1-task-1", repo)).judgement is Judgement.HOLDS
+
+
+async def test_cases_that_no_prompt_showed_are_judged_again(site: Site) -> None:
+    cases = [{"call": "calc.add", "args": [7, 8], "expect": 15}, {"call": "calc.add", "args": [1, 1]}]
+    commit = await site.commit(1, ADD, tests=TESTS, cases=cases, oracle="def add(x, y):\n    return y + x\n")
+    report = await site.verify(commit)
+    assert (report.label, wrong(report)) == ("verified", set())
+    assert "that no prompt showed gave the right value" in detail(report, "held-out")
+    note = note_of(site.workspace, commit)
+    note["held"]["cases"][0]["expect"] = "16"
+    write_note(site.workspace, commit, note)
+    report = await site.verify(commit)
+    assert {"seal", "held-out", "label"} <= wrong(report)
+    assert "calc:add(7, 8) gives a wrong value; expected (strict): 16" in detail(report, "held-out")
+
+
+@pytest.mark.parametrize("broken", [{"args": "open('x')"}, {"args": "[1]"}, {"call": "calc"}, {"expect": "x"}])
+async def test_a_note_with_a_case_that_cannot_be_read_is_a_fault_and_no_crash(
+    site: Site, broken: dict[str, str]
+) -> None:
+    commit = await site.commit(1, ADD, tests=TESTS, cases=[{"call": "calc.add", "args": [7, 8], "expect": 15}])
+    note = note_of(site.workspace, commit)
+    note["held"]["cases"][0] |= broken
+    write_note(site.workspace, commit, note)
+    assert wrong(await site.verify(commit)) == {"note"}
