@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from core.errors import SandboxError
 from core.verdicts import SuiteJob, Verdict
 from sandbox.layers import LayerStore
 from test_runner import SuiteRunner
-from tests.support.sandboxes import bubblewrap, runtime
+from tests.support.sandboxes import bubblewrap, opened, runtime
 from tests.support.trees import TextTree
 from tests.support.wheelhouse import environ, wheel
 
@@ -59,6 +60,18 @@ async def test_a_package_is_there_for_the_run_that_may_use_it_and_for_no_other(j
     without = await judge(CODE, TESTS)
     assert not without.passed
     assert "moonphase" in without.failures[0].message
+
+
+@pytest.mark.parametrize("name", ["nested", "docker", "process"])
+async def test_a_package_is_there_in_every_isolation(judge: Judge, folder: Path, name: str) -> None:
+    packages = (await judge.layers.satisfy(["moonphase"])).packages
+    (jobs := folder / "jobs").mkdir(mode=0o755)
+    async with opened(name, jobs) as box:
+        runner = SuiteRunner(box, runtime(), emit=lambda _: None, staging_dir=folder / "other", layers=judge.layers)
+        job = SuiteJob(base=TextTree(), change=CODE, given=TESTS, packages=packages, wall_s=20)
+        found = await runner.judge(job)
+        assert found.passed, (found.reason, found.failures)
+        assert not (await runner.judge(replace(job, packages={}))).passed
 
 
 async def test_a_runner_without_packages_refuses_a_job_that_needs_some(judge: Judge, folder: Path) -> None:
