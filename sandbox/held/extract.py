@@ -78,9 +78,15 @@ def _is_quiet(node: ast.stmt) -> bool:
     if isinstance(node, ast.If):
         return "__name__" in ast.dump(node.test)
     if isinstance(node, ast.Expr):
-        path = isinstance(node.value, ast.Call) and ast.unparse(node.value.func).startswith("sys.path.")
-        return isinstance(node.value, ast.Constant) or path or _is_named_call(node.value)
+        return isinstance(node.value, ast.Constant) or _is_usual_path(node.value) or _is_named_call(node.value)
     return isinstance(node, Function | ast.ClassDef | ast.Import | ast.ImportFrom)
+
+
+def _is_usual_path(node: ast.expr) -> bool:
+    """`sys.path.insert(…)` with the root of the tree or its `src`, where modules are looked for anyway."""
+    texts = {one.value for one in ast.walk(node) if isinstance(one, ast.Constant) and isinstance(one.value, str)}
+    is_call = isinstance(node, ast.Call) and ast.unparse(node.func).startswith("sys.path.")
+    return is_call and texts <= {"..", ".", "src", "../src"}
 
 
 def _root(function: ast.expr) -> str:

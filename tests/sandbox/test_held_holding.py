@@ -93,10 +93,11 @@ def test_what_may_depend_on_more_than_inputs_is_left_to_the_tests(text: str) -> 
 
 
 def test_a_quiet_beginning_of_a_file_sets_nothing_up() -> None:
-    top = "import re\nimport sys\nfrom pathlib import Path\n\nHERE = Path(__file__).parent\nsys.path.insert(0, 'x')\n"
+    top = "import re\nimport sys\nfrom pathlib import Path\n\nHERE = Path(__file__)\nsys.path.insert(0, str(HERE))\n"
     text = f'"""Tests."""\n{top}WORD = re.compile("x")\nfrom m import f\n\ndef test_a():\n    assert f(2) == 4\n'
     assert brief(text) == [("m:f", "(2,)", "equal", "4")]
     assert brief(text.replace("WORD = re.compile", "WORD = f")) == []
+    assert brief(text.replace("str(HERE)", "'lib'")) == []
 
 
 def test_a_table_gives_a_case_for_each_row() -> None:
