@@ -135,6 +135,22 @@ async def test_work_that_breaks_together_with_newer_work_goes_back_with_the_fail
     assert not end.work.verdict.passed
 
 
+async def test_an_older_test_that_only_the_merge_breaks_is_not_taken_for_one_that_failed_before(site: Site) -> None:
+    both = "from x import X\nfrom y import Y\n\n\ndef test_both():\n    assert X + Y < 4\n"
+    base = site.task(1, tests={"test_both.py": both})
+    await site.land(at := site.open(base), base, await site.judged(at, base, {"x.py": "X = 1\n", "y.py": "Y = 1\n"}))
+    first = site.task(2, tests={"test_x.py": "from x import X\n\n\ndef test_x():\n    assert X == 2\n"})
+    second = site.task(3, tests={"test_y.py": "from y import Y\n\n\ndef test_y():\n    assert Y == 2\n"})
+    at_first, at_second = site.open(first), site.open(second)
+    one = await site.judged(at_first, first, {"x.py": "X = 2\n"})
+    two = await site.judged(at_second, second, {"y.py": "Y = 2\n"})
+    assert isinstance(await site.land(at_first, first, one), Landed)
+    end = await site.land(at_second, second, two)
+    assert isinstance(end, Reopened)
+    assert end.work.verdict
+    assert end.work.verdict.failing == {"test_both.py::test_both"}
+
+
 async def test_a_conflict_goes_back_to_coding_with_both_sides_shown(site: Site) -> None:
     first, second = site.task(1, tests={"test_calc.py": TEST_ADD}), site.task(2, tests={"test_double.py": TEST_DOUBLE})
     at_first, at_second = site.open(first), site.open(second)
