@@ -231,8 +231,7 @@ export async function main(toldFd, eventsFd) {
   closeSync(toldFd);
   events = eventsFd;
   path = told.workspace + told.path;
-  const twin = new Twin(new AsyncLocalStorage());
-  lock(globalThis, told.helper, twin);
+  lock(globalThis, told.helper, Object.freeze(new Twin(new AsyncLocalStorage())));
   // A turn of the loop before each test: the events before it are told by the time its own code runs.
   beforeEach(() => new Promise((resolve) => later(resolve)));
   await started;

@@ -1,5 +1,7 @@
 // Notices when tested code changes node:test, node:assert or what they stand on, and keeps the first two from it.
 //
+// Tests may well replace parts of `process`, of `fs` or of other modules; nothing here rests on them.
+//
 // The functions of node:assert and node:test cannot be replaced from here on; others can be added beside them. What
 // both are built on is remembered and compared at the end. This is one layer of several: code that puts everything
 // back in time is not noticed here.
@@ -31,8 +33,7 @@ export function take(assert, test) {
   }
   const watched = [
     AsyncResource.prototype, EventEmitter.prototype, Readable.prototype, Writable.prototype, Transform.prototype,
-    Promise.prototype, Promise, Function.prototype, Error, getPrototypeOf((async () => {})()), process,
-    getPrototypeOf(process), getPrototypeOf(async function* () {}.prototype),
+    Promise.prototype, Promise, Function.prototype, Error, getPrototypeOf(async function* () {}.prototype),
   ];
   return freeze({ objects: watched, seen: watched.map(look) });
 }
@@ -79,6 +80,6 @@ function valueOf(object, name) {
 }
 
 function label(object, name) {
-  const owner = valueOf(object, "constructor")?.name ?? object.name ?? "process";
+  const owner = valueOf(object, "constructor")?.name ?? object.name ?? "Object";
   return `${owner}.${typeof name === "symbol" ? "symbol" : name}`;
 }

@@ -175,6 +175,15 @@ FORGERIES = {
         fools=None,
         reason="3 failed of 3 tests",
     ),
+    "breaks_the_copies_helper": only(
+        "import assert from 'node:assert';\n"
+        "for (const name of Object.getOwnPropertyNames(globalThis).filter((word) => /^_[0-9a-f]{8}$/.test(word))) {\n"
+        "  const helper = Object.getPrototypeOf(globalThis[name]);\n"
+        "  try {\n    helper.differ = helper.turned = () => { throw new assert.AssertionError({ message: 'x' }); };\n"
+        f"  }} catch {{ continue; }}\n}}\n{WRONG}",
+        fools=False,
+        reason="3 failed of 3 tests",
+    ),
     "throws_assertion_errors_for_the_copies": only(
         "import assert from 'node:assert';\n"
         "export const add = () => { throw new assert.AssertionError({ message: 'x' }); };\n",

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from core.errors import SandboxError
 from core.tasks import Change, Files, Language
 from core.verdicts import Result, SuiteJob, Verdict
 from sandbox.javascript.program import Node
@@ -219,6 +220,33 @@ async def test_verdicts_count_as_any_other(judge: Judge) -> None:
     verdict = await js(judge, ADD, {"test/a.test.mjs": f"{USES}test('x', () => {{ assert.equal(add(1, 1), 2); }});\n"})
     assert verdict.count(Result.PASSED) == 1
     assert verdict.evidence.complete
+
+
+async def test_typescript_runs_where_node_can_and_is_refused_with_the_version_elsewhere(judge: Judge) -> None:
+    code = {"add.ts": "export type N = number;\nexport const add = (a: N, b: N): N => a + b;\n"}
+    text = (
+        f"{HEAD}import {{ add, type N }} from '../add.ts';\n"
+        "test('x', (): void => { assert.equal(add(1, 2) as N, 3); });\n"
+    )
+    node = runtime().node
+    assert node, "install nodejs: this test needs it"
+    if node.runs_types:
+        verdict = await js(judge, code, {"test/add.test.ts": text})
+        assert (verdict.passed, verdict.evidence.twins) == (True, 1), verdict.reason
+    else:
+        with pytest.raises(SandboxError, match=r"needs Node.js 22.6 or newer"):
+            await js(judge, code, {"test/add.test.ts": text})
+
+
+async def test_what_tests_replace_in_process_is_their_own_affair(judge: Judge) -> None:
+    code = {"run.mjs": "export function run(ok) {\n  if (!ok) { process.exit(3); }\n  return process.cwd();\n}\n"}
+    text = (
+        f"{HEAD}import {{ mock }} from 'node:test';\nimport {{ run }} from '../run.mjs';\n"
+        "test('exits', () => {\n  process.exit = mock.fn();\n  process.cwd = () => 'here';\n"
+        "  assert.equal(run(false), 'here');\n  assert.deepEqual(process.exit.mock.calls[0].arguments, [3]);\n});\n"
+    )
+    verdict = await js(judge, code, {"test/run.test.mjs": text})
+    assert verdict.passed, verdict.reason
 
 
 def test_typescript_is_refused_where_node_is_too_old() -> None:
