@@ -9,8 +9,13 @@ an end, and its exit status must be what its report says; from all of them comes
 
 import json
 import os
+from collections.abc import Sequence
+from typing import Any, NoReturn
 
 from .child import Child
+
+Job = dict[str, Any]
+Found = dict[str, Any]
 
 KEPT = ("HOME", "TMPDIR", "LANG", "NIGHTSHIFT_JOB")
 FORGED = "not from the recorder"
@@ -18,7 +23,7 @@ OUT_OF_MEMORY = "out of memory"
 CODE = os.path.dirname(os.path.abspath(__file__))
 
 
-def suite(job):
+def suite(job: Job) -> Found:
     """Run each file in turn; returns what `Child.watch` does for a session of pytest."""
     total, twins, left = Total(), list(job["twins"]), job["wall_s"]
     for path in job["session"]["files"]:
@@ -34,9 +39,11 @@ def suite(job):
     return total.answer(total.stopped or "exited")
 
 
-def plain(job):
+def plain(job: Job) -> Found:
     """The tests once more, with a plain module in the place of node:test; returns what `Child.watch` does."""
-    told, results, found, left = job["node"]["told"], {}, {}, job["wall_s"]
+    told, left = job["node"]["told"], job["wall_s"]
+    results: dict[str, str] = {}
+    found: Found = {}
     with open(os.path.join(CODE, "shim.cjs"), "rb") as file:
         shim = file.read()
     for path, text in job["node"]["plain"].items():
@@ -50,12 +57,12 @@ def plain(job):
     return {**found, "events": json.dumps(results)}
 
 
-def _write(path, content):
+def _write(path: str, content: bytes) -> None:
     with open(path, "wb") as file:
         file.write(content)
 
 
-def _run(job, path, left, words):
+def _run(job: Job, path: str, left: float, words: list[str]) -> Found:
     """One file in a process of its own."""
     child = Child(become, [job["node"]["path"], *words])
     told = {**job["node"]["told"], "token": job["token"], "path": path, "workspace": os.getcwd() + os.sep}
@@ -63,7 +70,7 @@ def _run(job, path, left, words):
     return child.watch({**job, "wall_s": left, "twins": ()})
 
 
-def flags(job, *, is_twin):
+def flags(job: Job, *, is_twin: bool) -> list[str]:
     """The words between the program and its script."""
     recorder = os.path.join(CODE, "harness.mjs")
     words = [*job["node"]["flags"], f"--test-reporter={recorder}", "--test-reporter-destination=stdout"]
@@ -71,7 +78,7 @@ def flags(job, *, is_twin):
     return [*words, *(["--test-force-exit"] if is_twin else []), os.path.join(CODE, "start.mjs")]
 
 
-def become(told, reporting, words):
+def become(told: int, reporting: int, words: Sequence[str]) -> NoReturn:
     """In a forked child: turn into Node.js."""
     for descriptor in (told, reporting):
         os.set_inheritable(descriptor, True)
@@ -83,9 +90,10 @@ def become(told, reporting, words):
 class Report:
     """What one process reported, in whole lines; those that do not bear the secret are kept as what they are."""
 
-    def __init__(self, text, secret):
-        self.lines, self.changed = [], []
-        self.finish = None
+    def __init__(self, text: str, secret: str) -> None:
+        self.lines: list[str] = []
+        self.changed: list[str] = []
+        self.finish: int | None = None
         self.tests = 0
         self.broken = self.failed = self.decided = False
         for line in text.splitlines():
@@ -93,7 +101,7 @@ class Report:
             if not (mine and self._take(line.removeprefix(secret))):
                 self.lines.append(FORGED)
 
-    def _take(self, line):
+    def _take(self, line: str) -> bool:
         """Note one event; false when it has not the form of the recorder's."""
         try:
             event = json.loads(line)
@@ -111,7 +119,7 @@ class Report:
         self.lines.append(line)
         return True
 
-    def fail(self, path, message):
+    def fail(self, path: str, message: str) -> None:
         """Add that a file as a whole is at fault."""
         self.failed = self.decided = True
         event = {"e": "collect", "id": path, "kind": "Error", "message": message, "frames": []}
@@ -124,12 +132,15 @@ class Total:
     `stopped` says why the run cannot go on, `settled` that a test has failed whose failure decides.
     """
 
-    def __init__(self):
-        self._lines, self._changed, self._output = [], [], {}
-        self._duration_s, self._failed, self._exit = 0.0, False, None
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+        self._changed: list[str] = []
+        self._output: dict[str, str] = {}
+        self._exit: int | None = None
+        self._duration_s, self._failed = 0.0, False
         self.settled, self.stopped = False, ""
 
-    def take(self, path, found, job):
+    def take(self, path: str, found: Found, job: Job) -> None:
         """Add what one process did."""
         report = Report(found["events"], job["node"]["told"]["secret"])
         if found["ended"] != "exited":
@@ -144,7 +155,7 @@ class Total:
         for name, text in found["output"].items():
             self._output[name] = self._output.get(name, "") + text
 
-    def _weigh(self, path, report, found):
+    def _weigh(self, path: str, report: Report, found: Found) -> None:
         """Hold a report against the exit status; a process that left without an end of its report ends the run."""
         if report.finish is None and not report.broken:
             self._exit = found["exit"]
@@ -157,7 +168,7 @@ class Total:
         elif not report.tests and not report.broken:
             report.fail(path, "this file holds no test")
 
-    def answer(self, how):
+    def answer(self, how: str) -> Found:
         """The whole run; its report has an end only if that of every process had one."""
         if not self.stopped and how == "exited":
             self._exit = 1 if self._failed else 0

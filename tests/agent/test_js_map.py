@@ -1,0 +1,75 @@
+"""JavaScript for prompts: signatures, imports that exist or are wanted, tests that assert nothing, syntax."""
+
+from __future__ import annotations
+
+from agent import assertions, guards, js_map, syntax
+
+MODULE = """#!/usr/bin/env node
+import { a } from './lib/a.mjs';
+import b from '../b';
+const z = require('./z');
+export function add(a, b) { return a + b; }
+export default class Box extends Base {
+  constructor(x) { super(); }
+  get size() { return 1; }
+}
+export const mul = (a, b) => a * b, K = 5;
+async function* gen() {}
+module.exports = { add };
+exports.f = function (x) { return x; };
+"""
+
+
+def test_signatures_leave_the_bodies_out() -> None:
+    assert js_map.signatures("src/x.mjs", MODULE) == [
+        "const z = …",
+        "export function add(a, b)",
+        "export default class Box extends Base",
+        ". constructor(x)",
+        ". get size()",
+        "export const mul = (a, b) =>",
+        "export const K = …",
+        "async function* gen()",
+        "module.exports = { add };",
+        "exports.f = function (x)",
+    ]
+
+
+def test_types_are_part_of_a_signature() -> None:
+    text = "export interface A { x: number }\nexport const f = <T,>(a: T): T => a;\n"
+    assert js_map.signatures("a.ts", text) == ["export interface A { x: number }", "export const f = <T,>(a: T): T =>"]
+
+
+def test_imports_are_followed_from_the_place_of_the_file() -> None:
+    files = {"src/lib/a.mjs", "b/index.js", "z.js"}
+    assert js_map.local_files("src/x.mjs", MODULE, files) == ["src/lib/a.mjs", "b/index.js"]
+    assert js_map.wanted_files("src/x.mjs", MODULE, files) == ["src/lib/a.mjs", "b/index.js", "src/z.js"]
+
+
+def test_tests_that_assert_nothing_are_named() -> None:
+    text = (
+        "import test from 'node:test';\nfunction check(a) { assert.equal(a, 1); }\n"
+        "test('by helper', () => { check(f()); });\n"
+        "test('idle', () => { f(); });\nit('own', () => assert(f()));\ntest('deep', async (t) => {\n"
+        "  await t.test('x', () => { equal(f(), 1); deepEqual(f(), 1); });\n});\n"
+    )
+    assert assertions.idle_tests("a.test.mjs", text) == ["idle"]
+
+
+def test_what_does_not_parse_never_runs() -> None:
+    found = syntax.fault("src/a.mjs", "const a = 1;\nfunction x() {\n  return (1;\n}\n")
+    assert found is not None
+    assert (found.kind, found.message, found.frame) == ("SyntaxError", "missing ) (line 3)", "src/a.mjs:3")
+    assert ">    3    return (1;" in found.excerpt
+    assert syntax.fault("src/a.mjs", MODULE) is None
+    assert syntax.fault("a.ts", "const a: number = 1;\n") is None
+
+
+def test_coding_may_not_install_or_steer() -> None:
+    def refusal(path: str) -> str | None:
+        return guards.refusal(path, "x", before=None, given=(), asked="")
+
+    assert "installation" in (refusal("node_modules/assert/index.js") or "")
+    assert "fixed" in (refusal("node.config.json") or "")
+    assert "is a test" in (refusal("test/helper.js") or "")
+    assert refusal("package.json") is None
