@@ -63,6 +63,7 @@ class Site:
         spec, workspace = task.spec, self.open(task)
         job = SuiteJob(
             base=workspace.tree, change=change, given=spec.tests, own=own, start=spec.files, command=spec.test_command,
+            language=spec.language,
             held=hold(spec, (), 0.25), whole_tree=not workspace.is_own,
         )  # fmt: skip
         verdict = await WithRegression(self.parts.suite, self.parts.imports).judge(job)
@@ -184,6 +185,14 @@ async def test_a_verdict_that_was_carried_over_to_newer_work_or_made_anew_on_it_
     await site.commit(1, {"calc.py": "def add(a, b):\n    total = a + b\n    return total\n"}, tests=TESTS)
     anew = await site.verify(await site.land(third, work))
     assert anew.judgement is Judgement.HOLDS, anew.checks
+
+
+async def test_a_commit_in_javascript_is_run_again_with_its_own_framework(site: Site) -> None:
+    code = {"add.mjs": "export const add = (a, b) => a + b;\n"}
+    head = "import assert from 'node:assert';\nimport test from 'node:test';\nimport { add } from './add.mjs';\n\n"
+    tests = {"add.test.mjs": f"{head}test('adds', () => {{\n  assert.equal(add(2, 3), 5);\n}});\n"}
+    report = await site.verify(await site.commit(1, code, tests=tests, language="javascript"))
+    assert report.judgement is Judgement.HOLDS, report.checks
 
 
 async def test_an_amended_commit_with_the_note_copied_over_is_refused(site: Site) -> None:
