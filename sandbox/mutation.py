@@ -17,9 +17,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
+from core.javascript import is_source
 from core.parsing import parse
 from core.tasks import Change
 from sandbox.faults import Fault, faults
+from sandbox.javascript import faults as javascript
 from sandbox.source import Source
 
 MOST = 4
@@ -67,7 +69,7 @@ class Mutant:
 
 
 def mutants(change: Change, before: Callable[[str], str | None], most: int = MOST) -> tuple[Mutant, ...]:
-    """The mutants of a change's Python files, the most telling first.
+    """The mutants of a change's files of Python and JavaScript, the most telling first.
 
     Args:
         change: path to new text; what is removed has no mutants.
@@ -82,7 +84,7 @@ def mutants(change: Change, before: Callable[[str], str | None], most: int = MOS
 class _Candidate:
     path: str
     function: str
-    source: Source
+    original: str
     fault: Fault
     text: str
 
@@ -94,13 +96,23 @@ class _Candidate:
     @property
     def lot(self) -> str:
         """What decides between equals."""
-        place = f"{self.path}\0{self.function}\0{self.fault.kind}\0{self.fault.edit.start}\0{self.source.text}"
+        place = f"{self.path}\0{self.function}\0{self.fault.kind}\0{self.fault.edit.start}\0{self.original}"
         return hashlib.sha256(place.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _of_file(path: str, text: str, before: str | None) -> Iterator[_Candidate]:
-    if not path.endswith(".py") or len(text) > MAX_BYTES:
+    if len(text) > MAX_BYTES:
         return
+    if is_source(path):
+        lines = _written(before or "", text)
+        for name, fault, mutant in javascript.mutated(path, text):
+            if fault.line in lines:
+                yield _Candidate(path=path, function=name, original=text, fault=fault, text=mutant)
+    elif path.endswith(".py"):
+        yield from _of_python(path, text, before)
+
+
+def _of_python(path: str, text: str, before: str | None) -> Iterator[_Candidate]:
     try:
         source = Source(text)
     except SyntaxError:
@@ -109,7 +121,7 @@ def _of_file(path: str, text: str, before: str | None) -> Iterator[_Candidate]:
     for name, function in _functions(source.tree, ""):
         for fault in faults(source, function, _OTHER):
             if fault.line in lines and (mutated := _mutated(source, fault)) is not None:
-                yield _Candidate(path=path, function=name, source=source, fault=fault, text=mutated)
+                yield _Candidate(path=path, function=name, original=source.text, fault=fault, text=mutated)
 
 
 def _written(before: str, after: str) -> frozenset[int]:

@@ -6,6 +6,7 @@ the folder, or snapshots lie beside it. Such a file has no copy but a canary bes
 
 from __future__ import annotations
 
+import contextlib
 import re
 import secrets
 from collections.abc import Collection
@@ -83,10 +84,15 @@ def canary(folder: str) -> tuple[str, str, frozenset[str]]:
 
 
 def prepare(role: Role, path: str, text: str, around: Around) -> Prepared:
-    """Prepare one test file."""
+    """Prepare one test file; one that does not parse, or is nested beyond reason, is run as it is."""
     root = parse(path, text)
-    if root.has_error:
-        return Prepared(file=SuiteFile(role=role, path=path, staged=path, text=text, original=text))
+    if not root.has_error:
+        with contextlib.suppress(RecursionError):
+            return _prepared(role, path, text, root, around)
+    return Prepared(file=SuiteFile(role=role, path=path, staged=path, text=text, original=text))
+
+
+def _prepared(role: Role, path: str, text: str, root: Node, around: Around) -> Prepared:
     known = names.read(root)
     found = _opened(outline(root, known), path, around)
     folder, ending = path[: path.rfind("/") + 1], PurePosixPath(path).suffix

@@ -14,6 +14,9 @@ from core.javascript import fault, parse
 from sandbox.javascript import names
 from sandbox.javascript.copies import must_fail_copy
 from sandbox.javascript.outline import outline
+from sandbox.javascript.suite import Around, prepare
+from sandbox.mutation import mutants
+from sandbox.twins import Role
 from tests.support.sandboxes import runtime
 
 HEAD = "import test, { describe as group, it } from 'node:test';\nimport assert, { equal } from 'node:assert/strict';\n"
@@ -164,3 +167,31 @@ def test_every_changed_literal_is_another_value_to_node() -> None:
     )
     done = subprocess.run([node.path, "-e", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]", shown
+
+
+def test_a_file_that_is_nested_beyond_reason_is_run_as_it_is() -> None:
+    text = HEAD + "test('x', () => { equal(" + "[" * 3000 + "]" * 3000 + ", 1); });\n"
+    around = Around(tests={}, paths=(), helper="_h", shim="s.cjs")
+    found = prepare(Role.GIVEN, "test/a.test.mjs", text, around)
+    assert (found.file.staged, found.file.outline) == ("test/a.test.mjs", None)
+
+
+FUNCTIONS = """export function total(numbers, limit = 3) {
+  let sum = 0;
+  for (const n of numbers) {
+    if (n > limit && n % 2 === 0) { sum += n; }
+  }
+  return sum;
+}
+export const half = (n) => n / 2;
+"""
+
+
+def test_mutants_of_javascript_are_small_faults_in_what_the_change_wrote() -> None:
+    stories = [mutant.story for mutant in mutants({"a.mjs": FUNCTIONS}, lambda _path: None, 30)]
+    assert "`sum` in total (a.mjs:6) becomes another value of the same type" in stories
+    assert "`n > limit` in total (a.mjs:4) becomes `n >= limit`" in stories
+    assert "`n / 2` in half (a.mjs:8) becomes `n * 2`" in stories
+    before = FUNCTIONS.replace("n / 2", "n / 3")
+    assert {mutant.line for mutant in mutants({"a.mjs": FUNCTIONS}, {"a.mjs": before}.get, 30)} == {8}
+    assert mutants({"a.mjs": "export const f = ("}, lambda _path: None) == ()

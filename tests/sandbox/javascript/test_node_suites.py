@@ -200,6 +200,13 @@ async def test_self_written_tests_must_fail_without_the_change(judge: Judge) -> 
     assert (await js(judge, ADD, {}, base, own={"test/own.test.mjs": text})).passed
     weak = await js(judge, ADD, {}, base, own={"test/own.test.mjs": idle})
     assert "pass without the change" in weak.reason
+    types = (
+        f"{HEAD}import * as all from '../add.mjs';\n"
+        "test('type', () => { assert.equal(typeof all.sub(1, 2), 'number'); });\n"
+    )
+    sub = {"add.mjs": "export const sub = (a, b) => a - b;\n"}
+    blunt = await js(judge, sub, {}, base, own={"test/own.test.mjs": types})
+    assert "prove too little: they go on passing when `a - b` in sub (add.mjs:1) becomes" in blunt.reason
     none = await js(judge, ADD, {}, base, own={"test/own.test.mjs": f"{USES}test('x', () => {{ add(1, 1); }});\n"})
     assert "hold no assertion" in none.reason
 
