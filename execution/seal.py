@@ -40,7 +40,7 @@ def look(text: str, key: bytes) -> Sealed:
     try:
         data = json.loads(text)
         found = str(data.pop(FIELD, ""))
-    except (ValueError, AttributeError, RecursionError):
+    except (ValueError, TypeError, AttributeError, RecursionError):
         return Sealed.BROKEN
     if not found:
         return Sealed.NONE
