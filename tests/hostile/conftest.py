@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import tempfile
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -11,7 +12,8 @@ import pytest_asyncio
 
 from core.ports import Sandbox
 from tests.support.hostile import daemon_environment
-from tests.support.sandboxes import ISOLATIONS, open_folder, opened
+from tests.support.hostile_host import MEMORY
+from tests.support.sandboxes import ISOLATIONS, opened
 
 
 @pytest.fixture(scope="session")
@@ -23,8 +25,11 @@ def env_secret() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def scratch() -> Iterator[Path]:
-    with open_folder() as folder:
-        yield folder
+    """A folder that jobs can enter, in memory where there is some: much is written there."""
+    below = MEMORY if MEMORY.is_dir() else Path("/var/tmp")
+    with tempfile.TemporaryDirectory(prefix="nightshift-test-", dir=below) as path:
+        Path(path).chmod(0o755)
+        yield Path(path)
 
 
 @pytest_asyncio.fixture(params=ISOLATIONS, scope="session", loop_scope="session")

@@ -101,7 +101,7 @@ RESOURCES = {
     **_one("resources/locked_memory", more("locked_mb", lambda _: 1)),
     **_one("resources/full_disk", _DISK),
     **_one("resources/one_big_file", more("file_mb", lambda limits: limits.work_mb + 0.5)),
-    **_one("resources/many_files", more("files", lambda _: 14_500), grouped=True, memory_mb=24, wall_s=15),
+    **_one("resources/many_files", more("files", lambda _: 6_500), grouped=True, memory_mb=64),
     **_one("resources/bomb_of_zeros", _DISK),
     **_one("resources/file_with_holes", more("file_mb", lambda limits: limits.work_mb + 0.5)),
     **_one("resources/deep_folders", kept, tidy=True),

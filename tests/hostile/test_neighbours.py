@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from core.verdicts import SuiteJob, Verdict
 from test_runner import SuiteRunner
 from tests.hostile.manifest import LEFTOVERS, STAYS
 from tests.support.hostile import LIMITS, run_bare, run_inside, started
-from tests.support.hostile_host import Host, host
+from tests.support.hostile_host import Host, host, marked
 from tests.support.sandboxes import runtime
 from tests.support.trees import TextTree
 
@@ -79,17 +80,21 @@ REWRITES = (
 )
 
 
-async def test_a_job_that_hoards_the_kernels_watches_changes_no_verdict(sandbox: Sandbox, scratch: Path) -> None:
-    runner = SuiteRunner(sandbox, runtime(), emit=lambda _: None, staging_dir=scratch.parent / f"{scratch.name}-suites")
+async def test_a_job_that_hoards_the_kernels_watches_changes_no_verdict(sandbox: Sandbox, tmp_path: Path) -> None:
+    runner = SuiteRunner(sandbox, runtime(), emit=lambda _: None, staging_dir=tmp_path / "staging")
 
     def judged(text: str) -> Coroutine[None, None, Verdict]:
         return runner.judge(SuiteJob(base=TextTree(), change={"solution.py": text}, given=GIVEN, wall_s=20))
 
     with host("", bait=False) as hoarder:
-        hoarder.told["hold_s"] = "4"
-        hoards = asyncio.create_task(run_inside(sandbox, hoarder, "neighbours/hoarder", LIMITS))
-        await asyncio.sleep(1)
+        hoarder.told["hold_s"] = "60"
+        hoards = asyncio.create_task(run_inside(sandbox, hoarder, "neighbours/hoarder", replace(LIMITS, wall_s=60)))
+        while len(await asyncio.to_thread(marked, hoarder.mark)) < 4 and not hoards.done():  # noqa: ASYNC110 (no event)
+            await asyncio.sleep(0.02)
+        await asyncio.sleep(0.1)
         right, rewriting = await asyncio.gather(judged(RIGHT), judged(REWRITES + RIGHT))
-        assert started(hoarder, await hoards)
+        assert hoards.cancel(), "it ended before the verdicts were there"
+        with pytest.raises(asyncio.CancelledError):
+            await hoards
     assert right.passed, right.reason
     assert "was changed while the tests ran" in rewriting.reason

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import engine
 from tests.support.sandboxes import ISOLATIONS, runtime
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,10 +23,14 @@ OPENS_IT = (  # the first terminal that a session's leader opens is the session'
 def reached(name: str, folder: Path) -> bool:
     """Tell whether a program came through to the terminal that its starter has."""
     runtime()
+    address = {"DOCKER_HOST": engine.host()} if name == "docker" else {}
     ours, theirs = pty.openpty()
     try:
         argv = [sys.executable, "-c", OPENS_IT, os.ttyname(theirs), name, str(folder)]
-        done = subprocess.run(argv, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False)
+        done = subprocess.run(
+            argv, cwd=ROOT, env={**os.environ, **address}, stdin=subprocess.DEVNULL, capture_output=True, timeout=60,
+            check=False,
+        )  # fmt: skip
         challenge = done.stdout.strip()
         assert len(challenge) == 16, done.stderr
         return any(challenge in waiting(end) for end in (ours, theirs))

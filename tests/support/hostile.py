@@ -149,11 +149,10 @@ async def run_bare(
         step: which of its functions to call.
         as_job: as the user that jobs run as, for what is no feat for root.
     """
-    folder = made.folder / "bare"
-    folder.mkdir(exist_ok=True)
-    folder.chmod(0o777)
+    made.bare.mkdir(exist_ok=True)
+    made.bare.chmod(0o777)
     user = launcher.job_uid() if as_job and os.geteuid() == 0 else None
-    return await asyncio.to_thread(_bare, command(made), folder, told_to(made, name, limits, step), user)
+    return await asyncio.to_thread(_bare, command(made), made.bare, told_to(made, name, limits, step), user)
 
 
 def _bare(argv: tuple[str, ...], folder: Path, told: bytes, user: int | None) -> SandboxResult:
@@ -200,11 +199,11 @@ class Attack:
 
     async def bare(self, env_secret: str) -> Seen:
         """What it does without a sandbox, and to a daemon that then removes its folder in the usual way."""
-        with host(env_secret, bait=self.bait) as made:
+        with host(env_secret, bait=self.bait, in_memory=self.books) as made:
             run = run_bare(made, self.name, self.limits, as_job=self.as_job)
             seen = await self._seen(made, env_secret, run)
-            report = await asyncio.to_thread(_collected, made.folder / "bare")
-            return replace(seen, report=report, kept=self.tidy and not _removed(made.folder / "bare"))
+            report = await asyncio.to_thread(_collected, made.bare)
+            return replace(seen, report=report, kept=self.tidy and not _removed(made.bare))
 
     async def inside(self, sandbox: Sandbox, env_secret: str, scratch: Path) -> Seen:
         """What it does in an isolation; `scratch` is the folder where that may keep a job's files while it runs."""
@@ -237,13 +236,16 @@ class Attack:
 
 
 @contextlib.contextmanager
-def _watched(look: Callable[[], None], every_s: float = 0.02) -> Iterator[None]:
-    """Look again and again from a thread."""
+def _watched(look: Callable[[], None]) -> Iterator[None]:
+    """Look again and again from a thread, for a part of the time: a look at a folder holds up whoever writes there."""
     over = threading.Event()
 
     def watch() -> None:
-        while not over.wait(every_s):
+        took_s = 0.0
+        while not over.wait(max(0.02, 3 * took_s)):
+            started = time.monotonic()
             look()
+            took_s = time.monotonic() - started
 
     thread = threading.Thread(target=watch)
     thread.start()
@@ -300,7 +302,7 @@ def _add(now: Used, process: Path, folders: set[tuple[int, int]]) -> None:
     pairs = (line.split(":", 1) for line in (process / "status").read_text().splitlines())
     facts = {pair[0]: pair[1].split()[0] for pair in pairs if len(pair) == 2 and pair[1].strip()}
     stat = (process / "stat").read_text().rpartition(")")[2].split()
-    now.cpu_s += (int(stat[11]) + int(stat[12])) / os.sysconf("SC_CLK_TCK")
+    now.cpu_s += sum(map(int, stat[11:15])) / os.sysconf("SC_CLK_TCK")
     now.processes += 1
     now.threads += int(facts["Threads"])
     now.memory_mb += (int(facts.get("RssAnon", "0")) + int(facts.get("RssShmem", "0"))) / 1024

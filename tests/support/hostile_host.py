@@ -28,6 +28,7 @@ from tests.support.sandboxes import runtime
 ENVIRONMENT_NAME = "NIGHTSHIFT_TEST_API_KEY"
 SHOWN = "/opt/shown"
 """Where a folder of the host's is shown read-only inside."""
+MEMORY = Path("/dev/shm")
 _HOME = (".ssh/id_ed25519", ".aws/credentials", ".netrc", ".git-credentials", ".pypirc", ".config/gh/hosts.yml")
 _STARTUP = (".bashrc", ".profile", ".config/autostart/a.desktop", ".ssh/authorized_keys")
 _LIBC = ctypes.CDLL(None, use_errno=True)
@@ -42,6 +43,7 @@ class Host:
     """The bait of one run. `secret` is what may not come out, `token` what a program needs to show that it ran."""
 
     folder: Path
+    bare: Path
     secret: str
     mark: str = field(default_factory=lambda: f"mark-{secrets.token_hex(8)}")
     token: str = field(default_factory=lambda: secrets.token_hex(16))
@@ -81,15 +83,17 @@ def before_or(one: dict[str, str], other: dict[str, str]) -> set[str]:
 
 
 @contextlib.contextmanager
-def host(env_secret: str, *, bait: bool) -> Iterator[Host]:
+def host(env_secret: str, *, bait: bool, in_memory: bool = False) -> Iterator[Host]:
     """Lay the bait out and take it away.
 
     Args:
         env_secret: what stands in this process's environment, as the daemon's keys do.
         bait: start a process too, as the very user that jobs run as.
+        in_memory: a program that is run bare works in a folder in memory, since it will write much.
     """
     with tempfile.TemporaryDirectory(prefix="nightshift-hostile-", dir="/var/tmp", ignore_cleanup_errors=True) as path:
-        made = Host(Path(path), secret=f"canary-{secrets.token_hex(16)}")
+        below = MEMORY / Path(path).name if in_memory and MEMORY.is_dir() else Path(path)
+        made = Host(Path(path), below.with_name(f"{below.name}-bare"), secret=f"canary-{secrets.token_hex(16)}")
         made.folder.chmod(0o777)
         with contextlib.ExitStack() as held:
             held.callback(_sweep, made)
@@ -115,6 +119,7 @@ def _files(made: Host) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
     with contextlib.closing(sqlite3.connect(made.folder / "state/queue.db")) as db:
+        db.execute("pragma synchronous = off")
         db.execute("create table tasks (description text)")
         db.execute("insert into tasks values (?)", (secret,))
         db.commit()
@@ -256,5 +261,4 @@ def _sweep(made: Host) -> None:
     for folder in (Path("/dev/shm"), Path("/tmp"), Path("/var/tmp")):
         for path in folder.glob(f"*{made.mark}*"):
             path.unlink(missing_ok=True)
-    deep = ["rm", "-rf", str(made.folder / "bare")]
-    subprocess.run(deep, check=True)
+    subprocess.run(["rm", "-rf", str(made.bare)], check=True)  # which Python cannot where it is deep

@@ -4,6 +4,6 @@ import os
 
 
 def attack(told: dict[str, str]) -> None:
-    with open("mine", "w") as file:
+    with open(told["canary"] + ".new", "w") as file:
         file.write("touched\n")
-    os.replace("mine", told["canary"])
+    os.replace(told["canary"] + ".new", told["canary"])

@@ -1,14 +1,17 @@
-"""Keeps four processes busy."""
+"""Keeps four processes busy, until each has had a quarter of a second of a processor's time."""
 
 import os
 import time
 
 
 def attack(told: dict[str, str]) -> None:
-    until = time.monotonic() + 0.8
+    until = time.monotonic() + 2.5
     children = [os.fork() for _ in range(2)]
-    while time.monotonic() < until:
+    while time.process_time() < 0.25 and time.monotonic() < until:
         pass
+    for child in children:
+        if child:
+            os.waitpid(child, 0)
     if 0 in children:
         os._exit(0)
-    time.sleep(0.05)
+    time.sleep(0.1)

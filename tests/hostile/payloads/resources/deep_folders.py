@@ -4,6 +4,6 @@ import os
 
 
 def attack(told: dict[str, str]) -> None:
-    for _ in range(3000):
+    for _ in range(1300):
         os.mkdir("deep")
         os.chdir("deep")

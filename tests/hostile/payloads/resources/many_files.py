@@ -1,4 +1,4 @@
-"""Makes empty files with long names: no byte of content, yet each costs."""
+"""Fills most of its memory, then makes empty files with long names: no byte of content, yet each costs."""
 
 import os
 import time
@@ -6,8 +6,10 @@ import time
 
 def attack(told: dict[str, str]) -> None:
     name = "n" * 240
+    for number in range((int(told["memory_mb"]) - 10) // 6):
+        os.write(os.memfd_create(f"part-{number}"), b"x" * (6 << 20))
     try:
-        for number in range(17_000):
+        for number in range(7_000):
             os.close(os.open(f"{name}{number}", os.O_CREAT | os.O_WRONLY))
     finally:
-        time.sleep(0.2)
+        time.sleep(0.4)

@@ -1,35 +1,34 @@
-"""Knows no place: walks through all it can see, likely places and newest folders first, for what looks like a key."""
+"""Knows no place: looks through all it can see, likely places and upper folders first, for what looks like a key."""
 
 import os
 import re
 import time
 
+PLACES = ("/var/tmp", "/tmp", "/home", "/root", "/mnt", "/opt", "/srv", "/work", "/etc", "/run", "/var")
+
 
 def attack(told: dict[str, str]) -> None:
-    until = time.monotonic() + 5
-    for start in ("/var/tmp", "/tmp", "/home", "/root", "/mnt", "/opt", "/srv", "/work", "/etc", "/run", "/var"):
-        for folder, folders, names in os.walk(start):
-            folders.sort(key=lambda name: -when(os.path.join(folder, name)))
-            if time.monotonic() > until:
-                return
-            for path in (os.path.join(folder, name) for name in names):
-                if found := key_in(path):
-                    print(path, found)
+    until, waiting = time.monotonic() + 6, list(PLACES)
+    while waiting and time.monotonic() < until:
+        folder = waiting.pop(0)
+        try:
+            entries = list(os.scandir(folder))
+        except OSError:
+            continue
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                waiting.append(entry.path)
+            elif found := key_in(entry):
+                print(entry.path, found)
+                if entry.path.startswith(told["folder"]):
                     return
 
 
-def when(path: str) -> float:
+def key_in(entry: os.DirEntry[str]) -> str:
     try:
-        return os.lstat(path).st_mtime
-    except OSError:
-        return 0.0
-
-
-def key_in(path: str) -> str:
-    try:
-        if os.lstat(path).st_size > 4096:
+        if not entry.is_file(follow_symlinks=False) or entry.stat().st_size > 4096:
             return ""
-        with open(path, errors="replace") as file:
+        with open(entry.path, errors="replace") as file:
             found = re.search(r"canary-[0-9a-f]{32}", file.read())
     except OSError:
         return ""
