@@ -107,8 +107,10 @@ function perturbed(value) {
       return `${value}bcdfgh`;
     case "undefined":
       return step;
-    default:
+    case "object":
       return perturbedObject(value, step);
+    default:
+      return value;
   }
 }
 

@@ -1,0 +1,35 @@
+// const | by constant | cli | cli by name | worker | after | console | nan | regex | validate | instance | code | caught | fail in callback | both | map | date | buffer | all | undefined | concurrent > a | concurrent > b | async suite > c
+import assert from 'node:assert';
+import { test, describe, it, afterEach } from 'node:test';
+import { execFileSync, fork, spawnSync } from 'node:child_process';
+import { Worker } from 'node:worker_threads';
+import { once } from 'node:events';
+import { add } from '../add.mjs';
+const EXPECTED = { a: [1, 2], b: { c: 'x' } };
+const NAME = 'by constant';
+test('const', () => { assert.deepStrictEqual({ a: [add(0, 1), 2], b: { c: 'x' } }, EXPECTED); });
+test(NAME, () => { assert.equal(add(1, 1), 2, 'message'); });
+test('cli', () => { assert.equal(execFileSync(process.execPath, ['-e', 'console.log(1 + 1)'], { encoding: 'utf8' }).trim(), '2'); });
+test('cli by name', () => { const r = spawnSync('node', ['-p', '1+1']); assert.equal(r.status, 0); assert.equal(r.stdout.toString(), '2\n'); });
+test('worker', async () => {
+  const w = new Worker("require('worker_threads').parentPort.postMessage(7)", { eval: true });
+  const [n] = await once(w, 'message');
+  assert.equal(n, add(3, 4));
+});
+test('after', { timeout: 5000 }, async (t) => { t.after(() => {}); t.diagnostic('hm'); assert.ok(Array.isArray([add(1, 1)])); });
+test('console', (t) => { const log = t.mock.method(console, 'log', () => {}); console.log('x'); assert.equal(log.mock.calls.length, 1); });
+test('nan', () => { assert.ok(Number.isNaN(add(NaN, 1))); assert.deepEqual(add(NaN, 1), NaN); assert.equal(Object.is(add(0, -0), 0), true); });
+test('regex', () => { assert.throws(() => { throw new Error('boo hoo'); }, /hoo$/); });
+test('validate', () => { assert.throws(() => { throw Object.assign(new Error('x'), { code: 'E1' }); }, (e) => e.code === 'E1'); });
+test('instance', () => { assert.throws(() => { throw new RangeError('x'); }, new RangeError('x')); });
+test('code', async () => { await assert.rejects(Promise.reject(Object.assign(new Error('x'), { code: 'E2' })), { code: 'E2' }); });
+test('caught', () => { try { add(); throw new Error('a'); } catch (e) { assert.equal(e.message, 'a'); } });
+test('fail in callback', async () => { await new Promise((resolve) => setTimeout(() => { assert.equal(add(1, 2), 3); resolve(); }, 5)); });
+test('both', () => { const r = add(1, 2); if (r > 2) { assert.equal(r, 3); } else { assert.fail('no'); } });
+test('map', () => { assert.deepEqual(new Map([['a', add(1, 1)]]), new Map([['a', 2]])); assert.deepEqual(new Set([add(1, 1)]), new Set([2])); });
+test('date', () => { assert.deepEqual(new Date(add(0, 0)), new Date(0)); });
+test('buffer', () => { assert.deepEqual(Buffer.from('a'), Buffer.from('a')); assert.ok(Buffer.from('a').equals(Buffer.from('a'))); });
+test('all', async () => { const rs = await Promise.all([1, 2].map(async (n) => add(n, n))); assert.deepEqual(rs, [2, 4]); });
+test('undefined', () => { assert.equal(undefined, [].find(() => false)); assert.strictEqual(void 0, undefined); });
+describe('concurrent', { concurrency: true }, () => { it('a', async () => { assert.equal(add(1, 1), 2); }); it('b', async () => { assert.equal(add(2, 1), 3); }); });
+describe('async suite', async () => { it('c', function () { assert.equal(add(1, 1), 2); }); afterEach(() => {}); });
