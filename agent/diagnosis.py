@@ -28,6 +28,7 @@ _RULES = {
     "ModuleNotFoundError": "Create the module at the path that the import names, or mend the import.",
     "ImportError": "Define the name that is imported, in the module that it is imported from.",
     "NameError": "Define or import the name before it is used.",
+    "ReferenceError": "Define or import the name before it is used.",
     "AttributeError": "Check the type of the object at that place, and the spelling of the attribute.",
     "TypeError": "Compare the call with the signature, and the types with what the operation takes.",
     "RecursionError": "Give the recursion an end that every input reaches, or use a loop.",
