@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from core.status import DaemonStatus, ModelStatus
+from core.status import DaemonStatus, ModelStatus, sandbox_in_brief
 
 NO_MODEL = (
     "No model answers yet. Tasks wait until one does; they go on by themselves. Any of these will do:",
@@ -45,10 +45,6 @@ def _model(model: ModelStatus) -> str:
 
 def _sandbox(status: DaemonStatus) -> Iterator[str]:
     """One line for a sandbox that holds; all that was found where it does not."""
-    first, *findings = status.sandbox_detail.splitlines() or [""]
-    failed = [line for line in findings if "FAILED" in line]
-    if status.sandbox and not failed:
-        yield f"  sandbox    {first}: {len(findings)} attempts to get out failed, as they should"
-        return
-    yield f"  sandbox    {status.sandbox or 'none'}: {first}"
-    yield from (f"             {line.strip()}" for line in findings)
+    first, *failed = sandbox_in_brief(status.sandbox_detail)
+    yield f"  sandbox    {first if status.sandbox else f'none: {first}'}"
+    yield from (f"             {line}" for line in failed)

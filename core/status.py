@@ -59,3 +59,12 @@ class DaemonStatus:
     notices: tuple[str, ...] = ()
     pid: int = 0
     approvals: int = 0
+
+
+def sandbox_in_brief(detail: str) -> tuple[str, ...]:
+    """What there is to say of a sandbox: one line where it holds, and each finding that says it does not."""
+    first, *findings = detail.splitlines() or [""]
+    failed = tuple(line.strip() for line in findings if "FAILED" in line)
+    if failed or not findings:
+        return (first, *failed)
+    return (f"{first}: {len(findings)} attempts to get out failed, as they should",)

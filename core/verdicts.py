@@ -104,6 +104,12 @@ class Verdict:
         return sum(case.result is result for case in self.results)
 
     @property
+    def told(self) -> str:
+        """The reason, with the label in front where that says more than that tests passed."""
+        label = self.evidence.label
+        return self.reason if label is Label.TESTS_PASSED else f"{label.value.replace('_', '-')}: {self.reason}"
+
+    @property
     def failing(self) -> frozenset[str]:
         """The ids of all tests that did not pass."""
         return frozenset(case.id for case in self.results if case.result is not Result.PASSED)

@@ -83,7 +83,7 @@ class Integration:
             return end
         commit, verdict = end
         await self._record(workspace, work, commit, verdict, integrated=moving)
-        reason = verdict.reason if verdict else "tests passed"
+        reason = verdict.told if verdict else "tests passed"
         return Landed(reason=f"{reason}; {blocked}" if blocked else reason, commit=commit.id, branch=commit.branch)
 
     async def _committed(self, workspace: Workspace, work: Work, *, moving: bool) -> Commit | None:

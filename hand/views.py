@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from core.events import Level
 from core.masking import printable
 from core.states import ENDED, DaemonState, Status
+from core.status import sandbox_in_brief
 from hand.blocks import Block, Cell, Fields, Lines, Table, Tone, cell, span, stamp
 from server.approvals import Approvals
 from server.schemas import DaemonReport, Iteration, LogLine, Logs, TaskDetail, Tasks, TaskSummary
@@ -127,7 +128,7 @@ class Views:
     def _daemon(self, report: DaemonReport) -> list[tuple[str, Cell]]:
         counts = ", ".join(f"{n} {status}" for status, n in report.queue.items() if n)
         running = report.state is not DaemonState.STOPPED
-        isolation = f"{report.sandbox}: {report.sandbox_detail}" if report.sandbox_detail else report.sandbox
+        isolation = "; ".join(sandbox_in_brief(report.sandbox_detail)) or report.sandbox
         since = f"version {report.version}, process {report.pid}, up {span(report.uptime_s)}"
         return [
             ("state", cell(report.state, STATE_TONE.get(report.state, Tone.PLAIN))),

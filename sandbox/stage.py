@@ -21,7 +21,7 @@ PAGE = 4096
 BESIDE_HEAP_MB, LEAST_HEAP_MB = 128, 64
 """What Node.js uses besides the heap of the tested code, and what that heap has at least."""
 NODE_RESERVES_MB = 16 << 10
-"""Address space that V8 sets aside: for code, and ten gigabytes for each WebAssembly memory, of which `fetch` has one."""
+"""Address space that V8 sets aside: for code, and ten gigabytes for a WebAssembly memory, of which `fetch` has one."""
 KEPT_FILES, KEPT_BYTES = 300, 4 << 20
 """What the parent inside may keep in memory to run the tests a second time; larger trees have no second run."""
 

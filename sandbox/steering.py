@@ -81,7 +81,9 @@ def steers(path: str, text: str | None, base: Callable[[str], str | None]) -> st
     name = path.rpartition("/")[2]
     if name in _STEERING or name in _OWN_CONFIG or name.endswith((".pth", ".pyc")):
         return "steers how tests are run"
-    if any(_METADATA.search(part) or part in {".venv", "venv", "__pycache__", "node_modules"} for part in path.split("/")):
+    if any(
+        _METADATA.search(part) or part in {".venv", "venv", "__pycache__", "node_modules"} for part in path.split("/")
+    ):
         return "belongs to an installation, not to the sources"
     if name in CONFIG_FILES:
         before = base(path)

@@ -1,9 +1,9 @@
 """Asks the tested code for the results of held-out cases, and the owner's oracle for what they should be.
 
 The two are never run in one process or one sandbox, nor in that of the tests: code that has seen the whole tests could
-leave their answers behind there, in a file or in shared memory. Only names of functions and inputs enter either; what comes out is
-compared here. The calls are made in the order of the tests, those that the model knows among them. The order helps no
-one who does not know the answers, and a function that keeps a state finds it as it would in the tests.
+leave their answers behind there, in a file or in shared memory. Only names of functions and inputs enter either; what
+comes out is compared here. The calls are made in the order of the tests, those that the model knows among them. The
+order helps no one who does not know the answers, and a function that keeps a state finds it as it would in the tests.
 
 An oracle is asked once for a tree, and for further inputs beside the given ones. Where it refuses one of those nothing
 is expected, since it may be none that the task allows.
