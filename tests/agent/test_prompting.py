@@ -144,8 +144,8 @@ async def test_the_owners_kind_wins_and_picks_the_guidance() -> None:
 
 async def test_what_the_owner_allowed_and_denied_stands_beside_the_task() -> None:
     bench = Bench(model=model_for(block("add.py", "def add(a, b):\n    return a + b\n")))
-    decided = {"granted": frozenset({"package:toolz"}), "denied": frozenset({"package:attrs", "rule:x"})}
-    await bench.run(case_for(tests=TESTS, packages=["inflection"], **decided))
+    granted, denied = frozenset({"package:toolz"}), frozenset({"package:attrs", "rule:x"})
+    await bench.run(case_for(tests=TESTS, packages=["inflection"], granted=granted, denied=denied))
     for at, phase in enumerate(bench.model.phases):
         if phase in {Phase.PLANNING, Phase.CODING}:
             assert "These packages may be used: inflection, toolz." in bench.model.prompt(at)
