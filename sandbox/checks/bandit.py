@@ -89,7 +89,8 @@ def _load() -> Callable[[ast.Module, str], list[Any]]:
         warnings.simplefilter("ignore", DeprecationWarning)  # between Bandit and its own plug-in loader
         from bandit.core import config, meta_ast, metrics, test_set  # type: ignore[import-untyped]  # noqa: PLC0415 (see above)
 
-    logging.getLogger("bandit").setLevel(logging.CRITICAL)
+    for name in ("bandit", "stevedore"):  # what they miss are formats of reports that nobody asks for
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     tests = test_set.BanditTestSet(config.BanditConfig(), profile={"exclude": sorted(LEFT_OUT)})
     visitor_type = _visitor_type(frozenset(tests.tests))
 
