@@ -85,12 +85,12 @@ def _load() -> Callable[[ast.Module, str], list[Any]]:
 
     # Its scan of entry points would be kept in the owner's home; there is no public switch.
     _cache._c._disable_caching = True  # noqa: SLF001
+    for name in ("bandit", "stevedore"):  # what they miss are formats of reports that nobody asks for
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # between Bandit and its own plug-in loader
         from bandit.core import config, meta_ast, metrics, test_set  # type: ignore[import-untyped]  # noqa: PLC0415 (see above)
 
-    for name in ("bandit", "stevedore"):  # what they miss are formats of reports that nobody asks for
-        logging.getLogger(name).setLevel(logging.CRITICAL)
     tests = test_set.BanditTestSet(config.BanditConfig(), profile={"exclude": sorted(LEFT_OUT)})
     visitor_type = _visitor_type(frozenset(tests.tests))
 
