@@ -57,8 +57,9 @@ def _one(name: str, effect: Effect, *, grouped: bool = False, tidy: bool = False
     return {name: Entry(attack=attack, effect=effect, grouped=grouped)}
 
 
-_PROCESSES = more("processes", lambda limits: 1.25 * limits.pids)
-_THREADS = more("threads", lambda limits: 1.25 * limits.pids)
+# Without a group the kernel counts all processes of the user, and other jobs of his end meanwhile.
+_PROCESSES = more("processes", lambda limits: 2 * limits.pids)
+_THREADS = more("threads", lambda limits: 2 * limits.pids)
 _MEMORY = more("memory_mb", lambda limits: 1.5 * limits.memory_mb)  # pages that forked processes share count again
 _DISK = more("disk_mb", lambda limits: limits.work_mb + 1)
 

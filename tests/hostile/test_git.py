@@ -141,7 +141,7 @@ def marks(tmp_path: Path) -> Path:
 def program(tmp_path: Path, marks: Path) -> Path:
     """A program that leaves a mark and then behaves like `cat`."""
     path = tmp_path / "program"
-    path.write_text(f"#!/bin/sh\ntouch '{marks}/ran'\nexec timeout 2 cat\n")
+    path.write_text(f"#!/bin/sh\ntouch '{marks}/ran'\nexec timeout 0.4 cat\n")
     path.chmod(0o755)
     return path
 

@@ -237,12 +237,12 @@ class Attack:
 
 @contextlib.contextmanager
 def _watched(look: Callable[[], None]) -> Iterator[None]:
-    """Look again and again from a thread, for a part of the time: a look at a folder holds up whoever writes there."""
+    """Look again and again from a thread, half of the time at most: a look at a folder holds up who writes there."""
     over = threading.Event()
 
     def watch() -> None:
         took_s = 0.0
-        while not over.wait(max(0.02, 3 * took_s)):
+        while not over.wait(max(0.02, took_s)):
             started = time.monotonic()
             look()
             took_s = time.monotonic() - started

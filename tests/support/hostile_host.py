@@ -245,11 +245,11 @@ def _state(process: subprocess.Popen[bytes]) -> dict[str, str]:
 
 def marked(mark: str) -> list[int]:
     """The running processes with a word in their command line, but for zombies."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        with contextlib.suppress(OSError):
-            if mark.encode() in path.read_bytes() and int(path.parent.name) != os.getpid():
-                found.append(int(path.parent.name))
+    found, word = list[int](), mark.encode()
+    for name in filter(str.isdigit, os.listdir("/proc")):  # noqa: PTH208 (pathlib takes ten times as long)
+        with contextlib.suppress(OSError), open(f"/proc/{name}/cmdline", "rb") as file:  # noqa: PTH123 (as above)
+            if word in file.read() and int(name) != os.getpid():
+                found.append(int(name))
     return found
 
 

@@ -14,4 +14,4 @@ def attack(told: dict[str, str]) -> None:
         with zipfile.ZipFile(packed) as archive:
             archive.extractall(".")
     finally:
-        time.sleep(0.1)
+        time.sleep(0.35)

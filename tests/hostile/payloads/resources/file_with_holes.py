@@ -8,4 +8,4 @@ def attack(told: dict[str, str]) -> None:
         with open("holes", "wb") as file:
             file.truncate(1 << 40)
     finally:
-        time.sleep(0.1)
+        time.sleep(0.35)

@@ -10,4 +10,4 @@ def attack(told: dict[str, str]) -> None:
             with open(f"part-{number}", "wb") as file:
                 file.write(part)
     finally:
-        time.sleep(0.15)
+        time.sleep(0.35)

@@ -11,4 +11,4 @@ def attack(told: dict[str, str]) -> None:
     place = libc.mmap(None, ctypes.c_size_t(size), 3, 0x22, -1, 0)
     if libc.mlock(ctypes.c_void_p(place), ctypes.c_size_t(size)):
         raise OSError(ctypes.get_errno(), "not locked")
-    time.sleep(0.15)
+    time.sleep(0.35)

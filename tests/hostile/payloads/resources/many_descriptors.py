@@ -13,4 +13,4 @@ def attack(told: dict[str, str]) -> None:
             os.dup(1)
     except OSError as error:
         print("refused", error)
-    time.sleep(0.15)
+    time.sleep(0.35)

@@ -16,6 +16,6 @@ def attack(told: dict[str, str]) -> None:
             children.append(child)
     except OSError as error:
         print("refused", error)
-    time.sleep(0.15)
+    time.sleep(0.35)
     for child in children:
         os.kill(child, signal.SIGKILL)

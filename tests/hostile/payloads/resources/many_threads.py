@@ -12,5 +12,5 @@ def attack(told: dict[str, str]) -> None:
             threading.Thread(target=over.wait, daemon=True).start()
     except RuntimeError as error:
         print("refused", error)
-    time.sleep(0.15)
+    time.sleep(0.35)
     over.set()

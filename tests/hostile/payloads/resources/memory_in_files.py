@@ -16,4 +16,4 @@ def attack(told: dict[str, str]) -> None:
     with mmap.mmap(descriptor, size) as memory:
         for place in range(0, size, 4096):
             memory[place] = 1
-        time.sleep(0.1)
+        time.sleep(0.35)

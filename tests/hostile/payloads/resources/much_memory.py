@@ -5,5 +5,5 @@ import time
 
 def attack(told: dict[str, str]) -> None:
     held = [bytearray(b"x") * (8 << 20) for _ in range(2 * int(told["memory_mb"]) // 8)]
-    time.sleep(0.1)
+    time.sleep(0.35)
     held.clear()

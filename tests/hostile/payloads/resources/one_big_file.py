@@ -9,4 +9,4 @@ def attack(told: dict[str, str]) -> None:
         with open("big", "wb") as file:
             file.writelines(part for _ in range(2 * int(told["work_mb"])))
     finally:
-        time.sleep(0.1)
+        time.sleep(0.35)
