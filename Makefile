@@ -8,8 +8,9 @@ VENV := .venv/bin/python
 run: setup
 	@exec $(VENV) main.py
 
+# Many tests wait for what they started, so there is one process more than there are cores.
 test: setup-dev lint
-	@$(VENV) -m pytest -q
+	@$(VENV) -m pytest -q -n $$(( $$(nproc) + 1 )) --dist loadfile
 
 lint: setup-dev
 	@$(VENV) -m ruff check .
