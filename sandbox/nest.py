@@ -36,7 +36,7 @@ from sandbox.cgroups import Group
 from sandbox.child import Finished, Pipes, Running
 from sandbox.grouped import GroupedJob
 from sandbox.isolation import Begun
-from sandbox.runtime import Runtime
+from sandbox.runtime import SUITES, Runtime
 
 START_S = 20.0
 _CREDENTIALS = struct.Struct("iII")
@@ -48,13 +48,13 @@ class NestedSandbox:
 
     Args:
         outer: makes the outer sandbox and everything that does not fit in.
-        runtime: what the zygote imports and shows.
+        runtime: what the zygotes import and show.
     """
 
     def __init__(self, outer: BubblewrapSandbox, runtime: Runtime) -> None:
         self.name = outer.name
         self._outer, self._runtime = outer, runtime
-        self._zygote: asyncio.Task[Zygote] | None = None
+        self._zygotes: dict[str, asyncio.Task[Zygote]] = {}
 
     async def run(self, job: SandboxJob) -> SandboxResult:
         """Run to the end, to the limit, or until cancelled; nothing of the job is left running.
@@ -72,23 +72,22 @@ class NestedSandbox:
         """
         if job.copy_in or not set(job.mounts) <= set(self._runtime.mounts):
             return await self._outer.begin(job)
-        zygote = await self._alive()
+        zygote = await self._alive(self._runtime.role(job.argv) or SUITES)
         return zygote.order(self._order(job), self._outer.group(job.limits), job.limits)
 
     async def aclose(self) -> None:
-        """End the zygote, and with it whatever still runs below it."""
-        if self._zygote:
-            zygote, self._zygote = self._zygote, None
-            zygote.cancel()
+        """End the zygotes, and with them whatever still runs below them."""
+        for task in [self._zygotes.pop(role) for role in list(self._zygotes)]:
+            task.cancel()
             with contextlib.suppress(asyncio.CancelledError, SandboxError):
-                await (await zygote).close()
+                await (await task).close()
 
-    async def _alive(self) -> Zygote:
-        """The zygote; a new one in the place of one that died."""
-        task = self._zygote
+    async def _alive(self, role: str) -> Zygote:
+        """The zygote of a role; a new one in the place of one that died."""
+        task = self._zygotes.get(role)
         if task is None or (task.done() and (task.cancelled() or task.exception() or not task.result().is_alive)):
-            old, task = task, asyncio.create_task(Zygote.start(self._runtime))
-            self._zygote = task
+            old, task = task, asyncio.create_task(Zygote.start(self._runtime, role))
+            self._zygotes[role] = task
             if old and not old.cancelled() and not old.exception():
                 await old.result().close()
         try:
@@ -102,7 +101,7 @@ class NestedSandbox:
         limits, bounded = job.limits, self._outer.hierarchy is not None
         values = list(launcher.settable(limits, address_space=not bounded).values())
         return {
-            "argv": () if job.argv == self._runtime.argv else job.argv,
+            "argv": () if self._runtime.role(job.argv) else job.argv,
             "rlimits": values if bounded else [*values, (resource.RLIMIT_NPROC, limits.pids)],
             "tmpfs": {"/work": limits.work_mb, "/tmp": TMP_MB, "/dev/shm": SHM_MB},  # noqa: S108 (the job's own)
             "filter": self._outer.filter.hex(),
@@ -123,7 +122,7 @@ class Zygote:
         return self.answers and not self.running.is_over
 
     @classmethod
-    async def start(cls, runtime: Runtime) -> Zygote:
+    async def start(cls, runtime: Runtime, role: str) -> Zygote:
         """Start one and wait until it takes orders.
 
         Raises:
@@ -132,7 +131,7 @@ class Zygote:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             with theirs:
-                zygote = cls(_spawned(runtime, theirs.fileno()), ours)
+                zygote = cls(_spawned(runtime, role, theirs.fileno()), ours)
         except SandboxError:
             ours.close()
             raise
@@ -188,13 +187,13 @@ class Zygote:
         await child.uninterrupted(self.running.end())
 
 
-def _spawned(runtime: Runtime, orders: int) -> Running:
+def _spawned(runtime: Runtime, role: str, orders: int) -> Running:
     """Start the outer sandbox with the zygote in it; `orders` is the descriptor of its socket."""
     fixed = [f"--{name}={value}" for name, (_, value) in launcher.FIXED.items()]
     with memory_files(*(text.encode() for text in FILES.values())) as files:
         argv = [
             *("prlimit", *fixed, "--", *launcher.drop_root(), *namespaces(runtime.mounts, files, work_mb=1)),
-            *("--remount-ro", "/", "--", *runtime.zygote(orders)),
+            *("--remount-ro", "/", "--", *runtime.zygote(orders, role)),
         ]
         return child.spawn(
             child.Launch(
@@ -216,6 +215,7 @@ class _Nested:
         self.is_up, self.fault = False, ""
         self._descriptor: int | None = None
         self._killed = False
+        self._entering: asyncio.Task[None] | None = None
         control.setblocking(False)
         self._loop.add_reader(control, self._hear)
 
@@ -242,7 +242,8 @@ class _Nested:
             text, extra = b"", []
         word, _, rest = text.partition(b" ")
         if word == b"here":
-            self._let_in(_CREDENTIALS.unpack(extra[0][2][: _CREDENTIALS.size])[0])
+            pid = _CREDENTIALS.unpack(extra[0][2][: _CREDENTIALS.size])[0]
+            self._entering = self._loop.create_task(self._let_in(pid))
         elif word == b"up":
             self.is_up = True
         elif word == b"fault":
@@ -252,18 +253,25 @@ class _Nested:
         else:
             self._over(-signal.SIGKILL)
 
-    def _let_in(self, pid: int) -> None:
-        """Put the outer half into the job's group, and let it go on."""
+    async def _let_in(self, pid: int) -> None:
+        """Put the outer half into the job's group, and let it go on; in a thread, since the kernel takes its time."""
         try:
             self._descriptor = os.pidfd_open(pid)
-            for file in self._group.join_files if self._group else ():
-                cgroups.write(file, pid)
-            if not self._killed:
-                self._control.send(b"go")
-                return
+            await asyncio.to_thread(self._enter, pid)
         except OSError as error:
             self.fault = f"the process could not enter its control group: {error}"
-        self._control.shutdown(socket.SHUT_WR)
+        if self.exited.done():
+            return
+        with contextlib.suppress(OSError):  # it died meanwhile; the end of its messages tells
+            if self._killed or self.fault:
+                self._control.shutdown(socket.SHUT_WR)
+                self.kill()  # it may have entered its group only after it was to be killed
+            else:
+                self._control.send(b"go")
+
+    def _enter(self, pid: int) -> None:
+        for file in self._group.join_files if self._group else ():
+            cgroups.write(file, pid)
 
     def _over(self, code: int) -> None:
         self._loop.remove_reader(self._control)

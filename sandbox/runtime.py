@@ -33,6 +33,9 @@ LIBRARIES = ("pytest", "hypothesis")
 # Part of the folders' names; a new number makes every set-up build them again.
 _FORMAT = "1"
 _LIB, _CODE, _ENVIRONMENT = "/opt/runner/lib", "/opt/runner/code", "/opt/environment"
+SUITES, CALLS = "supervisor", "caller"
+"""The modules of the trusted parents."""
+
 # Our code has a package name that no tested program will use, and its folder leaves the import path at once.
 _PACKAGE = "nightshift_inside"
 _ENTRY = f"import sys; sys.path.insert(0, sys.argv[1]); from {_PACKAGE} import NAME; NAME.main()"
@@ -63,12 +66,21 @@ class Runtime:
 
     @property
     def argv(self) -> tuple[str, ...]:
-        """The command of the trusted parent; it reads its job from standard input."""
-        return self._start("supervisor")
+        """The command of a suite's trusted parent; it reads its job from standard input."""
+        return self._start(SUITES)
 
-    def zygote(self, descriptor: int) -> tuple[str, ...]:
-        """The command of the process that sandboxes are forked from; it takes its orders from `descriptor`."""
-        return self._start("zygote", str(descriptor))
+    @property
+    def calls_argv(self) -> tuple[str, ...]:
+        """The command of the trusted parent of a run of calls."""
+        return self._start(CALLS)
+
+    def role(self, argv: tuple[str, ...]) -> str:
+        """Which trusted parent a command starts; empty for another command."""
+        return {self.argv: SUITES, self.calls_argv: CALLS}.get(argv, "")
+
+    def zygote(self, descriptor: int, role: str) -> tuple[str, ...]:
+        """The command of the process that trusted parents are forked from; it takes its orders from `descriptor`."""
+        return self._start("zygote", str(descriptor), role)
 
     def _start(self, module: str, *words: str) -> tuple[str, ...]:
         entry = _ENTRY.replace("NAME", module)

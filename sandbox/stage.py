@@ -63,7 +63,7 @@ def staged(plan: Plan, base: Tree, runtime: Runtime, trees: TreeStore, limits: S
         "again": _again(plan, files),
     }
     job = SandboxJob(
-        argv=runtime.argv,
+        argv=runtime.calls_argv if plan.calls else runtime.argv,
         mounts=runtime.mounts,
         stdin=_message(told, below, over),
         limits=_limits(plan, limits, [size for _, size, wanted in files if wanted]),

@@ -32,7 +32,7 @@ class Warmed:
 
 
 async def warmed(sandbox: Sandbox, runtime: Runtime, *, size: int) -> Warmed:
-    """Keep up to `size` sandboxes waiting, each for one job.
+    """Keep sandboxes waiting, each for one job, for `size` verdicts at once.
 
     bubblewrap's are nested in one outer sandbox if those hold as the outer one does, and are started one by one if not.
     """
@@ -49,7 +49,7 @@ async def warmed(sandbox: Sandbox, runtime: Runtime, *, size: int) -> Warmed:
 
 
 def _pooled(isolation: Isolation, size: int, remark: str) -> Warmed:
-    pool = Pool(isolation, size=size)
+    pool = Pool(isolation, size=2 * size)  # a verdict may take two kinds of runs: of tests, and of calls
     return Warmed(sandbox=pool, remark=remark, closers=(pool.aclose,))
 
 

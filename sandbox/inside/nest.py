@@ -17,8 +17,6 @@ import socket
 import struct
 import traceback
 
-from . import supervisor
-
 NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET = (
     0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000,
 )  # fmt: skip
@@ -32,14 +30,14 @@ WORK = "/work"
 INOTIFY = "16"
 
 
-def start(order, descriptors, orders, libraries):
-    """Fork a nested sandbox; the caller goes on at once and keeps nothing of it."""
+def start(order, descriptors, orders, serve):
+    """Fork a nested sandbox; the caller goes on at once and keeps nothing of it. `serve` becomes a trusted parent."""
     if os.fork() == 0:
         status = 70
         try:
             orders.close()
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            status = outer(order, descriptors, libraries)
+            status = outer(order, descriptors, serve)
         except BaseException:  # noqa: BLE001 (whatever it is, the fork ends here)
             fault(descriptors[3])
         finally:
@@ -54,7 +52,7 @@ def fault(control):
         channel.send(b"fault " + traceback.format_exc(limit=-2).encode()[-2000:])
 
 
-def outer(order, descriptors, libraries):
+def outer(order, descriptors, serve):
     """The half outside: into the group, into the namespaces, then wait for the half inside."""
     control = socket.socket(fileno=os.dup(descriptors[3]))
     control.send(b"here")  # the kernel adds our number as the daemon knows it
@@ -71,7 +69,7 @@ def outer(order, descriptors, libraries):
             inner(libc, order, descriptors)
             control.send(b"up")
             control.close()
-            status = run(order["argv"], libraries)
+            status = run(order["argv"], serve)
         except BaseException:  # noqa: BLE001 (as above)
             fault(descriptors[3]) if control.fileno() >= 0 else traceback.print_exc()
         finally:
@@ -141,14 +139,14 @@ def load_filter(libc, program):
     checked(libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, described, 0, 0))
 
 
-def run(argv, libraries):
+def run(argv, serve):
     """Become the job: the trusted parent of a suite, or any program where there are words."""
     os.closerange(3, 256)
     if argv:
         for number in (signal.SIGPIPE, signal.SIGXFSZ):
             signal.signal(number, signal.SIG_DFL)  # Python ignores them, which a program would inherit
         os.execvp(argv[0], argv)  # noqa: S606 (no shell is wanted)
-    supervisor.serve(libraries)
+    serve()
     return 0
 
 

@@ -32,7 +32,9 @@ FRAMES = 40
 
 
 def preload():
-    """Import what every run needs, while the parent still reads the job."""
+    """Import what every run needs, while the parent still reads the job, or once for all runs forked from here."""
+    if _ready:
+        return
     import site  # noqa: PLC0415 (only its helpers: the interpreter was started without it)
 
     site.setquit()

@@ -31,10 +31,19 @@ def main():
     serve(sys.argv[2:])
 
 
+def preload(libraries):
+    """Import once, for all that are forked from here, what every run needs."""
+    sys.path.extend(libraries)
+    from . import session  # noqa: PLC0415 (its libraries are not on the path before)
+
+    session.preload()
+
+
 def serve(libraries):
     """Serve the one job that comes; `libraries` are the import paths of the test libraries."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    first = Child(pytest_session, libraries)  # starts at once: importing pytest takes longest
+    # Starts at once, because importing pytest takes longest, and because what the job says must not be in its memory.
+    first = Child(pytest_session, libraries)
     hide()
     job, source = files.receive(0)
     key = bytes.fromhex(job.pop("key"))
@@ -44,9 +53,6 @@ def serve(libraries):
     if job["command"]:
         first.discard()
         answer["command"] = Child(run_command, job["command"]).watch(job)
-    elif job["calls"]:
-        first.discard()
-        answer["calls"] = apart(job, "calls", {"calls": job["calls"], "paths": job["session"]["paths"]}, libraries)
     else:
         answer["suite"] = suite(job, first)
         answer["altered"] = watch.touched()
@@ -97,13 +103,8 @@ def plain(job, kept, libraries):
         from . import node  # noqa: PLC0415 (only where it is needed)
 
         return node.plain(job)
-    return apart(job, "plain", {"files": job["plain"], "paths": job["session"]["paths"]}, libraries)
-
-
-def apart(job, name, config, libraries):
-    """What one of our modules reports, run without pytest in the process."""
-    child = Child(fresh.become, [name, *libraries])
-    child.send(marshal.dumps(config))
+    child = Child(fresh.become, ["plain", *libraries])
+    child.send(marshal.dumps({"files": job["plain"], "paths": job["session"]["paths"]}))
     return child.watch({**job, "twins": ()})
 
 

@@ -1,4 +1,4 @@
-"""Stays in an outer sandbox with pytest imported, and forks a nested sandbox for each order that comes.
+"""Stays in an outer sandbox with what runs need imported, and forks a nested sandbox for each order that comes.
 
 It never sees a job: orders hold limits and four descriptors, which the fork takes over. What was imported here is
 shared with the forks copy-on-write and was never near untrusted code, so a fork is as fresh as a new interpreter and
@@ -11,20 +11,19 @@ import signal
 import socket
 import sys
 
-from . import nest
+from . import caller, nest, supervisor
 
 MESSAGE = 1 << 16
+ROLES = {"supervisor": supervisor, "caller": caller}
 
 
 def main():
     """Import what runs need, then serve orders from the given socket until it is closed."""
     gc.disable()
-    code, descriptor, *libraries = sys.argv[1:]
+    code, descriptor, role, *libraries = sys.argv[1:]
     sys.path.remove(code)  # the workspace's names are not to meet ours
-    sys.path.extend(libraries)
-    from . import session  # noqa: PLC0415 (its libraries are not on the path before)
-
-    session.preload()
+    parent = ROLES[role]
+    parent.preload(libraries)
     gc.collect()
     gc.freeze()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps
@@ -34,4 +33,4 @@ def main():
         text, descriptors, _, _ = socket.recv_fds(orders, MESSAGE, 4)
         if not text:
             return
-        nest.start(json.loads(text), descriptors, orders, libraries)
+        nest.start(json.loads(text), descriptors, orders, lambda: parent.serve(libraries))

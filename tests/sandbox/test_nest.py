@@ -69,7 +69,7 @@ async def test_a_zygote_that_was_killed_is_replaced(nested: NestedSandbox) -> No
     assert (await nested.run(shell("echo 1"))).stdout == b"1\n"
     for process in zygotes():
         os.kill(process.pid, signal.SIGKILL)
-    await until(lambda: nested._zygote and not nested._zygote.result().is_alive)
+    await until(lambda: not any(task.result().is_alive for task in nested._zygotes.values()))
     assert (await nested.run(shell("echo 2"))).stdout == b"2\n"
 
 

@@ -1,0 +1,43 @@
+"""The trusted parent of a run of calls: as `supervisor`, but with no test framework in any process of the sandbox."""
+
+import gc
+import marshal
+import signal
+import sys
+
+from . import calls, files, supervisor
+from .child import Child, read_all
+
+
+def main():
+    """Take the job from standard input, run it, answer on standard output."""
+    gc.disable()
+    sys.path.remove(sys.argv[1])  # where this file was found; the workspace's names are not to meet ours
+    serve(sys.argv[2:])
+
+
+def preload(_libraries):
+    """What every run needs is imported with this module."""
+
+
+def serve(libraries):
+    """Serve the one job that comes; `libraries` are import paths for the called code."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    first = Child(session, libraries)  # before the job comes, so that nothing of it is in its memory
+    supervisor.hide()
+    job, source = files.receive(0)
+    key = bytes.fromhex(job.pop("key"))
+    files.unpack(job, source)
+    first.send(marshal.dumps({"calls": job["calls"], "paths": job["session"]["paths"]}))
+    answer = {"python": sys.version.split()[0], "calls": first.watch({**job, "twins": ()})}
+    supervisor.reply(key, answer)
+
+
+def session(told, events, libraries):
+    """In the child: the calls."""
+    sys.path.extend(libraries)
+    sys.argv[:] = ["calls"]
+    config = marshal.loads(read_all(told))  # noqa: S302 (from the trusted parent)
+    gc.freeze()
+    gc.enable()
+    return calls.run(config, events)
