@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +26,7 @@ from sandbox.stage import Staged, staged
 from sandbox.trees import TreeStore
 
 REMEMBERED = 64
+RECENT = 8
 
 
 class Rounds:
@@ -55,11 +56,18 @@ class Rounds:
         self._limits, self._imports = limits, imports
         staging_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._trees = TreeStore(staging_dir)
+        self._planned: deque[tuple[SuiteJob, Plan]] = deque(maxlen=RECENT)
         self._before: OrderedDict[tuple[str, ...], Mapping[str, Result]] = OrderedDict()
 
     async def plan(self, job: SuiteJob) -> Plan:
-        """Plan a job's run."""
-        return await asyncio.to_thread(planning.make, job, self._imports, self.runtime)
+        """Plan a job's run; names are drawn anew each time."""
+        planned = await asyncio.to_thread(planning.make, job, self._imports, self.runtime)
+        self._planned.append((job, planned))
+        return planned
+
+    async def planned(self, job: SuiteJob) -> Plan:
+        """The last plan of this very job, for what needs no names of its own."""
+        return next((made for known, made in reversed(self._planned) if known is job), None) or await self.plan(job)
 
     async def run(self, job: SuiteJob, planned: Plan) -> Run:
         """Stage a plan and run it.

@@ -81,7 +81,7 @@ class Asker:
             SandboxError: nothing could be run.
         """
         cases, notes = await self._expected(job)
-        planned = await self._rounds.plan(job)
+        planned = await self._rounds.planned(job)
         known = [case for case in cases if case.explicit or _has_module(case, planned, job)]
         if not known:
             return Asked(notes=(*notes, "no held-out case could be called"))
