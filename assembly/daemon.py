@@ -8,6 +8,7 @@ the web server has a thread and a loop of its own, the watcher of `tasks.yaml` a
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 import time
@@ -82,6 +83,8 @@ class Daemon:
     async def _work(self, host: Host, stack: ExitStack) -> None:
         self._open_inbox(stack)
         self._life = DaemonState.RUNNING
+        gc.collect()
+        gc.freeze()  # what the libraries made stays anyway; looking through it again and again takes time
         self._emit(Kind.DAEMON_STARTED, f"version {VERSION}, process {os.getpid()}, {host.url}")
         self._say(greeting(self.status(), host.url))
         async with asyncio.TaskGroup() as group:

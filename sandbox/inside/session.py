@@ -42,7 +42,8 @@ def preload():
     site.sethelper()
     _ready.append(_pytest.config.get_config(_OFF))
     _search_no_fixtures_in_vain(_ready[0].pluginmanager.get_plugins())
-    __import__("_pytest.approx")
+    for late in ("_pytest.approx", "pdb"):  # what every session would import by and by
+        __import__(late)
 
 
 def _search_no_fixtures_in_vain(plugins):
