@@ -48,12 +48,15 @@ class SandboxJob:
 
     `stdin` is written and closed. What the command writes to its standard output and standard error comes back
     separately: the trusted parent inside keeps standard output for results and gives its children standard error.
+    With `answers` the command is over when it closes its standard output; an isolation that can then ends what is left
+    of it without making its caller wait for that.
     """
 
     argv: tuple[str, ...]
     copy_in: tuple[Path, ...] = ()
     mounts: tuple[Mount, ...] = ()
     stdin: bytes = b""
+    answers: bool = False
     limits: SandboxLimits = field(default_factory=SandboxLimits)
 
 

@@ -93,7 +93,11 @@ class BubblewrapSandbox:
                 group.remove()
             raise
         return GroupedJob(
-            running=running, group=group, wall_s=job.limits.wall_s, proved=lambda finished: _proved(finished, marker)
+            running=running,
+            group=group,
+            wall_s=job.limits.wall_s,
+            answers=job.answers,
+            proved=lambda finished: _proved(finished, marker),
         )
 
     def group(self, limits: SandboxLimits) -> Group | None:

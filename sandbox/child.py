@@ -114,6 +114,7 @@ class Running:
         self._handle, self._pipes, self._loop = handle, pipes, asyncio.get_running_loop()
         self._flooded: asyncio.Future[None] = self._loop.create_future()
         self._input: Input | None = None
+        self._began = 0.0
         self.stdout = Output(pipes.stdout, self._loop, output_bytes, self._flood)
         self.stderr = Output(pipes.stderr, self._loop, output_bytes, self._flood)
 
@@ -122,26 +123,48 @@ class Running:
         """Tell whether it ended already."""
         return self._handle.exited.done()
 
+    async def answered(self, stdin: bytes, wall_s: float) -> Finished | None:
+        """Write its input, and wait until it has said something and closed its output; None where it does not.
+
+        It may still be running: call `finish` or `end` in either case.
+        """
+        self._begin(stdin)
+        awaited: set[asyncio.Future[Any]] = {self._handle.exited, self._flooded, self.stdout.ended}
+        try:
+            await asyncio.wait(awaited, timeout=wall_s, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            await uninterrupted(self.end())
+            raise
+        closed = self.stdout.ended.done() and self.stdout.kept and not self._flooded.done()
+        return self._finished(0, Ended.EXITED) if closed and not self._handle.exited.done() else None
+
     async def finish(self, stdin: bytes, wall_s: float) -> Finished:
-        """Write its input, and see it to its end; `wall_s` counts from now.
+        """Write its input, and see it to its end; `wall_s` counts from its input on.
 
         Raises:
             SandboxError: it did not end when it was killed.
         """
-        started = time.monotonic()
-        self._input = Input(self._pipes.stdin, self._loop, stdin)
+        self._begin(stdin)
         try:
-            ended = await self._first(wall_s)
+            ended = await self._first(max(0.0, wall_s - (time.monotonic() - self._began)))
         finally:
             await uninterrupted(self.end())
         # A program that floods and exits at once may be gone before its flood is read.
         flooded = ended is Ended.EXITED and (self.stdout.is_full or self.stderr.is_full)
+        return self._finished(self._handle.exited.result(), Ended.OUTPUT_LIMIT if flooded else ended)
+
+    def _begin(self, stdin: bytes) -> None:
+        if self._input is None:
+            self._began = time.monotonic()
+            self._input = Input(self._pipes.stdin, self._loop, stdin)
+
+    def _finished(self, exit_code: int, ended: Ended) -> Finished:
         return Finished(
-            exit_code=self._handle.exited.result(),
-            ended=Ended.OUTPUT_LIMIT if flooded else ended,
+            exit_code=exit_code,
+            ended=ended,
             stdout=bytes(self.stdout.kept),
             stderr=bytes(self.stderr.kept),
-            duration_s=time.monotonic() - started,
+            duration_s=time.monotonic() - self._began,
         )
 
     async def _first(self, wall_s: float) -> Ended:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
+from typing import Any
 
 from core.errors import SandboxError
 from core.isolation import Ended, SandboxResult
@@ -23,6 +25,7 @@ class GroupedJob:
     running: Running
     group: Group | None
     wall_s: float
+    answers: bool
     proved: Callable[[Finished], Finished]
 
     async def finish(self, stdin: bytes) -> SandboxResult:
@@ -34,6 +37,10 @@ class GroupedJob:
         if self.running.is_over:
             await self.discard()
             raise SandboxError("the sandbox ended while it waited for a job")
+        if self.answers and (answer := await self.running.answered(stdin, self.wall_s)):
+            usage = self.group.usage() if self.group else None
+            _in_background(self.discard())
+            return _result(self.proved(answer), usage)
         try:
             finished = await self.running.finish(stdin, self.wall_s)
             usage = self.group.usage() if self.group else None
@@ -51,6 +58,16 @@ class GroupedJob:
     async def _remove_group(self) -> None:
         if self.group:
             await child.uninterrupted(cgroups.remove(self.group))
+
+
+_ending: set[asyncio.Task[None]] = set()
+
+
+def _in_background(work: Coroutine[Any, Any, None]) -> None:
+    """Let the kernel take a sandbox apart while its answer is on its way; the loop waits for it at its own end."""
+    task = asyncio.create_task(work)
+    _ending.add(task)
+    task.add_done_callback(_ending.discard)
 
 
 def _result(finished: Finished, usage: Usage | None) -> SandboxResult:

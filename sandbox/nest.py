@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from typing import IO, cast
 
 from core.errors import SandboxError
-from core.isolation import SandboxJob, SandboxLimits, SandboxResult
+from core.isolation import SandboxJob, SandboxResult
 from core.masking import printable
 from sandbox import cgroups, child, launcher
 from sandbox.bubblewrap import FILES, SHM_MB, TMP_MB, BubblewrapSandbox, memory_files, namespaces
@@ -73,7 +73,7 @@ class NestedSandbox:
         if job.copy_in or not set(job.mounts) <= set(self._runtime.mounts):
             return await self._outer.begin(job)
         zygote = await self._alive(self._runtime.role(job.argv) or SUITES)
-        return zygote.order(self._order(job), self._outer.group(job.limits), job.limits)
+        return zygote.order(self._order(job), self._outer.group(job.limits), job)
 
     async def aclose(self) -> None:
         """End the zygotes, and with them whatever still runs below them."""
@@ -160,7 +160,7 @@ class Zygote:
                 f"the process that sandboxes are forked from did not come up: {said or 'it gave no reason'}"
             )
 
-    def order(self, order: dict[str, object], group: Group | None, limits: SandboxLimits) -> Begun:
+    def order(self, order: dict[str, object], group: Group | None, job: SandboxJob) -> Begun:
         """Have a nested sandbox forked."""
         control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         control.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)  # before the first message can come
@@ -177,8 +177,10 @@ class Zygote:
                 os.close(descriptor)
             theirs.close()
         nested = _Nested(control, group)
-        running = Running(nested, pipes, limits.output_bytes)
-        return GroupedJob(running=running, group=group, wall_s=limits.wall_s, proved=nested.proved)
+        running = Running(nested, pipes, job.limits.output_bytes)
+        return GroupedJob(
+            running=running, group=group, wall_s=job.limits.wall_s, answers=job.answers, proved=nested.proved
+        )
 
     async def close(self) -> None:
         """End it."""

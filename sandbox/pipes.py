@@ -11,10 +11,11 @@ CHUNK = 1 << 16
 
 
 class Output:
-    """Keeps what comes out of a pipe, up to a limit."""
+    """Keeps what comes out of a pipe, up to a limit; `ended` is done when all its writers have closed it."""
 
     def __init__(self, pipe: IO[bytes], loop: asyncio.AbstractEventLoop, most: int, full: Callable[[], None]) -> None:
         self.kept = bytearray()
+        self.ended: asyncio.Future[None] = loop.create_future()
         self._pipe, self._loop, self._most, self._full = pipe, loop, most, full
         os.set_blocking(pipe.fileno(), False)
         loop.add_reader(pipe.fileno(), self._read)
@@ -39,6 +40,8 @@ class Output:
         self.kept += data[: self._most - len(self.kept)]
         if self.is_full:
             self._full()
+        if not data and not self.ended.done():
+            self.ended.set_result(None)
         if not data or self.is_full:
             self._close()
         return bool(data)

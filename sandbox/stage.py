@@ -66,6 +66,7 @@ def staged(plan: Plan, base: Tree, runtime: Runtime, trees: TreeStore, limits: S
         argv=runtime.calls_argv if plan.calls else runtime.argv,
         mounts=runtime.mounts,
         stdin=_message(told, below, over),
+        answers=True,
         limits=_limits(plan, limits, [size for _, size, wanted in files if wanted]),
     )
     return Staged(job=job, key=key, digest=_digest(plan, digests))

@@ -58,7 +58,6 @@ def serve(libraries):
         answer["altered"] = watch.touched()
     if kept and answer["suite"]["exit"] in (0, 1) and answer["suite"]["duration_s"] < PLAIN_WITHIN_S:
         answer["plain"] = plain(job, kept, libraries)
-    sys.stdout.flush()
     reply(key, answer)
 
 
@@ -71,13 +70,14 @@ def hide():
 
 
 def reply(key, answer):
-    """Write the signed answer and nothing more."""
+    """Write the signed answer and nothing more; closing the output says that it is whole."""
     from hashlib import blake2b  # noqa: PLC0415 (beside the child's work, not before it)
 
     text = json.dumps(answer).encode()
     text = blake2b(text, key=key).hexdigest().encode() + b"\n" + text
     while text:
         text = text[os.write(1, text) :]
+    os.close(1)
 
 
 def suite(job, first):

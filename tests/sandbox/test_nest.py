@@ -92,3 +92,19 @@ async def test_closing_leaves_nothing_running(nested: NestedSandbox) -> None:
     await nested.aclose()
     assert (await running).ended is Ended.KILLED
     assert not zygotes()
+
+
+async def test_a_job_that_answers_is_over_when_it_closes_its_output(nested: NestedSandbox) -> None:
+    """What is left of it is ended behind the caller's back; an end without a word is looked at as any other."""
+    result = await nested.run(shell("echo answer; exec >&-; exec sleep 60.5", answers=True))
+    assert (result.stdout, result.ended, result.exit_code) == (b"answer\n", Ended.EXITED, 0)
+    assert result.duration_s < 5
+    await until(lambda: not any("60.5" in p.cmdline() for p in psutil.Process().children(recursive=True)))
+    silent, late, flood = await asyncio.gather(
+        nested.run(shell("exec >&-; exit 3", answers=True)),
+        nested.run(shell("echo half; exec sleep 60", answers=True, limits=replace(LIMITS, wall_s=0.3))),
+        nested.run(shell("yes", answers=True, limits=replace(LIMITS, output_bytes=1000))),
+    )
+    assert (silent.exit_code, silent.ended) == (3, Ended.EXITED)
+    assert late.ended is Ended.TIMEOUT
+    assert flood.ended is Ended.OUTPUT_LIMIT
