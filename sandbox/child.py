@@ -126,15 +126,11 @@ class Running:
     async def answered(self, stdin: bytes, wall_s: float) -> Finished | None:
         """Write its input, and wait until it has said something and closed its output; None where it does not.
 
-        It may still be running: call `finish` or `end` in either case.
+        It may still be running: call `finish` or `end` in any case.
         """
         self._begin(stdin)
         awaited: set[asyncio.Future[Any]] = {self._handle.exited, self._flooded, self.stdout.ended}
-        try:
-            await asyncio.wait(awaited, timeout=wall_s, return_when=asyncio.FIRST_COMPLETED)
-        except asyncio.CancelledError:
-            await uninterrupted(self.end())
-            raise
+        await asyncio.wait(awaited, timeout=wall_s, return_when=asyncio.FIRST_COMPLETED)
         closed = self.stdout.ended.done() and self.stdout.kept and not self._flooded.done()
         return self._finished(0, Ended.EXITED) if closed and not self._handle.exited.done() else None
 

@@ -37,7 +37,7 @@ class GroupedJob:
         if self.running.is_over:
             await self.discard()
             raise SandboxError("the sandbox ended while it waited for a job")
-        if self.answers and (answer := await self.running.answered(stdin, self.wall_s)):
+        if self.answers and (answer := await self._answered(stdin)):
             usage = self.group.usage() if self.group else None
             _in_background(self.discard())
             return _result(self.proved(answer), usage)
@@ -47,6 +47,13 @@ class GroupedJob:
         finally:
             await self._remove_group()
         return _result(self.proved(finished), usage)
+
+    async def _answered(self, stdin: bytes) -> Finished | None:
+        try:
+            return await self.running.answered(stdin, self.wall_s)
+        except asyncio.CancelledError:
+            await self.discard()
+            raise
 
     async def discard(self) -> None:
         """End it unused."""

@@ -12,7 +12,7 @@ import pytest
 from core.isolation import Ended, Mount, SandboxJob, SandboxLimits, SandboxResult
 from sandbox import selftest
 from sandbox.nest import NestedSandbox
-from tests.support.sandboxes import bubblewrap, runtime
+from tests.support.sandboxes import bubblewrap, groups, runtime
 
 LIMITS = SandboxLimits(wall_s=10, memory_mb=128)
 
@@ -108,3 +108,14 @@ async def test_a_job_that_answers_is_over_when_it_closes_its_output(nested: Nest
     assert (silent.exit_code, silent.ended) == (3, Ended.EXITED)
     assert late.ended is Ended.TIMEOUT
     assert flood.ended is Ended.OUTPUT_LIMIT
+
+
+async def test_a_cancelled_job_that_would_answer_leaves_no_process_and_no_group(nested: NestedSandbox) -> None:
+    await nested.run(shell("true"))
+    running = asyncio.create_task(nested.run(shell("exec sleep 60.75", answers=True)))
+    await until(lambda: any("60.75" in p.cmdline() for p in psutil.Process().children(recursive=True)))
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert not any("60.75" in p.cmdline() for p in psutil.Process().children(recursive=True))
+    assert not [group for group in groups() if f"/{os.getpid()}-" in group]

@@ -4,7 +4,6 @@ import asyncio
 import os
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import pytest
 
@@ -14,7 +13,7 @@ from sandbox.isolation import Begun
 from sandbox.nest import NestedSandbox
 from sandbox.pool import Pool
 from sandbox.warming import warmed
-from tests.support.sandboxes import bubblewrap, hierarchy, runtime
+from tests.support.sandboxes import bubblewrap, groups, hierarchy, runtime
 
 JOB = SandboxJob(argv=("/bin/sh", "-c", "cat; touch left; ls"), limits=SandboxLimits(wall_s=10, memory_mb=128))
 
@@ -91,10 +90,6 @@ async def test_one_that_waits_too_long_is_let_go(nested: NestedSandbox, monkeypa
     await settled(pool)
     assert not pool._waiting
     await pool.aclose()
-
-
-def groups() -> set[str]:
-    return {str(path) for path in Path("/sys/fs/cgroup").glob("**/nightshift/*") if path.is_dir()}
 
 
 async def test_closing_leaves_no_process_and_no_group(nested: NestedSandbox) -> None:
