@@ -4,26 +4,19 @@ from __future__ import annotations
 
 import ast
 import sys
-import warnings
 from collections.abc import Container, Iterator, Sequence
 
-from core.parsing import parse
+from core.parsing import parse_quietly
 
 _ROOTS = ("", "src/", "lib/")
 _TEST_LIBRARIES = frozenset({"pytest", "hypothesis", "unittest", "_pytest", "mock"})
+
 _MAX_CHARS = 400_000
 
 
 def parse_python(text: str) -> ast.Module | None:
     """The syntax tree, or None when the text is no Python; warnings about the text are not ours to give."""
-    if len(text) > _MAX_CHARS:
-        return None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            return parse(text)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return None
+    return parse_quietly(text) if len(text) <= _MAX_CHARS else None
 
 
 def signatures(text: str) -> list[str]:

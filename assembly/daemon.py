@@ -157,7 +157,7 @@ class Daemon:
             workspace=str(self._settings.workspace),
             notices=rooms.notices,
             pid=os.getpid(),
-            approvals=len(self._store.queue.approvals()),
+            approvals=self._store.queue.open_approvals(),
         )
 
     def _state(self) -> DaemonState:

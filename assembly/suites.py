@@ -43,7 +43,7 @@ def make_suite(  # two parts and what two callers have each of their own
     return SuiteRunner(
         sandbox,
         runtime,
-        emit=_unheard,
+        emit=unheard,
         limits=SandboxLimits(
             wall_s=settings.suite_timeout_s,
             cpus=settings.sandbox_cpus,
@@ -60,5 +60,5 @@ def make_suite(  # two parts and what two callers have each of their own
     )
 
 
-def _unheard(_event: Event) -> None:
-    """Takes the suite's own events, which know no task: whoever asked for the verdict tells it, with the task."""
+def unheard(_event: Event) -> None:
+    """Takes events that know no task: whoever asked for the verdict tells it, with the task or in a report."""

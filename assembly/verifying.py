@@ -7,10 +7,9 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from assembly.checker import make_checker
-from assembly.suites import find_sandbox, make_suite
+from assembly.suites import find_sandbox, make_suite, unheard
 from config import Settings
 from core.errors import SandboxError, UnknownCommit
-from core.events import Event
 from core.masking import Masker
 from core.revisions import Author
 from execution import seal
@@ -43,7 +42,7 @@ async def verify_commit(name: str, repo: Path | None, settings: Settings) -> Rep
             workspace=Path(folder) / "views",
             author=Author(name="Nightshift", email="nightshift@localhost"),
             auto_push=False,
-            emit=_unheard,
+            emit=unheard,
             environ=settings.process_environment,
         )
         try:
@@ -78,7 +77,3 @@ def _suites(settings: Settings, folder: Path) -> Callable[[], Awaitable[Opened]]
         return Opened(suite=suite)
 
     return opened
-
-
-def _unheard(_event: Event) -> None:
-    """Takes events that nobody follows: the report says it all."""

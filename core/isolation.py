@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
+WORK = "/work"
+"""The working folder of every job, as the job sees it."""
+
 
 class Ended(StrEnum):
     """How a run came to its end."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import threading
+import warnings
 
 _TURN = threading.RLock()
 
@@ -21,6 +22,16 @@ def parse(text: str | bytes) -> ast.Module:
     """
     with _TURN:
         return ast.parse(text)
+
+
+def parse_quietly(text: str) -> ast.Module | None:
+    """The tree of a module, or None for what is none; warnings about the text are not given."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return parse(text)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return None
 
 
 def parse_expression(text: str) -> ast.expr:

@@ -42,6 +42,14 @@ def find(conn: Connection, open_only: bool, task_id: int | None, limit: int) -> 
     return [_approval(row) for row in conn.execute(query, (task_id, task_id, not open_only, limit))][::-1]
 
 
+def open_count(conn: Connection) -> int:
+    """How many asks a waiting task waits for."""
+    query = (
+        "SELECT COUNT(*) FROM approvals JOIN tasks ON tasks.id = task_id WHERE granted IS NULL AND status = 'waiting'"
+    )
+    return int(conn.execute(query).fetchone()[0])
+
+
 def open_of(conn: Connection, task_id: int) -> list[Approval]:
     """What a task asked that is not answered, whether it still waits or not."""
     query = "SELECT * FROM approvals WHERE task_id = ? AND granted IS NULL ORDER BY id"

@@ -64,6 +64,10 @@ class TaskQueries:
         """
         return approval_rows.find(self._db.reader(), open_only, task_id, limit)
 
+    def open_approvals(self) -> int:
+        """How many decisions wait for the owner."""
+        return approval_rows.open_count(self._db.reader())
+
     def next_due(self) -> datetime | None:
         """When the next scheduled task falls due; those that wait for a model have no such time."""
         return rows.next_due(self._db.reader())

@@ -76,7 +76,7 @@ class LocalDoor:
         if self._reading:
             events = EventLog(self._reading)
             queue = QueueManager(self._reading, events)
-            counts, pause, asked = queue.counts(), queue.pause_state(), len(queue.approvals())
+            counts, pause, asked = queue.counts(), queue.pause_state(), queue.open_approvals()
             last = events.last(1)
             notices = [f"daemon stopped, as of {last[0].at:%Y-%m-%d %H:%M:%S} UTC" if last else "daemon stopped"]
             if pause.paused:

@@ -22,13 +22,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from core.errors import SandboxError
-from core.isolation import Ended, Mount, SandboxJob, SandboxLimits, SandboxResult
+from core.isolation import WORK, Ended, Mount, SandboxJob, SandboxLimits
 from core.masking import printable
 from sandbox import child, launcher, seccomp
 from sandbox.cgroups import CgroupError, Group, Hierarchy
 from sandbox.child import Finished
 from sandbox.grouped import GroupedJob
-from sandbox.isolation import Begun
+from sandbox.isolation import Begun, Isolation
 
 NAME = "bubblewrap"
 TMP_MB = 64
@@ -47,7 +47,7 @@ _ENV = {
 }
 
 
-class BubblewrapSandbox:
+class BubblewrapSandbox(Isolation):
     """Runs jobs under bubblewrap.
 
     Args:
@@ -68,14 +68,6 @@ class BubblewrapSandbox:
         except KeyError as error:
             raise SandboxError(f"there is no system-call filter for {error.args[0]}") from None
         self.hierarchy = hierarchy
-
-    async def run(self, job: SandboxJob) -> SandboxResult:
-        """Run to the end, to the limit, or until cancelled; nothing of the job is left running.
-
-        Raises:
-            SandboxError: the isolation could not be set up; the job was not started.
-        """
-        return await (await self.begin(job)).finish(job.stdin)
 
     async def begin(self, job: SandboxJob) -> Begun:
         """Start a job without its standard input.
@@ -140,7 +132,7 @@ def _namespaces(job: SandboxJob, descriptors: Sequence[int]) -> list[str]:
     filter_fd, *files = descriptors
     words = [*namespaces(job.mounts, files, job.limits.work_mb), "--disable-userns"]
     copied = (word for n, path in enumerate(job.copy_in) for word in ("--ro-bind", str(path), f"/src/{n}"))
-    return [*words, *copied, *_sealed("/proc", "/"), "--chdir", "/work", "--seccomp", str(filter_fd), "--"]
+    return [*words, *copied, *_sealed("/proc", "/"), "--chdir", WORK, "--seccomp", str(filter_fd), "--"]
 
 
 def namespaces(mounts: Sequence[Mount], files: Sequence[int], work_mb: int) -> list[str]:
@@ -157,7 +149,7 @@ def namespaces(mounts: Sequence[Mount], files: Sequence[int], work_mb: int) -> l
         *(word for name, value in _ENV.items() for word in ("--setenv", name, value)),
         "--perms", "0755", "--dir", "/etc", "--ro-bind", "/usr", "/usr", *_tmpfs("/usr/local", 1), *_system_links(),
         "--proc", "/proc", "--dev", "/dev", *_tmpfs("/dev/shm", SHM_MB), *_tmpfs("/tmp", TMP_MB),  # noqa: S108 (inside)
-        *_tmpfs("/work", work_mb),
+        *_tmpfs(WORK, work_mb),
         *(w for fd, path in zip(files, FILES, strict=True) for w in ("--perms", "0444", "--file", str(fd), path)),
         *(word for mount in mounts for word in ("--ro-bind", str(mount.host), mount.inside)),
         *_sealed("/usr/local", "/dev"),
@@ -170,7 +162,7 @@ def _sealed(*paths: str) -> list[str]:
 
 def _inside(job: SandboxJob, marker: str, *, bound_processes: bool) -> list[str]:
     """The script that fills `/work`, says that the job starts, and becomes the command."""
-    copies = "".join(f"cp -R /src/{n}/. /work/ && " for n in range(len(job.copy_in)))
+    copies = "".join(f"cp -R /src/{n}/. {WORK}/ && " for n in range(len(job.copy_in)))
     bound = ["prlimit", f"--nproc={job.limits.pids}", "--"] if bound_processes else []
     return ["/bin/sh", "-c", f'{copies}echo {marker} >&2 && exec "$@"', "sh", *bound, *job.argv]
 

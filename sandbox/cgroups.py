@@ -12,7 +12,8 @@ import contextlib
 import os
 import secrets
 import signal
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -128,14 +129,27 @@ class V1:
 async def remove(group: Group) -> None:
     """Remove a group; the kernel needs a moment after the last process has ended.
 
+    A loop that is being closed cancels what still runs in it; then the moment is waited for without the loop.
+
     Raises:
         SandboxError: processes do not end.
     """
+    for pause_s in _pauses(group):
+        try:
+            await asyncio.sleep(pause_s)
+        except asyncio.CancelledError:
+            for further_s in _pauses(group):
+                time.sleep(further_s)  # noqa: ASYNC251 (nothing else will run in this loop)
+            raise
+
+
+def _pauses(group: Group) -> Iterator[float]:
+    """Try to remove a group until it is gone; how long to wait between the tries, in seconds."""
     for attempt in range(200):
         if group.remove():
             return
         group.kill()
-        await asyncio.sleep(0.001 * min(20, attempt + 1))
+        yield 0.001 * min(20, attempt + 1)
     raise SandboxError(f"processes are left in {group.folders[0]}")
 
 

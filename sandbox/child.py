@@ -179,12 +179,14 @@ class Running:
             SandboxError: it did not end.
         """
         self._handle.kill()
-        await asyncio.wait({self._handle.exited}, timeout=KILL_S)
-        for stream in (self.stdout, self.stderr):
-            stream.close()
-        if self._input:
-            self._input.close()
-        self._pipes.stdin.close()
+        try:
+            await asyncio.wait({self._handle.exited}, timeout=KILL_S)
+        finally:
+            for stream in (self.stdout, self.stderr):
+                stream.close()
+            if self._input:
+                self._input.close()
+            self._pipes.stdin.close()
         if not self._handle.exited.done():
             raise SandboxError(f"a job did not end within {KILL_S:g} s of SIGKILL")
 

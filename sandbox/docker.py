@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import SandboxError
-from core.isolation import Ended, SandboxJob, SandboxResult
+from core.isolation import WORK, Ended, SandboxJob, SandboxResult
 from core.masking import printable
 from sandbox import child, docker_engine, launcher, seccomp
 from sandbox.docker_engine import Engine, ImageGoneError
@@ -111,7 +111,7 @@ class DockerSandbox:
             entrypoint=self._command(job, marker),  # as the entry point, so that the image's own has no say
             hostname="sandbox",
             user=f"{user}:{user}",
-            working_dir="/work",
+            working_dir=WORK,
             environment=_ENV,
             stdin_open=True,
             network_disabled=True,
@@ -123,7 +123,7 @@ class DockerSandbox:
         """Fill `/work`, load the filter, say that the job starts, become the command."""
         environment = [f"{name}={value}" for name, value in _ENV.items()]
         enter = [*self._python, "-I", "-S", "-B", "-c", self._enter, self._filter.hex(), marker, *environment, "--"]
-        copies = "".join(f"cp -R /src/{n}/. /work/ && " for n in range(len(job.copy_in)))
+        copies = "".join(f"cp -R /src/{n}/. {WORK}/ && " for n in range(len(job.copy_in)))
         shell = ["/bin/sh", "-c", f'{copies}exec "$@"', "sh"] if copies else []
         return [*shell, *enter, *job.argv]
 
@@ -151,7 +151,7 @@ def _bounds(job: SandboxJob, user: int, cpus: int) -> Mapping[str, Any]:
         "shm_size": SHM_MB << 20,
         "tmpfs": {
             "/tmp": f"exec,nosuid,nodev,mode=1777,size={TMP_MB}m",  # noqa: S108 (inside)
-            "/work": f"exec,nosuid,nodev,mode=0755,uid={user},gid={user},size={limits.work_mb}m",
+            WORK: f"exec,nosuid,nodev,mode=0755,uid={user},gid={user},size={limits.work_mb}m",
             "/sys": "ro,size=4k",  # tells about the machine, and no test needs it
         },
         "mounts": [docker_engine.bind(host, inside) for host, inside in shown],

@@ -24,7 +24,7 @@ class Begun(Protocol):
 
 
 class Isolation(Protocol):
-    """A `core.ports.Sandbox` whose jobs can be begun ahead of their input."""
+    """A `core.ports.Sandbox` whose jobs can be begun ahead of their input; to run one is to begin and to finish it."""
 
     @property
     def name(self) -> str:
@@ -36,5 +36,9 @@ class Isolation(Protocol):
         ...
 
     async def run(self, job: SandboxJob) -> SandboxResult:
-        """As `core.ports.Sandbox`: begin and finish in one."""
-        ...
+        """Run to the end, to the limit, or until cancelled; nothing of the job is left running.
+
+        Raises:
+            SandboxError: the isolation could not be set up; the job was not started.
+        """
+        return await (await self.begin(job)).finish(job.stdin)

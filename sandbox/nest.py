@@ -28,14 +28,14 @@ from dataclasses import dataclass
 from typing import IO, cast
 
 from core.errors import SandboxError
-from core.isolation import SandboxJob, SandboxResult
+from core.isolation import WORK, SandboxJob
 from core.masking import printable
 from sandbox import cgroups, child, launcher
-from sandbox.bubblewrap import FILES, SHM_MB, TMP_MB, BubblewrapSandbox, memory_files, namespaces
+from sandbox.bubblewrap import FILES, NAME, SHM_MB, TMP_MB, BubblewrapSandbox, memory_files, namespaces
 from sandbox.cgroups import Group
 from sandbox.child import Finished, Pipes, Running
 from sandbox.grouped import GroupedJob
-from sandbox.isolation import Begun
+from sandbox.isolation import Begun, Isolation
 from sandbox.runtime import SUITES, Runtime
 
 START_S = 20.0
@@ -43,7 +43,7 @@ _CREDENTIALS = struct.Struct("iII")
 _MESSAGE = 1 << 12
 
 
-class NestedSandbox:
+class NestedSandbox(Isolation):
     """Runs jobs in nested sandboxes; those that need other things shown than its runtime get one of their own.
 
     Args:
@@ -51,18 +51,11 @@ class NestedSandbox:
         runtime: what the zygotes import and show.
     """
 
+    name = NAME
+
     def __init__(self, outer: BubblewrapSandbox, runtime: Runtime) -> None:
-        self.name = outer.name
         self._outer, self._runtime = outer, runtime
         self._zygotes: dict[str, asyncio.Task[Zygote]] = {}
-
-    async def run(self, job: SandboxJob) -> SandboxResult:
-        """Run to the end, to the limit, or until cancelled; nothing of the job is left running.
-
-        Raises:
-            SandboxError: the isolation could not be set up; the job was not started.
-        """
-        return await (await self.begin(job)).finish(job.stdin)
 
     async def begin(self, job: SandboxJob) -> Begun:
         """Start a job without its standard input.
@@ -103,7 +96,7 @@ class NestedSandbox:
         return {
             "argv": () if self._runtime.role(job.argv) else job.argv,
             "rlimits": values if bounded else [*values, (resource.RLIMIT_NPROC, limits.pids)],
-            "tmpfs": {"/work": limits.work_mb, "/tmp": TMP_MB, "/dev/shm": SHM_MB},  # noqa: S108 (the job's own)
+            "tmpfs": {WORK: limits.work_mb, "/tmp": TMP_MB, "/dev/shm": SHM_MB},  # noqa: S108 (the job's own)
             "filter": self._outer.filter.hex(),
         }
 

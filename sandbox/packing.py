@@ -33,12 +33,13 @@ class Packed:
 NOTHING = Packed(index=(), blob=b"")
 
 
-def pack(files: Iterable[tuple[str, bytes]], *, from_tree: bool = False) -> Packed:
+def pack(files: Iterable[tuple[str, bytes]], *, from_tree: bool = False, most: int = MAX_BYTES) -> Packed:
     """Pack files.
 
     Args:
         files: pairs of path and bytes.
         from_tree: the paths are those of a commit, which may be stranger than what a model or task may name.
+        most: bytes of all together.
 
     Raises:
         SandboxError: a name is not allowed, or it is too much.
@@ -50,8 +51,8 @@ def pack(files: Iterable[tuple[str, bytes]], *, from_tree: bool = False) -> Pack
         if len(content) > MAX_FILE_BYTES:
             raise SandboxError(f"{path!r} cannot be staged: larger than {MAX_FILE_BYTES >> 20} MB")
         total += len(content)
-        if total > MAX_BYTES:
-            raise SandboxError(f"the tree cannot be staged: more than {MAX_BYTES >> 20} MB")
+        if total > most:
+            raise SandboxError(f"the tree cannot be staged: more than {most >> 20} MB")
         index.append((path, len(content), sha256(content)))
         parts.append(content)
     return Packed(index=tuple(index), blob=b"".join(parts))

@@ -18,9 +18,6 @@ from core.errors import SandboxError
 from core.isolation import SandboxJob, SandboxResult
 from sandbox.isolation import Begun, Isolation
 
-IDLE_S = 600.0
-"""A sandbox that waited so long is ended; the next job of its shape starts one of its own."""
-
 _REMEMBERED = 32
 
 
@@ -36,11 +33,12 @@ class Pool:
     Args:
         isolation: makes them.
         size: how many may wait at most.
+        idle_s: one that waited so long is ended; the next job of its shape starts one of its own.
     """
 
-    def __init__(self, isolation: Isolation, *, size: int) -> None:
+    def __init__(self, isolation: Isolation, *, size: int, idle_s: float = 600.0) -> None:
         self.name = isolation.name
-        self._isolation, self._size = isolation, size
+        self._isolation, self._size, self._idle_s = isolation, size, idle_s
         self._waiting: deque[tuple[SandboxJob, _Waiting]] = deque()
         self._seen: OrderedDict[SandboxJob, None] = OrderedDict()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -56,7 +54,7 @@ class Pool:
         if self._known(shape):
             self._spawn(self._begin(shape))
         if begun is None:
-            return await (await self._isolation.begin(shape)).finish(job.stdin)
+            return await self._isolation.run(job)
         try:
             return await begun.finish(job.stdin)
         except SandboxError:  # it died while it waited; the job was not started
@@ -89,7 +87,7 @@ class Pool:
     async def _begin(self, shape: SandboxJob) -> None:
         with contextlib.suppress(SandboxError):  # the next job of the shape will meet it and tell
             begun = await self._isolation.begin(shape)
-            expiry = asyncio.get_running_loop().call_later(IDLE_S, self._expire, begun)
+            expiry = asyncio.get_running_loop().call_later(self._idle_s, self._expire, begun)
             self._waiting.append((shape, _Waiting(begun, expiry)))
         while len(self._waiting) > self._size:
             self._let_go(self._waiting.popleft()[1])

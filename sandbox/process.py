@@ -22,12 +22,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import SandboxError
-from core.isolation import Ended, SandboxJob, SandboxResult
+from core.isolation import WORK, Ended, SandboxJob, SandboxResult
 from sandbox import child, launcher
 
 NAME = "process"
 _MARK = "NIGHTSHIFT_JOB"
-_WORK = "/work"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +72,8 @@ def _fill(folder: Path, job: SandboxJob) -> None:
     for source in job.copy_in:
         shutil.copytree(source, work, dirs_exist_ok=True, copy_function=shutil.copyfile)
     for mount in job.mounts:
-        if mount.inside.startswith(_WORK + "/"):
-            target = work / mount.inside.removeprefix(_WORK + "/")
+        if mount.inside.startswith(WORK + "/"):
+            target = work / mount.inside.removeprefix(WORK + "/")
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(mount.host, target)
     if os.geteuid() == 0:
@@ -92,8 +91,8 @@ def _remove(folder: Path) -> None:
 
 def _launch(folder: Path, job: SandboxJob) -> child.Launch:
     mark = secrets.token_hex(16)
-    mounts = {mount.inside: str(mount.host) for mount in job.mounts if not mount.inside.startswith(_WORK + "/")}
-    places = {**mounts, _WORK: str(folder / "work")}
+    mounts = {mount.inside: str(mount.host) for mount in job.mounts if not mount.inside.startswith(WORK + "/")}
+    places = {**mounts, WORK: str(folder / "work")}
     temporary = str(folder / "tmp")
     bound = ["prlimit", f"--nproc={_processes() + job.limits.pids}", "--"]
     return child.Launch(

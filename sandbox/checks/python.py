@@ -5,12 +5,11 @@ from __future__ import annotations
 import ast
 import functools
 import re
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from core.parsing import parse
+from core.parsing import parse, parse_quietly
 from sandbox.checks import commands_in, eval_text
 from sandbox.checks.names import Names
 from sandbox.checks.python_calls import called, mentioned, shown
@@ -87,19 +86,9 @@ def parsed(text: str) -> ast.Module | None:
     try:
         return parse(text)
     except SyntaxError:
-        return _parsed_quietly(text)
+        return parse_quietly(text)  # a warning is an error for some who call, and no reason to see nothing
     except (ValueError, RecursionError, MemoryError):
         return None
-
-
-def _parsed_quietly(text: str) -> ast.Module | None:
-    """Again without warnings, which are errors for some who call: a stray backslash is no reason to see nothing."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            return parse(text)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return None
 
 
 class _Reader:

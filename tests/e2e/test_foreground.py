@@ -7,16 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.answers import TESTS, Answers, job
-from tests.support.daemon import git
+from tests.support.daemon import git, settings_for
 from tests.support.home import Home
 from tests.support.wire_server import WireServer
-
-
-def settings_for(server: WireServer) -> dict[str, str]:
-    return {
-        "MODEL_TYPE": "openai", "OPENAI_API_KEY": "test-key", "OPENAI_BASE_URL": server.openai_base_url,
-        "MODEL_NAME": server.model, "EMBEDDER": "hashed", "GIT_AUTO_PUSH": "false",
-    }  # fmt: skip
 
 
 def arguments(home: Home) -> list[str]:
@@ -34,7 +27,7 @@ def home(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Home:
 
 def test_a_task_that_passes_is_committed_and_exits_with_0(home: Home) -> None:
     with WireServer(Answers(wrong_first=1)) as server:
-        said = home.run(*arguments(home), **settings_for(server))
+        said = home.run(*arguments(home), **settings_for(server, GIT_AUTO_PUSH="false"))
     assert said.code == 0, said.err
     lines = said.out.splitlines()
     assert "task_claimed" in said.out
@@ -47,7 +40,9 @@ def test_a_task_that_passes_is_committed_and_exits_with_0(home: Home) -> None:
 
 def test_a_task_that_never_passes_exits_with_1_and_its_reason(home: Home) -> None:
     with WireServer(Answers(wrong_first=1000)) as server:
-        said = home.run(*arguments(home), "--limit", "iterations=2", "--json", **settings_for(server))
+        said = home.run(
+            *arguments(home), "--limit", "iterations=2", "--json", **settings_for(server, GIT_AUTO_PUSH="false")
+        )
     assert said.code == 1, said.err
     assert (said.json["status"], said.json["commit"]) == ("failed", None)
     assert said.json["reason"]

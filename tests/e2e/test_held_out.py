@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.answers import PLAN, REFLECTION
-from tests.support.daemon import Daemon, git
+from tests.support.daemon import Daemon, git, settings_for
 from tests.support.wire_server import WireServer
 
 WORDS = ("owl", "badger", "fox", "hedgehog", "marten", "lynx", "otter", "stoat")
@@ -50,13 +50,8 @@ def model() -> Model:
 
 @pytest.fixture
 def daemon(tmp_path: Path, model: Model) -> Iterator[Daemon]:
-    with WireServer(model) as server:
-        settings = {
-            "MODEL_TYPE": "openai", "OPENAI_API_KEY": "test-key", "OPENAI_BASE_URL": server.openai_base_url,
-            "MODEL_NAME": server.model, "EMBEDDER": "hashed", "WORKER_COUNT": "2",
-        }  # fmt: skip
-        with Daemon(tmp_path / "home", settings) as running:
-            yield running
+    with WireServer(model) as server, Daemon(tmp_path / "home", settings_for(server)) as running:
+        yield running
 
 
 def never_told(model: Model, file: str) -> set[str]:

@@ -11,9 +11,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from tests.e2e.test_main_job import settings_for
-from tests.support.answers import Answers
-from tests.support.daemon import Daemon, git
+from tests.support.daemon import Daemon, git, settings_for
 from tests.support.git_repo import make_repo
 from tests.support.sse import Listener
 from tests.support.wire_server import WireServer
@@ -65,17 +63,6 @@ def test_long_lines():
     assert total([2, 3]) == 3
 """
 RAW = ("\x1b", "\x07", "\x00", "\x9b", "\u202e", "\u2066", "\u200b")
-
-
-@pytest.fixture
-def answers() -> Answers:
-    return Answers(wrong_first=1)
-
-
-@pytest.fixture
-def server(answers: Answers) -> Iterator[WireServer]:
-    with WireServer(answers) as running:
-        yield running
 
 
 @pytest.fixture

@@ -4,26 +4,13 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.test_main_job import settings_for
 from tests.support.answers import Answers, job
-from tests.support.daemon import ENDED, Daemon, git, until
+from tests.support.daemon import ENDED, Daemon, git, settings_for, until
 from tests.support.wire_server import WireServer
-
-
-@pytest.fixture
-def answers() -> Answers:
-    return Answers(wrong_first=1)
-
-
-@pytest.fixture
-def server(answers: Answers) -> Iterator[WireServer]:
-    with WireServer(answers) as running:
-        yield running
 
 
 def status_of(daemon: Daemon, task_id: int) -> str:

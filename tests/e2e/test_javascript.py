@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.daemon import Daemon, git
+from tests.support.daemon import Daemon, git, settings_for
 from tests.support.sandboxes import runtime
 from tests.support.wire_server import WireServer
 
@@ -55,13 +55,8 @@ def model() -> Model:
 
 @pytest.fixture
 def daemon(tmp_path: Path, model: Model) -> Iterator[Daemon]:
-    with WireServer(model) as server:
-        settings = {
-            "MODEL_TYPE": "openai", "OPENAI_API_KEY": "test-key", "OPENAI_BASE_URL": server.openai_base_url,
-            "MODEL_NAME": server.model, "WORKER_COUNT": "1", "EMBEDDER": "hashed",
-        }  # fmt: skip
-        with Daemon(tmp_path / "home", settings) as running:
-            yield running
+    with WireServer(model) as server, Daemon(tmp_path / "home", settings_for(server, WORKER_COUNT="1")) as running:
+        yield running
 
 
 def passes_bare_node(repo: Path, commit: str, folder: Path) -> bool:

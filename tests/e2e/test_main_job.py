@@ -6,38 +6,11 @@ import hashlib
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from tests.support.answers import RIGHT, TESTS, Answers, job
-from tests.support.daemon import Daemon, git, until
+from tests.support.daemon import Daemon, git, settings_for, until
 from tests.support.wire_server import WireServer
-
-
-def settings_for(server: WireServer, **more: str) -> dict[str, str]:
-    return {
-        "MODEL_TYPE": "openai", "OPENAI_API_KEY": "test-key", "OPENAI_BASE_URL": server.openai_base_url,
-        "MODEL_NAME": server.model, "WORKER_COUNT": "2", "EMBEDDER": "hashed", **more,
-    }  # fmt: skip
-
-
-@pytest.fixture
-def answers() -> Answers:
-    return Answers(wrong_first=1)
-
-
-@pytest.fixture
-def server(answers: Answers) -> Iterator[WireServer]:
-    with WireServer(answers) as running:
-        yield running
-
-
-@pytest.fixture
-def daemon(tmp_path: Path, server: WireServer) -> Iterator[Daemon]:
-    with Daemon(tmp_path / "home", settings_for(server)) as running:
-        yield running
 
 
 def passes_bare_pytest(repo: Path, commit: str, folder: Path) -> bool:

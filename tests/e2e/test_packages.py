@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.test_main_job import settings_for
 from tests.support.answers import PLAN, REFLECTION, Answers, job
-from tests.support.daemon import Daemon, git, until
+from tests.support.daemon import Daemon, git, settings_for, until
 from tests.support.wheelhouse import environ, wheel
 from tests.support.wire_server import WireServer
 

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
 
-from assembly.rooms import Rooms
-from assembly.store import open_store
-from config import load_settings
 from core.clock import utc_now
 from core.events import Event, Kind
 from core.ports import Suite
@@ -27,6 +23,7 @@ from execution.parts import Parts
 from execution.regression import WithRegression
 from sandbox.held.holding import hold
 from tests.support.git_repo import git
+from tests.support.rooms import open_rooms
 
 ADD = "def add(a, b):\n    return a + b\n"
 TEST_ADD = "from calc import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"
@@ -74,17 +71,11 @@ class Site:
 
 @pytest.fixture
 async def site(tmp_path: Path) -> AsyncIterator[Site]:
-    settings = load_settings({"embedder": "hashed", "model_type": "ollama"}, tmp_path)
-    async with AsyncExitStack() as last:
-        with ExitStack() as stack:
-            rooms = Rooms(settings, store := open_store(settings, stack), stack, utc_now)
-            last.push_async_callback(rooms.aclose)
-            parts = await rooms.prepare()
-            assert parts, rooms.notices
-            for number in range(1, 4):
-                store.queue.submit(parse_spec({"description": f"task {number}"})).result()
-            suite = Counting(parts.suite)
-            yield Site(replace(parts, suite=suite), suite)
+    async with open_rooms(tmp_path) as rooms:
+        for number in range(1, 4):
+            rooms.store.queue.submit(parse_spec({"description": f"task {number}"})).result()
+        suite = Counting(rooms.parts.suite)
+        yield Site(replace(rooms.parts, suite=suite), suite)
 
 
 async def test_a_merged_tree_is_not_judged_again_when_the_tests_see_the_same_bytes(site: Site) -> None:

@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
-from assembly.rooms import Rooms
-from assembly.store import open_store
-from config import load_settings
-from core.clock import utc_now
 from core.commit_message import CommitMessage
 from core.events import Kind
 from execution import landed_packages
@@ -18,6 +13,7 @@ from execution.parts import Parts
 from execution.sweep import Sweep
 from sandbox.layers import LayerStore
 from test_runner import SuiteRunner
+from tests.support.rooms import open_rooms
 from tests.support.sandboxes import bubblewrap, runtime
 from tests.support.wheelhouse import environ, wheel
 
@@ -42,12 +38,8 @@ def land(parts: Parts, task_id: int, **files: str) -> str:
 
 
 async def test_the_task_that_broke_a_test_of_unknown_closure_is_named(tmp_path: Path) -> None:
-    settings = load_settings({"embedder": "hashed", "model_type": "ollama"}, tmp_path)
-    with ExitStack() as stack:
-        store = open_store(settings, stack)
-        rooms = Rooms(settings, store, stack, utc_now)
-        parts = await rooms.prepare()
-        assert parts, rooms.notices
+    async with open_rooms(tmp_path) as rooms:
+        parts, settings = rooms.parts, rooms.settings
         land(parts, 1, answer_py="VALUE = 42\n", test_answer_py=LOADS_BY_NAME)
         sweep = Sweep(parts, settings.workspace, idle=lambda: True)
         assert await sweep.once()
@@ -56,36 +48,26 @@ async def test_the_task_that_broke_a_test_of_unknown_closure_is_named(tmp_path: 
         culprit = land(parts, 5, answer_py="VALUE = 41\n")
         land(parts, 6, more_py="Y = 6\n")
         assert not await sweep.once()
-        await asyncio.wrap_future(store.events.catch_up())
-        (told,) = [event for event in store.events.last(50) if event.kind is Kind.REGRESSION]
+        await asyncio.wrap_future(rooms.store.events.catch_up())
+        (told,) = [event for event in rooms.store.events.last(50) if event.kind is Kind.REGRESSION]
         assert (told.task_id, told.data["commit"], told.data["tests"]) == (5, culprit, ["test_answer.py"])
         assert await sweep.once(), "the same tip is not judged twice"
-        await rooms.aclose()
 
 
 async def test_a_sweep_gives_way_to_work(tmp_path: Path) -> None:
-    settings = load_settings({"embedder": "hashed", "model_type": "ollama"}, tmp_path)
-    with ExitStack() as stack:
-        store = open_store(settings, stack)
-        rooms = Rooms(settings, store, stack, utc_now)
-        parts = await rooms.prepare()
-        assert parts, rooms.notices
+    async with open_rooms(tmp_path) as rooms:
+        parts, settings = rooms.parts, rooms.settings
         land(parts, 1, answer_py="VALUE = 42\n", test_answer_py=LOADS_BY_NAME)
         assert not await Sweep(parts, settings.workspace, idle=lambda: False).once()
         assert await Sweep(parts, settings.workspace, idle=lambda: True).once()
-        await rooms.aclose()
 
 
 async def test_a_sweep_has_the_packages_that_old_tests_were_judged_with(tmp_path: Path) -> None:
     index = tmp_path / "index"
     index.mkdir()
     wheel(index, "moonphase", "1.0", {"moonphase.py": "FULL = 42\n"})
-    settings = load_settings({"embedder": "hashed", "model_type": "ollama"}, tmp_path)
-    with ExitStack() as stack:
-        store = open_store(settings, stack)
-        rooms = Rooms(settings, store, stack, utc_now)
-        parts = await rooms.prepare()
-        assert parts, rooms.notices
+    async with open_rooms(tmp_path) as rooms:
+        parts, settings = rooms.parts, rooms.settings
         layers = LayerStore(settings.packages_dir, runtime(), environ=environ(index))
         suite = SuiteRunner(
             bubblewrap(), runtime(), emit=lambda _: None, staging_dir=tmp_path / "staging", layers=layers
@@ -96,4 +78,3 @@ async def test_a_sweep_has_the_packages_that_old_tests_were_judged_with(tmp_path
         await asyncio.wrap_future(landed_packages.remember(parts.state, {}))
         assert landed_packages.known(parts.state) == {"moonphase": "1.0"}
         assert await sweep.once()
-        await rooms.aclose()

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from assembly.rooms import Rooms
-from assembly.store import open_store
-from config import Settings, load_settings
+from config import Settings
 from core.clock import utc_now
 from core.errors import NoEvidence, UnknownCommit
 from core.states import Phase, Status
@@ -29,6 +26,7 @@ from execution.regression import WithRegression
 from execution.verification import Opened, Verification
 from sandbox.held.holding import hold
 from tests.support.git_repo import git, make_repo
+from tests.support.rooms import open_rooms
 
 ADD = {"calc.py": "def add(a, b):\n    return a + b\n"}
 TESTS = {
@@ -93,16 +91,10 @@ class Site:
 
 @pytest.fixture
 async def site(tmp_path: Path) -> AsyncIterator[Site]:
-    settings = load_settings({"embedder": "hashed", "model_type": "ollama"}, tmp_path)
-    async with AsyncExitStack() as last:
-        with ExitStack() as stack:
-            rooms = Rooms(settings, store := open_store(settings, stack), stack, utc_now)
-            last.push_async_callback(rooms.aclose)
-            parts = await rooms.prepare()
-            assert parts, rooms.notices
-            for number in range(1, 4):
-                store.queue.submit(parse_spec({"description": f"task {number}"})).result()
-            yield Site(parts, settings)
+    async with open_rooms(tmp_path) as rooms:
+        for number in range(1, 4):
+            rooms.store.queue.submit(parse_spec({"description": f"task {number}"})).result()
+        yield Site(rooms.parts, rooms.settings)
 
 
 def standings(report: Report) -> dict[str, str]:

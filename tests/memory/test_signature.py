@@ -10,12 +10,12 @@ from memory.signature import MAX_CHARS, signature
 
 TRACEBACK = """\
 Traceback (most recent call last):
-  File "/work/run-{n}/pkg/shop.py", line {n}, in total
+  File "/srv/run-{n}/pkg/shop.py", line {n}, in total
     return sum(price(item) for item in items)
            ~~~^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
   File "/usr/lib/python3.11/json/decoder.py", line 355, in raw_decode
     raise JSONDecodeError("Expecting value", s, err.value) from None
-  File "/work/run-{n}/pkg/shop.py", line 3{n}, in price
+  File "/srv/run-{n}/pkg/shop.py", line 3{n}, in price
     return float(item['price'])
 KeyError: 'price{n}'
 """

@@ -9,7 +9,7 @@ from dataclasses import replace
 import psutil
 import pytest
 
-from core.isolation import Ended, Mount, SandboxJob, SandboxLimits, SandboxResult
+from core.isolation import WORK, Ended, Mount, SandboxJob, SandboxLimits, SandboxResult
 from sandbox import selftest
 from sandbox.nest import NestedSandbox
 from tests.support.sandboxes import bubblewrap, groups, runtime
@@ -48,8 +48,9 @@ async def a_long_job(nested: NestedSandbox) -> asyncio.Task[SandboxResult]:
 
 
 async def test_jobs_are_forked_and_are_as_fresh_as_a_new_sandbox(nested: NestedSandbox) -> None:
-    results = [await nested.run(shell("echo $$ $(ls /work /tmp /dev/shm | wc -w); touch /work/a /tmp/b")) for _ in "ab"]
-    assert {result.stdout for result in results} == {b"1 3\n"}, "process 1, and nothing but the three headings"
+    results = [await nested.run(shell("echo $$ $(ls . /tmp /dev/shm | wc -w); pwd; touch a /tmp/b")) for _ in "ab"]
+    told = {result.stdout.decode() for result in results}
+    assert told == {f"1 3\n{WORK}\n"}, "process 1, and nothing but the three headings"
     assert len({process.pid for process in zygotes()}) >= 1
 
 
@@ -119,3 +120,18 @@ async def test_a_cancelled_job_that_would_answer_leaves_no_process_and_no_group(
         await running
     assert not any("60.75" in p.cmdline() for p in psutil.Process().children(recursive=True))
     assert not [group for group in groups() if f"/{os.getpid()}-" in group]
+
+
+def test_a_loop_that_ends_with_the_last_answer_leaves_no_group() -> None:
+    """What is taken apart behind the caller's back is gone when his loop is."""
+
+    async def once(pause_s: float) -> None:
+        box = NestedSandbox(bubblewrap(), runtime())
+        answer = await box.run(shell("echo answer; exec >&-; exec sleep 60.9", answers=True))
+        assert answer.stdout == b"answer\n"
+        await asyncio.sleep(pause_s)
+        await box.aclose()
+
+    for number in range(6):
+        asyncio.run(once(0.002 * number))
+        assert not [group for group in groups() if f"/{os.getpid()}-" in group]

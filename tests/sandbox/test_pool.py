@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from core.isolation import SandboxJob, SandboxLimits
-from sandbox import pool as pools
-from sandbox.isolation import Begun
+from sandbox.isolation import Begun, Isolation
 from sandbox.nest import NestedSandbox
 from sandbox.pool import Pool
 from sandbox.warming import warmed
@@ -19,7 +18,7 @@ JOB = SandboxJob(argv=("/bin/sh", "-c", "cat; touch left; ls"), limits=SandboxLi
 
 
 @dataclass
-class Counted:
+class Counted(Isolation):
     """A real isolation that counts what is begun of it, and keeps hold of it."""
 
     inner: NestedSandbox
@@ -29,8 +28,6 @@ class Counted:
     async def begin(self, job: SandboxJob) -> Begun:
         self.begun.append(await self.inner.begin(job))
         return self.begun[-1]
-
-    run = None
 
 
 @pytest.fixture
@@ -49,7 +46,7 @@ async def test_a_shape_that_comes_again_finds_a_sandbox_waiting_and_nothing_is_u
     nested: NestedSandbox,
 ) -> None:
     counted = Counted(nested)
-    pool = Pool(counted, size=2)  # type: ignore[arg-type]
+    pool = Pool(counted, size=2)
     for number, begun in enumerate([1, 3, 4, 5]):
         result = await pool.run(replace(JOB, stdin=b"%d " % number))
         await settled(pool)
@@ -80,9 +77,8 @@ async def test_one_that_died_while_it_waited_is_replaced(nested: NestedSandbox) 
     await pool.aclose()
 
 
-async def test_one_that_waits_too_long_is_let_go(nested: NestedSandbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pools, "IDLE_S", 0.05)
-    pool = Pool(nested, size=1)
+async def test_one_that_waits_too_long_is_let_go(nested: NestedSandbox) -> None:
+    pool = Pool(nested, size=1, idle_s=0.05)
     for _ in range(2):
         await pool.run(JOB)
     await settled(pool)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from core.isolation import Mount, SandboxJob
+from core.isolation import WORK, Mount, SandboxJob
 from sandbox.process import ProcessSandbox
 
 
@@ -24,7 +24,7 @@ async def test_a_job_has_a_clean_environment_and_a_folder_of_its_own(box: Proces
         "cat a.txt sub/b.txt /shown/a.txt $0/a.txt; env | cut -d= -f1 | sort | xargs; id -u",
         "/shown",
     )
-    mounts = (Mount(host=source, inside="/shown"), Mount(host=source / "a.txt", inside="/work/sub/b.txt"))
+    mounts = (Mount(host=source, inside="/shown"), Mount(host=source / "a.txt", inside=f"{WORK}/sub/b.txt"))
     result = await box.run(SandboxJob(argv=argv, copy_in=(source,), mounts=mounts))
     assert result.stdout.startswith(b"aaa"), result.stderr
     names = set(result.stdout.decode()[3:].split("\n")[0].split())

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from core.isolation import WORK
 from core.masking import MAX_LINE
 from core.verdicts import CaseResult, Evidence, Failure, Label, Result, Verdict
 from sandbox import shaping
@@ -46,7 +47,8 @@ def test_an_assertion_without_a_message_shows_its_line() -> None:
 
 
 def test_what_changes_from_run_to_run_is_taken_out() -> None:
-    text = "<A at 0x7f12ab34cd56> in /work/app.py took 0.53s, /tmp/pytest-of-a/pytest-3/test_x0/file /tmp/tmpab12cd34/y"
+    text = f"<A at 0x7f12ab34cd56> in {WORK}/app.py took 0.53s, "
+    text += "/tmp/pytest-of-a/pytest-3/test_x0/file /tmp/tmpab12cd34/y"
     assert shaped(text).message == "<A at 0x…> in app.py took … s, /tmp/test_x0/file /tmp/y"
 
 

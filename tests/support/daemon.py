@@ -14,8 +14,18 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Self
 
+from tests.support.wire_server import WireServer
+
 ROOT = Path(__file__).resolve().parents[2]
 ENDED = {"done", "failed", "cancelled"}
+
+
+def settings_for(server: WireServer, **more: str) -> dict[str, str]:
+    """The settings of a daemon whose model is a scripted server."""
+    return {
+        "MODEL_TYPE": "openai", "OPENAI_API_KEY": "test-key", "OPENAI_BASE_URL": server.openai_base_url,
+        "MODEL_NAME": server.model, "WORKER_COUNT": "2", "EMBEDDER": "hashed", **more,
+    }  # fmt: skip
 
 
 class Daemon:
