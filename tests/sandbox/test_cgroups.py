@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 from pathlib import Path
@@ -53,6 +54,19 @@ async def test_killing_reaches_every_process_of_the_group(place: Hierarchy) -> N
         group.kill()
         assert process.wait(10) == -9
     await cgroups.remove(group)
+
+
+async def test_a_removal_that_is_cancelled_by_the_end_of_its_loop_still_removes(place: Hierarchy) -> None:
+    group = place.create(SandboxLimits())
+    with within(group, "for i in 1 2 3 4 5 6 7 8; do sleep 60 & done; echo up; exec sleep 60") as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "up\n"
+        removal = asyncio.create_task(cgroups.remove(group))
+        await asyncio.sleep(0)
+        removal.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await removal
+        assert not any(folder.exists() for folder in group.folders)
 
 
 def test_a_limit_that_the_kernel_refuses_raises_and_leaves_nothing(place: Hierarchy) -> None:
