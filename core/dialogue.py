@@ -7,9 +7,13 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from core.states import Phase
+
+if TYPE_CHECKING:
+    from core.tree import Tree
+    from core.work import Case, Work
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,12 +42,22 @@ class ToolCall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Material:
+    """What a request is about, for a backend that works on the code itself and not on words about it."""
+
+    case: Case
+    work: Work
+    tree: Tree
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
     """One question to a model.
 
     The place (`task_id`, `attempt`, `step_no`, `call_no`) identifies the request: a step that is resumed after a
     crash asks at the same place and gets the stored reply. `escalation` counts how often the loop was stuck: 0 asks
-    the usual model, 1 and more a higher temperature or the next model.
+    the usual model, 1 and more a higher temperature or the next model. `material` is never sent anywhere. `within_s`
+    is for a backend that searches: how long it may, where others wait to be asked after it; None is as long as usual.
     """
 
     phase: Phase
@@ -57,6 +71,8 @@ class ModelRequest:
     temperature: float | None = None
     json_reply: bool = False
     escalation: int = 0
+    material: Material | None = field(default=None, repr=False, compare=False)
+    within_s: float | None = None
 
     @property
     def digest(self) -> str:

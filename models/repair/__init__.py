@@ -1,0 +1,6 @@
+"""The built-in engine: program repair and synthesis that need no model.
+
+It works on code: it looks where the failing tests go (`localise`), makes typed edits of the syntax tree there
+(`edits`), tries them in the sandbox (`search`), and chooses among those that pass (`choose`). Nothing in it knows any
+task, program or benchmark.
+"""
