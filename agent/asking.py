@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from agent.tools import Tools
-from core.dialogue import Completion, Message, ModelRequest
+from core.dialogue import Completion, Material, Message, ModelRequest
 from core.states import Phase
 from core.tasks import Spent
 from core.work import Case, Work
@@ -50,6 +50,7 @@ class Dialogue:
             max_tokens=self._tools.settings.reply_tokens,
             json_reply=json_reply,
             escalation=work.escalation,
+            material=Material(case=self._case, work=work, tree=self._tools.tree),
         )
 
     def charge(self, work: Work) -> Work:

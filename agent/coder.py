@@ -17,11 +17,12 @@ from agent.drafting import Draft, Taken
 from agent.prompts_coding import complaint, first_request
 from agent.replies import parse, spoken
 from agent.tools import Tools
-from agent.view import View, digest, settled
+from agent.view import View, settled
 from core.dialogue import Completion, Message
 from core.errors import BadReply
 from core.events import Event, Kind, Level
 from core.states import Outcome, Phase
+from core.tasks import digest
 from core.verdicts import Verdict
 from core.work import Case, Step, Work
 

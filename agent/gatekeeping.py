@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 
 from agent import kinds, syntax
 from agent.tools import Tools
-from agent.view import View, digest
+from agent.view import View
 from core.events import Event, Kind, Level
 from core.gates import Ask, Finding, GateJob, GateReport, Severity
 from core.states import Phase
+from core.tasks import digest
 from core.verdicts import Evidence, Failure, Label, Verdict
 from core.work import Case, Work
 

@@ -15,10 +15,10 @@ from agent.asking import Dialogue
 from agent.feedback import headline
 from agent.recalling import with_lessons
 from agent.tools import Tools
-from agent.view import digest
 from core.events import Event, Kind, Level
 from core.masking import printable
 from core.states import Ending, Outcome, Phase
+from core.tasks import digest
 from core.work import Case, Reflection, Step, Try, Work
 
 MAX_ESCALATION = 2

@@ -9,10 +9,9 @@ from agent.asking import Dialogue
 from agent.coder import blames_tests
 from agent.gatekeeping import Passage
 from agent.tools import Tools
-from agent.view import digest
 from core.events import Event, Kind, Level
 from core.states import Outcome, Phase
-from core.tasks import Spent
+from core.tasks import Spent, digest
 from core.verdicts import Evidence, Failure, Label, Result, SuiteJob, Verdict
 from core.work import Case, Step, Try, Work
 

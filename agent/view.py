@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 
 from core.paths import Spellings, at_or_below
-from core.tasks import Change, Files
+from core.tasks import Change
 from core.tree import Tree
 
 MAX_READ_BYTES = 2_000_000
@@ -80,15 +79,3 @@ def settled(tree: Tree, change: Mapping[str, str | None]) -> dict[str, str | Non
         for path, text in sorted(change.items())
         if (path in entries if text is None else text != base_text(tree, path))
     }
-
-
-def digest(change: Change, own_tests: Files) -> str:
-    """SHA-256 over paths and texts of a change and the tests written for it; the same work has the same digest."""
-    found = hashlib.sha256()
-    for group in (change, own_tests):
-        for path, text in sorted(group.items()):
-            for part in (path, "\0" if text is None else text):
-                raw = part.encode("utf-8", "surrogatepass")
-                found.update(len(raw).to_bytes(8, "big") + raw)
-        found.update(b"\xff" * 8)
-    return found.hexdigest()

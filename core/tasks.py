@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
@@ -16,6 +17,18 @@ Files = Mapping[str, str]
 
 Change = Mapping[str, str | None]
 """Path to its new text; None removes the file."""
+
+
+def digest(change: Change, own_tests: Files | None = None) -> str:
+    """SHA-256 over paths and texts of a change and the tests written for it; the same work has the same digest."""
+    found = hashlib.sha256()
+    for group in (change, own_tests or {}):
+        for path, text in sorted(group.items()):
+            for part in (path, "\0" if text is None else text):
+                raw = part.encode("utf-8", "surrogatepass")
+                found.update(len(raw).to_bytes(8, "big") + raw)
+        found.update(b"\xff" * 8)
+    return found.hexdigest()
 
 
 class Kind(StrEnum):

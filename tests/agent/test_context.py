@@ -7,8 +7,9 @@ import time
 from agent.context import estimate_tokens, expected_files, listing, mentioned, relevant, show_files
 from agent.library import FileTree
 from agent.repo_map import local_files, signatures, wanted_files
-from agent.view import View, digest, settled
+from agent.view import View, settled
 from core.states import Phase
+from core.tasks import digest
 from core.work import Work
 from tests.support.agent_parts import case_for
 
