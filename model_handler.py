@@ -3,12 +3,15 @@
 A request goes down the chain of backends until one answers. Replies are stored before they are handed out and replayed
 to a step that is resumed; budgets are reserved before a call and charged before the reply is looked into; when no
 backend can answer, the task is parked until a stated time, or until `watch` sees a model come back.
+
+The built-in engine stands beside the chain: it costs nothing but seconds, so it is asked before a model is, for a few
+of them, and once more with all its time when no model answers. That it cannot do something is no trouble of its own.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -16,20 +19,20 @@ from typing import Any, Protocol
 
 from core.clock import Clock, utc_now
 from core.dialogue import Completion, ModelRequest
-from core.errors import Interruption, ModelError, ModelRefused, ModelUnavailable, Parked
-from core.events import Kind, Level
+from core.errors import Interruption, ModelRefused, ModelUnavailable, Parked
 from core.masking import Masker
 from core.ports import Sink
 from core.states import Phase
 from core.status import ModelStatus
 from core.tasks import Limits, Spent
 from models.base import BaseModelHandler, estimate_request
-from models.chain import how_to_get_one
-from models.faults import BackendMisconfigured
-from models.line import Line, event_of
+from models.faults import BackendUnfit
+from models.line import Line
 from models.meter import Exhausted, Meter, Need
-from models.policy import Budgets, CallPolicy, Price, Usage, spent_by
+from models.parking import may_come_back, next_times, why_nobody
+from models.policy import Budgets, CallPolicy, Price, Usage
 from models.purse import Purse
+from models.telling import Telling
 
 Place = tuple[int, int, int, int]
 
@@ -92,16 +95,19 @@ class ModelHandler:
         phase_models: Mapping[Phase, str] | None = None,
         usage: Callable[[], Usage] = Usage,
     ) -> None:
-        self._steps, self._emit, self._clock = steps, emit, clock
+        self._steps, self._clock = steps, clock
         self._policy, self._phase_models = policy or CallPolicy(), phase_models or {}
         self._masker = masker or Masker()
         self._lines = tuple(
             Line(backend, policy=self._policy, clock=clock, emit=emit, masker=self._masker, prices=prices or {})
             for backend in backends
         )
+        self._models = tuple(line for line in self._lines if not line.is_engine)
+        self._engine = next((line for line in self._lines if line.is_engine), None)
         self._purse = Purse(budgets or Budgets(), clock, usage())
         self._parked_at: datetime | None = None
-        self._instead: dict[Line, Line] = {}
+        self._rises_told = 0
+        self._telling = Telling(emit, self._masker)
 
     def for_task(self, task_id: int | None, limits: Limits, spent: Spent) -> BoundModel:
         """The door for one attempt.
@@ -126,7 +132,9 @@ class ModelHandler:
             return self._replay(request, stored, task)
         request = self._prepared(request)
         lines, causes = self._route(request), dict[Line, Exception]()
-        for line in lines:
+        if scouted := await self._scouted(request, lines, task):
+            return await self._deliver(request, scouted)
+        for line in (*lines, self._engine) if self._engine else lines:
             if not await line.ready():
                 continue
             try:
@@ -135,7 +143,7 @@ class ModelHandler:
                 causes[line] = error
                 await self._digest(request, line, error)
             else:
-                self._note_fallback(request, lines[0], line, causes)
+                self._telling.fallback(request, lines, line, causes)
                 return await self._deliver(request, completion)
         raise self._nobody(lines, causes)
 
@@ -143,23 +151,25 @@ class ModelHandler:
         """All backends, in the order of the chain."""
         return tuple(line.status() for line in self._lines)
 
-    async def probe(self) -> tuple[ModelStatus, ...]:
-        """Look which backends are there, all at once, and say it."""
-        await self._look()
+    async def probe(self, *, models: bool = True, engine: bool = True) -> tuple[ModelStatus, ...]:
+        """Look which backends are there, all at once, and say it; the engine is there once it has a sandbox."""
+        await self._look(line for line in self._lines if (engine if line.is_engine else models))
         return self.status()
 
     async def watch(self, on_up: Callable[[], object]) -> None:
         """Look every `policy.probe_s` which backends are there, until cancelled.
 
-        `on_up` is called when one has come up, so that the queue can release the tasks that wait for a model. It is
-        called again while tasks may still be on their way into the queue after they were parked.
+        `on_up` is called when one has come up, whoever saw it first, so that the queue can release the tasks that wait
+        for a model. It is called again while tasks may still be on their way into the queue after they were parked;
+        that the engine is there, as it always is, releases nothing then.
         """
         while True:
-            came_up = await self._look()
-            parked_at = self._parked_at
+            await self._look(self._lines)
+            parked_at, rises = self._parked_at, sum(line.rises for line in self._lines)
             if parked_at and self._clock() - parked_at > timedelta(seconds=self._policy.probe_s):
                 self._parked_at = None
-            if came_up or (parked_at and any(line.presence.available for line in self._lines)):
+            rose, self._rises_told = rises != self._rises_told, rises
+            if (rose and _available(self._lines)) or (parked_at and _available(self._models)):
                 on_up()
             await asyncio.sleep(self._policy.probe_s)
 
@@ -171,9 +181,8 @@ class ModelHandler:
     # One request.
 
     def _replay(self, request: ModelRequest, stored: Completion, task: Meter) -> Completion:
-        task.charge(spent_by(stored))
-        data = {"backend": stored.backend, "model": stored.model, "step_no": request.step_no}
-        self._emit(event_of(request, Kind.MODEL_REPLAYED, f"replayed a reply of {stored.model}", data))
+        task.charge(stored.spent)
+        self._telling.replayed(request, stored)
         return replace(stored, replayed=True)
 
     def _prepared(self, request: ModelRequest) -> ModelRequest:
@@ -186,15 +195,34 @@ class ModelHandler:
         return replace(request, messages=messages, temperature=wanted)
 
     def _route(self, request: ModelRequest) -> list[Line]:
-        """The lines in the order in which they are asked. Stuck twice and more, the next one begins."""
+        """The models in the order in which they are asked. Stuck twice and more, the next one begins."""
         wanted = self._phase_models.get(request.phase)
-        first = [line for line in self._lines if wanted and line.is_called(wanted)][:1]
-        lines = [*first, *(line for line in self._lines if line not in first)]
+        first = [line for line in self._models if wanted and line.is_called(wanted)][:1]
+        lines = [*first, *(line for line in self._models if line not in first)]
         turn = max(0, request.escalation - 1) % max(1, len(lines))
         return lines[turn:] + lines[:turn]
 
+    async def _scouted(self, request: ModelRequest, models: Sequence[Line], task: Meter) -> Completion | None:
+        """The engine's answer where it spares a call of a model that is there; None where it has none in its time."""
+        engine, wanted = self._engine, self._phase_models.get(request.phase)
+        preferred = bool(engine and wanted and engine.is_called(wanted))
+        if engine is None or request.material is None or not (preferred or self._policy.scout_s):
+            return None
+        spared = await _first_ready(models)
+        if spared is None or not await engine.ready():
+            return None
+        within_s = None if preferred else self._policy.scout_s
+        try:
+            found = await self._ask(engine, replace(request, within_s=within_s), task)
+        except (ModelRefused, ModelUnavailable) as error:
+            await self._digest(request, engine, error)
+            return None
+        return replace(found, extra={**found.extra, "saved": spared.label})
+
     async def _ask(self, line: Line, request: ModelRequest, task: Meter) -> Completion:
-        """Ask one backend, with room for the call reserved in every budget."""
+        """Ask one backend, with room for the call reserved in every budget; the engine needs none."""
+        if line.is_engine:
+            return await line.ask(request, lambda completion: task.charge(completion.spent))
         reply = request.max_tokens or self._policy.reply_tokens
         need = Need(prompt=estimate_request(request.messages), reply=reply, price=line.price)
         async with self._purse.reserve(task, need) as room:
@@ -209,68 +237,45 @@ class ModelHandler:
 
     async def _deliver(self, request: ModelRequest, completion: Completion) -> Completion:
         """Tell of a reply and store it; only what is durable is handed out."""
-        said = f"{completion.backend}={completion.model} answered in {completion.latency_s:.1f} s"
-        data = {
-            "backend": completion.backend,
-            "model": completion.model,
-            "tokens_in": completion.tokens_in,
-            "tokens_out": completion.tokens_out,
-            "estimated": bool(completion.extra.get("estimated")),
-            "cost_usd": completion.cost_usd,
-            "latency_s": round(completion.latency_s, 4),
-            "finish": completion.finish.value,
-            "temperature": request.temperature,
-            "escalation": request.escalation,
-        }
-        self._emit(event_of(request, Kind.MODEL_CALLED, said, data))
+        self._telling.answered(request, completion)
         # Shielded: a cancelled step must not take back the writing of a reply that was paid for.
         await asyncio.shield(asyncio.wrap_future(self._steps.save_reply(request, completion)))
         return completion
 
     async def _digest(self, request: ModelRequest, line: Line, error: Exception) -> None:
         """Find out more after a failure: is the backend gone, or does the owner have to know of a budget."""
-        if isinstance(error, ModelUnavailable):
+        if isinstance(error, BackendUnfit):
+            self._telling.unfit(request, line, error)
+        elif isinstance(error, ModelUnavailable):
             await line.look()
         elif isinstance(error, Exhausted) and not error.meter.told:
             error.meter.told = True
-            data = {"budget": error.meter.what}
-            self._emit(event_of(request, Kind.BUDGET_REACHED, str(error), data, Level.WARNING))
-
-    def _note_fallback(self, request: ModelRequest, first: Line, line: Line, causes: Mapping[Line, Exception]) -> None:
-        """Tell when another than the first backend answers; where that goes on and on, once."""
-        before = self._instead.get(first)
-        if line is first:
-            self._instead.pop(first, None)
-        elif before is not line or any(isinstance(cause, ModelError) for cause in causes.values()):
-            self._instead[first] = line
-            data = {"from": first.label, "to": line.label}
-            text = f"{line.label} answered instead of {first.label}: {first.why}"
-            self._emit(event_of(request, Kind.MODEL_FALLBACK, self._masker(text), data, Level.WARNING))
+            self._telling.budget(request, error.meter.what, str(error))
 
     # When nobody answers.
 
-    def _nobody(self, lines: Sequence[Line], causes: Mapping[Line, Exception]) -> Interruption | ModelRefused:
-        """What to raise, given what each backend that was asked raised."""
-        ended = {line: cause for line, cause in causes.items() if type(cause) in (Exhausted, ModelRefused)}
-        hopeful = [line for line in lines if line not in ended]
-        if ended and not any(self._may_come_back(line, causes) for line in hopeful):
+    def _nobody(self, models: Sequence[Line], causes: Mapping[Line, Exception]) -> Interruption | ModelRefused:
+        """What to raise, given what each backend that was asked raised; that the engine declines ends nothing."""
+        ended = {line: causes[line] for line in models if type(causes.get(line)) in (Exhausted, ModelRefused)}
+        if ended and not any(may_come_back(line, causes) for line in models if line not in ended):
             over = next((cause for cause in ended.values() if isinstance(cause, Exhausted)), None)
             return self._purse.interruption(over) if over else ModelRefused("; ".join(map(str, ended.values())))
-        times = [at for line in hopeful if (at := line.next_time)]
+        times = next_times([line for line in models if line not in ended], self._engine, causes)
         if not times:
             self._parked_at = self._clock()
-        return Parked(self._why_nobody(lines), until=min(times, default=None))
+        return Parked(self._masker(why_nobody(models, self._engine, causes)), until=min(times, default=None))
 
-    def _may_come_back(self, line: Line, causes: Mapping[Line, Exception]) -> bool:
-        """Whether it makes sense to wait for this line when all others have refused or may not be paid."""
-        return line.presence.available and not isinstance(causes.get(line), BackendMisconfigured)
+    async def _look(self, lines: Iterable[Line]) -> None:
+        await asyncio.gather(*(line.look() for line in lines))
 
-    def _why_nobody(self, lines: Sequence[Line]) -> str:
-        if any(line.presence.available for line in lines):
-            whys = "; ".join(f"{line.label}: {line.why or 'busy'}" for line in lines)
-            return self._masker(f"no model can answer now: {whys}")
-        whys = "".join(f" ({line.why})" for line in lines)
-        return self._masker(f"no model is available{whys}. To get one: {how_to_get_one()}")
 
-    async def _look(self) -> bool:
-        return any(await asyncio.gather(*(line.look() for line in self._lines)))
+async def _first_ready(lines: Sequence[Line]) -> Line | None:
+    """The first of these that may be asked now."""
+    for line in lines:
+        if await line.ready():
+            return line
+    return None
+
+
+def _available(lines: Sequence[Line]) -> bool:
+    return any(line.presence.available for line in lines)

@@ -28,13 +28,7 @@ class Dialogue:
         reply = await self._tools.model.complete(self._request(messages, json_reply=json_reply))
         self.calls += 1
         self._models.append(reply.model)
-        self._spent += Spent(
-            model_calls=1,
-            tokens_in=reply.tokens_in,
-            tokens_out=reply.tokens_out,
-            cost_usd=reply.cost_usd or 0.0,
-            model_s=reply.latency_s,
-        )
+        self._spent += reply.spent
         return reply
 
     def _request(self, messages: Sequence[Message], *, json_reply: bool) -> ModelRequest:
@@ -50,7 +44,7 @@ class Dialogue:
             max_tokens=self._tools.settings.reply_tokens,
             json_reply=json_reply,
             escalation=work.escalation,
-            material=Material(case=self._case, work=work, tree=self._tools.tree),
+            material=Material(case=self._case, work=work, tree=self._tools.tree, emit=self._tools.emit),
         )
 
     def charge(self, work: Work) -> Work:

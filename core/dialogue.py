@@ -10,10 +10,15 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal
 
 from core.states import Phase
+from core.tasks import Spent
 
 if TYPE_CHECKING:
+    from core.ports import Sink
     from core.tree import Tree
     from core.work import Case, Work
+
+BUILT_IN = "repair"
+"""The name of the built-in engine, as backend and as model. It answers like a model, and its replies are no calls."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,11 +48,15 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Material:
-    """What a request is about, for a backend that works on the code itself and not on words about it."""
+    """What a request is about, for a backend that works on the code itself and not on words about it.
+
+    `emit` takes events about its work, which are told as events of the attempt.
+    """
 
     case: Case
     work: Work
     tree: Tree
+    emit: Sink | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +97,10 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
-    """One reply. `cost_usd` is None when the price of the model is not known; it is never guessed."""
+    """One reply. `cost_usd` is None when the price of the model is not known; it is never guessed.
+
+    In `extra`, `saved` names the backend whose call this reply made needless.
+    """
 
     text: str
     backend: str
@@ -101,3 +113,14 @@ class Completion:
     tool_calls: tuple[ToolCall, ...] = ()
     replayed: bool = False
     extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def spent(self) -> Spent:
+        """What it used; the built-in engine takes time, and is no model call."""
+        return Spent(
+            model_calls=int(self.backend != BUILT_IN),
+            tokens_in=self.tokens_in,
+            tokens_out=self.tokens_out,
+            cost_usd=self.cost_usd or 0.0,
+            model_s=self.latency_s,
+        )

@@ -47,6 +47,8 @@ class Kind(StrEnum):
     MODEL_REPLAYED = "model_replayed"
     MODEL_FAILED = "model_failed"
     MODEL_FALLBACK = "model_fallback"
+    REPAIR_PROGRESS = "repair_progress"
+    REPAIR_DECLINED = "repair_declined"
     MODEL_UP = "model_up"
     MODEL_DOWN = "model_down"
     BUDGET_REACHED = "budget_reached"

@@ -39,10 +39,16 @@ def _approvals(db: Tables) -> None:
         db.execute(statement)
 
 
+def _saved(db: Tables) -> None:
+    for statement in schema.SAVED:
+        db.execute(statement)
+
+
 STEPS: tuple[tuple[str, Callable[[Tables], None]], ...] = (
     ("0001_tables", _tables),
     ("0002_vectors", _vectors),
     ("0003_approvals", _approvals),
+    ("0004_saved", _saved),
 )
 
 

@@ -228,4 +228,10 @@ APPROVALS = (
     "CREATE INDEX approvals_open ON approvals (task_id) WHERE granted IS NULL",
 )
 
+# The fourth migration: which replies of the built-in engine made a call needless, and of which backend.
+SAVED = (
+    "ALTER TABLE model_stats ADD COLUMN saved TEXT NOT NULL DEFAULT ''",
+    "CREATE INDEX git_commits_at ON git_commits (at)",
+)
+
 TABLES = (*QUEUE, *LOG, *STEPS, *MEMORY, *STATE)

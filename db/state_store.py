@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from core.clock import Clock, from_text, to_text, utc_now
+from core.dialogue import BUILT_IN
 from core.tasks import Spent
 from db import backups, sqlite
 from db.codec import encode, storable
@@ -120,11 +121,11 @@ class StateStore:
     def spent_since(self, moment: datetime | None) -> Spent:
         """What all model calls since `moment` (None: ever) used together. Calls of unknown price add no cost."""
         query = (
-            "SELECT COUNT(*) AS model_calls, COALESCE(SUM(tokens_in), 0) AS tokens_in, "
+            "SELECT COALESCE(SUM(backend <> ?), 0) AS model_calls, COALESCE(SUM(tokens_in), 0) AS tokens_in, "
             "COALESCE(SUM(tokens_out), 0) AS tokens_out, TOTAL(cost_usd) AS cost_usd, TOTAL(latency_s) AS model_s "
             "FROM model_stats WHERE at >= ?"
         )
-        row = self._db.reader().execute(query, (to_text(moment) if moment else "",)).fetchone()
+        row = self._db.reader().execute(query, (BUILT_IN, to_text(moment) if moment else "")).fetchone()
         return Spent(**dict(row))
 
     def spent_total(self) -> Spent:

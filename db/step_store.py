@@ -20,7 +20,7 @@ from core.states import Phase, Status
 from core.verdicts import Result
 from core.work import Step, Work
 from db import artifacts
-from db.codec import decode, encode
+from db.codec import decode, encode, storable
 from db.database import Database
 from db.event_log import EventLog
 from db.sqlite import Connection, Row
@@ -205,10 +205,11 @@ def _sum_up(conn: Connection, task_id: int, attempt: int, iteration: int) -> Non
 def _insert_stats(conn: Connection, request: ModelRequest, completion: Completion, at: str) -> None:
     conn.execute(
         "INSERT INTO model_stats (at, task_id, attempt, phase, backend, model, tokens_in, tokens_out, cost_usd, "
-        "latency_s) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "latency_s, saved) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             *(at, request.task_id, request.attempt, request.phase, completion.backend, completion.model),
             *(completion.tokens_in, completion.tokens_out, completion.cost_usd, completion.latency_s),
+            storable(str(completion.extra.get("saved", ""))),
         ),
     )
 

@@ -29,6 +29,20 @@ class BackendMisconfigured(ModelRefused):
     """The backend's key, model or address is wrong: it will refuse every request until the owner mends it."""
 
 
+class BackendUnfit(ModelRefused):
+    """The backend cannot do this, which is no failure of its own: a reason to ask another.
+
+    Args:
+        message: why, in words for the owner.
+        seconds: how long it looked.
+        tried: how many candidates it tried.
+    """
+
+    def __init__(self, message: str, *, seconds: float = 0.0, tried: int = 0) -> None:
+        super().__init__(message)
+        self.seconds, self.tried = seconds, tried
+
+
 def from_status(
     who: str, status: int, headers: Mapping[str, str], message: str, *, mend: str = "", now: datetime | None = None
 ) -> ModelError:

@@ -12,7 +12,7 @@ from itertools import count
 from typing import Any
 
 from core.clock import Clock
-from core.dialogue import Completion, ModelRequest
+from core.dialogue import BUILT_IN, Completion, ModelRequest
 from core.errors import ModelError, ModelRefused, ModelUnavailable
 from core.events import Event, Kind, Level
 from core.ports import Sink
@@ -20,7 +20,7 @@ from core.status import ModelStatus
 from models.base import BaseModelHandler
 from models.call import Charge, call_once
 from models.circuit import Circuit, State
-from models.faults import BackendMisconfigured
+from models.faults import BackendMisconfigured, BackendUnfit
 from models.policy import CallPolicy, Price, price_of
 from models.presence import Presence
 
@@ -47,6 +47,9 @@ class Line:
         emit: takes the events.
         masker: takes secrets out of what vendors say.
         prices: what the owner's models cost.
+
+    Attributes:
+        rises: how often it came up since the process began.
     """
 
     def __init__(
@@ -65,6 +68,7 @@ class Line:
             clock, failures=policy.breaker_failures, pause_s=policy.breaker_s, pause_max_s=policy.breaker_max_s
         )
         self.presence = Presence(backend, emit, masker)
+        self.rises = 0
         self._why = ""
         self._quiet_until: datetime | None = None
         limit = backend.parallel
@@ -75,6 +79,11 @@ class Line:
     def label(self) -> str:
         """`backend=model`, as settings write it."""
         return self.presence.label
+
+    @property
+    def is_engine(self) -> bool:
+        """Whether it is the built-in engine, which works on code and is no model."""
+        return self.backend.name == BUILT_IN
 
     def is_called(self, wanted: str) -> bool:
         """Whether the settings mean this line by `backend=model`, `backend` or `model`."""
@@ -127,6 +136,7 @@ class Line:
         """Look whether the backend is there (see `Presence.look`); one that has just come up gets a new chance."""
         came_up = await self.presence.look(fresh_s)
         if came_up:
+            self.rises += 1
             self.circuit.succeeded()
             self._why = ""
         return came_up
@@ -136,7 +146,7 @@ class Line:
 
         Raises:
             ModelUnavailable: it did not answer; `next_time` tells when to try again.
-            ModelRefused: it will not answer this.
+            ModelRefused: it will not answer this; `BackendUnfit` where that is no fault.
         """
         for tries in count(1):
             await self._keep_quiet()
@@ -145,6 +155,9 @@ class Line:
             try:
                 async with self._places:
                     completion = await call_once(self.backend, request, self._policy, self._lost_to(charge))
+            except BackendUnfit:
+                self.circuit.succeeded()
+                raise
             except ModelError as error:
                 wait_s = self._failed(request, error, tries)
                 if wait_s is None:

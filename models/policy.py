@@ -27,6 +27,7 @@ class CallPolicy:
         probe_fresh_s: how long the answer “not there” holds before a call looks again.
         temperatures: by how often the loop was stuck, the last one from then on; None leaves it to the model.
         reply_tokens: the longest reply where the request names no limit.
+        scout_s: how long the built-in engine may look before a model is asked; 0 asks it last only.
     """
 
     first_text_s: float = 300.0
@@ -43,6 +44,7 @@ class CallPolicy:
     probe_fresh_s: float = 5.0
     temperatures: tuple[float | None, ...] = (0.2, 0.8, 0.8, 1.0)
     reply_tokens: int = 8192
+    scout_s: float = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,14 +101,3 @@ def price_of(prices: Mapping[str, Price], backend: str, model: str, *, free: boo
     """
     stated = prices.get(f"{backend}={model}") or prices.get(model)
     return stated or (FREE if free else None)
-
-
-def spent_by(completion: Completion) -> Spent:
-    """What a reply used."""
-    return Spent(
-        model_calls=1,
-        tokens_in=completion.tokens_in,
-        tokens_out=completion.tokens_out,
-        cost_usd=completion.cost_usd or 0.0,
-        model_s=completion.latency_s,
-    )

@@ -12,7 +12,7 @@ from core.dialogue import Completion
 from core.errors import BudgetSpent, Interruption, Parked
 from core.tasks import Limits, Spent
 from models.meter import Exhausted, Meter, Need
-from models.policy import Budgets, Usage, spent_by
+from models.policy import Budgets, Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,7 @@ class Purse:
 
         def charge(completion: Completion) -> None:
             for meter in meters:
-                meter.charge(spent_by(completion))
+                meter.charge(completion.spent)
 
         async with AsyncExitStack() as held:
             for meter in meters:
