@@ -1,0 +1,186 @@
+"""Short ways to build nodes of syntax trees, each with its text.
+
+Rendering a node costs more than building it, and a search builds thousands; so the text of what is built is put
+together from the texts of its parts.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """An expression and its text."""
+
+    node: ast.expr
+    text: str
+
+
+def piece(node: ast.expr) -> Piece:
+    """A node of the file with its text."""
+    return Piece(node, ast.unparse(node))
+
+
+def name(identifier: str) -> Piece:
+    """A variable, or a dotted chain of attributes of one."""
+    first, *rest = identifier.split(".")
+    node: ast.expr = ast.Name(id=first, ctx=ast.Load())
+    for part in rest:
+        node = ast.Attribute(value=node, attr=part, ctx=ast.Load())
+    return Piece(node, identifier)
+
+
+def constant(value: object) -> Piece:
+    """A constant of a plain type; negative numbers as Python writes them."""
+    if isinstance(value, int) and value < 0:
+        return Piece(ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=-value)), repr(value))
+    return Piece(ast.Constant(value=value), repr(value))  # type: ignore[arg-type] # plain types, see above
+
+
+def empty(kind: str) -> Piece:
+    """An empty `list`, `dict`, `tuple`, `set` or `str`."""
+    if kind == "list":
+        return Piece(ast.List(elts=[], ctx=ast.Load()), "[]")
+    if kind == "dict":
+        return Piece(ast.Dict(keys=[], values=[]), "{}")
+    if kind == "tuple":
+        return Piece(ast.Tuple(elts=[], ctx=ast.Load()), "()")
+    return constant("") if kind == "str" else call("set")
+
+
+def call(function: str, *arguments: Piece) -> Piece:
+    """`function(arguments)`; the function may be a dotted chain."""
+    node = ast.Call(func=name(function).node, args=[part.node for part in arguments], keywords=[])
+    return Piece(node, f"{function}({', '.join(part.text for part in arguments)})")
+
+
+def method(owner: Piece, attribute: str, *arguments: Piece) -> Piece:
+    """`owner.attribute(arguments)`."""
+    function = ast.Attribute(value=owner.node, attr=attribute, ctx=ast.Load())
+    node = ast.Call(func=function, args=[part.node for part in arguments], keywords=[])
+    return Piece(node, f"{owner.text}.{attribute}({', '.join(part.text for part in arguments)})")
+
+
+def item(owner: Piece, key: Piece) -> Piece:
+    """`owner[key]`."""
+    return Piece(ast.Subscript(value=owner.node, slice=key.node, ctx=ast.Load()), f"{owner.text}[{key.text}]")
+
+
+_SYMBOLS: dict[type[ast.cmpop], str] = {
+    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Is: "is",
+    ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in",
+}  # fmt: skip
+_OPPOSITES: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Lt: ast.GtE, ast.GtE: ast.Lt, ast.Gt: ast.LtE, ast.LtE: ast.Gt,
+    ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
+}  # fmt: skip
+
+
+def compare(left: Piece, operator: type[ast.cmpop], right: Piece) -> Piece:
+    """`left operator right`."""
+    node = ast.Compare(left=left.node, ops=[operator()], comparators=[right.node])
+    return Piece(node, f"{left.text} {_SYMBOLS[operator]} {right.text}")
+
+
+def negated(part: Piece) -> Piece:
+    """The opposite, without `not` where the operator has an opposite of its own."""
+    node = part.node
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        return Piece(node.operand, part.text.removeprefix("not ").strip())
+    if isinstance(node, ast.Compare) and len(node.ops) == 1:
+        opposite = _OPPOSITES[type(node.ops[0])]()
+        made = ast.Compare(left=node.left, ops=[opposite], comparators=node.comparators)
+        return Piece(made, ast.unparse(made))
+    return refused(part)
+
+
+def refused(part: Piece) -> Piece:
+    """`not part`."""
+    text = f"not ({part.text})" if isinstance(part.node, ast.BoolOp | ast.IfExp) else f"not {part.text}"
+    return Piece(ast.UnaryOp(op=ast.Not(), operand=part.node), text)
+
+
+def joined(operator: type[ast.boolop], *parts: Piece) -> Piece:
+    """`left and right`, `left or right`; parts with the same operator are taken in flat."""
+    values: list[ast.expr] = []
+    for part in parts:
+        same = isinstance(part.node, ast.BoolOp) and isinstance(part.node.op, operator)
+        values += part.node.values if same else [part.node]  # type: ignore[attr-defined] # a BoolOp, see above
+    word = " and " if operator is ast.And else " or "
+    return Piece(ast.BoolOp(op=operator(), values=values), word.join(_shielded(part, operator) for part in parts))
+
+
+def _shielded(part: Piece, operator: type[ast.boolop]) -> str:
+    node = part.node
+    loose = isinstance(node, ast.IfExp) or (isinstance(node, ast.BoolOp) and not isinstance(node.op, operator))
+    return f"({part.text})" if loose else part.text
+
+
+def calculated(left: Piece, operator: type[ast.operator], right: Piece) -> Piece:
+    """`left operator right` with numbers, texts or lists."""
+    symbol = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}[operator]
+    return Piece(ast.BinOp(left=left.node, op=operator(), right=right.node), f"{left.text} {symbol} {right.text}")
+
+
+# `ast.unparse` looks for type comments at the line of some statements, so they need one.
+
+
+def assign(target: str, value: Piece) -> ast.stmt:
+    """`target = value`; the target may be a dotted chain."""
+    return ast.Assign(targets=[stored(name(target).node)], value=value.node, lineno=0)
+
+
+def augmented(target: str, operator: type[ast.operator], value: Piece) -> ast.stmt:
+    """`target += value` and the like."""
+    return ast.AugAssign(target=stored(name(target).node), op=operator(), value=value.node)  # type: ignore[arg-type]
+
+
+def when(test: Piece, *body: ast.stmt) -> ast.stmt:
+    """`if test:` with a body."""
+    return ast.If(test=test.node, body=list(body), orelse=[])
+
+
+def returned(value: Piece | None) -> ast.stmt:
+    """`return value`."""
+    return ast.Return(value=value.node if value else None)
+
+
+def statement(value: Piece) -> ast.stmt:
+    """An expression that stands alone."""
+    return ast.Expr(value=value.node)
+
+
+def stored(node: ast.expr) -> ast.expr:
+    """The same target, to be assigned to."""
+    if isinstance(node, ast.Name):
+        return ast.Name(id=node.id, ctx=ast.Store())
+    if isinstance(node, ast.Attribute):
+        return ast.Attribute(value=node.value, attr=node.attr, ctx=ast.Store())
+    if isinstance(node, ast.Subscript):
+        return ast.Subscript(value=node.value, slice=node.slice, ctx=ast.Store())
+    return node
+
+
+def loaded(node: ast.expr) -> ast.expr:
+    """The same variable or tuple of variables, to be read."""
+    if isinstance(node, ast.Tuple | ast.List):
+        return type(node)(elts=[loaded(part) for part in node.elts], ctx=ast.Load())
+    if isinstance(node, ast.Name):
+        return ast.Name(id=node.id, ctx=ast.Load())
+    if isinstance(node, ast.Attribute):
+        return ast.Attribute(value=node.value, attr=node.attr, ctx=ast.Load())
+    if isinstance(node, ast.Subscript):
+        return ast.Subscript(value=node.value, slice=node.slice, ctx=ast.Load())
+    return node
+
+
+def same(left: ast.AST | Sequence[ast.stmt], right: ast.AST | Sequence[ast.stmt]) -> bool:
+    """Tell whether two trees say the same."""
+    if isinstance(left, ast.AST) and isinstance(right, ast.AST):
+        return type(left) is type(right) and ast.dump(left) == ast.dump(right)
+    if isinstance(left, ast.AST) or isinstance(right, ast.AST):
+        return False
+    return len(left) == len(right) and all(map(same, left, right))

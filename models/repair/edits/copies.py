@@ -1,0 +1,158 @@
+"""Statements put in that occur elsewhere, and updates that are missing.
+
+The plastic surgery hypothesis: what a program lacks mostly stands somewhere else in the same file (Barr et al., "The
+plastic surgery hypothesis", FSE 2014).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from models.repair.edit import Edit
+from models.repair.edits import build
+from models.repair.edits.blocks import Block, fits
+from models.repair.edits.build import Piece, augmented, constant, method, name, statement
+from models.repair.edits.conditions import BUILTINS
+from models.repair.edits.moves import title
+from models.repair.edits.proposing import inserted, lives, thinned
+from models.repair.edits.survey import Survey, survey_of
+from models.repair.ground import Ground
+
+_MOST_COPIES = 600
+_MOST_UPDATES = 500
+_SIMPLE = ast.Assign | ast.AugAssign | ast.Expr | ast.Raise | ast.Delete | ast.Break | ast.Continue
+_LARGEST = 30  # nodes: a longer statement is hardly needed twice
+_Gap = tuple[Block, int, int]
+
+
+def copies(ground: Ground) -> Iterator[Edit]:
+    """Statements of the scope and the file put in at each gap, also with one variable replaced by a visible one."""
+    survey = survey_of(ground)
+    sources = list(_sources(survey))
+    made = (edit for gap in survey.gaps for edit in _at(survey, gap, sources))
+    yield from lives(ground, thinned(survey, made, _MOST_COPIES))
+
+
+def updates(ground: Ground) -> Iterator[Edit]:
+    """Counters moved, elements added: for visible variables of fitting kind, at each gap."""
+    survey = survey_of(ground)
+    made = (edit for gap in survey.gaps for edit in _updates_at(survey, gap))
+    yield from lives(ground, thinned(survey, made, _MOST_UPDATES))
+
+
+def _sources(survey: Survey) -> Iterator[tuple[ast.stmt, str, frozenset[str], bool]]:
+    """Short statements, each text once: (statement, its text, the names in it, whether it is in the scope)."""
+    seen: set[str] = set()
+    for root, near in ((survey.node, True), (survey.ground.tree, False)):
+        for node in ast.walk(root):
+            if not isinstance(node, _SIMPLE) or _is_text(node) or sum(1 for _ in ast.walk(node)) > _LARGEST:
+                continue
+            text = ast.unparse(node)
+            if text not in seen:
+                seen.add(text)
+                yield node, text, frozenset(survey.seen_names(node)), near
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _at(
+    survey: Survey, gap: _Gap, sources: list[tuple[ast.stmt, str, frozenset[str], bool]]
+) -> Iterator[Edit]:  # fmt: skip
+    block, index, _ = gap
+    visible = {*survey.names(block), *survey.globals, *BUILTINS}
+    beside = {id(node) for node in block.statements[max(index - 1, 0) : index + 1]}
+    for node, text, names, near in sources:
+        if id(node) in beside or not fits(node, block):
+            continue
+        if isinstance(node, ast.Break | ast.Continue) and index < len(block.statements):
+            continue
+        missing = names - visible
+        if not missing:
+            yield inserted("copied", gap, node, 0.07 if near else 0.015, f"`{text}` is put in")
+        if near and len(missing) <= 1:
+            yield from _renamed(survey, gap, node, missing or names & set(survey.names(block)))
+
+
+def _renamed(survey: Survey, gap: _Gap, node: ast.stmt, names: frozenset[str] | set[str]) -> Iterator[Edit]:
+    for old in sorted(names):
+        for new in survey.names(gap[0]):
+            if new != old and new not in {"self", "cls"} and survey.kinds(new) & survey.kinds(old):
+                made = renamed(node, old, new)
+                yield inserted("copied", gap, made, 0.012, f"{title(made)} is put in")
+
+
+def renamed(node: ast.stmt, old: str, new: str) -> ast.stmt:
+    """A statement with one variable in the place of another."""
+    made: ast.stmt = _Renaming(old, new).visit(_copied(node))
+    return made
+
+
+class _Renaming(ast.NodeTransformer):
+    def __init__(self, old: str, new: str) -> None:
+        self._old, self._new = old, new
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:  # the name that ast.NodeTransformer looks for
+        return ast.Name(id=self._new, ctx=node.ctx) if node.id == self._old else node
+
+
+def _copied(node: ast.AST) -> ast.AST:
+    """A copy of its own of all nodes; the transformer changes nodes in place."""
+    made = type(node)(**{field: _copied_value(value) for field, value in ast.iter_fields(node)})
+    return ast.copy_location(made, node)
+
+
+def _copied_value(value: object) -> object:
+    if isinstance(value, list):
+        return [_copied_value(part) for part in value]
+    return _copied(value) if isinstance(value, ast.AST) else value
+
+
+def _updates_at(survey: Survey, gap: _Gap) -> Iterator[Edit]:
+    block, index, _ = gap
+    visible = [text for text in (*survey.names(block), *survey.chains) if text not in {"self", "cls"}]
+    scale = (1.0 if block.loops else 0.4) * (1.0 if index in {block.first, len(block.statements)} else 0.6)
+    for text in visible:
+        if survey.number(text):
+            for step, sign, weight in ((ast.Add, "+=", 0.1), (ast.Sub, "-=", 0.06)):
+                new = augmented(text, step, constant(1))
+                yield inserted("update", gap, new, weight * scale, f"`{text} {sign} 1` is put in")
+        for new_piece, weight in _additions(survey, text, visible):
+            made = statement(new_piece)
+            yield inserted("update", gap, made, weight * scale, f"`{new_piece.text}` is put in")
+    yield from _steps(survey, gap, visible, scale)
+
+
+def _additions(survey: Survey, holder: str, visible: list[str]) -> Iterator[tuple[Piece, float]]:
+    kinds = survey.kinds(holder)
+    ways = [
+        way for kind, way in (("set", "add"), ("list", "append"), ("deque", "append")) if kind in kinds
+    ]  # fmt: skip
+    for way in ways:
+        for text in visible:
+            if text != holder:
+                yield method(name(holder), way, name(text)), 0.06
+    if "list" in kinds or "deque" in kinds:
+        yield method(name(holder), "pop"), 0.04
+
+
+def _steps(survey: Survey, gap: _Gap, visible: list[str], scale: float) -> Iterator[Edit]:
+    """`node = node.next`, `count += size`: variables that go on by others."""
+    block = gap[0]
+    for chain in survey.chains:
+        owner = chain.partition(".")[0]
+        if owner in survey.names(block) and owner not in {"self", "cls"} and chain.count(".") == 1:
+            new = build.assign(owner, name(chain))
+            yield inserted("update", gap, new, 0.06 * scale, f"`{owner} = {chain}` is put in")
+    numbers = [text for text in visible if survey.number(text)][:5]
+    for text in numbers:
+        for other in numbers:
+            if other != text:
+                yield inserted(
+                    "update", gap, augmented(text, ast.Add, name(other)), 0.03 * scale, f"`{text} += {other}` is put in"
+                )
+                yield inserted(
+                    "update", gap, build.assign(text, name(other)), 0.03 * scale, f"`{text} = {other}` is put in"
+                )

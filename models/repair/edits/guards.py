@@ -1,0 +1,105 @@
+"""Guards put in: an early return, `continue` or `break` for what the code after it cannot take."""
+
+from __future__ import annotations
+
+import ast
+import heapq
+from collections.abc import Iterator
+
+from models.repair.edit import Edit
+from models.repair.edits import build
+from models.repair.edits.blocks import Block
+from models.repair.edits.build import Piece, compare, constant, name, negated, refused
+from models.repair.edits.conditions import guards_of, occurring
+from models.repair.edits.outcomes import outcomes
+from models.repair.edits.proposing import inserted, lives
+from models.repair.edits.survey import Survey, survey_of
+from models.repair.ground import Ground
+
+_MOST = 900
+_LEAST = 0.004
+_Gap = tuple[Block, int, int]
+_Plan = tuple[float, _Gap, Piece, ast.stmt, str]
+
+
+def guards(ground: Ground) -> Iterator[Edit]:
+    """`if …: return …` and the like before a statement."""
+    survey = survey_of(ground)
+    plans = (plan for gap in survey.gaps for plan in _at(survey, gap))
+    best = heapq.nlargest(_MOST, plans, key=lambda plan: plan[0] * survey.suspicion(plan[1][2]))
+    yield from lives(ground, (_built(*plan) for plan in best))
+
+
+def _built(weight: float, gap: _Gap, test: Piece, ending: ast.stmt, text: str) -> Edit:
+    note = f"`if {test.text}: {text}` is put in"
+    return inserted("guard", gap, build.when(test, ending), weight, note)
+
+
+def _at(survey: Survey, gap: _Gap) -> Iterator[_Plan]:
+    """Plans are made first and built when they are among the best: there are many more than are needed."""
+    block, index, _ = gap
+    if index >= len(block.statements):
+        return
+    endings = list(outcomes(survey, block))
+    place = _place_weight(block, index)
+    for test, weight in _tests(survey, block, index).values():
+        for ending, text, share in endings:
+            worth = weight * share * place
+            if worth >= _LEAST:
+                yield worth, gap, test, ending, text
+
+
+def _place_weight(block: Block, index: int) -> float:
+    """Guards stand mostly at the head of a function or of a loop's body."""
+    if index > block.first:
+        return 0.3
+    return 1.0 if isinstance(block.owner, ast.FunctionDef | ast.AsyncFunctionDef) else 0.6
+
+
+def _tests(survey: Survey, block: Block, index: int) -> dict[str, tuple[Piece, float]]:
+    """What the guard may ask, each text once with its greatest weight; what is used next counts most."""
+    following = block.statements[index]
+    used = set(survey.seen_names(following))
+    best: dict[str, tuple[Piece, float]] = {}
+    for test, weight in (*_of_names(survey, block, following, used), *_of_uses(survey, block, following)):
+        if weight > best.get(test.text, (test, 0.0))[1]:
+            best[test.text] = (test, weight)
+    return best
+
+
+def _of_names(
+    survey: Survey, block: Block, following: ast.stmt, used: set[str]
+) -> Iterator[tuple[Piece, float]]:  # fmt: skip
+    names = [text for text in survey.names(block) if text not in {"self", "cls"}]
+    for text in names:
+        if survey.bound_at(block, text) >= following.lineno:
+            continue
+        for test, weight in _questions(survey, text):
+            yield test, weight * (1.0 if text in used else 0.4)
+    for holder in (text for text in names if survey.sized(text)):
+        for text in (text for text in names if text != holder and text in used):
+            yield compare(name(text), ast.In, name(holder)), 0.12
+            yield compare(name(text), ast.NotIn, name(holder)), 0.08
+
+
+def _questions(survey: Survey, text: str) -> Iterator[tuple[Piece, float]]:
+    subject = name(text)
+    if survey.number(text):
+        for order, value, weight in ((ast.Eq, 0, 0.3), (ast.Eq, 1, 0.12), (ast.Lt, 0, 0.12), (ast.LtE, 0, 0.12)):
+            yield compare(subject, order, constant(value)), weight
+        yield compare(subject, ast.LtE, constant(1)), 0.06
+        yield compare(subject, ast.Lt, constant(2)), 0.04
+    else:
+        yield refused(subject), 0.35
+        yield compare(subject, ast.Is, constant(None)), 0.1 if survey.sized(text) else 0.25
+    if survey.sized(text):
+        yield compare(build.call("len", subject), ast.LtE, constant(1)), 0.12
+        yield compare(build.call("len", subject), ast.Eq, constant(1)), 0.06
+
+
+def _of_uses(survey: Survey, block: Block, following: ast.stmt) -> Iterator[tuple[Piece, float]]:
+    for test, weight in guards_of(survey, following):
+        yield negated(test), weight * 1.2
+    for test, weight in occurring(survey, block):
+        yield test, weight * 0.5
+        yield negated(test), weight * 0.3

@@ -1,0 +1,165 @@
+"""Edits of initial values: another one, one that is missing, one that stands on the wrong side of a loop's edge."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from models.repair.edit import Edit
+from models.repair.edits import build
+from models.repair.edits.blocks import Block, Site
+from models.repair.edits.build import Piece, call, constant, item, name
+from models.repair.edits.proposing import changed, choices, inserted, lives, spots, thinned
+from models.repair.edits.survey import Survey, kind_of, survey_of
+from models.repair.ground import Ground
+
+_MOST = 500
+_NUMBERS = (0, 1, -1, 2)
+_UNBOUND = ("UnboundLocalError", "NameError")
+
+
+def initial_values(ground: Ground) -> Iterator[Edit]:
+    """Other first values of variables, and first values put in or moved."""
+    survey = survey_of(ground)
+    made = [edit for site in survey.sites for edit in _at(survey, site)]
+    made += [edit for gap in survey.gaps for edit in _missing(survey, gap)]
+    yield from lives(ground, thinned(survey, made, _MOST))
+
+
+def _at(survey: Survey, site: Site) -> Iterator[Edit]:
+    node = site.node
+    if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+        for spot in spots(site):
+            tuple_of = isinstance(node.value, ast.Tuple) and spot.parent is node.value
+            if (spot.node is node.value or tuple_of) and is_initial(spot.node):
+                yield from choices("initial", spot, _values(survey, site, spot.node))
+    if isinstance(node, ast.For | ast.While):
+        yield from _into_loop(site, node)
+        yield from _out_of_loop(site, node)
+
+
+def is_initial(node: ast.expr) -> bool:
+    """Tell whether a value is one to begin with: a constant, something empty, a bare variable, a first element."""
+    if isinstance(node, ast.UnaryOp):
+        node = node.operand
+    if isinstance(node, ast.List | ast.Tuple | ast.Set):
+        return len(node.elts) <= 1
+    if isinstance(node, ast.Call):
+        return len(node.args) <= 1 and not any(isinstance(part, ast.Call) for part in node.args)
+    return isinstance(node, ast.Constant | ast.Name | ast.Subscript | ast.Dict | ast.Attribute)
+
+
+def _values(survey: Survey, site: Site, old: ast.expr) -> Iterator[tuple[Piece, float]]:
+    block = site.block
+    kind = kind_of(old)
+    number = kind in {"int", "float"} or kind == ""
+    for value in _NUMBERS:
+        yield constant(value), 0.4 if number and kind else 0.06
+    for text in ("inf", "-inf"):
+        yield infinite(text), 0.2 if number and kind else 0.04
+    yield constant(None), 0.15
+    for value in (True, False):
+        yield constant(value), 0.6 if kind == "bool" else 0.05
+    for empty in ("list", "dict", "str", "set", "tuple"):
+        yield build.empty(empty), 0.1 if kind in {"list", "dict", "str", "set", "tuple"} else 0.05
+    yield from _from_visible(survey, block, old)
+    yield Piece(ast.List(elts=[old], ctx=ast.Load()), f"[{ast.unparse(old)}]"), 0.1
+
+
+def infinite(text: str) -> Piece:
+    """`float("inf")`, or with "-inf" its negative."""
+    return call("float", constant(text))
+
+
+def _from_visible(survey: Survey, block: Block, old: ast.expr) -> Iterator[tuple[Piece, float]]:
+    line = getattr(old, "lineno", 0)
+    for text in survey.names(block):
+        if text in {"self", "cls"}:
+            continue
+        part = name(text)
+        weight = 0.1 if survey.bound_at(block, text) < line else 0.02
+        yield part, weight
+        if survey.number(text):
+            yield from ((build.calculated(part, step, constant(1)), weight) for step in (ast.Add, ast.Sub))
+        if survey.sized(text) or not survey.known(text):
+            length = call("len", part)
+            yield item(part, constant(0)), weight * 2
+            yield length, weight * 1.5
+            yield build.calculated(length, ast.Sub, constant(1)), weight
+            yield call("list", part), weight * 0.5
+        yield Piece(ast.List(elts=[part.node], ctx=ast.Load()), f"[{text}]"), weight * 0.6
+    yield from ((name(text), 0.05) for text in survey.chains)
+
+
+def _into_loop(site: Site, loop: ast.For | ast.While) -> Iterator[Edit]:
+    """A first value given before a loop is given at the head of its body."""
+    used = {part.id for part in ast.walk(loop) if isinstance(part, ast.Name)}
+    for back in range(1, min(site.index - site.block.first, 4) + 1):
+        before = site.block.statements[site.index - back]
+        if not isinstance(before, ast.Assign) or not _targets(before) & used:
+            continue
+        grown = _with_body(loop, [before, *loop.body])
+        kept = list(site.block.statements[site.index - back + 1 : site.index])
+        place = site.block.place(site.index - back)
+        note = f"`{ast.unparse(before)}` is moved into the loop"
+        new = (*kept, grown)
+        yield Edit(
+            kind="moved_initial", place=place, new=new, count=back + 1, weight=0.25, line=site.line, note=note
+        )  # fmt: skip
+
+
+def _out_of_loop(site: Site, loop: ast.For | ast.While) -> Iterator[Edit]:
+    """A first value given in a loop is given before it."""
+    for index, inside in enumerate(loop.body[:4]):
+        if isinstance(inside, ast.Assign) and is_initial(inside.value) and len(loop.body) > 1:
+            rest = _with_body(loop, [*loop.body[:index], *loop.body[index + 1 :]])
+            note = f"`{ast.unparse(inside)}` is moved before the loop"
+            yield changed("moved_initial", site, [inside, rest], 0.25, note)
+
+
+def _with_body(loop: ast.For | ast.While, body: list[ast.stmt]) -> ast.For | ast.While:
+    if isinstance(loop, ast.While):
+        return ast.While(test=loop.test, body=body, orelse=loop.orelse)
+    return ast.For(target=loop.target, iter=loop.iter, body=body, orelse=loop.orelse, lineno=loop.lineno)
+
+
+def _targets(node: ast.Assign) -> set[str]:
+    return {part.id for target in node.targets for part in ast.walk(target) if isinstance(part, ast.Name)}
+
+
+def _missing(survey: Survey, gap: tuple[Block, int, int]) -> Iterator[Edit]:
+    """A variable set before a loop, at the head of its body, or set again after it was used."""
+    block, index, _ = gap
+    if index >= len(block.statements):
+        return
+    following = block.statements[index]
+    head = index == block.first
+    loops = isinstance(following, ast.For | ast.While)
+    for text in survey.names(block):
+        unbound = any(kind in _UNBOUND and f"'{text}'" in message for kind, message in survey.ground.troubles)
+        if not (head or loops or unbound) or text not in _stored(following, block):
+            continue
+        for value, weight in _firsts(survey, text):
+            worth = weight * (4.0 if unbound else 1.0)
+            note = f"`{text} = {value.text}` is put in"
+            yield inserted("initial", gap, build.assign(text, value), worth, note)
+
+
+def _stored(following: ast.stmt, block: Block) -> set[str]:
+    nodes = [following, *block.statements] if block.loops else [following]
+    return {part.id for node in nodes for part in ast.walk(node) if isinstance(part, ast.Name)}
+
+
+def _firsts(survey: Survey, text: str) -> Iterator[tuple[Piece, float]]:
+    kinds = survey.kinds(text)
+    for kind in ("list", "dict", "set", "str"):
+        if kind in kinds:
+            yield build.empty(kind), 0.12
+    if survey.number(text) or not survey.known(text):
+        yield from ((constant(value), 0.1) for value in (0, 1))
+    if not survey.known(text) or "NoneType" in kinds:
+        yield constant(None), 0.08
+    if not survey.known(text):
+        yield build.empty("list"), 0.05
+    if "bool" in kinds:
+        yield from ((constant(value), 0.12) for value in (True, False))
