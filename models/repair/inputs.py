@@ -9,7 +9,7 @@ Values stay packed (`core.trials.Call`); nothing of the tested code is needed, o
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from core.trials import Call
@@ -71,14 +71,9 @@ def _like(samples: Sequence[Any]) -> SearchStrategy[Any]:
     """Values like the samples."""
     from hypothesis import strategies as st  # noqa: PLC0415 - see `_drawn`
 
-    makers = {
-        "i": _integers,
-        "f": _floats,
-        "str": _texts,
-        "l": _sequences,
-        "t": _tuples,
-        "bool": lambda _: st.booleans(),
-    }
+    makers: dict[str, Callable[[Sequence[Any]], SearchStrategy[Any]]] = {
+        "i": _integers, "f": _floats, "str": _texts, "l": _sequences, "t": _tuples, "bool": lambda _: st.booleans(),
+    }  # fmt: skip
     found = list[Any]()
     for tag in dict.fromkeys(map(_tag, samples)):
         of_tag = [sample for sample in samples if _tag(sample) == tag]
@@ -109,8 +104,9 @@ def _texts(samples: Sequence[Any]) -> SearchStrategy[Any]:
     from hypothesis import strategies as st  # noqa: PLC0415 - see `_drawn`
 
     letters = sorted(set("".join(samples))) or ["a"]
-    least = min(1, min(map(len, samples)))
-    free = st.text(st.sampled_from(letters), min_size=least, max_size=min(40, max(map(len, samples)) + 2))
+    least = int(all(samples))
+    most = max(map(len, samples)) + 2
+    free = st.text(st.sampled_from(letters), min_size=least, max_size=min(40, most))
     return st.one_of(free, st.sampled_from(list(samples)))
 
 
@@ -121,11 +117,9 @@ def _sequences(samples: Sequence[Any]) -> SearchStrategy[Any]:
     inner = [item for body in bodies for item in body]
     if not inner:
         return st.sampled_from(list(samples))
-    least = min(1, min(map(len, bodies)))
+    least, most = int(all(bodies)), max(map(len, bodies)) + 2
     unique = json.dumps if all(_is_distinct(body) for body in bodies) else None
-    lists = st.lists(
-        _like(inner), min_size=least, max_size=min(MOST_ITEMS, max(map(len, bodies)) + 2), unique_by=unique
-    )
+    lists = st.lists(_like(inner), min_size=least, max_size=min(MOST_ITEMS, most), unique_by=unique)
     tag = samples[0][0]
     if all(body == _sorted(body) for body in bodies):
         return lists.map(lambda body: [tag, *_sorted(body)])

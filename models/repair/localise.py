@@ -118,7 +118,8 @@ def spans(scope: Scope) -> Iterator[tuple[int, int]]:
         yield first, max(first, last if blocks else statement.end_lineno or first)
 
 
-def _first_line(node: ast.AST) -> int:
+def _first_line(node: ast.stmt | ast.excepthandler | ast.match_case) -> int:
     if isinstance(node, ast.match_case):
         return node.pattern.lineno
-    return min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])  # type: ignore[attr-defined] # statements and handlers have lines
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
