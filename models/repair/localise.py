@@ -24,6 +24,8 @@ from models.repair.scopes import Scope, scopes
 FRAME_BONUS = 0.25
 FLOW_SHARE = 0.2
 """How far a line that no result depends on falls behind one that returns it, at most."""
+REST_SHARE = 0.5
+"""Faults outside of functions are rarer, and each costs an import to try."""
 UNSEEN = 0.05
 """The suspicion of lines of which nothing is known, where no line of any test could be seen."""
 
@@ -92,7 +94,7 @@ def _of_scope(
     for first, last in spans(scope):
         within = range(first, last + 1)
         score = max((raw.get(line, 0.0) for line in within), default=0.0)
-        score = score or (at_import if scope.is_rest else 0.0)
+        score = score or (REST_SHARE * at_import if scope.is_rest else 0.0)
         if any(frames[line] for line in within):
             score = min(1.0, score + FRAME_BONUS)
         if score > 0:

@@ -21,8 +21,6 @@ from models.repair.tree import at
 GENERATORS: tuple[Generator, ...] = (*EXPRESSIONS, *STATEMENT_EDITS)
 MOST_EDITS = 40_000
 """So many edits of one stream are kept; what is less likely is let go."""
-REST_SHARE = 0.3
-"""Faults outside of functions are rarer, and each costs an import to try."""
 SHARPNESS = 2.0
 """The power of a line's suspicion in an edit's likelihood."""
 
@@ -159,7 +157,7 @@ def _edits(tree: ast.Module, suspect: Suspect, sight: Sight, words: Vocabulary |
 
 def _suspicion(suspect: Suspect, edit: Edit) -> float:
     score = suspect.lines.get(edit.line, min(suspect.lines.values()) / 2)
-    return float(score**SHARPNESS) * (REST_SHARE if suspect.scope.is_rest else 1.0)
+    return float(score**SHARPNESS)
 
 
 def _text(tree: ast.Module, suspect: Suspect) -> str:
