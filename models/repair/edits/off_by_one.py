@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from models.repair.edit import Edit
-from models.repair.edits.scene import Scene, Spot, scene_of
+from models.repair.edits.scene import Scene, scene_of
+from models.repair.edits.spot import Spot
 from models.repair.edits.swapping import become, binary, number, swap
 from models.repair.ground import Ground
 from models.repair.kinds import INT, is_number

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from models.repair.edit import Edit
-from models.repair.edits.scene import Scene, Spot, scene_of
+from models.repair.edits.scene import Scene, scene_of
+from models.repair.edits.spot import Spot
 from models.repair.edits.swapping import become, binary, likeliest, name, negation, swap
 from models.repair.ground import Ground
 from models.repair.kinds import DICT, FLOAT, INT, LIST, NUMBER, SEQUENCE, SET, STR, TUPLE, Kind, fits, is_number

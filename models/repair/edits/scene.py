@@ -1,66 +1,26 @@
 """A ground, laid out once for all generators: its expressions with their places, roles, visible names and kinds.
 
-A spot is a node where an edit may begin. Left alone are f-strings, decorators, annotations, docstrings, patterns, what
+Left alone are f-strings, decorators, annotations, docstrings, patterns, what
 is deleted, and the targets of assignments (what stands in the brackets of a target is not).
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from typing import TypeVar
 
+from models.repair.edits.expecting import expected
+from models.repair.edits.spot import Spot
+from models.repair.edits.walking import Walk
 from models.repair.ground import Ground
 from models.repair.inference import inferred
 from models.repair.kinds import UNKNOWN, Kind, Kinds
-from models.repair.scoping import Locals, Outside, Visible, attributes, methods, outside, parameters
-from models.repair.tree import Function, Place, at
+from models.repair.scoping import Outside, outside
+from models.repair.tree import at
 
 Node = TypeVar("Node", bound=ast.AST)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Spot:
-    """A node where an edit may begin. `field` and `index` tell where it stands in the node of `up`.
-
-    `line` is its own, or that of its statement where only that was executed. `whole` tells that any other expression
-    may stand there instead.
-    """
-
-    place: Place
-    node: ast.AST
-    up: Spot | None
-    line: int
-    statement: ast.stmt
-    visible: Visible
-    whole: bool
-
-    @property
-    def field(self) -> str:
-        """The field of the parent that holds it."""
-        return self.place[-1][0]
-
-    @property
-    def index(self) -> int:
-        """Its index in a field that is a list; -1 elsewhere."""
-        index = self.place[-1][1]
-        return -1 if index is None else index
-
-    @property
-    def parent(self) -> ast.AST | None:
-        """The node that holds it; none for a statement of the scope itself."""
-        return self.up.node if self.up else None
-
-    @property
-    def truth(self) -> bool:
-        """Whether only its truth counts: it is a condition, or a part of one."""
-        parent = self.parent
-        if isinstance(parent, ast.BoolOp) or (isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not)):
-            assert self.up is not None
-            return isinstance(parent, ast.UnaryOp) or self.up.truth
-        return self.field in ("test", "ifs", "guard")
 
 
 class Scene:
@@ -69,14 +29,13 @@ class Scene:
     def __init__(self, ground: Ground) -> None:
         self.ground = ground
         self.outside: Outside = outside(ground.tree)
-        self.spots = tuple(_Walk(ground, self.outside).spots())
+        self.spots = tuple(Walk(ground).spots())
         self._texts: dict[int, str] = {}
 
     @cached_property
     def kinds(self) -> Kinds:
         """Tells the kinds of the scope's expressions."""
-        root = at(self.ground.tree, self.ground.scope)
-        return inferred(list(ast.walk(root)), self.outside, self.ground.kinds)
+        return inferred(list(ast.walk(self.root)), self.outside, self.ground.kinds)
 
     def of(self, *types: type[Node]) -> Iterator[tuple[Spot, Node]]:
         """The spots whose nodes have one of these types."""
@@ -89,13 +48,40 @@ class Scene:
         """The spots where any other expression may stand."""
         return tuple((spot, spot.node) for spot in self.spots if spot.whole and isinstance(spot.node, ast.expr))
 
+    @cached_property
+    def attributes(self) -> tuple[str, ...]:
+        """The data attributes that the file reads or sets on objects, those of the scope first; methods left out."""
+        found: dict[str, None] = {}
+        for root in (self.root, self.ground.tree):
+            every = list(ast.walk(root))
+            called = {id(node.func) for node in every if isinstance(node, ast.Call)}
+            found |= {node.attr: None for node in every if isinstance(node, ast.Attribute) and id(node) not in called}
+        return tuple(found)
+
+    @cached_property
+    def calls(self) -> frozenset[str]:
+        """The names of functions and methods that the file calls."""
+        every = (node.func for node in ast.walk(self.ground.tree) if isinstance(node, ast.Call))
+        return frozenset(getattr(func, "id", "") or getattr(func, "attr", "") for func in every)
+
+    @property
+    def root(self) -> ast.AST:
+        """The function of the scope, or the module."""
+        return at(self.ground.tree, self.ground.scope)
+
     def kind(self, node: ast.AST) -> Kind:
         """The kind of an expression of the tree."""
         return self.kinds.of(node)
 
     def wanted(self, spot: Spot) -> Kind:
-        """The kind that belongs at a spot, by what stands there; where only the truth counts any kind does."""
-        return UNKNOWN if spot.truth else self.kinds.of(spot.node)
+        """The kind that belongs at a spot: what stands there, or what the place asks for; unknown is any.
+
+        Where only the truth counts any kind does.
+        """
+        if spot.truth:
+            return UNKNOWN
+        here = self.kinds.of(spot.node)
+        return here | expected(spot, self.kinds) if here else UNKNOWN
 
     def text(self, node: ast.AST) -> str:
         """The source text of a node of the tree."""
@@ -128,159 +114,3 @@ def scene_of(ground: Ground) -> Scene:
 @lru_cache(maxsize=4)
 def _scene(key: _Same) -> Scene:
     return Scene(key.ground)
-
-
-_SKIPPED = {
-    ast.AnnAssign: ("target", "annotation"),
-    ast.NamedExpr: ("target",),
-    ast.ExceptHandler: ("type",),
-    ast.match_case: ("pattern",),
-    ast.keyword: (),
-    ast.Delete: ("targets",),
-    ast.JoinedStr: ("values",),
-}
-
-
-class _Walk:
-    """Goes through the statements of a scope, knowing the names that are visible."""
-
-    def __init__(self, ground: Ground, outer: Outside) -> None:
-        self._ground = ground
-        self._outer = outer
-        self._found: list[Spot] = []
-
-    def spots(self) -> list[Spot]:
-        scope = at(self._ground.tree, self._ground.scope)
-        if isinstance(scope, Function):
-            visible = Visible(near=parameters(scope.args))
-            owner = self._owner()
-            if owner is not None:
-                visible = _of_method(owner, scope)
-            self._body(scope.body, (*self._ground.scope, ("body", 0)), visible, Locals(scope.body, visible.near))
-        else:
-            body = self._ground.tree.body
-            self._body(body, (("body", 0),), Visible(), Locals(body))
-        return self._found
-
-    def _owner(self) -> ast.ClassDef | None:
-        holder = at(self._ground.tree, self._ground.scope[:-1]) if len(self._ground.scope) > 1 else None
-        return holder if isinstance(holder, ast.ClassDef) else None
-
-    def _body(self, body: list[ast.stmt], first: Place, visible: Visible, names: Locals) -> None:
-        way, (field, _) = first[:-1], first[-1]
-        for index, statement in enumerate(body):
-            near, later = names.at(statement)
-            seen = Visible(
-                near=(*(name for name in visible.near if name not in near), *near),
-                later=later,
-                owner=visible.owner,
-                attributes=visible.attributes,
-                methods=visible.methods,
-            )
-            self._statement(statement, (*way, (field, index)), seen, visible, names)
-
-    def _statement(self, node: ast.stmt, place: Place, seen: Visible, around: Visible, names: Locals) -> None:
-        line = getattr(node, "lineno", 0)
-        spot = Spot(place=place, node=node, up=None, line=line, statement=node, visible=seen, whole=False)
-        if line in self._ground.lines and not isinstance(node, Function | ast.ClassDef):
-            self._found.append(spot)
-        if isinstance(node, Function):
-            self._function(node, spot)
-            return
-        if isinstance(node, ast.ClassDef):
-            self._body(node.body, (*place, ("body", 0)), seen, Locals(node.body, seen.near))
-            return
-        for field, child, where in _children(node, place):
-            if isinstance(child, ast.ExceptHandler | ast.match_case):
-                if isinstance(child, ast.match_case) and child.guard:
-                    self._expression(child.guard, (*where, ("guard", None)), spot, seen)
-                self._body_of(child, "body", where, around, names)
-            elif isinstance(child, ast.withitem):
-                self._expression(child.context_expr, (*where, ("context_expr", None)), spot, seen)
-            elif isinstance(child, ast.expr) and not _is_docstring(node):
-                self._expression(child, where, spot, seen)
-            elif isinstance(child, ast.stmt) and where[-1][1] == 0:
-                self._body_of(node, field, place, around, names)
-
-    def _body_of(self, node: ast.AST, field: str, place: Place, around: Visible, names: Locals) -> None:
-        self._body(getattr(node, field), (*place, (field, 0)), around, names)
-
-    def _function(self, node: Function, spot: Spot) -> None:
-        for name in ("defaults", "kw_defaults"):
-            for index, default in enumerate(getattr(node.args, name)):
-                if default is not None:
-                    self._expression(default, (*spot.place, ("args", None), (name, index)), spot, spot.visible)
-        if self._ground.scope:
-            inner = spot.visible.within(parameters(node.args))
-            self._body(node.body, (*spot.place, ("body", 0)), inner, Locals(node.body, inner.near))
-
-    def _expression(self, node: ast.expr, place: Place, up: Spot, visible: Visible) -> None:
-        inner = visible
-        if isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
-            inner = visible.within(_targets(node.generators))
-        elif isinstance(node, ast.Lambda):
-            inner = visible.within(parameters(node.args))
-        spot = self._spot(node, place, up, visible)
-        for _, child, where in _children(node, place):
-            if isinstance(child, ast.comprehension):
-                self._comprehension(child, where, spot, inner)
-            elif isinstance(child, ast.keyword):
-                self._expression(child.value, (*where, ("value", None)), self._spot(child, where, spot, visible), inner)
-            elif isinstance(child, ast.expr):
-                self._expression(child, where, spot, inner)
-
-    def _comprehension(self, node: ast.comprehension, place: Place, up: Spot, inner: Visible) -> None:
-        spot = self._spot(node, place, up, inner)
-        # The iterable of the first `for` is evaluated outside, and those of later ones see the earlier variables.
-        sees = up.visible if place[-1][1] == 0 else inner
-        self._expression(node.iter, (*place, ("iter", None)), spot, sees)
-        for index, condition in enumerate(node.ifs):
-            self._expression(condition, (*place, ("ifs", index)), spot, inner)
-
-    def _spot(self, node: ast.AST, place: Place, up: Spot, visible: Visible) -> Spot:
-        lines = self._ground.lines
-        line = getattr(node, "lineno", up.line)
-        line = line if line in lines else up.line
-        whole = isinstance(node, ast.expr) and _is_whole(node, place[-1][0])
-        spot = Spot(place=place, node=node, up=up, line=line, statement=up.statement, visible=visible, whole=whole)
-        if line in lines:
-            self._found.append(spot)
-        return spot
-
-
-def _of_method(owner: ast.ClassDef, function: Function) -> Visible:
-    given = parameters(function.args)
-    static = any(isinstance(item, ast.Name) and item.id == "staticmethod" for item in function.decorator_list)
-    if not given or static:
-        return Visible(near=given)
-    return Visible(near=given, owner=given[0], attributes=attributes(owner), methods=methods(owner))
-
-
-def _children(node: ast.AST, place: Place) -> Iterator[tuple[str, ast.AST, Place]]:
-    left_out = _SKIPPED.get(type(node), ())
-    for field, value in ast.iter_fields(node):
-        if field in left_out:
-            continue
-        if isinstance(value, ast.AST):
-            yield field, value, (*place, (field, None))
-        elif isinstance(value, list):
-            for index, item in enumerate(value):
-                if isinstance(item, ast.AST):
-                    yield field, item, (*place, (field, index))
-
-
-def _is_whole(node: ast.expr, field: str) -> bool:
-    """Whether any expression may stand in its stead."""
-    if isinstance(node, ast.Slice | ast.Starred | ast.JoinedStr | ast.Yield | ast.YieldFrom) or field == "func":
-        return False
-    if isinstance(node, ast.Tuple) and any(isinstance(item, ast.Slice) for item in node.elts):
-        return False
-    return isinstance(getattr(node, "ctx", None), ast.Load | None)
-
-
-def _is_docstring(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-
-
-def _targets(generators: Iterable[ast.comprehension]) -> list[str]:
-    return [node.id for generator in generators for node in ast.walk(generator.target) if isinstance(node, ast.Name)]

@@ -7,7 +7,7 @@ import heapq
 from collections.abc import Iterable, Iterator, Sequence
 
 from models.repair.edit import Edit
-from models.repair.edits.scene import Spot
+from models.repair.edits.spot import Spot
 from models.repair.ground import Ground
 
 LOAD = ast.Load()
