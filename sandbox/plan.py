@@ -39,7 +39,8 @@ class Plan:
     `texts` lie over the base: the change, the owner's start, tests that keep their names. `mounted` are the tests under
     random names, shown read-only. `closure` is the part of the base that is staged, None for all of it. `removed` are
     files of the base that the run must not see. `calls` are made in place of tests: module, function, arguments and
-    named arguments, packed. `node` is there for a run of node:test instead of pytest.
+    named arguments, packed; a `trial` is what a run of trials is told. `node` is there for a run of node:test in the
+    place of pytest.
     """
 
     files: tuple[SuiteFile, ...]
@@ -53,6 +54,7 @@ class Plan:
     paths: tuple[str, ...]
     command: tuple[str, ...] = ()
     calls: tuple[tuple[str, str, object, object], ...] = ()
+    trial: Mapping[str, object] | None = None
     node: NodeRun | None = None
 
     @property

@@ -52,7 +52,7 @@ class Rounds:
         mask: Mask,
         layers: LayerStore | None = None,
     ) -> None:
-        self.sandbox, self.runtime, self._mask, self._layers = sandbox, runtime, mask, layers
+        self.sandbox, self.runtime, self.mask, self._layers = sandbox, runtime, mask, layers
         self._limits, self._imports = limits, imports
         staging_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._trees = TreeStore(staging_dir)
@@ -80,7 +80,7 @@ class Rounds:
             plan=planned,
             result=result,
             answer=answer.read(result, ready.key),
-            names=Names(planned.files, _reader(planned, job.base), self._mask),
+            names=Names(planned.files, _reader(planned, job.base), self.mask),
             limits=job.limits(self._limits),
             digest=ready.digest,
         )

@@ -33,7 +33,7 @@ LIBRARIES = ("pytest", "hypothesis")
 # Part of the folders' names; a new number makes every set-up build them again.
 _FORMAT = "1"
 _LIB, _CODE, _ENVIRONMENT = "/opt/runner/lib", "/opt/runner/code", "/opt/environment"
-SUITES, CALLS = "supervisor", "caller"
+SUITES, CALLS, TRIALS = "supervisor", "caller", "trier"
 """The modules of the trusted parents."""
 
 # Our code has a package name that no tested program will use, and its folder leaves the import path at once.
@@ -74,9 +74,14 @@ class Runtime:
         """The command of the trusted parent of a run of calls."""
         return self._start(CALLS)
 
+    @property
+    def trials_argv(self) -> tuple[str, ...]:
+        """The command of the trusted parent of a run of trials."""
+        return self._start(TRIALS)
+
     def role(self, argv: tuple[str, ...]) -> str:
         """Which trusted parent a command starts; empty for another command."""
-        return {self.argv: SUITES, self.calls_argv: CALLS}.get(argv, "")
+        return {self.argv: SUITES, self.calls_argv: CALLS, self.trials_argv: TRIALS}.get(argv, "")
 
     def zygote(self, descriptor: int, role: str) -> tuple[str, ...]:
         """The command of the process that trusted parents are forked from; it takes its orders from `descriptor`."""

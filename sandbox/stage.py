@@ -63,13 +63,20 @@ def staged(plan: Plan, base: Tree, runtime: Runtime, trees: TreeStore, limits: S
         "again": _again(plan, files),
     }
     job = SandboxJob(
-        argv=runtime.calls_argv if plan.calls else runtime.argv,
+        argv=_argv(plan, runtime),
         mounts=runtime.mounts,
         stdin=_message(told, below, over),
         answers=True,
         limits=_limits(plan, limits, [size for _, size, wanted in files if wanted]),
     )
     return Staged(job=job, key=key, digest=_digest(plan, digests))
+
+
+def _argv(plan: Plan, runtime: Runtime) -> tuple[str, ...]:
+    """The command of the trusted parent that a plan is for."""
+    if plan.trial is not None:
+        return runtime.trials_argv
+    return runtime.calls_argv if plan.calls else runtime.argv
 
 
 def _texts(plan: Plan, base: Tree) -> dict[str, bytes]:
@@ -105,6 +112,8 @@ def _instructions(plan: Plan, limits: SandboxLimits, runtime: Runtime) -> dict[s
     return {
         "command": _command(plan.command, runtime),
         "calls": plan.calls,
+        "trial": plan.trial,
+        "memory_mb": limits.memory_mb,
         "node": _node(plan, limits),
         "plain": {file.staged: file.plain for file in plan.files if file.plain},
         "twins": plan.twins,

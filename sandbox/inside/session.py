@@ -61,7 +61,12 @@ def _search_no_fixtures_in_vain(plugins):
 
 def run(config, events, libraries):
     """Run the session that `config` describes and return pytest's exit status."""
-    workspace = os.getcwd()
+    prepare(config, libraries)
+    return pytest_main(words(config), Recorder(events, config["token"]))
+
+
+def prepare(config, libraries):
+    """Import what comes before anything of the workspace."""
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     os.environ["PYTHONPATH"] = os.pathsep.join(libraries)
     for name in config["preload"]:
@@ -69,12 +74,17 @@ def run(config, events, libraries):
     if "hypothesis" in config["preload"]:
         _steady_hypothesis()
     sys.argv[:] = ["pytest"]
+
+
+def words(config):
+    """What pytest is told in the current folder, which is the workspace; its import paths are added."""
+    workspace = os.getcwd()
     sys.path.extend(os.path.normpath(os.path.join(workspace, path)) for path in config["paths"])
     fixed = [f"--rootdir={workspace}", f"--confcutdir={workspace}", "--capture=no"]
-    return _pytest_main([*_OFF, *fixed, *config["options"], *config["files"]], Recorder(events, config["token"]))
+    return [*_OFF, *fixed, *config["options"], *config["files"]]
 
 
-def _pytest_main(words, recorder):
+def pytest_main(words, recorder):
     """As `pytest.main`, with the configuration and its plugins that `preload` made while there was time."""
     config = _ready.pop()
     config.invocation_params = config.InvocationParams(args=words, plugins=[recorder], dir=pathlib.Path.cwd())
@@ -100,7 +110,23 @@ def _steady_hypothesis():
     twin.BEFORE.append(lambda: settings.load_profile("twin"))
 
 
-class Recorder:
+class Coroutines:
+    """Runs coroutine tests where no plugin of the repository's does."""
+
+    @hookimpl(tryfirst=True)
+    def pytest_pyfunc_call(self, pyfuncitem):
+        """Run a coroutine test."""
+        plugins = pyfuncitem.config.pluginmanager
+        if not inspect.iscoroutinefunction(pyfuncitem.obj) or any(map(plugins.has_plugin, ("asyncio", "anyio"))):
+            return None
+        import asyncio  # noqa: PLC0415 (only where tests use it)
+
+        names = pyfuncitem._fixtureinfo.argnames  # noqa: SLF001 (as pytest's own hook does)
+        asyncio.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names}))
+        return True
+
+
+class Recorder(Coroutines):
     """The plugin that reports."""
 
     def __init__(self, events, token):
@@ -136,7 +162,11 @@ class Recorder:
         report = yield
         if report.outcome != "passed":
             excinfo = report.call.excinfo
-            self._emit(e="collect", id=report.nodeid, **self._details(excinfo and excinfo.value, str(report.longrepr)))
+            self._emit(
+                e="collect",
+                id=report.nodeid,
+                **details(excinfo and excinfo.value, str(report.longrepr), self._workspace),
+            )
         return report
 
     def pytest_internalerror(self, excrepr):
@@ -158,18 +188,6 @@ class Recorder:
         self._excinfo = before or call.excinfo  # unittest's failures are put there by pytest's own hook
         return report
 
-    @hookimpl(tryfirst=True)
-    def pytest_pyfunc_call(self, pyfuncitem):
-        """Run a coroutine test where no plugin of the repository's does."""
-        plugins = pyfuncitem.config.pluginmanager
-        if not inspect.iscoroutinefunction(pyfuncitem.obj) or any(map(plugins.has_plugin, ("asyncio", "anyio"))):
-            return None
-        import asyncio  # noqa: PLC0415 (only where tests use it)
-
-        names = pyfuncitem._fixtureinfo.argnames  # noqa: SLF001 (as pytest's own hook does)
-        asyncio.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names}))
-        return True
-
     def pytest_runtest_logreport(self, report):
         """Note one phase of a test as every plugin sees it."""
         excinfo, self._excinfo = self._excinfo, None
@@ -179,7 +197,7 @@ class Recorder:
             type(raised).__name__ if excinfo else None, type(raised) is self._genuine, round(report.duration, 4),
         ])  # fmt: skip
         if report.outcome != "passed" and self._fail is None:
-            self._fail = {"when": report.when, **self._details(raised, str(report.longrepr))}
+            self._fail = {"when": report.when, **details(raised, str(report.longrepr), self._workspace)}
 
     def pytest_runtest_logfinish(self, nodeid):
         """Report the end of a test."""
@@ -191,23 +209,26 @@ class Recorder:
         """Report the end of the session."""
         self._emit(e="finish", exit=int(exitstatus), changed=seal.changed(self._sealed)[:20])
 
-    def _details(self, raised, otherwise):
-        if raised is None:
-            return {"kind": "Error", "message": otherwise[-MESSAGE:], "frames": []}
-        if type(raised).__name__ == "CollectError" and raised.__cause__ is not None:
-            raised = raised.__cause__
-        try:
-            message = str(raised)
-        except Exception as error:  # noqa: BLE001 (a tested class may not be printable)
-            message = f"(its message could not be made: {type(error).__name__})"
-        return {"kind": type(raised).__name__, "message": message[:MESSAGE], "frames": self._frames(raised)}
 
-    def _frames(self, raised):
-        frames, trace = [], raised.__traceback__
-        while trace is not None:
-            code = trace.tb_frame.f_code
-            frames.append([code.co_filename.removeprefix(self._workspace), trace.tb_lineno, code.co_name])
-            trace = trace.tb_next
-        if isinstance(raised, SyntaxError) and raised.filename:
-            frames.append([str(raised.filename).removeprefix(self._workspace), raised.lineno or 0, "<module>"])
-        return frames[-FRAMES:]
+def details(raised, otherwise, workspace):
+    """What was raised: kind, message and frames, paths of the workspace relative; `otherwise` where nothing was."""
+    if raised is None:
+        return {"kind": "Error", "message": otherwise[-MESSAGE:], "frames": []}
+    if type(raised).__name__ == "CollectError" and raised.__cause__ is not None:
+        raised = raised.__cause__
+    try:
+        message = str(raised)
+    except Exception as error:  # noqa: BLE001 (a tested class may not be printable)
+        message = f"(its message could not be made: {type(error).__name__})"
+    return {"kind": type(raised).__name__, "message": message[:MESSAGE], "frames": _frames(raised, workspace)}
+
+
+def _frames(raised, workspace):
+    frames, trace = [], raised.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        frames.append([code.co_filename.removeprefix(workspace), trace.tb_lineno, code.co_name])
+        trace = trace.tb_next
+    if isinstance(raised, SyntaxError) and raised.filename:
+        frames.append([str(raised.filename).removeprefix(workspace), raised.lineno or 0, "<module>"])
+    return frames[-FRAMES:]

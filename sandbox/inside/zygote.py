@@ -11,10 +11,10 @@ import signal
 import socket
 import sys
 
-from . import caller, nest, supervisor
+from . import caller, nest, supervisor, trier
 
 MESSAGE = 1 << 16
-ROLES = {"supervisor": supervisor, "caller": caller}
+ROLES = {"supervisor": supervisor, "caller": caller, "trier": trier}
 
 
 def main():

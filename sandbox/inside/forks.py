@@ -1,0 +1,225 @@
+"""Forks a process for each of many pieces of work, a few at a time, each in a folder of its own, and sees it end.
+
+A fork is as warm as its parent and shares nothing back but its slot: memory that both see, in which it says how far it
+is and, at the end, what it found. So its parent knows, also of one that was killed, which step it was at and when that
+began. A fork that needs more memory than its share gets a MemoryError, before the whole sandbox has to die for it.
+"""
+# Importing pathlib would cost every start of the sandbox some milliseconds.
+# ruff: noqa: PTH103, PTH109, PTH118, PTH123, PTH208
+
+import contextlib
+import json
+import mmap
+import os
+import resource
+import select
+import shutil
+import signal
+import struct
+import sys
+import tempfile
+import time
+
+from . import files
+
+HEAD = struct.Struct("<dII")  # when the present step began, how many are done, and how long the finding is
+ROOM = 4 << 20
+FEW_FILES, FEW_BYTES = 300, 4 << 20
+LEAST_SHARE = 96 << 20
+
+
+class Slot:
+    """Where one fork at a time works: shared memory and two folders, `work` (a copy of the workspace) and `temporary`.
+
+    A workspace that is too large to be copied is worked in directly; `is_copy` tells.
+    """
+
+    def __init__(self, root, workspace):
+        self._memory = mmap.mmap(-1, ROOM)
+        self._workspace, self._home = workspace, os.path.join(workspace, "")
+        self.is_copy = _is_small(workspace)
+        self.work = os.path.join(root, "work") if self.is_copy else workspace
+        self.temporary = os.path.join(root, "tmp")
+        self._fresh = None
+        os.makedirs(self.temporary)
+
+    def prepare(self):
+        """Make it as new."""
+        HEAD.pack_into(self._memory, 0, time.monotonic(), 0, 0)
+        if os.listdir(self.temporary):
+            _remove(self.temporary)
+            os.makedirs(self.temporary)
+        if self.is_copy and (self._fresh is None or _stamps(self.work) != self._fresh):
+            _remove(self.work)
+            shutil.copytree(self._workspace, self.work, symlinks=True)
+            self._fresh = _stamps(self.work)
+
+    def enter(self):
+        """In the fork: make the folders its own."""
+        os.chdir(self.work)
+        os.environ["TMPDIR"] = self.temporary
+        tempfile.tempdir = None
+
+    def step(self, done):
+        """In the fork: a step begins after `done` others."""
+        HEAD.pack_into(self._memory, 0, time.monotonic(), done, HEAD.unpack_from(self._memory)[2])
+
+    def say(self, finding):
+        """In the fork: what it found, as far as it is known; takes the place of what was said before."""
+        text = json.dumps(finding).encode()
+        if HEAD.size + len(text) <= ROOM:
+            begun, done, _ = HEAD.unpack_from(self._memory)
+            self._memory[HEAD.size : HEAD.size + len(text)] = text
+            HEAD.pack_into(self._memory, 0, begun, done, len(text))
+
+    @property
+    def begun(self):
+        """When its present step began."""
+        return HEAD.unpack_from(self._memory)[0]
+
+    @property
+    def done(self):
+        """How many steps are done."""
+        return HEAD.unpack_from(self._memory)[1]
+
+    @property
+    def finding(self):
+        """What the fork said; None when that was nothing, or is no JSON."""
+        length = min(HEAD.unpack_from(self._memory)[2], ROOM - HEAD.size)
+        try:
+            return json.loads(self._memory[HEAD.size : HEAD.size + length]) if length else None
+        except ValueError:
+            return None
+
+
+class Crew:
+    """A few slots, and the forks that work in them.
+
+    Args:
+        count: how many forks run at the same time.
+        share: how many bytes of memory each may use besides what it has of its parent.
+    """
+
+    def __init__(self, count, share):
+        self._root = tempfile.mkdtemp(prefix="trials-")
+        self._share, self._workspace, self._count = share, os.getcwd(), count
+        self._slots, self._running = [], {}
+
+    def run(self, pieces, perform, ended, *, step_s, whole_s, until=None):
+        """Work on all pieces.
+
+        Args:
+            pieces: a deque of them; it may get more meanwhile. What is left in it was not begun.
+            perform: called with a piece and its slot in a fork.
+            ended: called with a piece, its slot, and `exited`, `timeout` or `crashed` in here.
+            step_s: how long a step may take.
+            whole_s: how long a piece may take.
+            until: when (monotonic) no more is begun.
+        """
+        while self._running or (pieces and (until is None or time.monotonic() < until)):
+            while pieces and len(self._running) < self._count and (until is None or time.monotonic() < until):
+                self._start(pieces.popleft(), perform)
+            for descriptor in self._wait(step_s, whole_s):
+                piece, slot, pid, _ = self._running.pop(descriptor)
+                how = _end(descriptor, pid)
+                ended(piece, slot, how)
+                self._slots.append(slot)
+
+    def _start(self, piece, perform):
+        slot = self._slots.pop() if self._slots else self._new_slot()
+        slot.prepare()
+        pid = os.fork()
+        if pid == 0:
+            _become(slot, self._share, lambda: perform(piece, slot))
+        with contextlib.suppress(OSError):
+            os.setpgid(pid, pid)
+        self._running[os.pidfd_open(pid)] = piece, slot, pid, time.monotonic()
+
+    def _new_slot(self):
+        return Slot(tempfile.mkdtemp(dir=self._root), self._workspace)
+
+    def _wait(self, step_s, whole_s):
+        """The descriptors of forks that have ended, or that have to."""
+        poll = select.poll()
+        for descriptor in self._running:
+            poll.register(descriptor, select.POLLIN)
+        while True:
+            now = time.monotonic()
+            ends = {d: min(s.begun + step_s, begun + whole_s) for d, (_, s, _, begun) in self._running.items()}
+            late = [descriptor for descriptor, end in ends.items() if end <= now]
+            left = 0.0 if late else min(ends.values()) - now
+            ready = {descriptor for descriptor, _ in poll.poll(left * 1000 + 1)}
+            if late or ready:
+                return ready.union(late)
+
+
+def crew(trial):
+    """The crew that a run of trials is allowed."""
+    return Crew(trial["count"], max(LEAST_SHARE, (trial["memory_bytes"] - LEAST_SHARE) // trial["count"]))
+
+
+def _end(descriptor, pid):
+    """End a fork with all that it started, and tell how it ended."""
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    was_over = bool(poll.poll(0))
+    for kill in (os.killpg, os.kill):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            kill(pid, signal.SIGKILL)
+    status = os.waitpid(pid, 0)[1]
+    os.close(descriptor)
+    return "timeout" if not was_over else "exited" if status == 0 else "crashed"
+
+
+def _become(slot, most, work):
+    """Turn the forked process into its work; never returns."""
+    status = 70
+    try:
+        os.setpgid(0, 0)
+        _limit(most)
+        slot.enter()
+        work()
+        status = 0
+    except BaseException:  # noqa: BLE001 (whatever it is, the fork ends here)
+        import traceback  # noqa: PLC0415 (only needed here)
+
+        traceback.print_exc(file=sys.__stderr__)
+    finally:
+        os._exit(status)
+
+
+def _limit(most):
+    """Bound the address space: what there is already, and so many bytes."""
+    with open("/proc/self/statm", "rb") as source:
+        now = int(source.read().split()[0]) * resource.getpagesize()
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    wanted = now + most
+    resource.setrlimit(resource.RLIMIT_AS, (wanted if hard < 0 else min(wanted, hard), hard))
+
+
+def _is_small(folder):
+    count = size = 0
+    for place, _, names in os.walk(folder):
+        for name in names:
+            count, size = count + 1, size + os.lstat(os.path.join(place, name)).st_size
+            if count > FEW_FILES or size > FEW_BYTES:
+                return False
+    return True
+
+
+def _stamps(folder):
+    """What differs after any change of a file or folder in there."""
+    found = {}
+    for place, _, names in os.walk(folder):
+        for path in (place, *(os.path.join(place, name) for name in names)):
+            found[path] = files.stamp(path)
+    return found
+
+
+def _remove(folder):
+    """Remove a folder, whatever a fork made of it."""
+    with contextlib.suppress(OSError):
+        os.chmod(folder, 0o700)  # noqa: PTH101 (pathlib is slow to import)
+    shutil.rmtree(folder, ignore_errors=True)
+    if os.path.isdir(folder):  # noqa: PTH112 (as above)
+        os.rename(folder, f"{folder}-{os.urandom(4).hex()}")  # noqa: PTH104 (as above)

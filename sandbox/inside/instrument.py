@@ -1,0 +1,142 @@
+"""Serves the tree's own modules instrumented: each loop turn and each function entry takes one of a bounded number.
+
+An endless loop so ends after some thousand turns, in milliseconds, instead of at a time-out. The counter is a chain of
+iterators from C, which costs some thirty nanoseconds a turn: first as many nothings as are allowed, then one that only
+raises. The exception is no `Exception`, so that the tested code's own handlers let it pass.
+
+Line numbers stay those of the file. A text can be served in the place of a file's own.
+"""
+# Importing pathlib would cost every start of the sandbox some milliseconds.
+# ruff: noqa: PTH109, PTH118, PTH123
+
+import ast
+import builtins
+import itertools
+import os
+import sys
+from importlib.machinery import SourceFileLoader
+
+NAME = "__nightshift_tick__"
+
+
+class OutOfSteps(BaseException):
+    """The code took more loop turns and calls than it was allowed."""
+
+
+class _Beyond:
+    """What comes after the last step."""
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        raise OutOfSteps
+
+
+def allow(steps):
+    """Allow so many steps from here on; returns what `used` wants to be given."""
+    left = itertools.repeat(None, steps)
+    setattr(builtins, NAME, itertools.chain(left, _Beyond()).__next__)
+    return steps, left
+
+
+def used(allowed):
+    """How many of the allowed steps were taken."""
+    steps, left = allowed
+    return steps - left.__length_hint__()
+
+
+class Entered:
+    """Counts steps as well, and remembers whose they were: (file, first line) of functions and modules."""
+
+    def __init__(self, steps):
+        self._left = steps
+        self.places = set()
+
+    def __enter__(self):
+        setattr(builtins, NAME, self._tick)
+        return self
+
+    def __exit__(self, *_):
+        allow(self._left)
+
+    def _tick(self):
+        self._left -= 1
+        if self._left < 0:
+            raise OutOfSteps
+        code = sys._getframe(1).f_code  # noqa: SLF001 (the only way to ask)
+        self.places.add((code.co_filename, code.co_firstlineno))
+
+
+def ticking(tree):
+    """Put the ticks into a module's tree, in place; returns it."""
+    _enter_blocks(tree)
+    return tree
+
+
+def _enter_blocks(node):
+    for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for inner in getattr(node, field, ()):
+            _enter_blocks(inner)
+    if isinstance(node, ast.While | ast.For | ast.AsyncFor):
+        node.body.insert(0, _tick(node.body[0]))
+    elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        after = 1 if ast.get_docstring(node, clean=False) is not None else 0
+        node.body.insert(after, _tick(node.body[min(after, len(node.body) - 1)]))
+
+
+def _tick(near):
+    call = ast.Expr(ast.Call(ast.Name(NAME, ast.Load()), [], []))
+    for node in (call, call.value, call.value.func):
+        ast.copy_location(node, near)
+    return call
+
+
+class Served:
+    """The tree's modules as they are imported from here on.
+
+    Args:
+        tests: paths that are left as they are.
+
+    Attributes:
+        root: the folder of the tree, with a separator at its end.
+        is_ticking: whether modules are instrumented.
+        over: path to the syntax tree that is served in the place of a file.
+        codes: path to the code of the module that was imported last.
+    """
+
+    def __init__(self, tests):
+        self.root = os.path.join(os.getcwd(), "")
+        self.is_ticking = True
+        self.over, self.codes = {}, {}
+        self._tests = frozenset(tests)
+        self._usual = SourceFileLoader.get_code
+
+    def install(self):
+        """Take the place of the usual loader for files of the tree."""
+        served, usual = self, self._usual
+
+        def get_code(self, fullname):
+            path = served.path_of(self.path)
+            return usual(self, fullname) if path is None else served.code(path)
+
+        SourceFileLoader.get_code = get_code
+
+    def path_of(self, filename):
+        """The path in the tree of a file that is to be served; None for any other."""
+        full = os.path.normpath(os.path.join(os.getcwd(), filename))
+        path = full[len(self.root) :].replace(os.sep, "/")
+        return path if full.startswith(self.root) and path not in self._tests else None
+
+    def tree(self, path):
+        """The syntax tree of a file as it is, without ticks."""
+        with open(self.root + path, "rb") as source:
+            return ast.parse(source.read(), self.root + path)
+
+    def code(self, path):
+        """The code of a module, ready to be run."""
+        tree = self.over.get(path) or self.tree(path)
+        if self.is_ticking:
+            ticking(tree)
+        self.codes[path] = compile(tree, self.root + path, "exec", dont_inherit=True)
+        return self.codes[path]

@@ -1,0 +1,204 @@
+"""Puts the new text of one function in the place of the old one: in a module's syntax tree, or in its living objects.
+
+In living objects only `__code__` is changed, and constant defaults with it: whoever holds the function, a decorator, a
+table, a bound method, gets the new one. What cannot be had that way is refused with `Unfit`.
+"""
+
+import ast
+import gc
+from types import CodeType, FunctionType
+
+from . import instrument
+
+
+class Unfit(Exception):
+    """The function cannot be swapped in a living process."""
+
+
+def functions(tree):
+    """Each outermost function of a module: its qualified name, its node, the classes around it and its block."""
+    yield from _functions(tree, "", ())
+
+
+def _functions(holder, prefix, classes):
+    for _, block in ast.iter_fields(holder):
+        for node in block if isinstance(block, list) else ():
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                yield prefix + node.name, node, classes, block
+            elif isinstance(node, ast.ClassDef):
+                yield from _functions(node, f"{prefix}{node.name}.", (*classes, node.name))
+            elif isinstance(node, ast.stmt | ast.excepthandler):
+                yield from _functions(node, prefix, classes)
+
+
+def found(tree, scope, like):
+    """The function of that name; of several the one with the decorators of `like`, or else the last.
+
+    Raises:
+        LookupError: there is none.
+    """
+    named = [entry for entry in functions(tree) if entry[0] == scope]
+    if not named:
+        raise LookupError(f"there is no function {scope}")
+    alike = [entry for entry in named if _dumped(entry[1].decorator_list) == _dumped(like.decorator_list)]
+    return (alike or named)[-1]
+
+
+def function(text):
+    """The only statement of a text, which defines a function.
+
+    Raises:
+        SyntaxError, ValueError, RecursionError, MemoryError: it is no such text.
+    """
+    body = ast.parse(text).body
+    if len(body) != 1 or not isinstance(body[0], ast.FunctionDef | ast.AsyncFunctionDef):
+        raise ValueError("it is not one function")
+    return body[0]
+
+
+def spliced(tree, scope, text):
+    """A module's tree with another text in the place of a scope, in place; the whole text when `scope` is empty.
+
+    Raises:
+        SyntaxError, ValueError, RecursionError, MemoryError: the text is not Python.
+        LookupError: there is no such scope.
+    """
+    if not scope:
+        return ast.parse(text)
+    new = function(text)
+    _, old, _, block = found(tree, scope, new)
+    block[block.index(old)] = ast.increment_lineno(new, old.lineno - new.lineno)
+    return tree
+
+
+class Living:
+    """The functions of one module in a process that has imported it.
+
+    Args:
+        served: who served the module.
+        path: its path.
+        entered: (file, first line) of what ran while the tests were collected.
+        scopes: those that will be swapped.
+    """
+
+    def __init__(self, served, path, entered, scopes):
+        self._tree, self._file, self._entered = served.tree(path), served.root + path, entered
+        self._ticks = served.is_ticking
+        self._future = [n for n in self._tree.body if isinstance(n, ast.ImportFrom) and n.module == "__future__"]
+        self._objects = self._holders(served.codes[path], scopes)
+
+    def _holders(self, module, scopes):
+        """The living functions of these scopes: node to objects."""
+        codes = [
+            (node, code)
+            for name, node, classes, _ in functions(self._tree)
+            if name in scopes and (code := _inner(module, (*classes, node.name), node)) is not None
+        ]
+        found = [held for held in gc.get_referrers(*(code for _, code in codes)) if type(held) is FunctionType]
+        return {node: [held for held in found if held.__code__ is code] for node, code in codes}
+
+    def swap(self, scope, text):
+        """Swap a function.
+
+        Raises:
+            Unfit: that is not possible, or it is the whole file.
+            SyntaxError, ValueError, RecursionError, MemoryError: the text is not Python.
+            LookupError: there is no such scope.
+        """
+        if not scope:
+            raise Unfit
+        new = function(text)
+        _, old, classes, _ = found(self._tree, scope, new)
+        living = self._objects.get(old)
+        if not living or (self._file, _first(old)) in self._entered or not _is_alike(old, new):
+            raise Unfit
+        code = self._compiled(new, classes, old)
+        try:
+            for held in living:
+                held.__defaults__, held.__kwdefaults__ = _defaults(held, old, new)
+                held.__code__ = code
+        except ValueError:  # other free variables
+            raise Unfit from None
+
+    def _compiled(self, new, classes, old):
+        ast.increment_lineno(new, old.lineno - new.lineno)
+        bare = type(new)(**{**dict(ast.iter_fields(new)), "decorator_list": []})
+        inner = ast.copy_location(bare, new)
+        for name in reversed(classes):
+            keys = {"type_params": []} if "type_params" in ast.ClassDef._fields else {}
+            inner = ast.ClassDef(name, [], [], [inner], [], **keys)
+            ast.copy_location(inner, new)
+        module = ast.Module([*self._future, inner], [])
+        if self._ticks:
+            instrument.ticking(module)
+        code = compile(module, self._file, "exec", dont_inherit=True)
+        return _inner(code, (*classes, new.name), bare)
+
+
+def _inner(code, names, node):
+    """The code of a function within that of its module."""
+    levels = [code]
+    for name in names:
+        levels = [c for level in levels for c in level.co_consts if isinstance(c, CodeType) and c.co_name == name]
+    first = {node.lineno, _first(node)}
+    return next((level for level in levels if level.co_firstlineno in first), None)
+
+
+def _first(node):
+    return min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+
+
+def _is_alike(old, new):
+    """Tell whether decorators, annotations and name are the same, which are evaluated at the definition."""
+    return (
+        old.name == new.name
+        and _dumped(old.decorator_list) == _dumped(new.decorator_list)
+        and _dumped(_annotations(old)) == _dumped(_annotations(new))
+    )
+
+
+def _annotations(node):
+    return [arg.annotation for arg in _arguments(node.args) if arg.annotation] + (
+        [node.returns] if node.returns else []
+    )
+
+
+def _arguments(takes):
+    some = [takes.vararg, takes.kwarg]
+    return [*takes.posonlyargs, *takes.args, *takes.kwonlyargs, *(arg for arg in some if arg)]
+
+
+def _defaults(held, old, new):
+    """The living defaults where they are unchanged, new constants where not."""
+    before = _by_name(old.args)
+    alive = dict(zip([name for name in before if name in _positional(old.args)], held.__defaults__ or (), strict=False))
+    alive.update(held.__kwdefaults__ or {})
+
+    def value(name, node):
+        if name in before and ast.dump(before[name]) == ast.dump(node) and name in alive:
+            return alive[name]
+        try:
+            return ast.literal_eval(node)
+        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+            raise Unfit from None
+
+    after, positional = _by_name(new.args), _positional(new.args)
+    plain = tuple(value(name, node) for name, node in after.items() if name in positional)
+    named = {name: value(name, node) for name, node in after.items() if name not in positional}
+    return plain or None, named or None
+
+
+def _positional(takes):
+    return {arg.arg for arg in (*takes.posonlyargs, *takes.args)}
+
+
+def _by_name(takes):
+    """Name of an argument to the node of its default."""
+    positional = [arg.arg for arg in (*takes.posonlyargs, *takes.args)]
+    last = positional[len(positional) - len(takes.defaults) :]
+    named = {a.arg: node for a, node in zip(takes.kwonlyargs, takes.kw_defaults, strict=True) if node is not None}
+    return {**dict(zip(last, takes.defaults, strict=True)), **named}
+
+
+def _dumped(nodes):
+    return [ast.dump(node) for node in nodes]

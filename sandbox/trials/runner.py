@@ -1,0 +1,104 @@
+"""Runs trials in a sandbox, each run with one message in and one signed answer out, as a suite is run."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from core.dependencies import ImportCache
+from core.isolation import SandboxLimits
+from core.ports import Sandbox
+from core.trials import Candidate, Outcome, Patience, TrialJob
+from sandbox import answer
+from sandbox.answer import Trial
+from sandbox.cleaning import Mask
+from sandbox.layers import LayerStore
+from sandbox.rounds import Rounds
+from sandbox.runtime import Runtime
+from sandbox.trials import reading, staging
+from sandbox.trials.batch import Batch, Heard
+from sandbox.trials.staging import Stage
+
+RECENT = 4
+BUDGET_S = 15.0
+"""After so long a run begins no more candidates; the rest goes to the next one."""
+
+
+class TrialRunner:
+    """The port `core.ports.Trials`.
+
+    Args:
+        sandbox: where untrusted code runs.
+        runtime: the interpreter and libraries inside.
+        staging_dir: keeps whole trees between runs; made if need be.
+        imports: remembers what files import.
+        mask: takes secrets out of what runs report.
+        layers: the packages that jobs may ask for.
+    """
+
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        runtime: Runtime,
+        *,
+        staging_dir: Path,
+        imports: ImportCache | None = None,
+        mask: Mask,
+        layers: LayerStore | None = None,
+    ) -> None:
+        known = imports or ImportCache()
+        self._rounds = Rounds(sandbox, runtime, staging_dir, SandboxLimits(), known, mask, layers)
+        self._stages: deque[tuple[TrialJob, Stage]] = deque(maxlen=RECENT)
+
+    async def attempt(
+        self, job: TrialJob, candidates: Sequence[Candidate], order: Sequence[str], patience: Patience
+    ) -> Sequence[Outcome]:
+        """Try each candidate by the tests with these ids, in this order, up to the first that does not pass.
+
+        Raises:
+            SandboxError: nothing could be run, or the tests are none of pytest's.
+        """
+        stage = await self._stage(job)
+        told = {
+            "kind": "attempt", "order": [stage.staged_id(test) for test in order], "plain": patience.plain,
+            "wall_s": patience.wall_s, "steps": patience.steps, "budget_s": BUDGET_S, "whole_s": job.wall_s,
+        }  # fmt: skip
+
+        async def run(numbers: Sequence[int], alone: bool) -> Heard:
+            texts = [(candidates[n].path, candidates[n].scope, candidates[n].text) for n in numbers]
+            trial = {**told, "candidates": texts, "count": 1 if alone else _count(job)}
+            return _heard(await self._run(stage, trial, BUDGET_S + job.wall_s), numbers, stage)
+
+        return await Batch(len(candidates), run).outcomes()
+
+    async def _stage(self, job: TrialJob) -> Stage:
+        for known, stage in self._stages:
+            if known is job:
+                return stage
+        made = await staging.stage(job, self._rounds)
+        self._stages.append((job, made))
+        return made
+
+    async def _run(self, stage: Stage, trial: Mapping[str, object], wall_s: float) -> Trial | None:
+        job = replace(stage.job, wall_s=wall_s)
+        ready, result = await self._rounds.executed(job, stage.telling(trial))
+        return answer.read_trial(result, ready.key)
+
+
+def _count(job: TrialJob) -> int:
+    """How many forks may run at the same time."""
+    return max(1, math.floor(job.cpus))
+
+
+def _heard(trial: Trial | None, numbers: Sequence[int], stage: Stage) -> Heard:
+    begun, outcomes = set[int](), dict[int, Outcome]()
+    for row in reading.rows(trial):
+        if row[0] == "begun" and len(row) > 1 and type(row[1]) is int and 0 <= row[1] < len(numbers):
+            begun.add(numbers[row[1]])
+        elif (found := reading.outcome(row, stage.names)) and 0 <= found[0] < len(numbers):
+            outcomes.setdefault(numbers[found[0]], found[1])
+    ended = trial is not None and trial.how == "exited" and trial.exit_code == 0
+    return Heard(outcomes=outcomes, begun=frozenset(begun), ended=ended)

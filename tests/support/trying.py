@@ -1,0 +1,105 @@
+"""A small tree with a fault in each of its scopes, and the runner of trials over a real sandbox, for tests."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from core.masking import Masker
+from core.trials import Candidate, TrialJob
+from sandbox.trials import TrialRunner
+from tests.support import sandboxes
+from tests.support.trees import TextTree
+
+MODULE = '''"""Small sums, and a pile of things."""
+
+
+def total(numbers, start=0):
+    """The sum of the numbers that are not negative; None where there is none."""
+    result = start
+    count = 0
+    for number in numbers:
+        if number < 0:
+            continue
+        result += number
+        count += 1
+    if count == 0:
+        return None
+    return result + 1
+
+
+class Pile:
+    """The thing that was put down last is taken first."""
+
+    def __init__(self):
+        self.things = []
+
+    def put(self, thing):
+        self.things.insert(0, thing)
+
+    def take(self):
+        return self.things.pop()
+
+
+UNIT = len("ab")
+
+
+def scaled(number):
+    return number * UNIT
+'''
+TESTS = """from small import Pile, scaled, total
+
+
+def test_nothing_has_no_total():
+    assert total([]) is None
+
+
+def test_one_is_its_own_total():
+    assert total([5]) == 5
+
+
+def test_negative_numbers_do_not_count():
+    assert total([1, -7, 2]) == 3
+
+
+def test_the_last_thing_is_taken_first():
+    pile = Pile()
+    pile.put("a")
+    pile.put("b")
+    assert pile.take() == "b"
+
+
+def test_a_number_is_scaled():
+    assert scaled(4) == 8
+"""
+TOTAL = MODULE[MODULE.index("def total") : MODULE.index("class Pile")]
+ORDER = tuple(
+    f"test_small.py::test_{name}"
+    for name in ("one_is_its_own_total", "nothing_has_no_total", "negative_numbers_do_not_count", "a_number_is_scaled")
+)
+
+
+@contextlib.asynccontextmanager
+async def trials(name: str, folder: Path) -> AsyncIterator[TrialRunner]:
+    """A runner over the isolation of that name."""
+    async with sandboxes.opened(name, folder) as box:
+        yield TrialRunner(box, sandboxes.runtime(), staging_dir=folder / "staging", mask=Masker())
+
+
+def job(module: str = MODULE, tests: str = TESTS, more: Mapping[str, str] | None = None, **told: Any) -> TrialJob:
+    """A job whose tree holds the module; its tests are the task's."""
+    files = {"small.py": module, **(more or {})}
+    return TrialJob(
+        **{"base": TextTree(files), "change": {}, "tests": {"test_small.py": tests}, "wall_s": 20.0, **told}
+    )
+
+
+def of_total(old: str, new: str) -> Candidate:
+    """The function `total` with some of its text replaced."""
+    assert old in TOTAL
+    return Candidate(path="small.py", scope="total", text=TOTAL.replace(old, new))
+
+
+MENDED = of_total("result + 1", "result")
