@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 
 import pytest
 
@@ -17,8 +18,8 @@ from tests.support.trees import TextTree
 BASE = TextTree({"pkg/a.py": "A = 1\n", "pkg/b.py": "B = 1\n", "tests/test_b.py": "", "conftest.py": "", "x.txt": "x"})
 
 
-def job(change: dict[str, str | None] | None = None, **more: dict[str, str]) -> TrialJob:
-    return TrialJob(base=BASE, change=change or {}, tests={"test_a.py": "import a"}, **more)
+def job(change: Mapping[str, str | None] | None = None) -> TrialJob:
+    return TrialJob(base=BASE, change=change or {}, tests={"test_a.py": "import a"})
 
 
 def failing(**lines: int) -> Sight:

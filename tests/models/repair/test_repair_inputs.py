@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from core.trials import Call
 from models.repair.inputs import further
 from sandbox.inside import values
@@ -11,7 +13,7 @@ def called(*args: object, **kwargs: object) -> Call:
     return Call(path="m.py", scope="f", args=values.pack(args), kwargs=values.pack(kwargs))
 
 
-def made(*calls: Call, count: int = 30) -> list[tuple[object, ...]]:
+def made(*calls: Call, count: int = 30) -> list[Any]:
     return [values.unpack(call.args) for call in further(calls, count)]
 
 
