@@ -46,8 +46,11 @@ class Block:
 
     @property
     def first(self) -> int:
-        """The index of the first statement that does something: a docstring is passed over."""
-        return int(isinstance(self.owner, Function | ast.ClassDef | ast.Module) and _is_text(self.statements[0]))
+        """The index of the first statement that may move: a docstring and imports from the future must stay first."""
+        index = int(isinstance(self.owner, Function | ast.ClassDef | ast.Module) and _is_text(self.statements[0]))
+        while index < len(self.statements) and _is_future(self.statements[index]):
+            index += 1
+        return index
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,6 +189,10 @@ def _node_fits(node: ast.AST, block: Block) -> bool:
     if isinstance(node, ast.Await | ast.AsyncFor | ast.AsyncWith):
         return is_async
     return not isinstance(node, ast.Global | ast.Nonlocal | ast.ImportFrom)
+
+
+def _is_future(node: ast.stmt) -> bool:
+    return isinstance(node, ast.ImportFrom) and node.module == "__future__"
 
 
 def _is_text(node: ast.stmt) -> bool:

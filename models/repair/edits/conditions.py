@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import TypeGuard
 
 from models.repair.edit import Edit
 from models.repair.edits import build
@@ -180,6 +181,16 @@ def guards_of(survey: Survey, node: ast.AST) -> Proposals:
             yield from _not_none(survey, part.value, 0.5 if kinds & {"AttributeError", "TypeError"} else 0.15)
         elif isinstance(part, ast.Subscript) and not isinstance(part.slice, ast.Slice):
             yield from _in_range(part, kinds)
+        elif _divides(part):
+            divisor = build.piece(part.right)
+            yield compare(divisor, ast.NotEq, constant(0)), 0.6 if "ZeroDivisionError" in kinds else 0.15
+
+
+def _divides(node: ast.AST) -> TypeGuard[ast.BinOp]:
+    """Whether it divides by what is no constant; `"…" % values` is no division."""
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Div | ast.FloorDiv | ast.Mod):
+        return False
+    return not isinstance(node.right, ast.Constant) and not isinstance(node.left, ast.Constant | ast.JoinedStr)
 
 
 def _not_none(survey: Survey, owner: ast.expr, weight: float) -> Proposals:

@@ -133,7 +133,7 @@ def _additions(survey: Survey, holder: str, visible: list[str]) -> Iterator[tupl
     for way in ways:
         for text in visible:
             if text != holder:
-                yield method(name(holder), way, name(text)), 0.06
+                yield method(name(holder), way, name(text)), 0.3 if (text, holder) in survey.members else 0.06
     if "list" in kinds or "deque" in kinds:
         yield method(name(holder), "pop"), 0.04
 

@@ -78,7 +78,7 @@ def _of_names(
             yield test, weight * (1.0 if text in used else 0.4)
     for holder in (text for text in names if survey.sized(text)):
         for text in (text for text in names if text != holder and text in used):
-            yield compare(name(text), ast.In, name(holder)), 0.12
+            yield compare(name(text), ast.In, name(holder)), 0.35 if (text, holder) in survey.members else 0.12
             yield compare(name(text), ast.NotIn, name(holder)), 0.08
 
 

@@ -114,6 +114,11 @@ class Survey:
         return list(found.values())
 
     @cached_property
+    def members(self) -> frozenset[tuple[str, str]]:
+        """What is asked to be in what, and what is put into what: (element, holder), both as text."""
+        return frozenset(pair for node in self._nodes for pair in _memberships(node))
+
+    @cached_property
     def _guessed(self) -> dict[str, set[str]]:
         found: dict[str, set[str]] = {}
         for node in self._nodes:
@@ -194,6 +199,14 @@ def _conditions(node: ast.AST) -> Iterator[ast.expr]:
     for test in parts_of(node):
         if not isinstance(test, ast.Constant):
             yield test
+
+
+def _memberships(node: ast.AST) -> Iterator[tuple[str, str]]:
+    if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In | ast.NotIn):
+        yield ast.unparse(node.left), ast.unparse(node.comparators[0])
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        added = node.args if node.func.attr in {"add", "append"} else []
+        yield from ((ast.unparse(part), ast.unparse(node.func.value)) for part in added)
 
 
 def _outside_functions(node: ast.AST) -> Iterator[ast.AST]:
