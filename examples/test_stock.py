@@ -1,0 +1,42 @@
+"""What a Stock has to do."""
+
+from examples.stock import Stock
+
+
+def stock(**goods: int) -> Stock:
+    """A stock with some goods."""
+    made = Stock()
+    for name, count in goods.items():
+        made.put(name, count)
+    return made
+
+
+def test_put() -> None:
+    """Goods add up."""
+    made = stock(nuts=3)
+    made.put("nuts", 4)
+    assert made.goods == {"nuts": 7}
+
+
+def test_take() -> None:
+    """All may be taken, but no more."""
+    made = stock(nuts=3)
+    assert not made.take("nuts", 4)
+    assert made.take("nuts", 3)
+    assert made.goods == {"nuts": 0}
+
+
+def test_move() -> None:
+    """What leaves one comes to the other."""
+    here, there = stock(nuts=5), stock(nuts=1)
+    assert here.move("nuts", 2, there)
+    assert here.goods == {"nuts": 3}
+    assert there.goods == {"nuts": 3}
+
+
+def test_move_too_many() -> None:
+    """Nothing moves."""
+    here, there = stock(nuts=1), stock()
+    assert not here.move("nuts", 2, there)
+    assert here.goods == {"nuts": 1}
+    assert there.goods == {}
