@@ -7,6 +7,7 @@ variable, or a guard of what the condition itself looks into.
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Iterator
 from typing import TypeGuard
 
@@ -18,6 +19,8 @@ from models.repair.edits.proposing import Spot, choices, lives, spots, thinned
 from models.repair.edits.survey import Survey, parts_of, survey_of
 from models.repair.ground import Ground
 
+BUILTINS = frozenset(dir(builtins))
+"""Names that any file may use."""
 _MOST = 1200
 _ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 _UNFIT = ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom
@@ -218,10 +221,3 @@ def _in_range(node: ast.Subscript, kinds: set[str]) -> Proposals:
         yield compare(key, ast.Lt, length), weight
         yield compare(key, ast.GtE, constant(0)), weight * 0.5
     yield compare(key, ast.In, owner), 0.5 if "KeyError" in kinds else 0.08
-
-
-BUILTINS = frozenset({
-    "len", "isinstance", "int", "str", "list", "dict", "set", "tuple", "float", "any", "all", "min", "max", "sum",
-    "abs", "sorted", "range", "type", "callable", "hasattr", "bool", "ord", "round", "enumerate", "zip", "map",
-})  # fmt: skip
-"""Functions that any file may call."""

@@ -10,8 +10,9 @@ from models.repair.edits import build
 from models.repair.edits.blocks import Block, Site
 from models.repair.edits.build import Piece, call, constant, item, name
 from models.repair.edits.proposing import changed, choices, inserted, lives, spots, thinned
-from models.repair.edits.survey import Survey, kind_of, survey_of
+from models.repair.edits.survey import Survey, survey_of
 from models.repair.ground import Ground
+from models.repair.kinds import BOOL, SIZED, is_number
 
 _MOST = 500
 _NUMBERS = (0, 1, -1, 2)
@@ -51,17 +52,17 @@ def is_initial(node: ast.expr) -> bool:
 
 def _values(survey: Survey, site: Site, old: ast.expr) -> Iterator[tuple[Piece, float]]:
     block = site.block
-    kind = kind_of(old)
-    number = kind in {"int", "float"} or kind == ""
+    kind = survey.kind_of(old)
+    number = is_number(kind)
     for value in _NUMBERS:
-        yield constant(value), 0.4 if number and kind else 0.06
+        yield constant(value), 0.4 if number else 0.06
     for text in ("inf", "-inf"):
-        yield infinite(text), 0.2 if number and kind else 0.04
+        yield infinite(text), 0.2 if number else 0.04
     yield constant(None), 0.15
     for value in (True, False):
-        yield constant(value), 0.6 if kind == "bool" else 0.05
+        yield constant(value), 0.6 if kind == BOOL else 0.05
     for empty in ("list", "dict", "str", "set", "tuple"):
-        yield build.empty(empty), 0.1 if kind in {"list", "dict", "str", "set", "tuple"} else 0.05
+        yield build.empty(empty), 0.1 if kind & SIZED else 0.05
     yield from _from_visible(survey, block, old)
     yield Piece(ast.List(elts=[old], ctx=ast.Load()), f"[{ast.unparse(old)}]"), 0.1
 

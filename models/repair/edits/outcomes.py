@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from models.repair.edits import build
 from models.repair.edits.blocks import Block
 from models.repair.edits.build import Piece, constant, name
-from models.repair.edits.survey import Survey, kind_of
+from models.repair.edits.survey import Survey
 
 _EMPTIES = {"list": "list", "dict": "dict", "str": "str", "tuple": "tuple", "set": "set"}
 _USUAL = ((None, 0.3), (0, 0.25), (1, 0.12), (-1, 0.15), (True, 0.2), (False, 0.25), ("", 0.12))
@@ -48,7 +48,7 @@ def results(survey: Survey, block: Block, nodes: list[ast.AST]) -> Iterator[tupl
 
 def _results(survey: Survey, block: Block, nodes: list[ast.AST]) -> Iterator[tuple[Piece, float]]:
     values = [node.value for node in nodes if isinstance(node, ast.Return) and node.value is not None]
-    kinds = {kind_of(value) for value in values} - {""}
+    kinds = frozenset().union(*map(survey.kind_of, values))
     visible = {*survey.names(block), *survey.globals}
     for value in values:
         short = len(list(ast.walk(value))) <= 8

@@ -8,26 +8,14 @@ from functools import cached_property, lru_cache
 
 from models.repair.edits.blocks import Block, Site, gaps, own_nodes, sites
 from models.repair.edits.build import Piece, name, piece
+from models.repair.edits.usage import chain, used_as
 from models.repair.ground import Ground
+from models.repair.inference import inferred
+from models.repair.kinds import CALLABLE, NUMBER, SIZED, UNKNOWN, Kind, Kinds
+from models.repair.scoping import outside
 from models.repair.tree import Function, at
 
 _MOST_NAMES = 12
-_NUMBERS = frozenset({"int", "float", "bool", "complex", "Fraction", "Decimal"})
-_SIZED = frozenset({"list", "tuple", "str", "dict", "set", "frozenset", "deque", "bytes", "defaultdict", "Counter"})
-_BY_CALL = {
-    "len": "int", "sum": "int", "int": "int", "abs": "int", "ord": "int", "float": "float", "list": "list",
-    "sorted": "list", "dict": "dict", "set": "set", "str": "str", "tuple": "tuple", "deque": "deque",
-    "defaultdict": "defaultdict", "Counter": "Counter", "bool": "bool",
-}  # fmt: skip
-_BY_METHOD = {
-    "append": "list", "extend": "list", "insert": "list", "sort": "list", "popleft": "deque", "appendleft": "deque",
-    "add": "set", "discard": "set", "items": "dict", "keys": "dict", "values": "dict", "setdefault": "dict",
-    "split": "str", "strip": "str", "lower": "str", "upper": "str", "startswith": "str", "join": "str",
-}  # fmt: skip
-_BY_NODE: dict[type[ast.AST], str] = {
-    ast.List: "list", ast.ListComp: "list", ast.Dict: "dict", ast.DictComp: "dict", ast.Set: "set",
-    ast.SetComp: "set", ast.Tuple: "tuple", ast.JoinedStr: "str",
-}  # fmt: skip
 
 
 class Survey:
@@ -87,7 +75,7 @@ class Survey:
         place: Block | None = block
         while place is not None:
             key = id(place.function) if place.function else 0
-            found.update(dict.fromkeys(self.bound.get(key, ())))
+            found.update((text, None) for text in self.bound.get(key, ()) if self.kinds(text) != CALLABLE)
             place = place.above[0] if place.above else None
         return list(found)[:_MOST_NAMES]
 
@@ -100,7 +88,7 @@ class Survey:
         """Dotted chains such as `self.items` that are read in the scope and are not called."""
         called = {id(node.func) for node in self._nodes if isinstance(node, ast.Call)}
         nodes = (node for node in self._nodes if isinstance(node, ast.Attribute) and id(node) not in called)
-        return list(dict.fromkeys(text for node in nodes if (text := _chain(node))))[:_MOST_NAMES]
+        return list(dict.fromkeys(text for node in nodes if (text := chain(node))))[:_MOST_NAMES]
 
     @cached_property
     def conditions(self) -> list[tuple[Piece, bool]]:
@@ -119,24 +107,28 @@ class Survey:
         return frozenset(pair for node in self._nodes for pair in _memberships(node))
 
     @cached_property
-    def _guessed(self) -> dict[str, set[str]]:
-        found: dict[str, set[str]] = {}
-        for node in self._nodes:
-            for variable, kind in _hints(node):
-                found.setdefault(variable, set()).add(kind)
-        return found
+    def _kinds(self) -> Kinds:
+        return inferred(self._nodes, outside(self.ground.tree), self.ground.kinds)
 
-    def kinds(self, variable: str) -> frozenset[str]:
-        """The names of the types that a variable was seen to have, or seems to have; empty when nothing is known."""
-        return self.ground.kinds.get(variable) or frozenset(self._guessed.get(variable, ()))
+    @cached_property
+    def _used(self) -> dict[str, Kind]:
+        return used_as(self._nodes)
+
+    def kinds(self, variable: str) -> Kind:
+        """The kind of a variable or dotted chain: as seen or told, else as its uses suggest; empty when unknown."""
+        return self._kinds.of_name(variable) or self._used.get(variable, UNKNOWN)
+
+    def kind_of(self, node: ast.expr) -> Kind:
+        """The kind of an expression."""
+        return self.kinds(ast.unparse(node)) if isinstance(node, ast.Name) else self._kinds.of(node)
 
     def sized(self, variable: str) -> bool:
         """Whether it has a length."""
-        return bool(self.kinds(variable) & _SIZED)
+        return bool(self.kinds(variable) & SIZED)
 
     def number(self, variable: str) -> bool:
         """Whether it is a number."""
-        return bool(self.kinds(variable) & _NUMBERS)
+        return bool(self.kinds(variable) & NUMBER)
 
     def known(self, variable: str) -> bool:
         """Whether anything is known of its type."""
@@ -235,80 +227,3 @@ def _bindings(node: ast.AST, found: dict[int, dict[str, int]], own: dict[str, in
         return
     for child in ast.iter_child_nodes(node):
         _bindings(child, found, own)
-
-
-def _chain(node: ast.expr) -> str:
-    if isinstance(node, ast.Name):
-        return node.id
-    owner = _chain(node.value) if isinstance(node, ast.Attribute) else ""
-    return f"{owner}.{node.attr}" if owner and isinstance(node, ast.Attribute) else ""
-
-
-def _hints(node: ast.AST) -> Iterator[tuple[str, str]]:
-    """What a node tells of the types of variables: (variable, type)."""
-    if isinstance(node, ast.Assign) and len(node.targets) == 1:
-        yield from _of_value(node.targets[0], node.value)
-    elif isinstance(node, ast.AugAssign):
-        yield from _of_value(node.target, node.value)
-    elif isinstance(node, ast.For):
-        yield from _of_loop(node)
-    elif isinstance(node, ast.Call):
-        yield from _of_call(node)
-    elif isinstance(node, ast.Subscript):
-        yield from ((_chain(node.value), "list"),) if not isinstance(node.slice, ast.Constant) else ()
-        yield from ((_chain(node.slice), "int"),) if isinstance(node.value, ast.List) else ()
-    elif isinstance(node, ast.Compare | ast.BinOp):
-        yield from _of_operands(node)
-
-
-def _of_value(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, str]]:
-    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
-        for left, right in zip(target.elts, value.elts, strict=True):
-            yield from _of_value(left, right)
-        return
-    kind = kind_of(value)
-    if kind and (variable := _chain(target)):
-        yield variable, kind
-
-
-def kind_of(value: ast.expr) -> str:
-    """The name of the type that an expression plainly has, or the empty text."""
-    if isinstance(value, ast.Constant):
-        return type(value.value).__name__
-    if isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
-        return _BY_CALL.get(value.func.id, "")
-    if isinstance(value, ast.BinOp):
-        return kind_of(value.left) or kind_of(value.right)
-    return kind_of(value.operand) if isinstance(value, ast.UnaryOp) else _BY_NODE.get(type(value), "")
-
-
-def _of_loop(node: ast.For) -> Iterator[tuple[str, str]]:
-    source = node.iter
-    if isinstance(source, ast.Call) and isinstance(source.func, ast.Name):
-        target = node.target
-        if source.func.id == "enumerate" and isinstance(target, ast.Tuple):
-            target = target.elts[0]
-        if source.func.id in {"range", "enumerate"} and (variable := _chain(target)):
-            yield variable, "int"
-    elif variable := _chain(source):
-        yield variable, "list"
-
-
-def _of_call(node: ast.Call) -> Iterator[tuple[str, str]]:
-    function = node.func
-    if isinstance(function, ast.Attribute) and function.attr in _BY_METHOD and (variable := _chain(function.value)):
-        yield variable, _BY_METHOD[function.attr]
-    elif isinstance(function, ast.Name) and node.args and (variable := _chain(node.args[0])):
-        if function.id in {"len", "sorted", "sum", "enumerate", "reversed"}:
-            yield variable, "list"
-        elif function.id in {"range", "abs"}:
-            yield variable, "int"
-
-
-def _of_operands(node: ast.Compare | ast.BinOp) -> Iterator[tuple[str, str]]:
-    """A number beside an operator tells that the other side is one."""
-    sides = [node.left, node.right] if isinstance(node, ast.BinOp) else [node.left, *node.comparators]
-    if any(isinstance(side, ast.Constant) and type(side.value) in {int, float} for side in sides):
-        for side in sides:
-            if isinstance(side, ast.Name):
-                yield side.id, "int"
