@@ -1,8 +1,8 @@
 """How often the built-in engine mends a fault that chance put into a small program of ours, by kind of fault.
 
-    .venv/bin/python bench/repair_mutants.py [--count 60] [--seed 1] [--within 30] [--faults 1] [--cores 2]
+    .venv/bin/python bench/repair_mutants.py [--count 60] [--seed 1] [--within 30] [--faults 1]
 
-The programs lie in `bench/programs/`, the faults come from `bench/faults.py`, which knows nothing of the engine's edits.
+    .venv/bin/python bench/repair_mutants.py [--count 60] [--seed 1] [--within 30] [--faults 1]
 Each program's tests are parted by the seed: most are given to the engine, the rest are hidden and show whether a mend
 is right or only fits what was given. A fault counts when the given tests notice it. The goal is 90 % of single faults,
 each within 30 s; the exit status is 1 when it is missed.
@@ -56,9 +56,7 @@ def row_of(program: Program, fault: Fault, seed: int) -> Row:
         tests={program.test_path: given},
     )
     name = f"{program.name}:{fault.line} {fault.kind}"
-    return Row(
-        name=name, spec=spec, hidden={f"hidden_{program.test_path}".replace("hidden_test_", "test_hidden_"): hidden}
-    )
+    return Row(name=name, spec=spec, hidden={f"test_hidden_{program.name}.py": hidden})
 
 
 def drawn(known: Sequence[Program], faults: int, chance: random.Random) -> tuple[Program, Fault] | None:
