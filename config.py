@@ -67,6 +67,8 @@ class Settings(BaseSettings):
     model_max_wait_s: Seconds = 60
     model_prices: dict[str, PriceIn] = Field(default_factory=dict)
     model_probe_s: Seconds = 30
+    repair_s: Seconds = 60
+    repair_first_s: Annotated[float, Field(ge=0)] = 10
     edit_format: Literal["auto", "whole", "edit"] = "auto"
 
     # Budgets; None is unlimited.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
+from core.dialogue import BUILT_IN
 from core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -15,8 +16,12 @@ BACKENDS: dict[str, str] = {
     "anthropic": "models.anthropic_api:AnthropicBackend",
     "ollama": "models.ollama_api:OllamaBackend",
     "gpt4all": "models.gpt4all_local:GPT4AllBackend",
+    BUILT_IN: "models.repair.backend:RepairBackend",
 }
-"""Short name to `module:Class`. The order is that of `MODEL_TYPE=auto`: those that answer best first."""
+"""Short name to `module:Class`. The order is that of `MODEL_TYPE=auto`: those that answer best first.
+
+The built-in engine is the last, since it can do the least; that it is asked before any other is the door's business.
+"""
 
 
 def backend_class(name: str) -> type[BaseModelHandler]:

@@ -7,9 +7,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from core.dialogue import Completion, Message, ModelRequest
+
+if TYPE_CHECKING:
+    from core.ports import Synthesiser, Trials
 
 BYTES_PER_TOKEN = 3.5
 TOKENS_PER_MESSAGE = 4
@@ -18,7 +21,11 @@ OnText = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackendSettings:
-    """What the owner set, for all backends alike; each takes what concerns it (`BaseModelHandler.configured`)."""
+    """What the owner set, for all backends alike; each takes what concerns it (`BaseModelHandler.configured`).
+
+    The last four are the built-in engine's: what runs its candidates, how long it may search where nobody waits to be
+    asked after it, and why nothing can be run yet.
+    """
 
     openai_api_key: str | None = field(default=None, repr=False)
     openai_base_url: str | None = None
@@ -29,6 +36,10 @@ class BackendSettings:
     num_ctx: int = 32768
     max_tokens: int = 8192
     connect_s: float = 5.0
+    trials: Trials | None = None
+    synthesiser: Synthesiser | None = None
+    repair_s: float = 60.0
+    trials_missing: Callable[[], str] = str
 
 
 class BaseModelHandler(ABC):

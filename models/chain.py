@@ -4,6 +4,7 @@
 or several: `backend=model` says whose it is, a plain name belongs to the backend at the same place of `MODEL_TYPE`.
 With `auto` every backend that is configured takes part, and a plain name goes to the vendor whose models are called so
 (`claude…`, `gpt-…`, `….gguf`), otherwise to Ollama and to a server of one's own behind `OPENAI_BASE_URL`.
+`repair` is the built-in engine, which takes no model's name.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from core.dialogue import BUILT_IN
 from core.errors import ConfigError
 from core.states import TERMINAL_PHASES, Phase
 from models import BACKENDS, backend_class
@@ -59,7 +61,8 @@ def phase_routes(phase_models: Mapping[str, str]) -> dict[Phase, str]:
 
 def how_to_get_one() -> str:
     """What an owner without any model can do, in one sentence a way."""
-    return "; or ".join(backend_class(name).setup for name in ("ollama", *(n for n in BACKENDS if n != "ollama")))
+    ways = ("ollama", *(name for name in BACKENDS if name not in {"ollama", BUILT_IN}))
+    return "; or ".join(backend_class(name).setup for name in ways)
 
 
 def _listed(text: str) -> list[str]:
@@ -77,8 +80,8 @@ def _named(
     plain = [entry for entry, pair in zip(entries, pairs, strict=True) if not pair]
     if automatic:
         return named | {kind: model for model in plain for kind in _homes(model, settings)}
-    free = [kind for kind in kinds if kind not in named]
-    if len(plain) > len(free):
+    free = [kind for kind in kinds if kind not in named and kind != BUILT_IN]
+    if len(plain) > len(free) and free:
         raise ConfigError(["model_name (MODEL_NAME): more models than backends; write backend=model to pair them"])
     return named | dict(zip(free, plain, strict=False))
 
@@ -99,11 +102,13 @@ def _for_phases(
 ) -> list[BaseModelHandler]:
     """The backends that `PHASE_MODELS` needs beside the chain; a plain model name belongs to the chain's first."""
     more: list[BaseModelHandler] = []
+    home = next((backend.name for backend in chain if backend.name != BUILT_IN), "")
     for text in dict.fromkeys(wanted):
         if any(text in {b.name, b.model, f"{b.name}={b.model}"} for b in (*chain, *more)) or text in BACKENDS:
             continue
         kind, _, model = text.rpartition("=")
-        kind = kind or (chain[0].name if chain else "")
+        if not (kind := kind or home):
+            raise ConfigError([f"phase_models (PHASE_MODELS): {model!r}: say whose it is, as backend=model"])
         made = backend_class(kind).configured(settings, model)
         if made is None:
             raise ConfigError([f"phase_models (PHASE_MODELS): {_missing(kind)}"])

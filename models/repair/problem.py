@@ -33,7 +33,7 @@ class Problem:
         if not self.excluded:
             return False
         whole = {**self.job.change, **change}
-        return digest(_settled(self.job.base, whole)) in self.excluded
+        return digest(settled(self.job.base, whole)) in self.excluded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +82,7 @@ class Finding:
     why_not: str = ""
 
 
-def _settled(base: Tree, change: Change) -> Change:
+def settled(base: Tree, change: Change) -> Change:
     """The change without what leaves the base as it is, as the agent settles the changes that it digests."""
     entries = base.entries()
     return {path: text for path, text in change.items() if not _same(base, path, text, known=path in entries)}

@@ -1,0 +1,58 @@
+"""A solver for tests of what stands around the engine: it swaps one operator for another, and really runs the tests."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+
+from core.verdicts import SuiteJob
+from models.repair.problem import Finding, Problem, Progress, Tell
+from tests.support.agent_parts import PlainSuite
+
+SWAPS = ((" - ", " + "), (" - ", " * "), (" < ", " <= "), (" + ", " * "), (" = 0", " = 1"))
+
+
+class TinySolver:
+    """Tries one swap at a time, in every file of the change.
+
+    Attributes:
+        problems: what it was asked.
+        slow_s: how long it takes before it begins; with less time it gives up.
+    """
+
+    def __init__(self, slow_s: float = 0.0) -> None:
+        self.problems: list[Problem] = []
+        self.slow_s = slow_s
+
+    async def __call__(self, problem: Problem, tell: Tell) -> Finding:
+        """Look for a swap that lets all tests pass."""
+        self.problems.append(problem)
+        began, tried = time.monotonic(), 0
+        if problem.budget_s < self.slow_s:
+            await asyncio.sleep(problem.budget_s)
+            took_s = time.monotonic() - began
+            return Finding(why_not=f"no swap was tried within {problem.budget_s:g} s", seconds=took_s)
+        await asyncio.sleep(self.slow_s)
+        for path, text, told in _swapped(problem):
+            tried += 1
+            tell(Progress(tried=tried, estimated=tried, text=f"trying {path}"))
+            if not problem.refuses({path: text}) and await _passes(problem, {path: text}):
+                return Finding(
+                    change={path: text}, plan=f"1. `{path}` is suspected.", told=told, kind="swap", tried=tried,
+                    estimated=tried, seconds=time.monotonic() - began, warning="one test says little",
+                )  # fmt: skip
+        return Finding(why_not=f"none of {tried} swaps passes", tried=tried, seconds=time.monotonic() - began)
+
+
+def _swapped(problem: Problem) -> Iterator[tuple[str, str, str]]:
+    for path, text in problem.job.change.items():
+        for old, new in SWAPS:
+            if text and old in text:
+                yield path, text.replace(old, new, 1), f"replaces `{old.strip()}` by `{new.strip()}`"
+
+
+async def _passes(problem: Problem, change: dict[str, str]) -> bool:
+    job = problem.job
+    whole = {**job.change, **change}
+    return (await PlainSuite().judge(SuiteJob(base=job.base, change=whole, given=job.tests))).passed
