@@ -1,12 +1,20 @@
 """Generators of edits, one family a file; `EXPRESSIONS` are those that stay within one expression or operator."""
 
 from models.repair.edit import Generator
+from models.repair.edits.arguments import arguments
+from models.repair.edits.calling import calling
 from models.repair.edits.comparisons import comparisons
+from models.repair.edits.comprehensions import comprehensions
 from models.repair.edits.constants import constants
+from models.repair.edits.keywords import keywords
+from models.repair.edits.methods import methods
 from models.repair.edits.names import names
 from models.repair.edits.off_by_one import off_by_one
 from models.repair.edits.operators import new_operands, operators
 from models.repair.edits.slices import slices
+from models.repair.edits.subscripts import subscripts
+from models.repair.edits.surgery import surgery
+from models.repair.edits.wrapping import joining, wrapping
 
 EXPRESSIONS: tuple[Generator, ...] = (
     comparisons,
@@ -14,6 +22,15 @@ EXPRESSIONS: tuple[Generator, ...] = (
     off_by_one,
     constants,
     slices,
+    arguments,
+    keywords,
+    calling,
+    methods,
     names,
+    subscripts,
+    comprehensions,
+    wrapping,
+    surgery,
+    joining,
     new_operands,
 )

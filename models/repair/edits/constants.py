@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from models.repair.edit import Edit
 from models.repair.edits.scene import Scene, scene_of
 from models.repair.edits.spot import Spot
-from models.repair.edits.swapping import LOAD, become, call, display, likeliest, number, swap
+from models.repair.edits.swapping import LOAD, become, call, display, likeliest, number, parsed, swap
 from models.repair.ground import Ground
 from models.repair.kinds import DICT, LIST, NONE, NUMBER, SET, SIZED, STR, TUPLE, is_number
 
@@ -146,11 +146,7 @@ def _instead_of_empty(node: ast.expr) -> Iterator[tuple[ast.expr, float]]:
             word: weight * (0.2 if word.startswith("[") and word != "[]" else 1) for word, weight in weights.items()
         }
     for word, weight in weights.items():
-        yield _parsed(word), weight
-
-
-def _parsed(word: str) -> ast.expr:
-    return ast.parse(word, mode="eval").body
+        yield parsed(word), weight
 
 
 def _is_empty(node: ast.expr) -> bool:
@@ -192,7 +188,7 @@ def _simple_result(scene: Scene, spot: Spot, node: ast.expr) -> Iterator[Edit]:
         plain += [(ast.Constant(value=value), 0.3) for value in (True, False)]
     for known, empty in ((LIST, "[]"), (DICT, "{}"), (SET, "set()"), (TUPLE, "()"), (STR, "''")):
         if kind & known:
-            plain.append((_parsed(empty), 0.1))
+            plain.append((parsed(empty), 0.1))
     if not kind & NONE and kind & (NUMBER | SIZED):
         plain.append((ast.Constant(value=None), 0.08))
     if not kind:

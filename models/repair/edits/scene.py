@@ -17,8 +17,8 @@ from models.repair.edits.walking import Walk
 from models.repair.ground import Ground
 from models.repair.inference import inferred
 from models.repair.kinds import UNKNOWN, Kind, Kinds
-from models.repair.scoping import Outside, outside
-from models.repair.tree import at
+from models.repair.scoping import Outside, methods, outside
+from models.repair.tree import Function, at
 
 Node = TypeVar("Node", bound=ast.AST)
 
@@ -31,6 +31,7 @@ class Scene:
         self.outside: Outside = outside(ground.tree)
         self.spots = tuple(Walk(ground).spots())
         self._texts: dict[int, str] = {}
+        self._parts: dict[int, frozenset[str]] = {}
 
     @cached_property
     def kinds(self) -> Kinds:
@@ -64,6 +65,11 @@ class Scene:
         every = (node.func for node in ast.walk(self.ground.tree) if isinstance(node, ast.Call))
         return frozenset(getattr(func, "id", "") or getattr(func, "attr", "") for func in every)
 
+    @cached_property
+    def methods(self) -> dict[str, Function]:
+        """The methods of all classes of the file by name."""
+        return {name: item for owner in self.outside.classes.values() for name, item in methods(owner).items()}
+
     @property
     def root(self) -> ast.AST:
         """The function of the scope, or the module."""
@@ -88,6 +94,14 @@ class Scene:
         known = self._texts.get(id(node))
         if known is None:
             known = self._texts[id(node)] = ast.unparse(node)
+        return known
+
+    def parts(self, node: ast.expr) -> frozenset[str]:
+        """The texts of an expression of the tree and of all expressions in it."""
+        known = self._parts.get(id(node))
+        if known is None:
+            below = (part for part in ast.walk(node) if isinstance(part, ast.expr) and not isinstance(part, ast.Slice))
+            known = self._parts[id(node)] = frozenset(map(self.text, below))
         return known
 
 

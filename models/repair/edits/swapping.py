@@ -54,6 +54,16 @@ def name(word: str) -> ast.expr:
     return made
 
 
+def parsed(text: str) -> ast.expr:
+    """The expression with this source text, which must be one of ours."""
+    return ast.parse(text, mode="eval").body
+
+
+def called(node: ast.Call) -> str:
+    """The name of the function or method that is called; empty for other callees."""
+    return getattr(node.func, "id", "") or getattr(node.func, "attr", "")
+
+
 def call(function: str, *args: ast.expr) -> ast.Call:
     """A call of a name with plain arguments."""
     return ast.Call(func=name(function), args=list(args), keywords=[])

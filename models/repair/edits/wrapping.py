@@ -1,0 +1,244 @@
+"""Edits that put an expression into a call, a list or a concatenation, or take it out again."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from models.repair.edit import Edit
+from models.repair.edits.expecting import expected
+from models.repair.edits.names import takes, variables
+from models.repair.edits.scene import Scene, scene_of
+from models.repair.edits.spot import Spot
+from models.repair.edits.swapping import LOAD, become, binary, call, display, likeliest, name, number, swap
+from models.repair.ground import Ground
+from models.repair.kinds import (
+    BOOL,
+    CALLABLE,
+    DICT,
+    FLOAT,
+    INT,
+    ITERABLE,
+    LIST,
+    NONE,
+    SEQUENCE,
+    SET,
+    SIZED,
+    STR,
+    TUPLE,
+    UNKNOWN,
+    Kind,
+    fits,
+    is_number,
+)
+
+KIND = "wrapping"
+_MOST, _MOST_JOINED = 700, 500
+_TURNS: tuple[tuple[str, Kind, Kind, float], ...] = (
+    ("len", SIZED, INT, 0.6),
+    ("abs", INT | FLOAT, INT | FLOAT, 0.4),
+    ("int", FLOAT | STR, INT, 0.4),
+    ("str", INT | FLOAT | LIST, STR, 0.3),
+    ("list", ITERABLE, LIST, 0.35),
+    ("sorted", ITERABLE - STR, LIST, 0.4),
+    ("set", ITERABLE - STR, SET, 0.3),
+    ("tuple", ITERABLE - STR, TUPLE, 0.2),
+    ("float", INT | STR, FLOAT, 0.2),
+    ("round", FLOAT, INT, 0.2),
+    ("sum", ITERABLE - STR, INT, 0.2),
+    ("max", ITERABLE - STR, UNKNOWN, 0.15),
+    ("min", ITERABLE - STR, UNKNOWN, 0.15),
+    ("dict", DICT, DICT, 0.3),
+    ("bool", UNKNOWN, BOOL, 0.05),
+)
+"""Builtins of one argument: what they take, what they give, and how usual it is to forget them."""
+
+
+def wrapping(ground: Ground) -> Iterator[Edit]:
+    """Calls put around an expression or taken off it; `max` and `min` with another; `[x]` for `x`."""
+    scene = scene_of(ground)
+    yield from likeliest(_all(scene), ground, _MOST)
+
+
+def joining(ground: Ground) -> Iterator[Edit]:
+    """A list, tuple or display gets a further element or part from the visible variables."""
+    scene = scene_of(ground)
+    yield from likeliest(_joined(scene), ground, _MOST_JOINED)
+
+
+def _all(scene: Scene) -> Iterator[Edit]:
+    for spot, node in scene.values:
+        yield from _in_builtin(scene, spot, node)
+        yield from _in_own_function(scene, spot, node)
+        yield from _bounded(scene, spot, node)
+        yield from _in_display(scene, spot, node)
+        if isinstance(node, ast.Call):
+            yield from _unwrapped(scene, spot, node)
+
+
+def _in_builtin(scene: Scene, spot: Spot, node: ast.expr) -> Iterator[Edit]:
+    kind, text, wanted = scene.kind(node), scene.text(node), expected(spot, scene.kinds)
+    if isinstance(node, ast.Constant | ast.Lambda) or (spot.truth and not kind & ITERABLE):
+        return
+    around = spot.call.func.id if spot.call and isinstance(spot.call.func, ast.Name) else ""
+    for function, takes_kind, gives, prior in _TURNS:
+        if function == around or (function == "bool" and kind != INT) or kind == gives == INT:
+            continue
+        if kind and not kind & takes_kind:
+            continue
+        sure = (1.0 if kind else 0.25) * _asked(gives, wanted, spot) * (0.4 if kind == gives and kind else 1.0)
+        if sure:
+            new = call(function, node)
+            yield from swap(spot, new, KIND, prior * sure, become(text, f"{function}({text})"))
+
+
+def _asked(gives: Kind, wanted: Kind, spot: Spot) -> float:
+    """How well what a call gives suits what the place asks for."""
+    if isinstance(spot.parent, ast.Attribute | ast.Subscript) and spot.field == "value":
+        return 0.1 if gives & SEQUENCE or not gives else 0.0
+    if spot.truth:
+        return 0.2
+    return fits(gives, wanted) if wanted else 0.4
+
+
+def _in_own_function(scene: Scene, spot: Spot, node: ast.expr) -> Iterator[Edit]:
+    """A call of a function of the file that takes one argument, the function at hand among them."""
+    if isinstance(spot.parent, ast.Attribute) or isinstance(node, ast.Lambda):
+        return
+    text, wanted = scene.text(node), scene.wanted(spot)
+    for word, function in scene.outside.functions.items():
+        fit = fits(scene.kinds.of_call(word), wanted) if takes(function, 1) else 0.0
+        if fit and not (isinstance(node, ast.Call) and getattr(node.func, "id", "") == word):
+            yield from swap(spot, call(word, node), KIND, 0.2 * fit, become(text, f"{word}({text})"))
+    for word, function in spot.visible.methods.items():
+        if takes(function, 2) and not word.startswith("__") and not isinstance(node, ast.Constant):
+            new = call(f"{spot.visible.owner}.{word}", node)
+            yield from swap(spot, new, KIND, 0.1, become(text, f"{spot.visible.owner}.{word}({text})"))
+
+
+def _bounded(scene: Scene, spot: Spot, node: ast.expr) -> Iterator[Edit]:
+    """`max(x, y)` and `min(x, y)` for `x`: a value that must not be forgotten, or not go beyond another."""
+    kind, text = scene.kind(node), scene.text(node)
+    if spot.truth or not (is_number(kind) or (not kind and spot.field == "value")):
+        return
+    if isinstance(node, ast.Constant | ast.Compare | ast.Lambda) or isinstance(spot.parent, ast.Attribute):
+        return
+    others: list[tuple[ast.expr, float]] = [(number(0), 0.3), (number(1), 0.15)]
+    target = _target(spot)
+    for word, near in variables(scene, spot):
+        fit = fits(scene.kinds.of_name(word), kind) if word != text else 0.0
+        if fit:
+            others.append((name(word), (0.4 if word == target else 0.12) * fit * near))
+    for other, weight in others:
+        for function in ("max", "min"):
+            new = call(function, node, other)
+            note = become(text, f"{function}({text}, {ast.unparse(other)})")
+            yield from swap(spot, new, KIND, weight * (1.0 if kind else 0.3), note)
+
+
+def _target(spot: Spot) -> str:
+    """The name that the value at a spot goes to."""
+    parent = spot.parent
+    if isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Name | ast.Attribute):
+        return ast.unparse(parent.targets[0])
+    return ""
+
+
+def _in_display(scene: Scene, spot: Spot, node: ast.expr) -> Iterator[Edit]:
+    kind, text = scene.kind(node), scene.text(node)
+    if isinstance(node, ast.List | ast.Tuple | ast.Set) and len(node.elts) == 1:
+        item = node.elts[0]
+        if not isinstance(item, ast.Starred):
+            yield from swap(spot, item, KIND, 0.4, become(text, scene.text(item)))
+    elif not spot.truth and spot.field in ("args", "value", "left", "right", "elt", "elts", "values"):
+        if isinstance(spot.parent, ast.Attribute | ast.Subscript | ast.Expr):
+            return
+        sure = 0.25 if expected(spot, scene.kinds) & LIST or _adds_to_list(spot) else 0.12
+        yield from swap(spot, display(node), KIND, sure, become(text, f"[{text}]"))
+        pair = ast.Tuple(elts=[node], ctx=LOAD)
+        sure = 0.25 if expected(spot, scene.kinds) & TUPLE else 0.03
+        yield from swap(spot, pair, KIND, sure if kind != NONE else 0.01, become(text, f"({text},)"))
+
+
+def _adds_to_list(spot: Spot) -> bool:
+    func = spot.call.func if spot.call else None
+    return isinstance(func, ast.Attribute) and func.attr in ("append", "extend", "insert")
+
+
+def _unwrapped(scene: Scene, spot: Spot, node: ast.Call) -> Iterator[Edit]:
+    """`f(x)` becomes `x`, `x.f()` becomes `x`."""
+    text = scene.text(node)
+    inner = [(arg, 0.4) for arg in node.args if not isinstance(arg, ast.Starred)]
+    if isinstance(node.func, ast.Attribute) and scene.text(node.func.value) not in scene.outside.imports:
+        inner.append((node.func.value, 0.25))
+    for part, prior in inner:
+        fit = fits(scene.kind(part), scene.wanted(spot))
+        told = prior * max(fit, 0.3)
+        if not isinstance(part, ast.GeneratorExp) or spot.field in ("iter", "args", "value"):
+            yield from swap(spot, part, KIND, told, become(text, scene.text(part)))
+
+
+def _joined(scene: Scene) -> Iterator[Edit]:
+    for spot, node in scene.values:
+        kind = scene.kind(node)
+        if isinstance(node, ast.List | ast.Set) or (isinstance(node, ast.Tuple) and spot.field != "slice"):
+            yield from _longer(scene, spot, node)
+        if spot.truth or isinstance(spot.parent, ast.Attribute | ast.Subscript):
+            continue
+        if kind & (LIST | TUPLE) or (not kind and _may_be_list(spot, node)):
+            yield from _concatenated(scene, spot, node, kind)
+
+
+def _may_be_list(spot: Spot, node: ast.expr) -> bool:
+    told = spot.field in ("value", "args", "iter", "left", "right") and not isinstance(node, ast.Constant)
+    return told and not isinstance(spot.parent, ast.Expr | ast.Await | ast.Yield)
+
+
+def _longer(scene: Scene, spot: Spot, node: ast.List | ast.Set | ast.Tuple) -> Iterator[Edit]:
+    present = {scene.text(item) for item in node.elts}
+    text = scene.text(node)
+    for index in range(len(node.elts)):
+        if len(node.elts) > 1:
+            rest = type(node)(elts=[*node.elts[:index], *node.elts[index + 1 :]])
+            yield from swap(
+                spot, _loaded(rest), "element", 0.2, f"`{scene.text(node.elts[index])}` left out of `{text}`"
+            )
+    for word, near in variables(scene, spot):
+        kind = scene.kinds.of_name(word)
+        same_kind = fits(kind, scene.kind(node.elts[0])) if node.elts else 0.6
+        if word in present or kind == CALLABLE or not same_kind:
+            continue
+        for items in ([*node.elts, name(word)], [name(word), *node.elts]):
+            new = _loaded(type(node)(elts=items))
+            yield from swap(spot, new, "element", 0.15 * near * same_kind, f"`{word}` put into `{text}`")
+            if not node.elts:
+                break
+
+
+def _loaded(node: ast.List | ast.Set | ast.Tuple) -> ast.expr:
+    if not isinstance(node, ast.Set):
+        node.ctx = LOAD
+    return node
+
+
+def _concatenated(scene: Scene, spot: Spot, node: ast.expr, kind: Kind) -> Iterator[Edit]:
+    """`rest` becomes `[first] + rest`, `rest + [first]`, and the same with other sequences."""
+    text, sure = scene.text(node), 1.0 if kind else 0.35
+    for word, near in variables(scene, spot):
+        part = scene.kinds.of_name(word)
+        if part == CALLABLE or word == text:
+            continue
+        is_tuple = kind == TUPLE
+        single: ast.expr = ast.Tuple(elts=[name(word)], ctx=LOAD) if is_tuple else display(name(word))
+        shown = f"({word},)" if is_tuple else f"[{word}]"
+        weight = 0.2 * near * sure * (0.4 if part & (LIST | TUPLE) else 1.0)
+        pairs = [(single, node, f"{shown} + {text}"), (node, single, f"{text} + {shown}")]
+        for left, right, told in pairs:
+            yield from swap(spot, binary(left, ast.Add, right), "concatenation", weight, become(text, told))
+        if not kind and part & (LIST | TUPLE):
+            yield from swap(
+                spot, binary(node, ast.Add, name(word)), "concatenation", weight, become(text, f"{text} + {word}")
+            )
+            yield from swap(
+                spot, binary(name(word), ast.Add, node), "concatenation", weight, become(text, f"{word} + {text}")
+            )
