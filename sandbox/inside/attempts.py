@@ -7,23 +7,19 @@ that no test had imported when they were collected is served with the candidate 
 Reports `["begun", number]` and `["tried", number, how, passed, trouble]`.
 """
 # Importing pathlib would cost every start of the sandbox some milliseconds.
-# ruff: noqa: PTH108, PTH118, PTH123
+# ruff: noqa: PTH118
 
-import ast
-import contextlib
 import gc
-import json
 import mmap
 import os
 import time
 from collections import deque
 
-from . import forks, instrument, session, surgery, trial_tests
+from . import forks, instrument, placing, session, surgery, trial_tests
 
 PENDING, BEGUN, DONE, AFRESH = range(4)
 WARM_STARTS = 3
 COLLECTING_STEPS = 3_000_000
-UNREADABLE = (SyntaxError, ValueError, LookupError, RecursionError, MemoryError, OverflowError, OSError)
 
 
 def run(config, trial, events, served):
@@ -47,7 +43,7 @@ class Attempts:
         """Try them."""
         if not self._trial["plain"] and any(scope for _, scope, _ in self.candidates):
             for _ in range(WARM_STARTS):
-                clean = _in_process(self._warm)
+                clean = forks.in_process(self._warm)
                 self._move(BEGUN, AFRESH)
                 if clean or not self._with(PENDING):
                     break
@@ -68,23 +64,20 @@ class Attempts:
         limits = {"step_s": self._trial["wall_s"], "whole_s": self._trial["whole_s"], "until": self._until}
         self._crew.run(deque(self._with(state)), perform, self._ended, **limits)
 
-    def _emit(self, *event):
-        os.write(self._events, (json.dumps(event) + "\n").encode())  # short enough to be written in one piece
-
     def begun(self, number):
         """In a fork: note that a candidate is begun."""
         self._states[number] = BEGUN
-        self._emit("begun", number)
+        forks.emit(self._events, "begun", number)
 
     def _ended(self, number, slot, how):
-        found = slot.finding
-        if how == "exited" and found == ["unfit"]:
+        found = next(iter(slot.findings), None) if how == "exited" else None
+        if found == ["unfit"]:
             self._states[number] = AFRESH
             return
-        if how != "exited" or not found:
+        if not found:
             found = ["timeout" if how == "timeout" else "crashed", slot.done, ""]
         self._states[number] = DONE
-        self._emit("tried", number, *found)
+        forks.emit(self._events, "tried", number, *found)
 
     def _warm(self):
         """In a process of its own: collect the tests, then try what can be swapped in."""
@@ -138,21 +131,11 @@ class Attempts:
         Returns:
             Whether it can be imported at all; if not, that was said.
         """
-        path, scope, text = self.candidates[number]
         try:
-            tree = surgery.spliced(self.served.tree(path) if scope else None, scope, text)
-            written = ast.unparse(tree) if scope else text
-            compile(tree, path, "exec", dont_inherit=True)
-        except UNREADABLE as error:
+            placing.place(self.served, slot, *self.candidates[number])
+        except placing.UNREADABLE as error:
             slot.say(invalid(error))
             return False
-        self.served.over[path] = tree
-        if slot.is_copy:
-            place = os.path.join(slot.work, path)
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(place)
-            with open(place, "w", encoding="utf-8", newline="") as file:
-                file.write(written)
         return True
 
 
@@ -179,7 +162,7 @@ class Warm:
                 return
         except surgery.Unfit:
             slot.say(["unfit"])
-        except UNREADABLE as error:
+        except placing.UNREADABLE as error:
             slot.say(invalid(error))
         else:
             self._attempts.judge(self._tests, slot)
@@ -188,16 +171,3 @@ class Warm:
 def invalid(error):
     """The finding of a text that is no Python."""
     return ["invalid", 0, f"{type(error).__name__}: {error}"[: trial_tests.TROUBLE]]
-
-
-def _in_process(work):
-    """Work in a forked process; tells whether it came to its end."""
-    pid = os.fork()
-    if pid == 0:
-        status = 70
-        try:
-            work()
-            status = 0
-        finally:
-            os._exit(status)
-    return os.waitpid(pid, 0)[1] == 0

@@ -65,12 +65,13 @@ class Slot:
         HEAD.pack_into(self._memory, 0, time.monotonic(), done, HEAD.unpack_from(self._memory)[2])
 
     def say(self, finding):
-        """In the fork: what it found, as far as it is known; takes the place of what was said before."""
-        text = json.dumps(finding).encode()
-        if HEAD.size + len(text) <= ROOM:
-            begun, done, _ = HEAD.unpack_from(self._memory)
-            self._memory[HEAD.size : HEAD.size + len(text)] = text
-            HEAD.pack_into(self._memory, 0, begun, done, len(text))
+        """In the fork: one thing that it found; lost when there is no room left."""
+        text = json.dumps(finding).encode() + b"\n"
+        begun, done, length = HEAD.unpack_from(self._memory)
+        start, end = HEAD.size + length, HEAD.size + length + len(text)
+        if end <= ROOM:
+            self._memory[start:end] = text
+            HEAD.pack_into(self._memory, 0, begun, done, length + len(text))
 
     @property
     def begun(self):
@@ -83,13 +84,13 @@ class Slot:
         return HEAD.unpack_from(self._memory)[1]
 
     @property
-    def finding(self):
-        """What the fork said; None when that was nothing, or is no JSON."""
+    def findings(self):
+        """What the fork said; nothing when it is no JSON."""
         length = min(HEAD.unpack_from(self._memory)[2], ROOM - HEAD.size)
         try:
-            return json.loads(self._memory[HEAD.size : HEAD.size + length]) if length else None
+            return [json.loads(line) for line in self._memory[HEAD.size : HEAD.size + length].splitlines()]
         except ValueError:
-            return None
+            return []
 
 
 class Crew:
@@ -156,6 +157,26 @@ class Crew:
 def crew(trial):
     """The crew that a run of trials is allowed."""
     return Crew(trial["count"], max(LEAST_SHARE, (trial["memory_bytes"] - LEAST_SHARE) // trial["count"]))
+
+
+def in_process(work):
+    """Work in a forked process; tells whether it came to its end."""
+    pid = os.fork()
+    if pid == 0:
+        status = 70
+        try:
+            work()
+            status = 0
+        finally:
+            os._exit(status)
+    return os.waitpid(pid, 0)[1] == 0
+
+
+def emit(events, *event):
+    """Write an event; a short one, as forks write, comes in one piece."""
+    text = (json.dumps(event) + "\n").encode()
+    while text:
+        text = text[os.write(events, text) :]
 
 
 def _end(descriptor, pid):

@@ -110,7 +110,7 @@ class Living:
         new = function(text)
         _, old, classes, _ = found(self._tree, scope, new)
         living = self._objects.get(old)
-        if not living or (self._file, _first(old)) in self._entered or not _is_alike(old, new):
+        if not living or (self._file, first_line(old)) in self._entered or not _is_alike(old, new):
             raise Unfit
         code = self._compiled(new, classes, old)
         try:
@@ -140,11 +140,12 @@ def _inner(code, names, node):
     levels = [code]
     for name in names:
         levels = [c for level in levels for c in level.co_consts if isinstance(c, CodeType) and c.co_name == name]
-    first = {node.lineno, _first(node)}
+    first = {node.lineno, first_line(node)}
     return next((level for level in levels if level.co_firstlineno in first), None)
 
 
-def _first(node):
+def first_line(node):
+    """Where a function begins, its decorators included."""
     return min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
 
 

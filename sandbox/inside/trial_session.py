@@ -1,8 +1,8 @@
 """Runs in the child of `trier`: one kind of trial after another, each in a process forked from a warm one."""
 
-from . import attempts, instrument, session
+from . import attempts, instrument, observing, probing, session
 
-KINDS = {"attempt": attempts.run}
+KINDS = {"attempt": attempts.run, "observe": observing.run, "probe": probing.run}
 
 
 def run(config, trial, events, libraries):

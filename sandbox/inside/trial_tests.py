@@ -27,7 +27,7 @@ class Tests(session.Coroutines):
         self._then = then
         self.workspace = os.path.join(os.getcwd(), "")  # noqa: PTH109, PTH118 (pathlib is slow to import)
         self.items, self.broken = {}, {}
-        self._raised, self._failed = None, None
+        self.raised, self._failed = None, None
 
     def pytest_configure(self, config):
         """Let pytest keep failures short."""
@@ -55,13 +55,13 @@ class Tests(session.Coroutines):
         report = yield
         raised = before or call.excinfo
         if report.outcome == "failed" and self._failed is None:
-            self._raised, self._failed = raised and raised.value, report
+            self.raised, self._failed = raised and raised.value, report
         return report
 
     def pytest_runtest_logreport(self, report):
         """Keep the failure of a part of a test; other reports do not come here."""
         if report.outcome == "failed" and self._failed is None:
-            self._raised, self._failed = None, report
+            self.raised, self._failed = None, report
 
     def run(self, item, after):
         """Run one test; `after` is the test that comes next.
@@ -69,14 +69,14 @@ class Tests(session.Coroutines):
         Returns:
             How it ended: passed, failed, steps, or skipped (also for an expected failure).
         """
-        self._raised, self._failed = None, None
+        self.raised, self._failed = None, None
         try:
             reports = runtestprotocol(item, log=False, nextitem=after)
         except Exit as error:
-            self._raised, self._failed = error, error
+            self.raised, self._failed = error, error
             return "failed"
         if self._failed is not None:
-            return "steps" if isinstance(self._raised, OutOfSteps) else "failed"
+            return "steps" if isinstance(self.raised, OutOfSteps) else "failed"
         plain = all(report.outcome == "passed" and not hasattr(report, "wasxfail") for report in reports)
         return "passed" if plain else "skipped"
 
@@ -84,7 +84,7 @@ class Tests(session.Coroutines):
         """What the last test failed of; None when it did not fail."""
         if self._failed is None:
             return None
-        return session.details(self._raised, str(getattr(self._failed, "longrepr", "")), self.workspace)
+        return session.details(self.raised, str(getattr(self._failed, "longrepr", "")), self.workspace)
 
     def trouble(self):
         """The same in a line; empty when it did not fail."""

@@ -22,14 +22,14 @@ MAKERS: dict[str, Any] = {"l": list, "t": tuple, "s": set, "z": frozenset}
 BASES: tuple[Any, ...] = (int, float, complex, str, bytes, bytearray, tuple, list, dict, set, frozenset)
 
 
-def pack(value: object) -> Any:
-    """The value as JSON; parts that are no plain data become `o`."""
-    return _Packer().pack(value, 0)
+def pack(value: object, most: int = MAX_NODES) -> Any:
+    """The value as JSON; parts that are no plain data, or beyond so many parts, become `o`."""
+    return _Packer(most).pack(value, 0)
 
 
 class _Packer:
-    def __init__(self) -> None:
-        self.left = MAX_NODES
+    def __init__(self, most: int) -> None:
+        self.left = most
 
     def pack(self, value: Any, depth: int) -> Any:
         self.left -= 1

@@ -11,20 +11,22 @@ from pathlib import Path
 from core.dependencies import ImportCache
 from core.isolation import SandboxLimits
 from core.ports import Sandbox
-from core.trials import Candidate, Outcome, Patience, TrialJob
+from core.trials import Answered, Call, Candidate, Outcome, Patience, Sight, TrialJob
 from sandbox import answer
 from sandbox.answer import Trial
 from sandbox.cleaning import Mask
 from sandbox.layers import LayerStore
 from sandbox.rounds import Rounds
 from sandbox.runtime import Runtime
-from sandbox.trials import reading, staging
+from sandbox.trials import looking, reading, staging
 from sandbox.trials.batch import Batch, Heard
 from sandbox.trials.staging import Stage
 
 RECENT = 4
 BUDGET_S = 15.0
 """After so long a run begins no more candidates; the rest goes to the next one."""
+SPARE_S = 15.0
+"""What the last tests of a look, or calls of a probe, may take beyond their time."""
 
 
 class TrialRunner:
@@ -53,6 +55,16 @@ class TrialRunner:
         self._rounds = Rounds(sandbox, runtime, staging_dir, SandboxLimits(), known, mask, layers)
         self._stages: deque[tuple[TrialJob, Stage]] = deque(maxlen=RECENT)
 
+    async def observe(self, job: TrialJob) -> Sight:
+        """Run the suite once as it is, each test on its own, and tell what it did.
+
+        Raises:
+            SandboxError: nothing could be run, or the tests are none of pytest's.
+        """
+        stage = await self._stage(job)
+        told = {"kind": "observe", "count": _count(job), "budget_s": job.wall_s}
+        return looking.sight(await self._run(stage, told, job.wall_s + SPARE_S), stage.plan, stage.names)
+
     async def attempt(
         self, job: TrialJob, candidates: Sequence[Candidate], order: Sequence[str], patience: Patience
     ) -> Sequence[Outcome]:
@@ -73,6 +85,25 @@ class TrialRunner:
             return _heard(await self._run(stage, trial, BUDGET_S + job.wall_s), numbers, stage)
 
         return await Batch(len(candidates), run).outcomes()
+
+    async def probe(
+        self, job: TrialJob, variants: Sequence[Candidate], calls: Sequence[Call], patience: Patience
+    ) -> Sequence[Sequence[Answered]]:
+        """Make the calls with each variant: for each variant an answer for each call.
+
+        Raises:
+            SandboxError: nothing could be run.
+        """
+        if not variants or not calls:
+            return [[] for _ in variants]
+        stage = await self._stage(job)
+        told = {
+            "kind": "probe", "variants": [(each.path, each.scope, each.text) for each in variants],
+            "calls": [(call.path, call.scope, call.args, call.kwargs) for call in calls], "count": _count(job),
+            "wall_s": patience.wall_s, "steps": patience.steps, "budget_s": job.wall_s,
+        }  # fmt: skip
+        trial = await self._run(stage, told, job.wall_s * len(variants) + SPARE_S)
+        return reading.answers(list(reading.rows(trial)), len(variants), len(calls))
 
     async def _stage(self, job: TrialJob) -> Stage:
         for known, stage in self._stages:
