@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from datetime import UTC
 
+from assembly.engine import LateTrials
 from assembly.store import Store
 from config import Settings
 from core.clock import Clock
@@ -17,8 +18,8 @@ from models.chain import build_chain, phase_routes
 from models.policy import Budgets, CallPolicy, Price, Usage
 
 
-def make_models(settings: Settings, store: Store, clock: Clock) -> ModelHandler:
-    """The door to the models.
+def make_models(settings: Settings, store: Store, clock: Clock, trials: LateTrials) -> ModelHandler:
+    """The door to the models; `trials` is the built-in engine's way into the sandbox.
 
     Raises:
         ConfigError: a backend is unknown, or asked for and not configured.
@@ -29,7 +30,7 @@ def make_models(settings: Settings, store: Store, clock: Clock) -> ModelHandler:
         return Usage(today=store.state.spent_since(midnight), total=store.state.spent_total())
 
     chain = build_chain(
-        _backend_settings(settings),
+        _backend_settings(settings, trials),
         model_type=settings.model_type,
         model_name=settings.model_name,
         phase_models=settings.phase_models,
@@ -44,6 +45,7 @@ def make_models(settings: Settings, store: Store, clock: Clock) -> ModelHandler:
             max_wait_s=settings.model_max_wait_s,
             probe_s=settings.model_probe_s,
             reply_tokens=settings.model_max_tokens,
+            scout_s=settings.repair_first_s,
         ),
         budgets=Budgets(
             day_tokens=settings.day_tokens,
@@ -58,7 +60,7 @@ def make_models(settings: Settings, store: Store, clock: Clock) -> ModelHandler:
     )
 
 
-def _backend_settings(settings: Settings) -> BackendSettings:
+def _backend_settings(settings: Settings, trials: LateTrials) -> BackendSettings:
     openai, anthropic = settings.openai_api_key, settings.anthropic_api_key
     return BackendSettings(
         openai_api_key=openai.get_secret_value() if openai else None,
@@ -69,6 +71,10 @@ def _backend_settings(settings: Settings) -> BackendSettings:
         gpt4all_model_path=settings.gpt4all_model_path,
         num_ctx=settings.model_num_ctx,
         max_tokens=settings.model_max_tokens,
+        trials=trials,
+        synthesiser=trials,
+        repair_s=settings.repair_s,
+        trials_missing=trials.why_missing,
     )
 
 

@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from agent.tools import AgentSettings, EditFormat
 from assembly.brain import make_memory, make_models
 from assembly.checker import make_checker
+from assembly.engine import LateTrials
 from assembly.store import Store
 from assembly.suites import find_sandbox, make_suite
 from config import Settings
@@ -25,6 +26,7 @@ from sandbox.dependency_gate import DependencyGate
 from sandbox.javascript import ability
 from sandbox.layers import LayerStore
 from sandbox.runtime import Runtime, open_runtime
+from sandbox.trials import TrialRunner
 from sandbox.warming import Warmed, warmed
 
 
@@ -64,7 +66,8 @@ class Rooms:
 
     def __init__(self, settings: Settings, store: Store, stack: ExitStack, clock: Clock) -> None:
         self._settings, self._store, self._clock = settings, store, clock
-        self.models: ModelHandler = make_models(settings, store, clock)
+        self._trials = LateTrials()
+        self.models: ModelHandler = make_models(settings, store, clock, self._trials)
         self.memory: LongTermMemory = make_memory(settings, store, stack, clock)
         self.git = GitManager(
             workspace=settings.workspace,
@@ -97,17 +100,19 @@ class Rooms:
         runtime = open_runtime(self._settings.runner_dir)
         choice, _, _ = await asyncio.gather(
             find_sandbox(self._settings, runtime, self._settings.state_dir),
-            self.models.probe(),
+            self.models.probe(engine=False),
             asyncio.to_thread(self.git.doctor),
         )
         self.sandbox_detail = choice.report
         if choice.sandbox is None:
+            self._trials.give_up(f"nothing can be run: {choice.report}")
             self.notices = (f"Nothing is executed, so no task is started: {choice.report}",)
             return None
         self.sandbox_name = choice.sandbox.name
         self._warmed = await warmed(choice.sandbox, runtime, size=self._settings.worker_count)
         self.sandbox_detail = _with_remark(choice.report, self._warmed.remark)
         self.parts = self._parts(self._warmed.sandbox, runtime)
+        await self.models.probe(models=False)
         return self.parts
 
     async def aclose(self) -> None:
@@ -119,6 +124,16 @@ class Rooms:
     def _parts(self, sandbox: Sandbox, runtime: Runtime) -> Parts:
         settings, store, imports = self._settings, self._store, ImportCache()
         layers = LayerStore(settings.packages_dir, runtime, environ=settings.process_environment, clock=self._clock)
+        self._trials.open(
+            TrialRunner(
+                sandbox,
+                runtime,
+                staging_dir=settings.state_dir / "trials",
+                imports=imports,
+                mask=store.events.mask,
+                layers=layers,
+            )
+        )
         suite = make_suite(
             settings,
             sandbox,

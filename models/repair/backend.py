@@ -165,7 +165,7 @@ class RepairBackend(BaseModelHandler):
         except Exception as error:
             # A fault of the engine must not end a task that a model can do; it is told, and the chain goes on.
             log.exception("the built-in engine failed")
-            raise ModelRefused(f"the built-in engine failed: {type(error).__name__}: {error}") from error
+            raise ModelRefused(f"a fault of its own: {type(error).__name__}: {error}") from error
 
 
 def _solver(trials: Trials, synthesiser: Synthesiser | None) -> Solver:
