@@ -32,7 +32,7 @@ class Memory:
         self._origins: OrderedDict[tuple[int, str], Origin] = OrderedDict()
 
     def origin(self, problem: Problem) -> Origin | None:
-        """The search whose answer is this problem's change; None where there is none."""
+        """The search whose answer is this problem's change, or that began there; None where there is none."""
         if problem.task_id is None:
             return None
         return self._origins.get((problem.task_id, digest(problem.job.change)))
@@ -42,6 +42,7 @@ class Memory:
         if problem.task_id is None or findings[0].change is None:
             return
         origin = Origin(job, list(findings[1:]))
+        self._origins[problem.task_id, digest(job.change)] = origin
         for finding in findings:
             self._origins[problem.task_id, digest({**job.change, **(finding.change or {})})] = origin
         while len(self._origins) > REMEMBERED:
