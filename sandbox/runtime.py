@@ -33,7 +33,7 @@ LIBRARIES = ("pytest", "hypothesis")
 # Part of the folders' names; a new number makes every set-up build them again.
 _FORMAT = "1"
 _LIB, _CODE, _ENVIRONMENT = "/opt/runner/lib", "/opt/runner/code", "/opt/environment"
-SUITES, CALLS, TRIALS = "supervisor", "caller", "trier"
+SUITES, CALLS, TRIALS, SYNTHESIS = "supervisor", "caller", "trier", "synthesist"
 """The modules of the trusted parents."""
 
 # Our code has a package name that no tested program will use, and its folder leaves the import path at once.
@@ -79,9 +79,14 @@ class Runtime:
         """The command of the trusted parent of a run of trials."""
         return self._start(TRIALS)
 
+    @property
+    def synthesis_argv(self) -> tuple[str, ...]:
+        """The command of the trusted parent of a run that looks for a function."""
+        return self._start(SYNTHESIS)
+
     def role(self, argv: tuple[str, ...]) -> str:
         """Which trusted parent a command starts; empty for another command."""
-        return {self.argv: SUITES, self.calls_argv: CALLS, self.trials_argv: TRIALS}.get(argv, "")
+        return next((role for role in (SUITES, CALLS, TRIALS, SYNTHESIS) if argv == self._start(role)), "")
 
     def zygote(self, descriptor: int, role: str) -> tuple[str, ...]:
         """The command of the process that trusted parents are forked from; it takes its orders from `descriptor`."""
@@ -189,7 +194,7 @@ def _names(series: str) -> tuple[str, str]:
     wanted = hashlib.sha256("\0".join((_FORMAT, *LIBRARIES)).encode() + CONSTRAINTS.read_bytes())
     code = hashlib.sha256(_FORMAT.encode())
     for path in _sources():
-        code.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+        code.update(str(path.relative_to(INSIDE)).encode() + b"\0" + path.read_bytes() + b"\0")
     return f"lib-{series}-{wanted.hexdigest()[:12]}", f"inside-{series}-{code.hexdigest()[:12]}"
 
 
@@ -222,13 +227,14 @@ def _install(folder: Path, python: Interpreter) -> None:
 
 
 def _sources() -> list[Path]:
-    return sorted(path for path in INSIDE.iterdir() if path.suffix in {".py", ".mjs", ".cjs"})
+    return sorted(path for path in INSIDE.rglob("*") if path.suffix in {".py", ".mjs", ".cjs"})
 
 
 def _copy_code(folder: Path, _python: Interpreter) -> None:
-    (folder / _PACKAGE).mkdir()
     for path in _sources():
-        shutil.copyfile(path, folder / _PACKAGE / path.name)
+        target = folder / _PACKAGE / path.relative_to(INSIDE)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, target)
 
 
 def _read(runner: Path) -> _Stamp | None:

@@ -75,7 +75,7 @@ def staged(plan: Plan, base: Tree, runtime: Runtime, trees: TreeStore, limits: S
 def _argv(plan: Plan, runtime: Runtime) -> tuple[str, ...]:
     """The command of the trusted parent that a plan is for."""
     if plan.trial is not None:
-        return runtime.trials_argv
+        return runtime.synthesis_argv if plan.trial["kind"] == "synthesis" else runtime.trials_argv
     return runtime.calls_argv if plan.calls else runtime.argv
 
 

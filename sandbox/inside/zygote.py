@@ -11,10 +11,10 @@ import signal
 import socket
 import sys
 
-from . import caller, nest, supervisor, trier
+from . import caller, nest, supervisor, synthesist, trier
 
 MESSAGE = 1 << 16
-ROLES = {"supervisor": supervisor, "caller": caller, "trier": trier}
+ROLES = {"supervisor": supervisor, "caller": caller, "trier": trier, "synthesist": synthesist}
 
 
 def main():

@@ -1,0 +1,1 @@
+"""Finds small functions from examples: what tests expect is recorded, then bodies are enumerated."""

@@ -1,0 +1,200 @@
+"""The bank of expressions: all that the grammar makes, the smallest first, one for each vector of values.
+
+Bottom-up enumeration with observational equivalence, after Udupa et al., “TRANSIT” (PLDI 2013), and Albarghouthi,
+Gulwani and Kincaid, “Recursive Program Synthesis” (CAV 2013): two expressions with the same values for all examples
+are the same to whatever is built of them, so the smaller one stands for both.
+"""
+
+from collections import defaultdict
+
+from .grammar import RULES
+from .kinds import ERR, key, kind_of_vector
+from .rule import SPECS
+
+PULSE = 256
+"""Expressions between two looks at the clock."""
+MOST, MOST_VALUES = 50_000, 600_000
+"""Entries of one bank, and values in all of them: what bounds the memory. Later ones are held against goals alone."""
+
+
+class Meter:
+    """Counts the expressions that were evaluated."""
+
+    def __init__(self):
+        self.tried = self.beats = 0
+
+
+class Bank:
+    """The expressions over some variables.
+
+    Args:
+        size: how many values a vector has.
+        leaves: entries to begin with, with their values.
+        meter: counts.
+        watchers: called with each entry that is kept.
+    """
+
+    def __init__(self, size, leaves, meter):
+        self.size, self.meter, self.watchers = size, meter, []
+        self.levels = defaultdict(lambda: defaultdict(list))
+        self.reached, self.count, self.most = 0, 0, min(MOST, MOST_VALUES // size)
+        self.targets = defaultdict(set)
+        self._seen = defaultdict(set)
+        self._leaves = defaultdict(list)
+        for leaf in leaves:
+            self._leaves[leaf.cost].append(leaf)
+        self._fits = {}
+
+    def all(self, most_cost=99):
+        """The entries that were kept, by cost."""
+        for cost in range(1, min(self.reached + 1, most_cost) + 1):
+            for found in list(self.levels[cost].values()) if cost in self.levels else ():
+                yield from list(found)
+
+    def grow_to(self, cost):
+        """Grow until all entries of this cost are there; yields now and then."""
+        while self.reached < cost:
+            yield from self.grow()
+
+    def grow(self):
+        """Make the entries that cost one more; yields now and then."""
+        cost = self.reached + 1
+        for leaf in self._leaves.pop(cost, ()):
+            self.add(leaf)
+        for rule in RULES:
+            if rule.cost < cost:
+                yield from self._apply(rule, cost)
+        self.reached = cost
+
+    def add(self, entry):
+        """Keep an entry with its values, unless one with the same is known."""
+        if not entry.kind:
+            entry.kind = kind_of_vector(entry.vals)
+        if self._is_new(entry.kind, key(entry.kind, entry.vals)):
+            self._keep(entry)
+
+    def _is_new(self, kind, found):
+        """Tell whether a vector is to be kept; when there is no more room, those that are wanted still are."""
+        seen = self._seen[kind]
+        if found in seen or (self.count >= self.most and found not in self.targets[kind]):
+            return False
+        seen.add(found)
+        return True
+
+    def _keep(self, entry):
+        self.count += 1
+        self.levels[entry.cost][entry.kind].append(entry)
+        for watch in self.watchers:
+            watch(entry)
+
+    def _apply(self, rule, cost):
+        arity = len(rule.specs)
+        for costs in _shares(cost - rule.cost, arity):
+            if arity == 2 and rule.commutes and costs[0] > costs[1]:
+                continue
+            for kinds in self._kinds(rule, costs):
+                if arity == 1:
+                    yield from self._singles(rule, self.levels[costs[0]][kinds[0]], cost)
+                elif arity == 2:
+                    yield from self._pairs(rule, costs, kinds, cost)
+                else:
+                    yield from self._triples(rule, costs, kinds, cost)
+
+    def _kinds(self, rule, costs):
+        """The kinds of arguments that a rule takes, of those that there are at these costs."""
+        found = [()]
+        for spec, cost in zip(rule.specs, costs, strict=True):
+            fitting = [kind for kind in self.levels[cost] if self._fit(spec, kind)]
+            found = [(*one, kind) for one in found for kind in fitting]
+        return [kinds for kinds in found if rule.fits is None or rule.fits(*kinds)]
+
+    def _fit(self, spec, kind):
+        known = self._fits.get((spec, kind))
+        if known is None:
+            known = self._fits[spec, kind] = bool(SPECS[spec](kind))
+        return known
+
+    def _singles(self, rule, entries, cost):
+        for entry in list(entries):
+            if not entry.constant:
+                self.offer(rule, (entry,), cost)
+        self.meter.beats += len(entries)
+        if self.meter.beats >= PULSE:
+            yield from self._beat()
+
+    def _pairs(self, rule, costs, kinds, cost):
+        firsts, seconds = self.levels[costs[0]][kinds[0]][:], self.levels[costs[1]][kinds[1]][:]
+        twice = rule.commutes and costs[0] == costs[1]
+        if twice and kinds[0] > kinds[1]:
+            return
+        for place, first in enumerate(firsts):
+            others = seconds[place:] if twice and kinds[0] == kinds[1] else seconds
+            for second in others:
+                if not (first.constant and second.constant):
+                    self.offer(rule, (first, second), cost)
+            self.meter.beats += len(others)
+            if self.meter.beats >= PULSE:
+                yield from self._beat()
+
+    def _triples(self, rule, costs, kinds, cost):
+        firsts, seconds, thirds = (self.levels[c][kind][:] for c, kind in zip(costs, kinds, strict=True))
+        for first in firsts:
+            for second in seconds:
+                for third in thirds:
+                    if not (first.constant and second.constant):
+                        self.offer(rule, (first, second, third), cost)
+                self.meter.beats += len(thirds)
+                if self.meter.beats >= PULSE:
+                    yield from self._beat()
+
+    def _beat(self):
+        self.meter.beats = 0
+        yield
+
+    def want(self, values):
+        """Keep entries with this vector even when there is no more room."""
+        kind = kind_of_vector(values)
+        self.targets[kind].add(key(kind, values))
+
+    def offer(self, rule, parts, cost):
+        """Evaluate a rule on entries, and keep the result if it is new."""
+        self.meter.tried += 1
+        values = evaluated(rule.function, parts)
+        if values is None:
+            return
+        kind = rule.result or kind_of_vector(values)
+        if kind == "float" and any(value != value for value in values):  # noqa: PLR0124 (not a number)
+            return
+        if not self._is_new(kind, key(kind, values)):
+            return
+        entry = rule.written(parts, cost)
+        entry.vals, entry.kind, entry.partial = values, kind, ERR in values
+        self._keep(entry)
+
+
+def evaluated(function, parts):
+    """The vector of a function on entries; None where it raises for most examples."""
+    if not any(part.partial for part in parts):
+        try:
+            return list(map(function, *(part.vals for part in parts)))
+        except Exception:  # noqa: BLE001, S110 (whatever an expression raises makes it partial, see below)
+            pass
+    values, left = [], len(parts[0].vals) // 2
+    for arguments in zip(*(part.vals for part in parts), strict=True):
+        try:
+            value = ERR if ERR in arguments else function(*arguments)
+        except Exception:  # noqa: BLE001 (an expression may raise anything)
+            value = ERR
+        values.append(value)
+        if value is ERR:
+            left -= 1
+            if left < 0:
+                return None
+    return values
+
+
+def _shares(total, parts):
+    """The ways to share a cost between some parts."""
+    if parts == 1:
+        return [(total,)] if total > 0 else []
+    return [(one, *rest) for one in range(1, total - parts + 2) for rest in _shares(total - one, parts - 1)]

@@ -1,0 +1,109 @@
+"""A context: a bank over some variables with its loops and goals. The outermost one has the function's arguments.
+
+Contexts grow in small steps, so that a scheduler can share the time between them. A loop's context has goals where the
+value that is wanted of the loop tells what each turn must give; growing it then is much cheaper than finding the whole.
+"""
+
+from .bank import Bank
+from .entry import Entry
+from .kinds import ERR, kind_of_vector
+from .loops import Loop
+from .rule import PLAIN
+
+DEEPEST = 2
+LOOPS = (16, 4, 0)
+"""How many loops a context has, by its depth; those of goals come besides."""
+SOURCE_COST = (4, 2, 0)
+LIFTED, LIFTED_COST = 12, 3
+
+
+class Context:
+    """A bank, its loops and its goals.
+
+    Args:
+        variables: pairs of name and vector.
+        constants: triples of text, value and cost.
+        meter: counts what is tried.
+        depth: how many loops it lies in.
+        names: taken by variables around it.
+        outer: entries of the context around it, with their values lifted to its examples.
+    """
+
+    def __init__(self, variables, constants, meter, *, depth=0, names=frozenset(), outer=()):
+        self.variables, self.constants, self.meter, self.depth = variables, constants, meter, depth
+        self.names = names | {name for name, _ in variables}
+        self.size = len(variables[0][1])
+        self.loops, self.goals, self._by_source = [], [], {}
+        self.spent_s = 0.0
+        leaves = [_variable(name, values, depth) for name, values in variables]
+        leaves += [*outer, *(_constant(text, value, cost, self.size) for text, value, cost in constants)]
+        self.bank = Bank(self.size, leaves, meter)
+        self.bank.watchers.append(self._see)
+        self._growing = None
+
+    @property
+    def reached(self):
+        """The cost up to which all entries are there."""
+        return self.bank.reached
+
+    def step(self):
+        """Grow a little; tells whether a level was completed."""
+        if self._growing is None:
+            self._growing = self._level()
+        try:
+            next(self._growing)
+        except StopIteration:
+            self._growing = None
+            return True
+        return False
+
+    def grow_to(self, cost):
+        """Grow until all entries of a cost are there; yields now and then."""
+        while self.bank.reached < cost:
+            self.step()
+            yield
+
+    def _level(self):
+        yield from self.bank.grow()
+        for loop in list(self.loops):
+            yield from loop.lift(self.bank.reached)
+
+    def _see(self, entry):
+        most = LOOPS[self.depth]
+        if entry.cost > SOURCE_COST[self.depth] or len(self.loops) >= most or (self.depth and not entry.depends):
+            return
+        if Loop.sensible(entry):
+            self.loops.append(self.loop(entry))
+
+    def loop(self, entry):
+        """The loop over an entry; the same one each time."""
+        if entry not in self._by_source:
+            self._by_source[entry] = Loop(entry, self, self._inside)
+        return self._by_source[entry]
+
+    def _inside(self, variables, loop):
+        """The context of a loop."""
+        owner = loop.owner
+        seen = [(name, values) for name, values in self.variables if ERR not in values]
+        outer = [_lifted(Entry(name, 9, 1, values), owner) for name, values in seen]
+        cheap = [e for e in self.bank.all(LIFTED_COST) if e.cost > 1 and e.kind in PLAIN - {"bool"} and not e.partial]
+        outer += [_lifted(entry, owner) for entry in cheap[:LIFTED]]
+        return Context(
+            variables, self.constants, self.meter, depth=self.depth + 1, names=self.names, outer=outer
+        )  # fmt: skip
+
+
+def _variable(name, values, depth):
+    made = Entry(name, 9, 1, values, kind_of_vector(values), depends=depth > 0)
+    made.partial = ERR in values
+    return made
+
+
+def _constant(text, value, cost, size):
+    made = Entry(text, 7 if text.startswith("-") else 9, cost, [value] * size, kind_of_vector([value]))
+    made.constant = True
+    return made
+
+
+def _lifted(entry, owner):
+    return Entry(entry.text, entry.rank, entry.cost, [entry.vals[number] for number in owner])

@@ -1,0 +1,188 @@
+"""The rules for expressions: arithmetic, comparisons, collections, and functions of `math` and `itertools`."""
+
+import collections
+import itertools
+import math
+import operator as op
+import statistics
+
+from . import bounded
+from .entry import AND, ATOM, COMPARE, NOT, POWER, PRODUCT, SIGN, SUM
+from .kinds import inner
+from .rule import ALONE, LOOP, NUMBERS, Rule
+
+
+def alike(left, right):
+    """Tell whether values of two kinds may sensibly be compared."""
+    return left == right or {left, right} <= NUMBERS
+
+
+def holds(item, many):
+    """Tell whether a collection of one kind may hold items of the other."""
+    return item == many == "str" or (many != "str" and inner(many) in (item, "", "*"))
+
+
+def same_lists(left, right):
+    """Tell whether lists of two kinds may be put together."""
+    return left == right or "list[]" in (left, right)
+
+
+def takes(many, item):
+    """As `holds`, the collection first."""
+    return holds(item, many)
+
+
+def not_empty(left, right):
+    """Tell whether two kinds are both those of a text, or both those of lists."""
+    return (left == "str") == (right == "str")
+
+
+ARITHMETIC = (
+    Rule("{0} + {1}", op.add, "num num", needs=(SUM, PRODUCT), rank=SUM, commutes=True),
+    Rule("{0} - {1}", op.sub, "num num", needs=(SUM, PRODUCT), rank=SUM),
+    Rule("{0} * {1}", bounded.times, "num num", needs=(PRODUCT, SIGN), rank=PRODUCT, commutes=True),
+    Rule("{0} // {1}", op.floordiv, "num num", needs=(PRODUCT, SIGN), rank=PRODUCT),
+    Rule("{0} % {1}", op.mod, "num num", needs=(PRODUCT, SIGN), rank=PRODUCT),
+    Rule("{0} / {1}", op.truediv, "num num", needs=(PRODUCT, SIGN), rank=PRODUCT, result="float"),
+    Rule("{0} ** {1}", bounded.power, "num num", needs=(ATOM, SIGN), rank=POWER, cost=2),
+    Rule("-{0}", op.neg, "num", needs=(SIGN,), rank=SIGN),
+    Rule("abs({0})", abs, "num"),
+    Rule("max({0}, {1})", max, "num num", commutes=True),
+    Rule("min({0}, {1})", min, "num num", commutes=True),
+    Rule("int({0})", int, "float", result="int"),
+    Rule("float({0})", float, "int", result="float", cost=2),
+    Rule("round({0})", round, "float", result="int"),
+    Rule("round({0}, {1})", round, "float int", result="float"),
+    Rule("str({0})", str, "num", result="str"),
+    Rule("chr({0})", chr, "int", result="str"),
+    Rule("divmod({0}, {1})", divmod, "int int", cost=2),
+    Rule("bin({0})[2:]", "{:b}".format, "int", cost=2),
+    Rule("math.isqrt({0})", math.isqrt, "int", cost=2),
+    Rule("math.gcd({0}, {1})", math.gcd, "int int", cost=2, commutes=True),
+    Rule("math.sqrt({0})", math.sqrt, "num", cost=2),
+    Rule("math.floor({0})", math.floor, "float", cost=2),
+    Rule("math.ceil({0})", math.ceil, "float", cost=2),
+    Rule("math.factorial({0})", bounded.factorial, "int", cost=2),
+    Rule("math.hypot({0}, {1})", math.hypot, "num num", cost=2, commutes=True),
+    Rule("list(range({0}))", bounded.counting, "int", loop="range({0})"),
+    Rule("list(range(1, {0} + 1))", bounded.up_to, "int", needs=(SUM,), loop="range(1, {0} + 1)"),
+    Rule("list(range({0}, {1}))", bounded.counting, "int int", loop="range({0}, {1})"),
+    Rule("list(range({0}, {1}, {2}))", bounded.counting, "int int int", loop="range({0}, {1}, {2})", cost=2),
+)
+TRUTH = (
+    Rule("{0} == {1}", op.eq, "any any", needs=(SUM, SUM), rank=COMPARE, commutes=True, fits=alike, result="bool"),
+    Rule("{0} != {1}", op.ne, "any any", needs=(SUM, SUM), rank=COMPARE, commutes=True, fits=alike, result="bool"),
+    Rule("{0} < {1}", op.lt, "plain plain", needs=(SUM, SUM), rank=COMPARE, fits=alike, result="bool"),
+    Rule("{0} <= {1}", op.le, "plain plain", needs=(SUM, SUM), rank=COMPARE, fits=alike, result="bool"),
+    Rule(
+        "{0} in {1}", lambda a, b: a in b, "any many", needs=(SUM, SUM), rank=COMPARE, fits=holds, result="bool"
+    ),
+    Rule("not {0}", op.not_, "any", needs=(COMPARE,), rank=NOT, result="bool"),
+    Rule(
+        "{0} and {1}", lambda a, b: a and b, "bool bool", needs=(AND, NOT), rank=AND, commutes=True, result="bool"
+    ),
+    Rule("any({0})", any, "bools", needs=(ALONE,), result="bool"),
+    Rule("all({0})", all, "bools", needs=(ALONE,), result="bool"),
+)  # fmt: skip
+SEQUENCES = (
+    Rule("{0}[{1}]", op.getitem, "seq int", needs=(ATOM, 0)),
+    Rule("{0}[{1}:]", lambda s, i: s[i:], "seq int", needs=(ATOM, 0)),
+    Rule("{0}[:{1}]", lambda s, i: s[:i], "seq int", needs=(ATOM, 0)),
+    Rule("{0}[{1}:{2}]", lambda s, i, j: s[i:j], "seq int int", needs=(ATOM, 0, 0)),
+    Rule("{0}[::-1]", lambda s: s[::-1], "seq", needs=(ATOM,)),
+    Rule("{0}[::{1}]", lambda s, i: s[::i], "seq int", needs=(ATOM, 0), cost=2),
+    Rule("len({0})", len, "many", result="int"),
+    Rule("sum({0})", sum, "nums", needs=(ALONE,)),
+    Rule("min({0})", min, "many", needs=(ALONE,)),
+    Rule("max({0})", max, "many", needs=(ALONE,)),
+    Rule("math.prod({0})", bounded.product, "nums", needs=(ALONE,), cost=2),
+    Rule("sorted({0})", sorted, "many", needs=(ALONE,)),
+    Rule("sorted({0}, reverse=True)", lambda s: sorted(s, reverse=True), "many", needs=(LOOP,)),
+    Rule("set({0})", set, "seq", needs=(ALONE,)),
+    Rule("list({0})", list, "str", loop="{0}"),
+    Rule("tuple({0})", tuple, "list", needs=(ALONE,)),
+    Rule("list({0})", list, "tuple", loop="{0}", cost=2),
+    Rule(
+        "list(dict.fromkeys({0}))", lambda s: list(dict.fromkeys(s)), "seq", needs=(LOOP,), loop="dict.fromkeys({0})",
+    ),
+    Rule("list(enumerate({0}))", lambda s: list(enumerate(s)), "seq", needs=(LOOP,), loop="enumerate({0})"),
+    Rule(
+        "list(zip({0}, {1}))", lambda a, b: list(zip(a, b, strict=False)), "seq seq", needs=(LOOP, LOOP),
+        loop="zip({0}, {1})",
+    ),
+    Rule(
+        "list(zip({0}, {0}[1:]))", lambda s: list(itertools.pairwise(s)), "seq", needs=(ATOM,),
+        loop="zip({0}, {0}[1:])", cost=2,
+    ),
+    Rule("list(zip(*{0}))", lambda s: list(zip(*s, strict=False)), "nested", needs=(ATOM,), loop="zip(*{0})", cost=2),
+    Rule(
+        "[item for part in {0} for item in part]", bounded.flat, "nested", needs=(LOOP,),
+        loop="itertools.chain.from_iterable({0})", cost=2,
+    ),
+    Rule("[list(group) for _, group in itertools.groupby({0})]", bounded.runs, "seq", needs=(LOOP,), cost=2),
+    Rule(
+        "list(itertools.accumulate({0}))", lambda s: list(itertools.accumulate(s)), "nums", needs=(LOOP,),
+        loop="itertools.accumulate({0})", cost=2,
+    ),
+    Rule(
+        "list(itertools.accumulate({0}, max))", lambda s: list(itertools.accumulate(s, max)), "plains", needs=(LOOP,),
+        loop="itertools.accumulate({0}, max)", cost=2,
+    ),
+    Rule(
+        "list(itertools.accumulate({0}, min))", lambda s: list(itertools.accumulate(s, min)), "plains", needs=(LOOP,),
+        loop="itertools.accumulate({0}, min)", cost=2,
+    ),
+    Rule("statistics.median({0})", statistics.median, "nums", cost=2),
+    Rule("{0} + {1}", bounded.joined, "list list", needs=(SUM, PRODUCT), rank=SUM, fits=same_lists),
+    Rule("{0} * {1}", bounded.repeated, "list int", needs=(PRODUCT, SIGN), rank=PRODUCT, cost=2),
+    Rule("[{0}]", lambda a: [a], "any"),
+    Rule("({0}, {1})", lambda a, b: (a, b), "any any"),
+    Rule("{0}.count({1})", lambda s, a: s.count(a), "seq any", needs=(ATOM, 0), fits=takes, result="int"),
+    Rule("{0}.index({1})", lambda s, a: s.index(a), "list any", needs=(ATOM, 0), fits=takes, result="int"),
+    Rule("{0} & {1}", op.and_, "set set", needs=(ATOM, ATOM), rank=SUM, commutes=True),
+    Rule("{0} | {1}", op.or_, "set set", needs=(ATOM, ATOM), rank=SUM, commutes=True),
+    Rule("{0} - {1}", op.sub, "set set", needs=(ATOM, ATOM), rank=SUM),
+    Rule("{0} ^ {1}", op.xor, "set set", needs=(ATOM, ATOM), rank=SUM, commutes=True, cost=2),
+)  # fmt: skip
+TEXTS = (
+    *(
+        Rule(f"{{0}}.{name}()", getattr(str, name), "str", needs=(ATOM,))
+        for name in ("lower", "upper", "strip", "split", "title", "capitalize", "isdigit", "isalpha", "isalnum")
+    ),
+    *(
+        Rule(f"{{0}}.{name}()", getattr(str, name), "str", needs=(ATOM,), cost=2)
+        for name in ("swapcase", "isupper", "islower", "isspace", "splitlines", "lstrip", "rstrip")
+    ),
+    Rule("int({0})", int, "str", result="int"),
+    Rule("float({0})", float, "str", result="float", cost=2),
+    Rule("ord({0})", ord, "str", result="int"),
+    Rule("{0}.split({1})", str.split, "str str", needs=(ATOM, 0)),
+    Rule("{0}.strip({1})", str.strip, "str str", needs=(ATOM, 0), cost=2),
+    Rule("{0}.startswith({1})", str.startswith, "str str", needs=(ATOM, 0), result="bool"),
+    Rule("{0}.endswith({1})", str.endswith, "str str", needs=(ATOM, 0), result="bool"),
+    Rule("{0}.find({1})", str.find, "str str", needs=(ATOM, 0), result="int"),
+    Rule("{0}.replace({1}, {2})", bounded.swapped, "str str str", needs=(ATOM, 0, 0), result="str"),
+    Rule("{0}.zfill({1})", bounded.padded(str.zfill), "str int", needs=(ATOM, 0), cost=2, result="str"),
+    Rule("{0}.rjust({1})", bounded.padded(str.rjust), "str int", needs=(ATOM, 0), cost=2, result="str"),
+    Rule("{0}.ljust({1})", bounded.padded(str.ljust), "str int", needs=(ATOM, 0), cost=2, result="str"),
+    Rule("{0}.center({1})", bounded.padded(str.center), "str int", needs=(ATOM, 0), cost=2, result="str"),
+    Rule("{0}.join({1})", bounded.glued, "str strs", needs=(ATOM, ALONE), result="str"),
+    Rule("{0} + {1}", bounded.joined, "str str", needs=(SUM, PRODUCT), rank=SUM, result="str"),
+    Rule("{0} * {1}", bounded.repeated, "str int", needs=(PRODUCT, SIGN), rank=PRODUCT, result="str"),
+)
+MAPPINGS = (
+    Rule("list({0})", list, "dict", needs=(LOOP,), loop="{0}"),
+    Rule("list({0}.values())", lambda d: list(d.values()), "dict", needs=(ATOM,), loop="{0}.values()"),
+    Rule("list({0}.items())", lambda d: list(d.items()), "dict", needs=(ATOM,), loop="{0}.items()"),
+    Rule("{0}[{1}]", op.getitem, "dict any", needs=(ATOM, 0), fits=takes),
+    Rule("{0}.get({1})", dict.get, "dict any", needs=(ATOM, 0), fits=takes, cost=2),
+    Rule("{0}.get({1}, {2})", dict.get, "dict any any", needs=(ATOM, 0, 0), fits=lambda d, k, _v: holds(k, d)),
+    Rule("dict({0})", dict, "list", needs=(ALONE,), fits=lambda kind: inner(kind).startswith("tuple[")),
+    Rule("{0} | {1}", op.or_, "dict dict", needs=(ATOM, ATOM), rank=SUM),
+    Rule("dict(collections.Counter({0}))", lambda s: dict(collections.Counter(s)), "seq", needs=(ALONE,), cost=2),
+    Rule(
+        "collections.Counter({0}).most_common()", lambda s: collections.Counter(s).most_common(), "seq",
+        needs=(ALONE,), cost=2,
+    ),
+)  # fmt: skip
+RULES = (*ARITHMETIC, *TRUTH, *SEQUENCES, *TEXTS, *MAPPINGS)

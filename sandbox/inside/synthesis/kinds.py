@@ -1,0 +1,100 @@
+"""The kinds of values, as texts such as `list[int]`, and the keys by which equal vectors of values are known.
+
+A *vector* holds the value of an expression for each example. `ERR` stands where the expression raises.
+"""
+
+
+class Error:
+    """The value of an expression that raises; there is one."""
+
+    __slots__ = ()
+
+    def __repr__(self):
+        return "ERR"
+
+
+ERR = Error()
+BIG = 1 << 200
+LONG = 2000  # items or characters of a value
+SCALARS = {int: "int", float: "float", bool: "bool", str: "str", type(None): "none", Error: "err"}
+FLAT = frozenset({"int", "float", "bool", "str", "none"})
+
+
+def kind_of(value):
+    """The kind of one value."""
+    known = SCALARS.get(type(value))
+    if known:
+        return known
+    if isinstance(value, dict):
+        return f"dict[{common(map(kind_of, value))},{common(map(kind_of, value.values()))}]"
+    name = type(value).__name__
+    if name == "tuple":
+        parts = [kind_of(item) for item in value]
+        return f"tuple[{','.join(parts)}]" if len(parts) < 5 else f"tuple[{common(parts)},...]"
+    return f"{name}[{common(map(kind_of, value))}]" if name in {"list", "set", "frozenset"} else "other"
+
+
+def common(kinds):
+    """The kind that holds all of these: `*` where they are mixed, nothing where there are none."""
+    found = set(kinds) - {"", "err"}
+    if len(found) <= 1:
+        return found.pop() if found else ""
+    if found == {"int", "float"}:
+        return "float"
+    heads = {kind.partition("[")[0] for kind in found}
+    if len(heads) == 1 and heads <= {"list", "set", "frozenset"}:
+        head = heads.pop()
+        return f"{head}[{common(kind[len(head) + 1 : -1] for kind in found)}]"
+    if heads == {"tuple"}:
+        return "tuple[*]"
+    return "dict[*,*]" if heads == {"dict"} else "*"
+
+
+def kind_of_vector(values):
+    """The kind of a vector."""
+    types = set(map(type, values))
+    types.discard(Error)
+    if len(types) == 1:
+        known = SCALARS.get(next(iter(types)))
+        if known:
+            return known
+    return common(map(kind_of, values)) or "err"
+
+
+def inner(kind):
+    """The kind of the items of a collection."""
+    if kind == "str":
+        return "str"
+    head, _, rest = kind.partition("[")
+    if head in {"list", "set", "frozenset"}:
+        return rest[:-1]
+    if head == "dict":
+        return rest[:-1].partition(",")[0] if "[" not in rest else "*"
+    return "*"
+
+
+def key(kind, values):
+    """A hashable stand-in for a vector of this kind."""
+    return tuple(values) if kind in FLAT else tuple(map(freeze, values))
+
+
+def freeze(value):
+    """A hashable stand-in for a value, different for values of different types."""
+    kind = type(value)
+    if kind in SCALARS:
+        return value if kind is not bool and kind is not float else (kind, value)
+    if isinstance(value, dict):
+        return (dict, *((freeze(name), freeze(item)) for name, item in value.items()))
+    if kind is set or kind is frozenset:
+        return (set, frozenset(map(freeze, value)))
+    if kind is list or kind is tuple:
+        return (kind, *map(freeze, value))
+    return (kind, id(value))
+
+
+def small(value):
+    """Tell whether a value may be kept: nothing endless, nothing huge."""
+    kind = type(value)
+    if kind is int or kind is float:
+        return -BIG < value < BIG
+    return kind not in {str, list, tuple, set, dict} or len(value) <= LONG

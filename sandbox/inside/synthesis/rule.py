@@ -1,0 +1,84 @@
+"""What a rule of the grammar is: a function on values, the kinds it takes, and how it is written."""
+
+from .entry import ATOM, Entry
+from .kinds import inner
+
+LOOP, ALONE = "loop", "alone"
+"""Styles of an argument besides a rank: as in a `for`, and as the only argument of a call."""
+
+NUMBERS = frozenset({"int", "float"})
+PLAIN = frozenset({"int", "float", "bool", "str"})
+
+
+def starts(*heads):
+    """A test of kinds by their beginning."""
+    return lambda kind: kind.startswith(heads)
+
+
+def items(test):
+    """A test of kinds of lists by the kind of their items."""
+    return lambda kind: kind.startswith("list[") and test(inner(kind))
+
+
+SPECS = {
+    "num": NUMBERS.__contains__,
+    "int": "int".__eq__,
+    "float": "float".__eq__,
+    "bool": "bool".__eq__,
+    "str": "str".__eq__,
+    "plain": PLAIN.__contains__,
+    "any": lambda kind: kind != "none",
+    "list": starts("list["),
+    "nums": items(lambda kind: kind in NUMBERS or kind == ""),
+    "ints": items("int".__eq__),
+    "bools": items("bool".__eq__),
+    "strs": items("str".__eq__),
+    "nested": items(starts("list[", "tuple[")),
+    "plains": items(lambda kind: kind in PLAIN),
+    "seq": starts("list[", "str", "tuple["),
+    "many": starts("list[", "str", "tuple[", "set[", "dict[", "frozenset["),
+    "tuple": starts("tuple["),
+    "set": starts("set[", "frozenset["),
+    "dict": starts("dict["),
+}
+
+
+class Rule:
+    """One rule.
+
+    Args:
+        template: the text, with `{0}`, `{1}` for the arguments.
+        function: computes a value from values; it raises where the expression would, and where a value gets too large.
+        specs: names of `SPECS`, one for each argument.
+        needs: the rank that each argument's text must have, or a style.
+        rank: that of the whole.
+        cost: how much larger than its arguments it counts.
+        commutes: whether the order of two arguments means nothing.
+        fits: a further test of the arguments' kinds.
+        result: the kind of the value where it is always the same.
+        loop: the template of the shorter form in a `for`.
+    """
+
+    __slots__ = ("commutes", "cost", "fits", "function", "loop", "needs", "rank", "result", "specs", "template")
+
+    def __init__(  # noqa: PLR0913 (a row of a table)
+        self, template, function, specs, *, needs=None, rank=ATOM, cost=1, commutes=False, fits=None, result="", loop=""
+    ):
+        self.template, self.function, self.specs = template, function, specs.split()
+        self.needs = needs if needs is not None else (0,) * len(self.specs)
+        self.rank, self.cost, self.commutes, self.fits = rank, cost, commutes, fits
+        self.result, self.loop = result, loop
+
+    def written(self, parts, cost):
+        """The entry, without values, that applies the rule to others."""
+        texts = [_styled(part, need) for part, need in zip(parts, self.needs, strict=True)]
+        made = Entry(self.template.format(*texts), self.rank, cost, depends=any(part.depends for part in parts))
+        if self.loop:
+            made.loop = self.loop.format(*texts)
+        return made
+
+
+def _styled(part, need):
+    if need == LOOP:
+        return part.loop
+    return part.alone if need == ALONE else part.at(need)

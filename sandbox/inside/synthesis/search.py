@@ -1,0 +1,114 @@
+"""The search: shares the time between contexts, collects what fits every example, and ends in time."""
+
+import time
+
+from .bank import Meter
+from .context import Context
+from .goals import Goal
+from .kinds import freeze
+from .writing import body, fits, size
+
+EXAMPLES = 14
+"""How many examples the vectors hold; the others are tried on what fits these."""
+GOALS = 400
+MOST = 5
+GRACE, GRACE_S = 0.3, 0.7
+"""How much longer is looked for something smaller than the first solution: a share of its time, and seconds."""
+HIGHEST = 30
+
+
+class Search:
+    """One search.
+
+    Args:
+        task: names of the parameters, examples (arguments and result), constants (text, value, cost), texts of known
+            constants, and whether numbers may be of another type.
+        share: how much of the time the outermost context gets, from 0 to 1.
+        report: called with the statements of each solution, their size and the number of expressions tried.
+        roomy: tells whether there is memory left.
+    """
+
+    def __init__(self, task, share, report, roomy):
+        self.parameters, self.examples, self.known = task["parameters"], task["examples"], task["known"]
+        self.share, self.report, self.roomy, self.meter = share, report, roomy, Meter()
+        self.contexts, self._goals, self.found = [], set(), {}
+        self.since = None
+        self.used = chosen(self.examples)
+        variables = [(name, [one.arguments[place] for one in self.used]) for place, name in enumerate(self.parameters)]
+        self.root = Context(variables, task["constants"], self.meter)
+        self.contexts.append(self.root)
+        self.loose = task["numbers"] or any(type(one.wanted) is float for one in self.examples)
+        near = any(one.near for one in self.used)
+        Goal(
+            self.root, [one.wanted for one in self.used], self.take, self, loose=self.loose,
+            same=(lambda number, value: self.used[number].fits(value, loose=self.loose)) if near else None,
+        )  # fmt: skip
+
+    def admits(self, context, frozen):
+        """Tell whether a goal is new, and there is room for it."""
+        place = (id(context), tuple(frozen))
+        if place in self._goals or len(self._goals) >= GOALS:
+            return False
+        self._goals.add(place)
+        return True
+
+    def open(self, context):
+        """Let a context take part in the sharing of time."""
+        if context not in self.contexts:
+            self.contexts.append(context)
+
+    def take(self, entry):
+        """A solution for the used examples: keep it if it fits all of them."""
+        text = body(entry)
+        if text not in self.found and len(self.found) < 40 and fits(text, self.parameters, self.examples, self.loose):
+            self.found[text] = size(text)
+            self.report(text, self.found[text], self.meter.tried)
+            self.since = self.since or time.monotonic()
+
+    def run(self, budget_s):
+        """Search until something was found and nothing smaller is likely; tells in a word why it ended."""
+        begun = time.monotonic()
+        while context := self._next():
+            now = time.monotonic()
+            if self._settled(now, begun):
+                return "found"
+            if now - begun > budget_s or not self.roomy():
+                return "time" if self.roomy() else "memory"
+            while time.monotonic() - now < 0.02:
+                if context.step():
+                    for goal in list(context.goals):
+                        goal.compose()
+                    break
+            context.spent_s += time.monotonic() - now
+        return "all"
+
+    def _settled(self, now, begun):
+        return self.since is not None and now - self.since > GRACE * (self.since - begun) + GRACE_S
+
+    def _next(self):
+        """The context whose turn it is: the one that had least of the time it should have."""
+        growing = [one for one in self.contexts if one.reached < HIGHEST]
+        inner = max(1, len(growing) - 1)
+        weights = {id(one): (1 - self.share) / inner * 2 / (1 + one.depth) for one in growing}
+        weights[id(self.root)] = self.share
+        return min(growing, key=lambda one: one.spent_s / weights[id(one)], default=None)
+
+    @property
+    def best(self):
+        """The solutions, the smallest first."""
+        return sorted(self.found, key=self.found.__getitem__)[:MOST]
+
+
+def chosen(examples):
+    """The examples for the vectors: small ones, and as many different results as can be."""
+    if len(examples) <= EXAMPLES:
+        return examples
+    ordered = sorted(examples, key=lambda one: len(repr((one.arguments, one.wanted))))
+    picked, results = [], set()
+    for example in ordered:
+        if freeze(example.wanted) not in results and len(picked) < EXAMPLES - 4:
+            results.add(freeze(example.wanted))
+            picked.append(example)
+    rest = [example for example in ordered if example not in picked]
+    step = max(1, len(rest) // (EXAMPLES - len(picked)))
+    return (picked + rest[::step])[:EXAMPLES]
