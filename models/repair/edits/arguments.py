@@ -46,7 +46,7 @@ def _callee(scene: Scene, spot: Spot, node: ast.Call) -> tuple[Function | None, 
         return scene.outside.functions.get(node.func.id), 0
     if isinstance(node.func, ast.Attribute):
         own = scene.text(node.func.value) == spot.visible.owner
-        return (spot.visible.methods if own else scene.methods).get(node.func.attr), 1
+        return (spot.visible.methods if own else scene.file.methods).get(node.func.attr), 1
     return None, 0
 
 

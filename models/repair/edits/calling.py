@@ -23,9 +23,8 @@ _PLAIN_METHODS = frozenset(
 def calling(ground: Ground) -> Iterator[Edit]:
     """`x.f` becomes `x.f()`, and a call of a coroutine of the file is awaited."""
     scene = scene_of(ground)
-    coroutines = _coroutines(scene)
     for spot, node in scene.of(ast.Call):
-        if called(node) in coroutines and spot.whole and _could_await(scene, spot):
+        if called(node) in scene.file.coroutines and spot.whole and _could_await(scene, spot):
             text = scene.text(node)
             yield from swap(spot, ast.Await(value=node), KIND, 0.9, become(text, f"await {text}"))
     for spot, value in scene.values:
@@ -36,18 +35,13 @@ def _not_called(scene: Scene, spot: Spot, node: ast.expr) -> Iterator[Edit]:
     """`x.f` becomes `x.f()`."""
     text = scene.text(node)
     if isinstance(node, ast.Attribute):
-        own = node.attr in scene.methods
-        if own or node.attr in _PLAIN_METHODS or node.attr in scene.calls:
+        own = node.attr in scene.file.methods
+        if own or node.attr in _PLAIN_METHODS or node.attr in scene.file.calls:
             new = ast.Call(func=node, args=[], keywords=[])
             yield from swap(spot, new, KIND, 0.9 if own else 0.5, become(text, f"{text}()"))
     elif isinstance(node, ast.Name) and scene.kind(node) == CALLABLE and node.id not in scene.outside.classes:
         new = ast.Call(func=node, args=[], keywords=[])
         yield from swap(spot, new, KIND, 0.3, become(text, f"{text}()"))
-
-
-def _coroutines(scene: Scene) -> frozenset[str]:
-    every = ast.walk(scene.ground.tree)
-    return frozenset(node.name for node in every if isinstance(node, ast.AsyncFunctionDef))
 
 
 def _could_await(scene: Scene, spot: Spot) -> bool:

@@ -128,7 +128,7 @@ def _other_attribute(scene: Scene, spot: Spot, node: ast.Attribute) -> Iterator[
     own = isinstance(node.value, ast.Name) and node.value.id == spot.visible.owner
     if isinstance(node.value, ast.Name) and node.value.id in scene.outside.imports:
         return
-    for attr in spot.visible.attributes if own else scene.attributes:
+    for attr in spot.visible.attributes if own else scene.file.attributes:
         prior = 0.5 * (fits(scene.kinds.of_name(f"self.{attr}"), scene.kind(node)) if own else 0.8)
         if attr != node.attr and (not own or isinstance(node.ctx, ast.Store)):
             new = ast.Attribute(value=node.value, attr=attr, ctx=node.ctx)

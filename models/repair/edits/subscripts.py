@@ -36,8 +36,10 @@ def _all(scene: Scene) -> Iterator[Edit]:
         yield from _with_index(scene, spot, value)
         if isinstance(value, ast.Dict):
             yield from _pairs(scene, spot, value)
-    for spot, items in (*scene.of(ast.Tuple), *scene.of(ast.List)):
+    for spot, items in scene.of(ast.Tuple):
         yield from _order(scene, spot, items)
+    for spot, listed in scene.of(ast.List):
+        yield from _order(scene, spot, listed)
 
 
 def _with_index(scene: Scene, spot: Spot, node: ast.expr) -> Iterator[Edit]:

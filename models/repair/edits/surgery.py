@@ -24,7 +24,7 @@ from models.repair.scoping import BUILTINS
 from models.repair.tree import replaced
 
 KIND = "surgery"
-_MOST, _MOST_DONORS, _MOST_VARIANTS = 1400, 150, 6
+_MOST, _MOST_DONORS, _MOST_FOREIGN, _MOST_VARIANTS = 1400, 120, 160, 6
 _LARGEST = 24
 """Nodes of the largest expression that is moved."""
 _MOVED = (ast.BinOp, ast.Call, ast.Subscript, ast.Attribute, ast.Compare, ast.BoolOp, ast.UnaryOp, ast.List, ast.Tuple)
@@ -77,13 +77,15 @@ def _allowed(scene: Scene, spot: Spot) -> frozenset[str]:
 def _donors(scene: Scene) -> list[Donor]:
     """The expressions of the scope, then those of the rest of the file, then those of the scope with another name."""
     found: dict[str, Donor] = {}
-    for root, local in ((scene.root, True), (scene.ground.tree, False)):
-        for node in ast.walk(root):
-            if isinstance(node, _MOVED) and isinstance(getattr(node, "ctx", None), ast.Load | None):
-                donor = _donor(scene, node, local=local)
-                if donor:
-                    found.setdefault(donor.text, donor)
-    donors = list(found.values())[:_MOST_DONORS]
+    own = [node for node in ast.walk(scene.root) if isinstance(node, ast.expr)]
+    for nodes, local in ((own, True), (scene.file.expressions, False)):
+        for node in nodes:
+            if len(found) >= (_MOST_DONORS if local else _MOST_FOREIGN):
+                break
+            donor = _donor(scene, node, local=local)
+            if donor:
+                found.setdefault(donor.text, donor)
+    donors = list(found.values())
     known = {donor.text for donor in donors}
     for donor in donors:
         if donor.local:
@@ -94,6 +96,8 @@ def _donors(scene: Scene) -> list[Donor]:
 
 
 def _donor(scene: Scene, node: ast.expr, *, local: bool) -> Donor | None:
+    if not isinstance(node, _MOVED) or not isinstance(getattr(node, "ctx", None), ast.Load | None):
+        return None
     below = list(ast.walk(node))
     if len(below) > _LARGEST or any(isinstance(part, _FIXED) for part in below):
         return None
@@ -108,7 +112,7 @@ def _donor(scene: Scene, node: ast.expr, *, local: bool) -> Donor | None:
         text=scene.text(node),
         kind=scene.kind(node),
         names=frozenset(read),
-        parts=scene.parts(node),
+        parts=scene.file.parts(node),
         local=local,
     )
 
@@ -164,7 +168,7 @@ def _alike(scene: Scene, node: ast.expr, text: str, donor: Donor) -> float:
     """How much an expression resembles another: it contains it, is of the same form, or speaks of the same."""
     if text in donor.parts and not isinstance(node, ast.Constant):
         return 1.0
-    own = scene.parts(node)
+    own = scene.file.parts(node)
     common = len(own & donor.parts) / max(1, len(own | donor.parts))
     same_form = 0.3 if type(node) is type(donor.node) else 0.0
     return 0.15 + same_form + 0.55 * common

@@ -14,8 +14,8 @@ LOAD = ast.Load()
 
 
 def swap(spot: Spot, new: ast.AST, kind: str, weight: float, note: str) -> Iterator[Edit]:
-    """The edit that puts another node at a spot; none when it is the same."""
-    if not same(spot.node, new):
+    """The edit that puts another node at a spot; none when it is the same, or absurd there."""
+    if not _absurd(spot, new) and not same(spot.node, new):
         yield Edit(kind=kind, place=spot.place, new=(new,), weight=weight, line=spot.line, note=note)
 
 
@@ -31,6 +31,22 @@ def same(one: object, other: object) -> bool:
         return len(one) == len(other) and all(map(same, one, other))
     # 0.0 and -0.0 are equal and yet two texts.
     return one == other and repr(one) == repr(other)
+
+
+def _absurd(spot: Spot, new: ast.AST) -> bool:
+    """Whether the compiler itself would warn of it: a literal held by identity, taken an item from, or called."""
+    parent = spot.parent
+    if isinstance(parent, ast.Compare) and any(isinstance(op, ast.Is | ast.IsNot) for op in parent.ops):
+        single = isinstance(new, ast.Constant) and (new.value is None or isinstance(new.value, bool))
+        return isinstance(new, _LITERALS) and not single
+    if isinstance(parent, ast.Subscript | ast.Attribute) and spot.field == "value":
+        if isinstance(new, ast.BinOp) and isinstance(new.left, ast.Constant | ast.BinOp):
+            return True
+        return isinstance(new, _LITERALS) and not isinstance(getattr(new, "value", None), str)
+    return False
+
+
+_LITERALS = (ast.Constant, ast.Tuple, ast.List, ast.Set, ast.Dict, ast.UnaryOp, ast.Compare, ast.BoolOp, ast.ListComp)
 
 
 def likeliest(edits: Iterable[Edit], ground: Ground, most: int) -> Iterator[Edit]:
