@@ -25,6 +25,8 @@ from models.repair.tree import replaced
 
 KIND = "surgery"
 _MOST, _MOST_DONORS, _MOST_FOREIGN, _MOST_VARIANTS = 1400, 120, 160, 6
+_LOCAL, _FOREIGN, _CHANGED = 0.3, 0.15, 0.15
+"""How likely an expression of the scope itself, of the rest of the file, or with another name, is what was meant."""
 _LARGEST = 24
 """Nodes of the largest expression that is moved."""
 _MOVED = (ast.BinOp, ast.Call, ast.Subscript, ast.Attribute, ast.Compare, ast.BoolOp, ast.UnaryOp, ast.List, ast.Tuple)
@@ -41,30 +43,42 @@ class Donor:
     names: frozenset[str]
     parts: frozenset[str]
     local: bool
-    changed: bool = False
+    prior: float
 
 
 def surgery(ground: Ground) -> Iterator[Edit]:
     """Each whole expression replaced by others of the file that fit, the most similar first."""
     scene = scene_of(ground)
-    pairs = ((_weight(scene, spot, node, donor), number, spot, donor) for number, spot, node, donor in _pairs(scene))
     suspicion = ground.lines
-    likely = heapq.nlargest(
-        _MOST, (pair for pair in pairs if pair[0]), key=lambda pair: pair[0] * (0.02 + suspicion.get(pair[2].line, 0))
-    )
-    for weight, _, spot, donor in likely:
+    likely = heapq.nlargest(_MOST, _pairs(scene), key=lambda pair: pair[0] * (0.02 + suspicion.get(pair[1].line, 0)))
+    for weight, spot, donor in likely:
         yield from swap(spot, donor.node, KIND, weight, become(scene.text(spot.node), donor.text))
 
 
-def _pairs(scene: Scene) -> Iterator[tuple[int, Spot, ast.expr, Donor]]:
+def _pairs(scene: Scene) -> Iterator[tuple[float, Spot, Donor]]:
     donors = _donors(scene)
+    allowed: dict[tuple[str, ...], list[Donor]] = {}
     for spot, node in scene.values:
-        allowed = _allowed(scene, spot)
         if isinstance(node, ast.Lambda) or isinstance(spot.parent, ast.Expr):
             continue
-        for number, donor in enumerate(donors):
-            if donor.names <= allowed:
-                yield number, spot, node, donor
+        if spot.visible.near not in allowed:
+            names = _allowed(scene, spot)
+            allowed[spot.visible.near] = [donor for donor in donors if donor.names <= names]
+        yield from _at(scene, spot, node, allowed[spot.visible.near])
+
+
+def _at(scene: Scene, spot: Spot, node: ast.expr, donors: list[Donor]) -> Iterator[tuple[float, Spot, Donor]]:
+    """What may be put at one spot, with weights."""
+    wanted, truth, text, parts = scene.wanted(spot), spot.truth, scene.text(node), scene.file.parts(node)
+    simple, form = isinstance(node, ast.Constant), type(node)
+    for donor in donors:
+        fit = 0.5 if truth else fits(donor.kind, wanted)
+        if fit and donor.text != text:
+            alike = 1.0
+            if simple or text not in donor.parts:
+                common = len(parts & donor.parts) / len(parts | donor.parts)
+                alike = 0.15 + (0.3 if type(donor.node) is form else 0.0) + 0.55 * common
+            yield donor.prior * fit * alike, spot, donor
 
 
 def _allowed(scene: Scene, spot: Spot) -> frozenset[str]:
@@ -114,6 +128,7 @@ def _donor(scene: Scene, node: ast.expr, *, local: bool) -> Donor | None:
         names=frozenset(read),
         parts=scene.file.parts(node),
         local=local,
+        prior=_LOCAL if local else _FOREIGN,
     )
 
 
@@ -137,7 +152,7 @@ def _changed(scene: Scene, donor: Donor) -> Iterator[Donor]:
                     names=donor.names | {word},
                     parts=donor.parts | {word},
                     local=True,
-                    changed=True,
+                    prior=_CHANGED,
                 )
 
 
@@ -150,25 +165,3 @@ def _name_places(node: ast.AST, place: tuple[Any, ...] = ()) -> Iterator[tuple[t
         for index, child in many:
             if isinstance(child, ast.AST) and not (isinstance(node, ast.Call) and field == "func"):
                 yield from _name_places(child, (*place, (field, index)))
-
-
-def _weight(scene: Scene, spot: Spot, node: ast.expr, donor: Donor) -> float:
-    fit = fits(donor.kind, scene.wanted(spot)) if not spot.truth else 0.5
-    if not fit:
-        return 0.0
-    text = scene.text(node)
-    if text == donor.text:
-        return 0.0
-    weight = 0.3 * fit * (1.0 if donor.local else 0.5) * (0.5 if donor.changed else 1.0)
-    alike = _alike(scene, node, text, donor)
-    return weight * alike
-
-
-def _alike(scene: Scene, node: ast.expr, text: str, donor: Donor) -> float:
-    """How much an expression resembles another: it contains it, is of the same form, or speaks of the same."""
-    if text in donor.parts and not isinstance(node, ast.Constant):
-        return 1.0
-    own = scene.file.parts(node)
-    common = len(own & donor.parts) / max(1, len(own | donor.parts))
-    same_form = 0.3 if type(node) is type(donor.node) else 0.0
-    return 0.15 + same_form + 0.55 * common
