@@ -158,6 +158,7 @@ class Daemon:
             notices=rooms.notices,
             pid=os.getpid(),
             approvals=self._store.queue.open_approvals(),
+            saved=self._store.state.saved_replies(),
         )
 
     def _state(self) -> DaemonState:

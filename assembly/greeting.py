@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from core.dialogue import BUILT_IN
 from core.status import DaemonStatus, ModelStatus, sandbox_in_brief
 
-NO_MODEL = (
-    "No model answers yet. Tasks wait until one does; they go on by themselves. Any of these will do:",
+ENGINE_ALONE = (
+    "No model answers yet, so the built-in engine works alone. It needs no model: it mends Python code whose tests",
+    "fail, and fills small stubs that have examples. All other tasks wait for a model, and go on by themselves.",
+)
+NOBODY = ("No model answers yet. Tasks wait until one does; they go on by themselves.",)
+HOW_TO_GET_ONE = (
+    "Any of these will do:",
     "  - Ollama on this machine: install it, then `ollama pull qwen2.5-coder:7b`",
     "  - an API key: OPENAI_API_KEY (with OPENAI_BASE_URL for any compatible endpoint) or ANTHROPIC_API_KEY",
     "  - a GGUF file for GPT4All: GPT4ALL_MODEL_PATH=/path/to/model.gguf",
@@ -29,8 +35,10 @@ def _lines(status: DaemonStatus, url: str) -> Iterator[str]:
     waiting = {name: count for name, count in status.queue.items() if count}
     yield f"  queue      {', '.join(f'{count} {name}' for name, count in waiting.items()) or 'empty'}"
     yield ""
-    if not any(model.available for model in status.models):
-        yield from NO_MODEL
+    there = {model.name for model in status.models if model.available}
+    if not there - {BUILT_IN}:
+        yield from ENGINE_ALONE if there else NOBODY
+        yield from HOW_TO_GET_ONE
         yield ""
     yield from status.notices
     yield "Give it a task: edit tasks.yaml, open the dashboard, or type"

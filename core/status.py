@@ -42,6 +42,19 @@ class ModelStatus:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SavedReplies:
+    """What the built-in engine spared in the last `days`: `saved` of all `replies`, and the tasks it `solved` alone.
+
+    A reply is saved when it stands in the place of one that a model would have been asked for.
+    """
+
+    days: float = 7.0
+    replies: int = 0
+    saved: int = 0
+    solved: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DaemonStatus:
     """The daemon as a whole; `queue` counts the tasks of each status, `approvals` what waits for its owner."""
 
@@ -59,6 +72,7 @@ class DaemonStatus:
     notices: tuple[str, ...] = ()
     pid: int = 0
     approvals: int = 0
+    saved: SavedReplies = field(default_factory=SavedReplies)
 
 
 def sandbox_in_brief(detail: str) -> tuple[str, ...]:

@@ -32,7 +32,10 @@ class EndedTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCall:
-    """One answered call; `cost_usd` is None where the price is not known."""
+    """One answered call; `cost_usd` is None where the price is not known.
+
+    `saved` names the backend whose call the built-in engine made needless; empty for all other replies.
+    """
 
     backend: str
     model: str
@@ -40,12 +43,15 @@ class ModelCall:
     tokens_out: int
     cost_usd: float | None
     latency_s: float
+    saved: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitRow:
-    """One commit."""
+    """One commit; `model` are the models that had a hand in it."""
 
+    task_id: int
+    model: str
     label: str
     integrated: bool
 
@@ -87,7 +93,7 @@ class ReportQueries:
 
     def calls(self, since: datetime, until: datetime) -> list[ModelCall]:
         """The model calls that were answered in the span."""
-        columns = "backend, model, tokens_in, tokens_out, cost_usd, latency_s"
+        columns = "backend, model, tokens_in, tokens_out, cost_usd, latency_s, saved"
         rows = self._rows(
             f"SELECT {columns} FROM model_stats WHERE at >= ? AND at < ? ORDER BY id",  # noqa: S608  # a constant
             since,
@@ -98,9 +104,11 @@ class ReportQueries:
     def commits(self, since: datetime, until: datetime) -> list[CommitRow]:
         """The commits of the span."""
         rows = self._rows(
-            "SELECT label, integrated FROM git_commits WHERE at >= ? AND at < ? ORDER BY id", since, until
+            "SELECT task_id, model, label, integrated FROM git_commits WHERE at >= ? AND at < ? ORDER BY id",
+            since,
+            until,
         )
-        return [CommitRow(label=row["label"], integrated=bool(row["integrated"])) for row in rows]
+        return [CommitRow(**{**dict(row), "integrated": bool(row["integrated"])}) for row in rows]
 
     def failures(self, since: datetime, until: datetime, limit: int) -> list[FailureCount]:
         """The commonest failures of the span, the commonest first."""
@@ -131,6 +139,16 @@ class ReportQueries:
             until,
         )
         return {row[0]: int(row[1]) for row in rows}
+
+    def declined(self, since: datetime, until: datetime) -> tuple[int, float]:
+        """How often the built-in engine looked in the span and had no answer, and how many seconds that took."""
+        (row,) = self._rows(
+            "SELECT count(*), total(json_extract(data, '$.seconds')) FROM execution_logs "
+            "WHERE kind = 'repair_declined' AND json_extract(data, '$.seconds') > 0 AND at >= ? AND at < ?",
+            since,
+            until,
+        )
+        return int(row[0]), float(row[1])
 
     def _rows(self, query: str, *values: datetime | int) -> list[Row]:
         texts = [to_text(value) if isinstance(value, datetime) else value for value in values]

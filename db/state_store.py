@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from concurrent.futures import Future
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from core.clock import Clock, from_text, to_text, utc_now
 from core.dialogue import BUILT_IN
+from core.status import SavedReplies
 from core.tasks import Spent
 from db import backups, sqlite
 from db.codec import encode, storable
@@ -131,6 +132,15 @@ class StateStore:
     def spent_total(self) -> Spent:
         """What all model calls ever used; reads every call, so ask once and add what follows."""
         return self.spent_since(None)
+
+    def saved_replies(self, days: float = 7.0) -> SavedReplies:
+        """What the built-in engine spared in the last days."""
+        reader, since = self._db.reader(), to_text(self._clock() - timedelta(days=days))
+        query = "SELECT COUNT(*), COALESCE(SUM(saved <> ''), 0) FROM model_stats WHERE at >= ?"
+        replies, saved = reader.execute(query, (since,)).fetchone()
+        query = "SELECT COUNT(DISTINCT task_id) FROM git_commits WHERE at >= ? AND model = ?"
+        solved = reader.execute(query, (since, BUILT_IN)).fetchone()[0]
+        return SavedReplies(days=days, replies=replies, saved=saved, solved=solved)
 
     def record_metric(self, name: str, value: float) -> Future[None]:
         """Note a measurement of now."""

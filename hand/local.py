@@ -13,12 +13,14 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, TypeVar
 
+from core import status
 from core.errors import NightshiftError, StoreMissing, UnknownApproval, UnknownTask
 from core.masking import Masker
 from core.states import DaemonState, Status
 from core.submission import parse_spec
 from db.database import Database
 from db.event_log import EventLog
+from db.state_store import StateStore
 from db.step_store import StepStore
 from hand.door import Added, LogQuery, Verb
 from queue_manager import QueueManager
@@ -28,6 +30,7 @@ from server.schemas import (
     Logs,
     Moved,
     Paused,
+    SavedReplies,
     Submitted,
     TaskDetail,
     Tasks,
@@ -71,11 +74,12 @@ class LocalDoor:
     def report(self) -> DaemonReport:
         """See `Door.report`: what the database alone can tell."""
         counts: Mapping[Status, int] = {}
-        asked = 0
+        asked, saved = 0, status.SavedReplies()
         notices = ["no database yet: nothing was ever submitted"]
         if self._reading:
             events = EventLog(self._reading)
             queue = QueueManager(self._reading, events)
+            saved = StateStore(self._reading).saved_replies()
             counts, pause, asked = queue.counts(), queue.pause_state(), queue.open_approvals()
             last = events.last(1)
             notices = [f"daemon stopped, as of {last[0].at:%Y-%m-%d %H:%M:%S} UTC" if last else "daemon stopped"]
@@ -96,6 +100,7 @@ class LocalDoor:
             notices=notices,
             pid=0,
             approvals=asked,
+            saved=SavedReplies.model_validate(saved),
         )
 
     def logs(self, query: LogQuery) -> Logs:

@@ -12,7 +12,7 @@ from core.states import ENDED, DaemonState, Status
 from core.status import sandbox_in_brief
 from hand.blocks import Block, Cell, Fields, Lines, Table, Tone, cell, span, stamp
 from server.approvals import Approvals
-from server.schemas import DaemonReport, Iteration, LogLine, Logs, TaskDetail, Tasks, TaskSummary
+from server.schemas import DaemonReport, Iteration, LogLine, Logs, SavedReplies, TaskDetail, Tasks, TaskSummary
 
 STATUS_TONE: Mapping[Status, Tone] = {
     Status.RUNNING: Tone.BUSY,
@@ -140,6 +140,7 @@ class Views:
                 else []
             ),
             *([("sandbox", cell(isolation))] if report.sandbox else []),
+            *([("engine", cell(_saved(report.saved)))] if report.saved.saved or report.saved.solved else []),
             *([("embedder", cell(report.embedder))] if report.embedder else []),
             *([("workspace", cell(report.workspace))] if report.workspace else []),
             ("checkpoint", stamp(report.next_checkpoint_at, local=self.local)),
@@ -173,6 +174,13 @@ def outcome(task: TaskSummary) -> Cell:
         tries = f"{task.iteration_count} iteration{'' if task.iteration_count == 1 else 's'}"
         text += f" ({tries}, {task.spent.tokens_in + task.spent.tokens_out} tokens)"
     return Cell(text, STATUS_TONE.get(task.status, Tone.PLAIN))
+
+
+def _saved(saved: SavedReplies) -> str:
+    """What the built-in engine spared, in a line."""
+    share = f" ({saved.saved / saved.replies:.0%})" if saved.replies else ""
+    tasks = f"{saved.solved} task{'' if saved.solved == 1 else 's'} solved without a model"
+    return f"{saved.saved} of {saved.replies} replies saved{share} in {saved.days:g} days, {tasks}"
 
 
 def _models(report: DaemonReport) -> Table:

@@ -156,6 +156,15 @@ class Backend(Answer):
     latency_s: float | None
 
 
+class SavedReplies(Answer):
+    """What the built-in engine spared in the last `days`: `saved` of all `replies`, and the tasks it `solved` alone."""
+
+    days: float
+    replies: int
+    saved: int
+    solved: int
+
+
 class DaemonReport(Answer):
     """The daemon as a whole; `queue` counts the tasks of each status, `approvals` what waits for its owner."""
 
@@ -173,6 +182,7 @@ class DaemonReport(Answer):
     notices: list[str]
     pid: int
     approvals: int
+    saved: SavedReplies
 
 
 class Paused(Answer):

@@ -58,11 +58,13 @@ class Week:
             *(status, ending, iterations, attempt, to_text(ended), task_id),
         )
 
-    def call(self, backend: str, model: str, tokens: int, cost_usd: float | None, latency_s: float = 1) -> None:
+    def call(
+        self, backend: str, model: str, tokens: int, cost_usd: float | None, latency_s: float = 1, saved: str = ""
+    ) -> None:
         self.run(
-            "INSERT INTO model_stats (at, phase, backend, model, tokens_in, tokens_out, cost_usd, latency_s) "
-            "VALUES (?, 'CODING', ?, ?, ?, 1, ?, ?)",
-            *(to_text(NOON), backend, model, tokens, cost_usd, latency_s),
+            "INSERT INTO model_stats (at, phase, backend, model, tokens_in, tokens_out, cost_usd, latency_s, saved) "
+            "VALUES (?, 'CODING', ?, ?, ?, 1, ?, ?, ?)",
+            *(to_text(NOON), backend, model, tokens, cost_usd, latency_s, saved),
         )
 
     def event(self, kind: str, data: str = "{}", at: datetime = NOON) -> None:
@@ -71,11 +73,11 @@ class Week:
             *(to_text(at), kind, data),
         )
 
-    def commit(self, number: int, label: str) -> None:
+    def commit(self, number: int, label: str, *, task_id: int = 1, model: str = "m") -> None:
         self.run(
             "INSERT INTO git_commits (at, task_id, attempt, repo, branch, commit_id, base, subject, label, model, "
-            "iterations, integrated) VALUES (?, 1, 1, 'r', 'b', ?, 'x', 's', ?, 'm', 1, ?)",
-            *(to_text(NOON), str(number), label, number % 2),
+            "iterations, integrated) VALUES (?, ?, 1, 'r', 'b', ?, 'x', 's', ?, ?, 1, ?)",
+            *(to_text(NOON), task_id, str(number), label, model, number % 2),
         )
 
     def failure(self, signature: str, solved: int) -> None:
@@ -131,6 +133,38 @@ def test_models_are_summed_and_an_unknown_price_is_not_guessed(week: Week) -> No
     assert (big.calls, big.tokens_in, big.tokens_out, big.cost_usd, big.unpriced_tokens) == (2, 300, 2, 0.75, 0)
     assert (big.latency_s.median, small.unpriced_tokens) == (3, 301)
     assert "| ollama | small | 1 | 300 | 1 | unknown |" in render(summarise(week.db, SINCE, UNTIL))
+
+
+def test_what_the_engine_saved_and_solved_alone_is_counted_and_shown(week: Week) -> None:
+    for _ in range(3):
+        week.call("repair", "repair", 0, 0.0, saved="openai=big")
+    week.call("repair", "repair", 0, 0.0)
+    week.call("openai", "big", 100, 0.5)
+    for number, model in enumerate(["repair", "repair", "repair, big", "big"]):
+        week.commit(number, "tests_passed", task_id=max(1, number), model=model)
+    week.event("repair_declined", '{"seconds": 9.5}')
+    week.event("repair_declined", '{"seconds": 0}')
+    summary = summarise(week.db, SINCE, UNTIL)
+    engine = summary.engine
+    assert (engine.replies, engine.saved, engine.solved, engine.declined, engine.declined_s) == (5, 3, 1, 1, 9.5)
+    page = render(summary)
+    assert "| replies saved | 3 of 5 (60%) |" in page
+    assert "| tasks solved without any model | 1 |" in page
+    assert "| searches without an answer | 1, 9.5 s together |" in page
+
+
+def test_without_the_engine_the_report_does_not_speak_of_it(week: Week) -> None:
+    week.call("openai", "big", 100, 0.5)
+    assert "engine" not in render(summarise(week.db, SINCE, UNTIL))
+
+
+def test_an_engine_that_looks_in_vain_is_worth_a_word(week: Week) -> None:
+    for _ in range(70):
+        week.event("repair_declined", '{"seconds": 10}')
+    assert "REPAIR_FIRST_S" in week.advice()
+    for _ in range(5):
+        week.call("repair", "repair", 0, 0.0, saved="openai=big")
+    assert "REPAIR_FIRST_S" not in week.advice()
 
 
 def test_commits_failures_and_events_are_counted(week: Week) -> None:

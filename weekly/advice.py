@@ -89,6 +89,16 @@ def _unpriced(summary: Summary) -> str | None:
     return f"{tokens[model]} tokens of {code(model)} have no price: set `model_prices`, so that budgets count them."
 
 
+def _idle_scout(summary: Summary) -> str | None:
+    engine, looked = summary.engine, summary.engine.declined + summary.engine.saved
+    if engine.declined < 20 or engine.declined_s < 600 or engine.saved / looked > 0.05:
+        return None
+    return (
+        f"The built-in engine was asked before a model and saved {share(engine.saved, looked)} of these replies; "
+        f"its vain searches took {span(engine.declined_s)}: lower `REPAIR_FIRST_S`, or set it to 0."
+    )
+
+
 def _own_tests(summary: Summary) -> str | None:
     own, commits = summary.commits.get(Label.SELF_TESTED, 0), sum(summary.commits.values())
     if commits < 5 or own / commits <= 0.5:
@@ -115,6 +125,7 @@ RULES: tuple[Rule, ...] = (
     _many_tries,
     _unsteady_backend,
     _unpriced,
+    _idle_scout,
     _own_tests,
     _unpushed,
     _inbox,

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
 
+from core.dialogue import BUILT_IN
 from core.events import Kind
 from core.states import Ending, Status
 from db.report_queries import EndedTask, FailureCount, ModelCall, ReportQueries
@@ -68,6 +69,20 @@ class ModelFigures:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EngineFigures:
+    """The built-in engine: it `saved` so many of all `replies`, and `solved` so many tasks without any model.
+
+    `declined` counts the searches without an answer, which took `declined_s` seconds together.
+    """
+
+    replies: int
+    saved: int
+    solved: int
+    declined: int
+    declined_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
     """All figures of one span, since ≤ t < until."""
 
@@ -75,6 +90,7 @@ class Summary:
     until: datetime
     tasks: TaskFigures
     models: Sequence[ModelFigures]
+    engine: EngineFigures
     backend_failures: Mapping[str, int]
     commits: Mapping[str, int]
     """Label → commits."""
@@ -89,12 +105,20 @@ class Summary:
 
 def fold(queries: ReportQueries, since: datetime, until: datetime) -> Summary:
     """All figures of one span."""
-    commits = queries.commits(since, until)
+    commits, calls = queries.commits(since, until), queries.calls(since, until)
+    declined, declined_s = queries.declined(since, until)
     return Summary(
         since=since,
         until=until,
         tasks=_fold_tasks(queries, since, until),
-        models=_fold_calls(queries.calls(since, until)),
+        models=_fold_calls(calls),
+        engine=EngineFigures(
+            replies=len(calls),
+            saved=sum(bool(call.saved) for call in calls),
+            solved=len({commit.task_id for commit in commits if commit.model == BUILT_IN}),
+            declined=declined,
+            declined_s=declined_s,
+        ),
         backend_failures=queries.backend_failures(since, until),
         commits=_counted(commit.label for commit in commits),
         integrated=sum(commit.integrated for commit in commits),

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from core.events import Kind
 from core.states import Status
 from weekly.advice import recommendations
-from weekly.figures import Spread, Summary, TaskFigures, duration_s
+from weekly.figures import EngineFigures, Spread, Summary, TaskFigures, duration_s
 from weekly.wording import escaped, share, span
 
 
@@ -24,7 +24,8 @@ def render(summary: Summary) -> str:
     """The report as Markdown."""
     title = f"# Nightshift, {report_name(summary.since, summary.until)}"
     span = f"{summary.since:%Y-%m-%d %H:%M} to {summary.until:%Y-%m-%d %H:%M} UTC"
-    parts = [title, span, *_advice(summary), *_tasks(summary.tasks), *_models(summary), *_commits(summary)]
+    parts = [title, span, *_advice(summary), *_tasks(summary.tasks), *_models(summary)]
+    parts += [*_engine(summary.engine), *_commits(summary)]
     return "\n\n".join([*parts, *_failures(summary), *_events(summary)]) + "\n"
 
 
@@ -90,6 +91,17 @@ def _models(summary: Summary) -> list[str]:
     failed = [(escaped(name or "unknown"), count) for name, count in summary.backend_failures.items()]
     parts = ["## Models", _table(head, rows)]
     return [*parts, "### Failed calls", _table(("backend", "calls"), failed)] if failed else parts
+
+
+def _engine(engine: EngineFigures) -> list[str]:
+    if not (engine.saved or engine.solved or engine.declined):
+        return []
+    rows = [
+        ("replies saved", share(engine.saved, engine.replies)),
+        ("tasks solved without any model", engine.solved),
+        ("searches without an answer", f"{engine.declined}, {span(engine.declined_s)} together"),
+    ]
+    return ["## The built-in engine", _table(("figure", "value"), rows)]
 
 
 def _commits(summary: Summary) -> list[str]:

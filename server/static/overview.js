@@ -26,6 +26,7 @@ function workerRow(worker) {
     ' ', el('a', {href: `/task/${worker.task_id}`}, `#${worker.task_id}`), ' ',
     el('span', {class: 'hint'}, (worker.phase ?? 'starting') + (worker.iteration ? ` · try ${worker.iteration}` : '')),
     el('small', {}, firstLine(worker.description)),
+    worker.last_line ? el('small', {class: 'hint'}, firstLine(worker.last_line)) : null,
   ] : [' ', el('span', {class: 'hint'}, 'idle')];
   return el('li', {}, el('span', {class: busy ? 'dot busy' : 'dot', 'aria-hidden': 'true'}), ' ',
     el('b', {}, worker.name), ...at);
@@ -51,6 +52,8 @@ function showReport(report) {
   byId('notices').replaceChildren(...report.notices.map((text) => el('p', {class: 'notice'}, text)));
   if (report.workers.length) byId('workers').replaceChildren(...report.workers.map(workerRow));
   if (report.models.length) byId('models').replaceChildren(...report.models.map(modelRow));
+  const {saved, replies, solved, days} = report.saved;
+  byId('saved').textContent = `${saved} of ${replies} replies saved and ${solved} tasks solved without a model in ${days} days`;
   byId('uptime').textContent = duration(report.uptime_s);
 }
 

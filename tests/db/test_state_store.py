@@ -6,6 +6,7 @@ from pathlib import Path
 
 from core.dialogue import Completion, ModelRequest
 from core.states import Phase
+from core.status import SavedReplies
 from core.tasks import Spent
 from db.database import Database
 from db.state_store import Commit, StateStore
@@ -62,6 +63,24 @@ def test_what_was_spent_is_told_since_a_moment_and_ever(store: Store) -> None:
     )
     assert store.state.spent_total().cost_usd == 0.75
     assert store.state.spent_since(midnight + timedelta(seconds=1)) == Spent()
+
+
+def test_what_the_engine_saved_is_told_of_the_last_days(store: Store) -> None:
+    spared = {"extra": {"saved": "openai=big"}}
+    for _ in range(2):  # eight days ago, and now
+        for backend, more in (("openai", {}), ("repair", spared), ("repair", {})):
+            reply = Completion(text="", backend=backend, model=backend, **more)  # type: ignore[arg-type] # as said
+            store.steps.save_reply(ModelRequest(phase=Phase.CODING, messages=()), reply).result()
+        for task_id, model in ((1, "repair"), (2, "repair, openai")):
+            made = Commit(
+                task_id=task_id, attempt=1, repo="r", branch="b", base="x", subject="s", label="tests_passed",
+                commit=f"{task_id} {store.clock()}", model=model,
+            )  # fmt: skip
+            store.state.record_commit(made).result()
+        assert store.state.saved_replies() == SavedReplies(days=7.0, replies=3, saved=1, solved=1)
+        store.clock.advance(8 * 86400)
+    assert store.state.saved_replies(days=30) == SavedReplies(days=30, replies=6, saved=2, solved=1)
+    assert store.state.spent_total().model_calls == 2, "the engine's replies are no calls"
 
 
 def test_metrics_are_read_by_name_and_time(store: Store) -> None:
