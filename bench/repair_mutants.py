@@ -1,11 +1,11 @@
 """How often the built-in engine mends a fault that chance put into a small program of ours, by kind of fault.
 
-    .venv/bin/python bench/repair_mutants.py [--count 60] [--seed 1] [--within 30] [--faults 1]
+    .venv/bin/python bench/repair_mutants.py [--count 60] [--seed 1] [--within 30] [--faults 1] [--kind WORD]
 
-    .venv/bin/python bench/repair_mutants.py [--count 60] [--seed 1] [--within 30] [--faults 1]
+The programs lie in `bench/programs/`, the faults come from `bench/faults.py`, which knows nothing of the engine's edits.
 Each program's tests are parted by the seed: most are given to the engine, the rest are hidden and show whether a mend
-is right or only fits what was given. A fault counts when the given tests notice it. The goal is 90 % of single faults,
-each within 30 s; the exit status is 1 when it is missed.
+is right or only fits what was given. A fault counts when those given tests notice it that the daemon shows. The goal
+is 90 % of single faults, each within 30 s; the exit status is 1 when it is missed.
 """
 
 from __future__ import annotations
@@ -69,24 +69,38 @@ def drawn(known: Sequence[Program], faults: int, chance: random.Random) -> tuple
     return program, chance.choice(kinds[chance.choice(sorted(kinds))])
 
 
-async def noticed(a: argparse.Namespace, here: Room) -> AsyncIterator[tuple[Program, Fault, Row]]:
-    """As many faults as are wanted that the given tests notice."""
-    chance, known, seen = random.Random(f"{a.seed} {a.faults}"), programs(), set[str]()
-    while len(seen) < a.count:
-        if (draw := drawn(known, a.faults, chance)) is None or draw[1].text in seen:
-            continue
-        program, fault = draw
-        row = row_of(program, fault, a.seed)
-        if not (a.kind and a.kind not in fault.kind) and not (await here.judged(row, {})).passed:
-            seen.add(fault.text)
-            yield program, fault, row
+@dataclass(slots=True)
+class Draws:
+    """Faults that chance draws; `unseen` counts those that only checks notice that the daemon holds out."""
+
+    count: int
+    faults: int
+    seed: int
+    kind: str = ""
+    unseen: int = 0
+
+    async def noticed(self, here: Room) -> AsyncIterator[tuple[Program, Fault, Row]]:
+        """As many faults as are wanted that the tests notice which the engine is shown."""
+        chance, known, seen = random.Random(f"{self.seed} {self.faults}"), programs(), set[str]()
+        while len(seen) < self.count:
+            draw = drawn(known, self.faults, chance)
+            if draw is None or draw[1].text in seen or self.kind not in draw[1].kind:
+                continue
+            row = row_of(*draw, self.seed)
+            if (await here.judged(row, {})).passed:
+                continue
+            if (await here.judged(await here.shown(row), {})).passed:
+                self.unseen += 1
+                continue
+            seen.add(draw[1].text)
+            yield *draw, row
 
 
-async def run(a: argparse.Namespace, out: TextIO | None) -> list[Tried]:
+async def run(draws: Draws, a: argparse.Namespace, out: TextIO | None) -> list[Tried]:
     """Try each fault in turn, and tell of it at once."""
     found = list[Tried]()
     async with room(a.cores, a.sandbox) as here:
-        async for program, fault, row in noticed(a, here):
+        async for program, fault, row in draws.noticed(here):
             done = await here.mended(row, a.within)
             text = (done.change or {}).get(program.path) or ""
             found.append(Tried(fault=fault, done=done, restored=same(text, program.text)))
@@ -157,7 +171,10 @@ def main() -> None:
     parser.add_argument("--sandbox", default="auto")
     a = parser.parse_args()
     out = a.out.open("w", encoding="utf-8") if a.out else None
-    if not report(asyncio.run(run(a, out)), a.faults):
+    draws = Draws(a.count, a.faults, a.seed, a.kind)
+    met = report(asyncio.run(run(draws, a, out)), a.faults)
+    print(f"{draws.unseen} more are noticed by held-out checks alone and were passed over")
+    if not met:
         raise SystemExit(1)
 
 

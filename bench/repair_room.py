@@ -29,6 +29,7 @@ from core.verdicts import Result, SuiteJob, Verdict
 from models.repair.engine import Engine
 from models.repair.problem import Finding, Problem, Progress
 from sandbox.held.holding import hold
+from sandbox.synthesis import SynthesisRunner
 from sandbox.trials import TrialRunner
 from test_runner import SuiteRunner
 
@@ -119,10 +120,16 @@ class Room:
         )
         return await self.suite.judge(job)
 
+    async def shown(self, row: Row) -> Row:
+        """The task as the engine sees it: without what the daemon holds out of its tests."""
+        held = await asyncio.to_thread(hold, row.spec, (), SHARE)
+        return replace(row, spec=replace(row.spec, tests={**row.spec.tests, **held.shown}))
+
     async def _accepted(self, row: Row, done: Mended, end: float, say: Say) -> Change | None:
         """The first finding that the judge accepts."""
         engine = Engine(self.trials, self.synthesiser)
-        job, held = self._job(row), await asyncio.to_thread(hold, row.spec, (), SHARE)
+        held = await asyncio.to_thread(hold, row.spec, (), SHARE)
+        job = self._job(row, held)
         excluded = frozenset[str]()
         while (left := end - time.perf_counter()) > 0:
             problem = Problem(job=job, description=row.spec.description, excluded=excluded, budget_s=left)
@@ -150,12 +157,13 @@ class Room:
             return ""
         return f"{fails[0].id}: {fails[0].message.partition(chr(10))[0]}" if fails else verdict.reason
 
-    def _job(self, row: Row) -> TrialJob:
+    def _job(self, row: Row, held: HeldOut) -> TrialJob:
+        """What the engine is shown: the task without what is held out of its tests."""
         spec = row.spec
         return TrialJob(
             base=FileTree({}),
             change=dict(spec.files),
-            tests=spec.tests,
+            tests={**spec.tests, **held.shown},
             command=spec.test_command,
             start=spec.files,
             **self._limits(row),
@@ -187,8 +195,10 @@ async def room(cores: int, sandbox: str = "auto") -> AsyncIterator[Room]:
         suite = SuiteRunner(
             kept.sandbox, runtime, emit=lambda _event: None, staging_dir=folder / "staging", imports=imports
         )
-        trials = TrialRunner(kept.sandbox, runtime, staging_dir=folder / "trials", imports=imports, mask=Masker())
-        yield Room(trials=trials, synthesiser=None, suite=suite, cores=cores)
+        staged, mask = folder / "trials", Masker()
+        trials = TrialRunner(kept.sandbox, runtime, staging_dir=staged, imports=imports, mask=mask)
+        synthesiser = SynthesisRunner(kept.sandbox, runtime, staging_dir=staged, imports=imports, mask=mask)
+        yield Room(trials=trials, synthesiser=synthesiser, suite=suite, cores=cores)
 
 
 def middle(values: Sequence[float]) -> str:
