@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import ExitStack
+from typing import Any
 
 from agent.tools import AgentSettings, EditFormat
 from assembly.brain import make_memory, make_models
@@ -26,6 +27,7 @@ from sandbox.dependency_gate import DependencyGate
 from sandbox.javascript import ability
 from sandbox.layers import LayerStore
 from sandbox.runtime import Runtime, open_runtime
+from sandbox.synthesis import SynthesisRunner
 from sandbox.trials import TrialRunner
 from sandbox.warming import Warmed, warmed
 
@@ -124,15 +126,10 @@ class Rooms:
     def _parts(self, sandbox: Sandbox, runtime: Runtime) -> Parts:
         settings, store, imports = self._settings, self._store, ImportCache()
         layers = LayerStore(settings.packages_dir, runtime, environ=settings.process_environment, clock=self._clock)
+        common: dict[str, Any] = {"imports": imports, "mask": store.events.mask, "layers": layers}
         self._trials.open(
-            TrialRunner(
-                sandbox,
-                runtime,
-                staging_dir=settings.state_dir / "trials",
-                imports=imports,
-                mask=store.events.mask,
-                layers=layers,
-            )
+            TrialRunner(sandbox, runtime, staging_dir=settings.state_dir / "trials", **common),
+            SynthesisRunner(sandbox, runtime, staging_dir=settings.state_dir / "synthesis", **common),
         )
         suite = make_suite(
             settings,
