@@ -49,7 +49,7 @@ async def warmed(sandbox: Sandbox, runtime: Runtime, *, size: int) -> Warmed:
 
 
 def _pooled(isolation: Isolation, size: int, remark: str) -> Warmed:
-    pool = Pool(isolation, size=2 * size)  # a verdict may take two kinds of runs: of tests, and of calls
+    pool = Pool(isolation, size=2 * size + 1)  # a verdict may take two kinds of runs, tests and calls; a search its own
     return Warmed(sandbox=pool, remark=remark, closers=(pool.aclose,))
 
 

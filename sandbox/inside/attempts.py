@@ -59,10 +59,10 @@ class Attempts:
         for number in self._with(before):
             self._states[number] = after
 
-    def try_all(self, state, perform):
+    def try_all(self, state, perform, ready=None):
         """Try all that are in a state, as far as there is time."""
         limits = {"step_s": self._trial["wall_s"], "whole_s": self._trial["whole_s"], "until": self._until}
-        self._crew.run(deque(self._with(state)), perform, self._ended, **limits)
+        self._crew.run(deque(self._with(state)), perform, self._ended, ready=ready, **limits)
 
     def begun(self, number):
         """In a fork: note that a candidate is begun."""
@@ -71,11 +71,14 @@ class Attempts:
 
     def _ended(self, number, slot, how):
         found = next(iter(slot.findings), None) if how == "exited" else None
-        if found == ["unfit"]:
-            self._states[number] = AFRESH
-            return
-        if not found:
-            found = ["timeout" if how == "timeout" else "crashed", slot.done, ""]
+        self.settle(number, *(found or ["timeout" if how == "timeout" else "crashed", slot.done, ""]))
+
+    def postpone(self, number):
+        """A candidate has to be imported afresh."""
+        self._states[number] = AFRESH
+
+    def settle(self, number, *found):
+        """Report how a candidate did."""
         self._states[number] = DONE
         forks.emit(self._events, "tried", number, *found)
 
@@ -89,14 +92,14 @@ class Attempts:
                     warm = Warm(self, tests, entered.places)
                     gc.collect()
                     gc.freeze()
-                    self.try_all(PENDING, warm.perform)
+                    self.try_all(PENDING, warm.perform, warm.is_ready)
 
             self._pytest(then)
 
     def _pytest(self, then):
         """Collect the tests; without plain patience, failing assertions need not be explained."""
         brief = [] if self._trial["plain"] else ["--assert=plain"]
-        session.pytest_main([*session.words(self._config), *brief], trial_tests.Tests(then))
+        session.pytest_main([*session.words(self._config), *brief], trial_tests.Tests(then, is_brief=True))
 
     def judge(self, tests, slot):
         """In a fork: run the tests and say how they ended."""
@@ -151,21 +154,33 @@ class Warm:
             if path in served.codes
         }
 
+        self._swaps = {}
+
+    def is_ready(self, number):
+        """Compile a candidate, once and not in its fork, which would pay for each page of memory that this touches.
+
+        Returns:
+            Whether it can be tried in a fork of this process.
+        """
+        path, scope, text = self._attempts.candidates[number]
+        if path not in self._living:
+            return True
+        try:
+            self._swaps[number] = self._living[path].swap(scope, text)
+        except surgery.Unfit:
+            self._attempts.postpone(number)
+        except placing.UNREADABLE as error:
+            self._attempts.settle(number, *invalid(error))
+        return number in self._swaps
+
     def perform(self, number, slot):
         """In a fork: put the candidate in and run the tests."""
         self._attempts.begun(number)
-        path, scope, text = self._attempts.candidates[number]
-        try:
-            if path in self._living:
-                self._living[path].swap(scope, text)
-            elif not self._attempts.serve(number, slot):
-                return
-        except surgery.Unfit:
-            slot.say(["unfit"])
-        except placing.UNREADABLE as error:
-            slot.say(invalid(error))
-        else:
-            self._attempts.judge(self._tests, slot)
+        if number in self._swaps:
+            self._swaps[number]()
+        elif not self._attempts.serve(number, slot):
+            return
+        self._attempts.judge(self._tests, slot)
 
 
 def invalid(error):

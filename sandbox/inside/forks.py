@@ -106,7 +106,7 @@ class Crew:
         self._share, self._workspace, self._count = share, os.getcwd(), count
         self._slots, self._running = [], {}
 
-    def run(self, pieces, perform, ended, *, step_s, whole_s, until=None):
+    def run(self, pieces, perform, ended, *, step_s, whole_s, until=None, ready=None):
         """Work on all pieces.
 
         Args:
@@ -116,11 +116,15 @@ class Crew:
             step_s: how long a step may take.
             whole_s: how long a piece may take.
             until: when (monotonic) no more is begun.
+            ready: called with a piece in here, before its fork; tells whether it needs one.
         """
+        self._most = _address_space() + self._share
         while self._running or (pieces and (until is None or time.monotonic() < until)):
             while pieces and len(self._running) < self._count and (until is None or time.monotonic() < until):
-                self._start(pieces.popleft(), perform)
-            for descriptor in self._wait(step_s, whole_s):
+                piece = pieces.popleft()
+                if ready is None or ready(piece):
+                    self._start(piece, perform)
+            for descriptor in self._wait(step_s, whole_s) if self._running else ():
                 piece, slot, pid, _ = self._running.pop(descriptor)
                 how = _end(descriptor, pid)
                 ended(piece, slot, how)
@@ -131,7 +135,7 @@ class Crew:
         slot.prepare()
         pid = os.fork()
         if pid == 0:
-            _become(slot, self._share, lambda: perform(piece, slot))
+            _become(slot, self._most, lambda: perform(piece, slot))
         with contextlib.suppress(OSError):
             os.setpgid(pid, pid)
         self._running[os.pidfd_open(pid)] = piece, slot, pid, time.monotonic()
@@ -209,13 +213,16 @@ def _become(slot, most, work):
         os._exit(status)
 
 
-def _limit(most):
-    """Bound the address space: what there is already, and so many bytes."""
+def _address_space():
+    """How many bytes of addresses this process uses."""
     with open("/proc/self/statm", "rb") as source:
-        now = int(source.read().split()[0]) * resource.getpagesize()
+        return int(source.read().split()[0]) * resource.getpagesize()
+
+
+def _limit(most):
+    """Bound the address space."""
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    wanted = now + most
-    resource.setrlimit(resource.RLIMIT_AS, (wanted if hard < 0 else min(wanted, hard), hard))
+    resource.setrlimit(resource.RLIMIT_AS, (most if hard < 0 else min(most, hard), hard))
 
 
 def _is_small(folder):

@@ -98,7 +98,7 @@ class Living:
         return {node: [held for held in found if held.__code__ is code] for node, code in codes}
 
     def swap(self, scope, text):
-        """Swap a function.
+        """Make ready to swap a function; what is returned does it when it is called.
 
         Raises:
             Unfit: that is not possible, or it is the whole file.
@@ -113,12 +113,15 @@ class Living:
         if not living or (self._file, first_line(old)) in self._entered or not _is_alike(old, new):
             raise Unfit
         code = self._compiled(new, classes, old)
-        try:
-            for held in living:
-                held.__defaults__, held.__kwdefaults__ = _defaults(held, old, new)
-                held.__code__ = code
-        except ValueError:  # other free variables
-            raise Unfit from None
+        if any(len(held.__closure__ or ()) != len(code.co_freevars) for held in living):
+            raise Unfit
+        changes = [(held, *_defaults(held, old, new)) for held in living]
+
+        def act():
+            for held, plain, named in changes:
+                held.__code__, held.__defaults__, held.__kwdefaults__ = code, plain, named
+
+        return act
 
     def _compiled(self, new, classes, old):
         ast.increment_lineno(new, old.lineno - new.lineno)
