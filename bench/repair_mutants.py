@@ -2,10 +2,10 @@
 
     .venv/bin/python bench/repair_mutants.py [--count 60] [--seed 1] [--within 30] [--faults 1] [--kind WORD]
 
-The programs lie in `bench/programs/`, the faults come from `bench/faults.py`, which knows nothing of the engine's edits.
-Each program's tests are parted by the seed: most are given to the engine, the rest are hidden and show whether a mend
-is right or only fits what was given. A fault counts when those given tests notice it that the daemon shows. The goal
-is 90 % of single faults, each within 30 s; the exit status is 1 when it is missed.
+The programs lie in `bench/programs/`, the faults come from `bench/faults.py`, which knows nothing of the engine's
+edits. Each program's tests are parted by the seed: most are given to the engine, the rest are hidden and show whether
+a mend is right or only fits what was given. A fault counts when those given tests notice it that the daemon shows. The
+goal is 90 % of single faults, each within 30 s; the exit status is 1 when it is missed.
 """
 
 from __future__ import annotations
