@@ -80,7 +80,7 @@ def _instead_of_number(value: float, words: list[object]) -> Iterator[tuple[ast.
         weights.setdefault(usual, weight)
     common = [word for word in words if isinstance(word, int | float)]
     for rank, word in enumerate(common):
-        weights.setdefault(word, 0.2 if rank < _COMMON else 0.04)
+        weights.setdefault(word, 0.3 if rank < _COMMON else 0.04)
     for twice in (value * 2, value * 10, value + 2, value - 2):
         weights.setdefault(twice, 0.06)
     for new, weight in weights.items():

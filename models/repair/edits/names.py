@@ -114,7 +114,7 @@ def _other_target(scene: Scene, spot: Spot, node: ast.Name) -> Iterator[Edit]:
         return
     value = getattr(spot.parent, "value", None)
     wanted: Kind = scene.kind(value) if value is not None else scene.kinds.of_name(node.id)
-    for word in spot.visible.near:
+    for word in (*spot.visible.near, *spot.visible.later):
         fit = fits(scene.kinds.of_name(word), wanted)
         if word != node.id and fit and word != spot.visible.owner:
             new = ast.Name(id=word, ctx=ast.Store())

@@ -216,13 +216,14 @@ def _joined_with(scene: Scene, spot: Spot, node: ast.expr, kind: Kind) -> Iterat
     text = scene.text(node)
     names = [*spot.visible.near, *(f"{spot.visible.owner}.{word}" for word in spot.visible.attributes)]
     for word in names:
-        fit = fits(scene.kinds.of_name(word), kind) if word != text else 0.0
-        if fit < 0.3 or (not kind and not scene.kinds.of_name(word)):
+        other = scene.kinds.of_name(word)
+        fit = fits(other, kind) if word != text and (kind or other) else 0.0
+        if fit < 0.3:
             continue
-        for op in _joining(kind or scene.kinds.of_name(word)):
+        for op in _joining(kind or other):
             new = binary(node, op, name(word))
             yield from swap(spot, new, "operand", 0.08 * fit, become(text, f"{text} {SIGNS[op]} {word}"))
-            if op is not ast.Mult and (op is ast.Sub or kind & SEQUENCE):
+            if op is ast.Sub or (op is ast.Add and (kind or other) & SEQUENCE):
                 turned = binary(name(word), op, node)
                 yield from swap(spot, turned, "operand", 0.06 * fit, become(text, f"{word} {SIGNS[op]} {text}"))
 

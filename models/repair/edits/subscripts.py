@@ -34,6 +34,7 @@ def _all(scene: Scene) -> Iterator[Edit]:
                 yield from _without_index(scene, spot, node)
     for spot, value in scene.values:
         yield from _with_index(scene, spot, value)
+        yield from _as_index(scene, spot, value)
         if isinstance(value, ast.Dict):
             yield from _pairs(scene, spot, value)
     for spot, items in scene.of(ast.Tuple):
@@ -61,6 +62,21 @@ def _with_index(scene: Scene, spot: Spot, node: ast.expr) -> Iterator[Edit]:
     for index_node, weight in indices if sure else ():
         new = ast.Subscript(value=node, slice=index_node, ctx=LOAD)
         yield from swap(spot, new, KIND, weight * sure, become(text, f"{text}[{ast.unparse(index_node)}]"))
+
+
+def _as_index(scene: Scene, spot: Spot, node: ast.expr) -> Iterator[Edit]:
+    """`i` becomes `x[i]`: the index was taken for the item."""
+    kind, text = scene.kind(node), scene.text(node)
+    if not isinstance(node, ast.Name | ast.Subscript | ast.BinOp) or kind & (SIZED - {"str", "tuple"}):
+        return
+    if isinstance(spot.parent, ast.Attribute) or (spot.field == "value" and isinstance(spot.parent, ast.Subscript)):
+        return
+    for word, near in variables(scene, spot):
+        holder = scene.kinds.of_name(word)
+        if word != text and (holder & MAPPING or (holder & SEQUENCE and (kind & INT or not kind))):
+            suits = fits(scene.kinds.of_name(f"{word}[]"), scene.wanted(spot)) * (1.0 if kind else 0.6)
+            new = ast.Subscript(value=name(word), slice=node, ctx=LOAD)
+            yield from swap(spot, new, KIND, 0.25 * suits * near, become(text, f"{word}[{text}]"))
 
 
 def _without_index(scene: Scene, spot: Spot, node: ast.Subscript) -> Iterator[Edit]:

@@ -27,8 +27,8 @@ KIND = "surgery"
 _MOST, _MOST_DONORS, _MOST_FOREIGN, _MOST_VARIANTS = 1400, 120, 160, 6
 _LOCAL, _FOREIGN, _CHANGED = 0.3, 0.15, 0.15
 """How likely an expression of the scope itself, of the rest of the file, or with another name, is what was meant."""
-_LARGEST = 24
-"""Nodes of the largest expression that is moved."""
+_LARGEST, _SMALL = 24, 3
+"""Nodes of the largest expression that is moved; parts of one that is so small that it need resemble nothing."""
 _MOVED = (ast.BinOp, ast.Call, ast.Subscript, ast.Attribute, ast.Compare, ast.BoolOp, ast.UnaryOp, ast.List, ast.Tuple)
 _FIXED = (ast.Yield, ast.YieldFrom, ast.Await, ast.NamedExpr, ast.Lambda, ast.JoinedStr, ast.Starred)
 
@@ -77,7 +77,11 @@ def _at(scene: Scene, spot: Spot, node: ast.expr, donors: list[Donor]) -> Iterat
             alike = 1.0
             if simple or text not in donor.parts:
                 common = len(parts & donor.parts) / len(parts | donor.parts)
-                alike = 0.15 + (0.3 if type(donor.node) is form else 0.0) + 0.55 * common
+                alike = (
+                    (0.3 if len(donor.parts) <= _SMALL else 0.15)
+                    + (0.3 if type(donor.node) is form else 0.0)
+                    + 0.55 * common
+                )
             yield donor.prior * fit * alike, spot, donor
 
 

@@ -14,8 +14,8 @@ LOAD = ast.Load()
 
 
 def swap(spot: Spot, new: ast.AST, kind: str, weight: float, note: str) -> Iterator[Edit]:
-    """The edit that puts another node at a spot; none when it is the same, or absurd there."""
-    if not _absurd(spot, new) and not same(spot.node, new):
+    """The edit that puts another node at a spot; none when it is the same, absurd there, or of no weight."""
+    if weight > 0 and not _absurd(spot, new) and not same(spot.node, new):
         yield Edit(kind=kind, place=spot.place, new=(new,), weight=weight, line=spot.line, note=note)
 
 

@@ -89,6 +89,8 @@ def _in_builtin(scene: Scene, spot: Spot, node: ast.expr) -> Iterator[Edit]:
         sure = (1.0 if kind else 0.25) * _asked(gives, wanted, spot) * (0.4 if kind == gives and kind else 1.0)
         if sure:
             new = call(function, node)
+            if function == "abs" and isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub):
+                sure *= 2
             yield from swap(spot, new, KIND, prior * sure, become(text, f"{function}({text})"))
 
 
@@ -109,7 +111,8 @@ def _in_own_function(scene: Scene, spot: Spot, node: ast.expr) -> Iterator[Edit]
     for word, function in scene.outside.functions.items():
         fit = fits(scene.kinds.of_call(word), wanted) if takes(function, 1) else 0.0
         if fit and not (isinstance(node, ast.Call) and getattr(node.func, "id", "") == word):
-            yield from swap(spot, call(word, node), KIND, 0.2 * fit, become(text, f"{word}({text})"))
+            prior = 0.4 if function is scene.root else 0.2
+            yield from swap(spot, call(word, node), KIND, prior * fit, become(text, f"{word}({text})"))
     for word, function in spot.visible.methods.items():
         if takes(function, 2) and not word.startswith("__") and not isinstance(node, ast.Constant):
             new = call(f"{spot.visible.owner}.{word}", node)
@@ -118,13 +121,13 @@ def _in_own_function(scene: Scene, spot: Spot, node: ast.expr) -> Iterator[Edit]
 
 def _bounded(scene: Scene, spot: Spot, node: ast.expr) -> Iterator[Edit]:
     """`max(x, y)` and `min(x, y)` for `x`: a value that must not be forgotten, or not go beyond another."""
-    kind, text = scene.kind(node), scene.text(node)
+    target, text = _target(spot), scene.text(node)
+    kind = scene.kind(node) or scene.kinds.of_name(target)
     if spot.truth or not (is_number(kind) or (not kind and spot.field == "value")):
         return
     if isinstance(node, ast.Constant | ast.Compare | ast.Lambda) or isinstance(spot.parent, ast.Attribute):
         return
     others: list[tuple[ast.expr, float]] = [(number(0), 0.3), (number(1), 0.15)]
-    target = _target(spot)
     for word, near in variables(scene, spot):
         fit = fits(scene.kinds.of_name(word), kind) if word != text else 0.0
         if fit:

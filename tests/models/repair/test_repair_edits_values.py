@@ -1,0 +1,119 @@
+import pytest
+
+from models.repair.edits import EXPRESSIONS
+from models.repair.edits.constants import constants
+from models.repair.edits.names import names
+from models.repair.edits.slices import slices
+from models.repair.edits.surgery import surgery
+from models.repair.edits.wrapping import joining, wrapping
+
+CONSTANTS = [
+    ("def best(xs):\n    top = «0→1»\n    for x in xs:\n        top *= x\n    return top", 25),
+    ("def best(xs):\n    top = «0→-1»\n    return top", 20),
+    ("def best(xs):\n    top = «0→float('-inf')»\n    return top", 25),
+    ("def best(xs):\n    top = «float('inf')→float('-inf')»\n    return top", 20),
+    ("def found(xs, x):\n    for y in xs:\n        if y == x:\n            return «False→True»\n    return False", 20),
+    ("def ways(n):\n    if n == 0:\n        return «[]→[[]]»\n    return [n]", 20),
+    ("def seen(xs):\n    known = «{}→set()»\n    return known", 15),
+    ("def words(text: str):\n    return text.split(«''→' '»)", 20),
+    ("def tax(x: float):\n    if x > 40:\n        return x / 100\n    return x / «10→100»", 80),
+    ("def show(kind):\n    if kind == «'Open'→'open'»:\n        return 1\n    return 0", 25),
+    ("def ratio(a: int):\n    total = «0→0.0»\n    return total + a", 40),
+    ("def step(n: int):\n    return n + «1→-1»", 30),
+    ("def first(xs):\n    if not xs:\n        return «None→0»\n    return xs[0]", 25),
+]
+SLICES = [
+    ("def tail(xs: list):\n    return «xs→xs[1:]»", 15),
+    ("def tail(xs: list, n: int):\n    return xs[«n:→:n»]", 12),
+    ("def middle(xs: list, n: int):\n    return xs[«:→n:»]", 25),
+    ("def back(text: str):\n    return text[«:→::-1»]", 12),
+    ("def copy_of(path: list, out: list):\n    out.append(«path→path[:]»)", 30),
+    ("def steps(n: int):\n    return list(range(«n→1, n»))", 15),
+    ("def steps(n: int):\n    return list(range(«n→1, n + 1»))", 30),
+    ("def steps(a: int, b: int):\n    return list(range(«a, b→a, b, -1»))", 40),
+    ("def back(xs: list):\n    for x in «xs→reversed(xs)»:\n        print(x)", 30),
+    ("def sums(xs: list, i: int):\n    return sum(«xs→xs[i:]»)", 60),
+]
+NAMES = [
+    ("def area(w: int, h: int):\n    return w * «w→h»", 12),
+    ("def add(total: int, item: int, rate: int):\n    total += «rate→item»\n    return total", 25),
+    ("def merge(a: list, b: list):\n    out = []\n    out.extend(a)\n    out.extend(«a→b»)\n    return out", 30),
+    (
+        "def up(n: int):\n    return n + 1\n\n\ndef down(n: int):\n    return n - 1\n\n\ndef go(n: int):\n    return «up→down»(n)",
+        12,
+    ),
+    (
+        "class Box:\n    def __init__(self):\n        self.low = 0\n        self.high = 9\n\n"
+        "    def top(self):\n        return self.«low→high»",
+        12,
+    ),
+    ("def pick(a: int, b: int):\n    small = a\n    «small→big» = b\n    big = 0\n    return small", 60),
+    ("def walk(node):\n    while node.right:\n        node = node.«left→right»\n    return node", 20),
+    ("def loop(queue: list):\n    while «True→queue»:\n        queue.pop()", 20),
+    ("def grid(rows: list, i: int, j: int):\n    return rows[i][«i→j»]", 12),
+    ("def swap(a: int, b: int):\n    a, b = b, «b→a»\n    return a, b", 40),
+]
+WRAPPING = [
+    ("def size(xs: list, n: int):\n    return n < «xs→len(xs)»", 20),
+    ("def far(a: int, b: int):\n    return «a - b→abs(a - b)»", 20),
+    ("def best(xs: list):\n    top = 0\n    for x in xs:\n        top = «x→max(x, top)»\n    return top", 60),
+    ("def floor(n: int):\n    return «n→max(n, 0)»", 20),
+    ("def ranked(xs: list):\n    return «xs→sorted(xs)»", 20),
+    ("def show(n: int):\n    return 'n=' + «n→str(n)»", 15),
+    ("def flat(xs):\n    out = []\n    for x in xs:\n        out.extend(«x→flat(x)»)\n    return out", 50),
+    ("def plain(xs: list):\n    return «sorted(xs)→xs»", 12),
+    ("def one(x: int, out: list):\n    out += «x→[x]»\n    return out", 20),
+    ("def one(xs: list):\n    return «[xs]→xs»", 20),
+    ("def each(xs):\n    return sum(«set(xs)→xs»)", 30),
+]
+JOINING = [
+    ("def ways(first: int, rest: list):\n    return «rest→[first] + rest»", 40),
+    ("def path(step: int, done: list):\n    return path(step, «done→done + [step]»)", 80),
+    ("def pair(a: int, b: int):\n    return [«a→a, b»]", 40),
+    ("def all_of(left: list, right: list, pivot: int):\n    return left + «right→[pivot] + right»", 80),
+]
+SURGERY = [
+    (
+        "def cost(a: int, b: int, rate: int):\n    if a * rate > 10:\n        return a * rate\n    return «b→b * rate»",
+        200,
+    ),
+    ("def last(xs: list, i: int):\n    n = xs[i] - xs[0]\n    m = «n→xs[i]»\n    return m + n", 250),
+    (
+        "def hops(seen: dict, u: str, v: str, w: int):\n    if seen[u] + w < seen[v]:\n        seen[v] = «w→seen[u] + w»\n    return seen",
+        60,
+    ),
+    (
+        "def hops(seen: dict, u: str, v: str):\n    seen[u] = 1\n    seen[v] = seen[u] + 1\n    return «seen[u]→seen[v]»",
+        60,
+    ),
+]
+
+
+@pytest.mark.parametrize(("program", "most"), [*CONSTANTS, *SLICES, *NAMES, *WRAPPING, *JOINING, *SURGERY])
+def test_the_mend_of_a_value_comes_early_among_all_edits(program, most, mend_rank):
+    found = mend_rank(program, EXPRESSIONS)
+    assert found is not None
+    assert found <= most
+
+
+@pytest.mark.parametrize(
+    ("generator", "table"),
+    [
+        (constants, CONSTANTS),
+        (names, NAMES),
+        (slices, SLICES),
+        (wrapping, WRAPPING),
+        (joining, JOINING),
+        (surgery, SURGERY),
+    ],
+)
+def test_each_family_of_values_finds_its_own_mends(generator, table, mend_rank):
+    assert [program for program, _ in table if mend_rank(program, [generator]) is None] == []
+
+
+def test_kinds_seen_at_run_time_keep_other_kinds_out(ground_for):
+    kinds = {"n": frozenset({"int"}), "word": frozenset({"str"}), "m": frozenset({"int"})}
+    ground = ground_for("def f(n, word, m):\n    return n + 1\n", kinds)
+    notes = [edit.note for edit in names(ground)]
+    assert "`n` becomes `m`" in notes
+    assert "`n` becomes `word`" not in notes
