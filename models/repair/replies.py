@@ -27,7 +27,7 @@ def coding_text(finding: Finding, changed: Change) -> str:
         finding: what was found.
         changed: path to its whole new text; None removes the file.
     """
-    head = [f"Summary: {summary(finding)}", _count(finding), _warned(finding)]
+    head = [f"Summary: {summary(finding, changed)}", _count(finding), _warned(finding)]
     blocks = [_block(path, text) for path, text in sorted(changed.items())]
     return "\n\n".join(part for part in (*head, *blocks) if part) + "\n"
 
@@ -47,10 +47,11 @@ def reflection_text(finding: Finding, material: Material) -> str:
     return json.dumps(said, ensure_ascii=False)
 
 
-def summary(finding: Finding) -> str:
+def summary(finding: Finding, changed: Change) -> str:
     """What the change does, in one line that can head a commit."""
-    said = " ".join(finding.told.replace("`", "").split()) or "Mend what the failing tests show"
-    return (said[0].upper() + said[1:])[:_MAX_SUMMARY]
+    files = ", ".join(sorted(changed)) if len(changed) < 3 else f"{len(changed)} files"
+    said = " ".join(finding.told.replace("`", "").split()) or "let the failing tests pass"
+    return f"Mend {files}: {said}"[:_MAX_SUMMARY]
 
 
 def changed_files(material: Material, target: Change) -> Change:

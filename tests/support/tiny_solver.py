@@ -5,11 +5,22 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterator
+from typing import Any
 
+from agent.library import FileTree
+from core.dialogue import Material, Message, ModelRequest
+from core.events import Event
+from core.states import Phase
 from core.verdicts import SuiteJob
+from core.work import Work
 from models.repair.problem import Finding, Problem, Progress, Tell
-from tests.support.agent_parts import PlainSuite
+from tests.support.agent_parts import PlainSuite, case_for
 
+BUGGY = "# the sum\ndef add(a, b):\n    return a - b\n"
+MENDED = "# the sum\ndef add(a, b):\n    return a + b\n"
+TESTS = {
+    "test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(2, 2) == 4\n    assert add(0, 1) == 1\n"
+}
 SWAPS = ((" - ", " + "), (" - ", " * "), (" < ", " <= "), (" + ", " * "), (" = 0", " = 1"))
 
 
@@ -56,3 +67,16 @@ async def _passes(problem: Problem, change: dict[str, str]) -> bool:
     job = problem.job
     whole = {**job.change, **change}
     return (await PlainSuite().judge(SuiteJob(base=job.base, change=whole, given=job.tests))).passed
+
+
+def asked(phase: Phase = Phase.PLANNING, *, emit: list[Event] | None = None, **more: Any) -> ModelRequest:
+    """A request about a task whose `add` is wrong; fields of task, case and request together."""
+    names = {"call_no", "step_no", "within_s", "escalation", "task_id"}
+    own = {name: more.pop(name) for name in list(more) if name in names}
+    work = more.pop("work", None)
+    base = more.pop("base", {})
+    case = case_for("Mend add", **{"tests": TESTS, "files": {"add.py": BUGGY}, **more})
+    work = work or Work(phase=phase, base="0" * 40, change=dict(case.task.spec.files))
+    material = Material(case=case, work=work, tree=FileTree(base), emit=emit.append if emit is not None else None)
+    turns = (Message(role="user", text="words"),)
+    return ModelRequest(phase=phase, messages=turns, material=material, **{"task_id": 7, **own})

@@ -13,9 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.diagnosis import read
-from agent.library import FileTree
 from agent.replies import parse
-from core.dialogue import Completion, Material, Message, ModelRequest
+from core.dialogue import Completion, ModelRequest
 from core.errors import ModelError, ModelRefused, ModelUnavailable, SandboxError
 from core.events import Event, Kind, Level
 from core.states import Phase
@@ -26,28 +25,11 @@ from models.repair import replies, reporting
 from models.repair.backend import RepairBackend
 from models.repair.problem import Finding, Problem, Progress, Tell
 from tests.support.agent_parts import Bench, PlainSuite, case_for, model_for
-from tests.support.tiny_solver import TinySolver
+from tests.support.tiny_solver import BUGGY, MENDED, TESTS, TinySolver, asked
 
 P = Phase
-BUGGY = "# the sum\ndef add(a, b):\n    return a - b\n"
-MENDED = "# the sum\ndef add(a, b):\n    return a + b\n"
-TESTS = {
-    "test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(2, 2) == 4\n    assert add(0, 1) == 1\n"
-}
 LOOSE = {"test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(2, 2) == 4\n"}
 STRICT = {"test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 7\n"}
-
-
-def asked(phase: Phase = P.PLANNING, *, emit: list[Event] | None = None, **more: Any) -> ModelRequest:
-    names = {"phase", "call_no", "within_s"}
-    own = {name: more.pop(name) for name in list(more) if name in names}
-    work = more.pop("work", None)
-    base = more.pop("base", {})
-    case = case_for("Mend add", **{"tests": TESTS, "files": {"add.py": BUGGY}, **more})
-    work = work or Work(phase=phase, base="0" * 40, change=dict(case.task.spec.files))
-    material = Material(case=case, work=work, tree=FileTree(base), emit=emit.append if emit is not None else None)
-    turns = (Message(role="user", text="words"),)
-    return ModelRequest(phase=phase, messages=turns, task_id=7, material=material, **own)
 
 
 def saying(finding: Finding) -> Callable[[Problem, Tell], Awaitable[Finding]]:
@@ -75,7 +57,7 @@ async def test_one_search_serves_planning_and_coding_and_its_reply_reads_as_any_
     assert "replaces `-` by `+`" in plan.text
     reply = await backend.generate(asked(P.CODING))
     assert parse(reply).files == {"add.py": MENDED}
-    assert reply.text.startswith("Summary: Replaces - by +\n")
+    assert reply.text.startswith("Summary: Mend add.py: replaces - by +\n")
     assert "Warning: one test says little" in reply.text
     assert (reply.backend, reply.model, reply.cost_usd) == ("repair", "repair", 0.0)
     assert (reply.tokens_in, reply.tokens_out, reply.spent.model_calls) == (0, 0, 0)

@@ -1,0 +1,109 @@
+"""The door to the models as tests open it: real backends, the real store of replies, pauses of milliseconds."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from core.clock import utc_now
+from core.dialogue import Message, ModelRequest
+from core.events import Event, Kind
+from core.states import Phase
+from core.tasks import Limits, Spent, TaskSpec
+from db.database import Database
+from db.event_log import EventLog
+from db.state_store import StateStore
+from db.step_store import StepStore
+from model_handler import BoundModel, ModelHandler
+from models.base import BackendSettings, BaseModelHandler
+from models.chain import build_chain
+from models.policy import CallPolicy, Price
+from queue_manager import QueueManager
+from tests.support.wire_server import WireServer
+
+QUICK = CallPolicy(
+    backoff_s=0.005,
+    backoff_max_s=0.01,
+    max_wait_s=0.3,
+    first_text_s=2.0,
+    gap_s=2.0,
+    total_s=5.0,
+    breaker_s=0.2,
+    breaker_max_s=30.0,
+    probe_s=0.02,
+    probe_fresh_s=0.0,
+)
+TEN_TOKENS_OUT = "one two three four five six seven eight nine ten"
+PRICE = Price(input_per_million_usd=1_000.0, output_per_million_usd=10_000.0)
+
+
+class HandClock:
+    """A clock that tests move."""
+
+    def __init__(self, at: datetime) -> None:
+        self.at = at
+
+    def __call__(self) -> datetime:
+        return self.at
+
+
+@dataclass
+class Door:
+    """A handler with all that a test wants to look at."""
+
+    handler: ModelHandler
+    db: Database
+    state: StateStore
+    events: list[Event]
+
+    def task(self, task_id: int = 7, *, spent: Spent | None = None, **limits: Any) -> BoundModel:
+        return self.handler.for_task(task_id, Limits(**limits), spent or Spent())
+
+    def kinds(self) -> list[Kind]:
+        return [event.kind for event in self.events]
+
+    def of(self, kind: Kind) -> list[Event]:
+        return [event for event in self.events if event.kind is kind]
+
+
+@dataclass
+class Setting:
+    """Where a test's doors are built; they share one database."""
+
+    path: Path
+
+    @asynccontextmanager
+    async def door(
+        self, *backends: BaseModelHandler, clock: Callable[[], datetime] = utc_now, **more: Any
+    ) -> AsyncIterator[Door]:
+        events: list[Event] = []
+        with Database(self.path / "db.sqlite") as db:
+            log = EventLog(db)
+            steps = StepStore(db, log)
+            if not log.newest_id():
+                QueueManager(db, log).submit_many([TaskSpec(description=f"task {n}") for n in range(40)]).result()
+            handler = ModelHandler(backends, steps=steps, emit=events.append, clock=clock, **{"policy": QUICK, **more})
+            try:
+                yield Door(handler, db, StateStore(db), events)
+            finally:
+                await handler.aclose()
+
+
+def backend(server: WireServer, kind: str = "openai", model: str = "tiny-coder") -> BaseModelHandler:
+    urls = BackendSettings(
+        openai_api_key="sk-test-0123456789abcdef",
+        openai_base_url=server.openai_base_url,
+        anthropic_api_key="sk-test-0123456789abcdef",
+        anthropic_base_url=server.anthropic_base_url,
+        ollama_base_url=server.ollama_base_url,
+    )
+    return build_chain(urls, model_type=kind, model_name=model)[0]
+
+
+def ask(text: str = "Write add.", **more: Any) -> ModelRequest:
+    turns = (Message(role="system", text="Phase: CODING\nBe brief."), Message(role="user", text=text))
+    return ModelRequest(**{"phase": Phase.CODING, "messages": turns, "task_id": 7, **more})
