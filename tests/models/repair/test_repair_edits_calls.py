@@ -1,5 +1,8 @@
+from collections.abc import Callable
+
 import pytest
 
+from models.repair.edit import Generator
 from models.repair.edits import EXPRESSIONS
 from models.repair.edits.arguments import arguments
 from models.repair.edits.calling import calling
@@ -8,7 +11,10 @@ from models.repair.edits.keywords import keywords
 from models.repair.edits.methods import methods
 from models.repair.edits.subscripts import subscripts
 
+Table = list[tuple[str, int]]
+Rank = Callable[..., int | None]
 HELPER = "def scale(x: int, by: int, least: int = 0):\n    return max(x * by, least)\n\n\n"
+TANK = "class Tank:\n    def level(self):\n        return 3\n\n"
 ARGUMENTS = [
     ("def power(base: int, n: int):\n    return base if n == 1 else power(«n - 1, base→base, n - 1»)", 60),
     (HELPER + "def twice(x: int, least: int):\n    return scale(x, 2«→, least»)", 30),
@@ -28,10 +34,7 @@ KEYWORDS = [
 ]
 CALLING = [
     ("def low(text: str):\n    return text.lower«→()» == 'a'", 20),
-    (
-        "class Tank:\n    def level(self):\n        return 3\n\n    def empty(self):\n        return self.level«→()» == 0",
-        12,
-    ),
+    (TANK + "    def empty(self):\n        return self.level«→()» == 0", 12),
     ("async def fetch(n):\n    return n\n\n\nasync def both(n):\n    return «fetch(n)→await fetch(n)»", 10),
 ]
 METHODS = [
@@ -70,7 +73,7 @@ COMPREHENSIONS = [
 
 
 @pytest.mark.parametrize(("program", "most"), [*ARGUMENTS, *KEYWORDS, *CALLING, *METHODS, *SUBSCRIPTS, *COMPREHENSIONS])
-def test_the_mend_of_a_call_comes_early_among_all_edits(program, most, mend_rank):
+def test_the_mend_of_a_call_comes_early_among_all_edits(program: str, most: int, mend_rank: Rank) -> None:
     found = mend_rank(program, EXPRESSIONS)
     assert found is not None
     assert found <= most
@@ -87,6 +90,6 @@ def test_the_mend_of_a_call_comes_early_among_all_edits(program, most, mend_rank
         ([comprehensions], COMPREHENSIONS),
     ],
 )
-def test_each_family_of_calls_finds_its_own_mends(generators, table, mend_rank):
+def test_each_family_of_calls_finds_its_own_mends(generators: list[Generator], table: Table, mend_rank: Rank) -> None:
     missing = [program for program, _ in table if mend_rank(program, generators) is None]
     assert missing == []

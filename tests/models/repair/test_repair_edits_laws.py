@@ -134,7 +134,7 @@ TEXTS = [ast.unparse(ground.tree) for ground in GROUNDS]
 
 @given(st.data())
 @settings(max_examples=400, deadline=None)
-def test_every_edit_compiles_without_a_warning_and_changes_the_text(data):
+def test_every_edit_compiles_without_a_warning_and_changes_the_text(data: st.DataObject) -> None:
     number = data.draw(st.integers(0, len(ALL) - 1))
     ground, found = ALL[number]
     edit = data.draw(st.sampled_from(found))
@@ -149,7 +149,7 @@ def test_every_edit_compiles_without_a_warning_and_changes_the_text(data):
 
 
 @pytest.mark.parametrize("number", range(len(GROUNDS)))
-def test_no_generator_changes_the_tree_it_works_on(number):
+def test_no_generator_changes_the_tree_it_works_on(number: int) -> None:
     ground, found = ALL[number]
     before = ast.dump(ground.tree)
     for edit in found[::7]:
@@ -158,7 +158,7 @@ def test_no_generator_changes_the_tree_it_works_on(number):
 
 
 @pytest.mark.parametrize("number", range(len(GROUNDS)))
-def test_edits_begin_inside_their_scope_and_never_in_heads_strings_or_annotations(number):
+def test_edits_begin_inside_their_scope_and_never_in_heads_strings_or_annotations(number: int) -> None:
     ground, found = ALL[number]
     for edit in found:
         assert edit.place[: len(ground.scope)] == ground.scope
@@ -173,14 +173,14 @@ def test_edits_begin_inside_their_scope_and_never_in_heads_strings_or_annotation
 
 
 @pytest.mark.parametrize("number", range(len(GROUNDS)))
-def test_edits_begin_only_in_lines_that_are_suspected(number):
+def test_edits_begin_only_in_lines_that_are_suspected(number: int) -> None:
     ground, _ = ALL[number]
     lines = dict(list(ground.lines.items())[::3])
     few = Ground(path="a.py", tree=ground.tree, scope=ground.scope, lines=lines, words=ground.words)
     assert all(edit.line in lines for edit in edits(few))
 
 
-def test_a_tree_whose_new_nodes_have_no_locations_can_be_edited_again():
+def test_a_tree_whose_new_nodes_have_no_locations_can_be_edited_again() -> None:
     ground, found = ALL[0]
     for edit in found[::29]:
         again = Ground(path="a.py", tree=edit.apply(ground.tree), scope=ground.scope, lines=ground.lines)
@@ -188,11 +188,11 @@ def test_a_tree_whose_new_nodes_have_no_locations_can_be_edited_again():
             assert ast.unparse(second.apply(again.tree))
 
 
-def test_a_function_of_twenty_lines_has_fewer_edits_than_a_search_can_try():
+def test_a_function_of_twenty_lines_has_fewer_edits_than_a_search_can_try() -> None:
     assert max(len(found) for _, found in ALL) < 6000
 
 
-def test_names_that_have_no_value_at_a_place_come_later_than_those_that_have():
+def test_names_that_have_no_value_at_a_place_come_later_than_those_that_have() -> None:
     tree = ast.parse("def f(a: int):\n    x = a\n    b = 1\n    return b\n")
     ground = Ground(path="a.py", tree=tree, scope=(("body", 0),), lines={2: 1.0})
     weights = {edit.note: edit.weight for edit in edits(ground) if edit.kind == "name"}

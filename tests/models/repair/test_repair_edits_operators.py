@@ -1,10 +1,15 @@
+from collections.abc import Callable
+
 import pytest
 
+from models.repair.edit import Generator
 from models.repair.edits import EXPRESSIONS
 from models.repair.edits.comparisons import comparisons
 from models.repair.edits.off_by_one import off_by_one
 from models.repair.edits.operators import new_operands, operators
 
+Table = list[tuple[str, int]]
+Rank = Callable[..., int | None]
 OPERATORS = [
     ("def area(w: int, h: int):\n    return w «+→*» h", 20),
     ("def half(n: int):\n    return n «/→//» 2", 10),
@@ -53,17 +58,14 @@ OFF_BY_ONE = [
     ("def head(xs: list, n: int):\n    return xs[:«n→n + 1»]", 12),
     ("def middle(low: int, high: int):\n    mid = (low + high) // 2\n    low = «mid→mid + 1»\n    return low", 25),
     ("def count(xs: list):\n    return «len(xs) - 1→len(xs)»", 12),
-    (
-        "def depth(node):\n    return «max(depth(node.left), depth(node.right))→max(depth(node.left), depth(node.right)) + 1»",
-        60,
-    ),
+    ("def depth(one):\n    return «max(depth(one.a), depth(one.b))→max(depth(one.a), depth(one.b)) + 1»", 60),
     ("def last(xs: list, i: int):\n    return xs[«i + 1→i - 1»]", 20),
     ("def fits(i: int, xs: list):\n    return i < «len(xs) - 1→len(xs)»", 12),
 ]
 
 
 @pytest.mark.parametrize(("program", "most"), [*OPERATORS, *COMPARISONS, *OFF_BY_ONE, *NEW_OPERANDS])
-def test_the_mend_of_an_operator_comes_early_among_all_edits(program, most, mend_rank):
+def test_the_mend_of_an_operator_comes_early_among_all_edits(program: str, most: int, mend_rank: Rank) -> None:
     found = mend_rank(program, EXPRESSIONS)
     assert found is not None
     assert found <= most
@@ -73,5 +75,5 @@ def test_the_mend_of_an_operator_comes_early_among_all_edits(program, most, mend
     ("generator", "table"),
     [(operators, OPERATORS), (new_operands, NEW_OPERANDS), (comparisons, COMPARISONS), (off_by_one, OFF_BY_ONE)],
 )
-def test_each_family_finds_its_own_mends(generator, table, mend_rank):
+def test_each_family_finds_its_own_mends(generator: Generator, table: Table, mend_rank: Rank) -> None:
     assert [program for program, _ in table if mend_rank(program, [generator]) is None] == []

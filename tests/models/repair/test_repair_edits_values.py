@@ -1,12 +1,22 @@
+from collections.abc import Callable
+
 import pytest
 
+from models.repair.edit import Generator
 from models.repair.edits import EXPRESSIONS
 from models.repair.edits.constants import constants
 from models.repair.edits.names import names
 from models.repair.edits.slices import slices
 from models.repair.edits.surgery import surgery
 from models.repair.edits.wrapping import joining, wrapping
+from models.repair.ground import Ground
 
+Table = list[tuple[str, int]]
+Rank = Callable[..., int | None]
+UP_AND_DOWN = "def up(n: int):\n    return n + 1\n\n\ndef down(n: int):\n    return n - 1\n\n\n"
+BOX = "class Box:\n    def __init__(self):\n        self.low = 0\n        self.high = 9\n\n"
+COST = "def cost(a: int, b: int, rate: int):\n    if a * rate > 10:\n"
+HOPS = "def hops(seen: dict, u: str, v: str, w: int):\n    if seen[u] + w < seen[v]:\n"
 CONSTANTS = [
     ("def best(xs):\n    top = «0→1»\n    for x in xs:\n        top *= x\n    return top", 25),
     ("def best(xs):\n    top = «0→-1»\n    return top", 20),
@@ -38,15 +48,8 @@ NAMES = [
     ("def area(w: int, h: int):\n    return w * «w→h»", 12),
     ("def add(total: int, item: int, rate: int):\n    total += «rate→item»\n    return total", 25),
     ("def merge(a: list, b: list):\n    out = []\n    out.extend(a)\n    out.extend(«a→b»)\n    return out", 30),
-    (
-        "def up(n: int):\n    return n + 1\n\n\ndef down(n: int):\n    return n - 1\n\n\ndef go(n: int):\n    return «up→down»(n)",
-        12,
-    ),
-    (
-        "class Box:\n    def __init__(self):\n        self.low = 0\n        self.high = 9\n\n"
-        "    def top(self):\n        return self.«low→high»",
-        12,
-    ),
+    (UP_AND_DOWN + "def go(n: int):\n    return «up→down»(n)", 12),
+    (BOX + "    def top(self):\n        return self.«low→high»", 12),
     ("def pick(a: int, b: int):\n    small = a\n    «small→big» = b\n    big = 0\n    return small", 60),
     ("def walk(node):\n    while node.right:\n        node = node.«left→right»\n    return node", 20),
     ("def loop(queue: list):\n    while «True→queue»:\n        queue.pop()", 20),
@@ -73,24 +76,15 @@ JOINING = [
     ("def all_of(left: list, right: list, pivot: int):\n    return left + «right→[pivot] + right»", 80),
 ]
 SURGERY = [
-    (
-        "def cost(a: int, b: int, rate: int):\n    if a * rate > 10:\n        return a * rate\n    return «b→b * rate»",
-        200,
-    ),
+    (COST + "        return a * rate\n    return «b→b * rate»", 200),
     ("def last(xs: list, i: int):\n    n = xs[i] - xs[0]\n    m = «n→xs[i]»\n    return m + n", 250),
-    (
-        "def hops(seen: dict, u: str, v: str, w: int):\n    if seen[u] + w < seen[v]:\n        seen[v] = «w→seen[u] + w»\n    return seen",
-        60,
-    ),
-    (
-        "def hops(seen: dict, u: str, v: str):\n    seen[u] = 1\n    seen[v] = seen[u] + 1\n    return «seen[u]→seen[v]»",
-        60,
-    ),
+    (HOPS + "        seen[v] = «w→seen[u] + w»\n    return seen", 60),
+    ("def hop(far: dict, u: str, v: str):\n    far[u] = 1\n    far[v] = far[u] + 1\n    return «far[u]→far[v]»", 60),
 ]
 
 
 @pytest.mark.parametrize(("program", "most"), [*CONSTANTS, *SLICES, *NAMES, *WRAPPING, *JOINING, *SURGERY])
-def test_the_mend_of_a_value_comes_early_among_all_edits(program, most, mend_rank):
+def test_the_mend_of_a_value_comes_early_among_all_edits(program: str, most: int, mend_rank: Rank) -> None:
     found = mend_rank(program, EXPRESSIONS)
     assert found is not None
     assert found <= most
@@ -107,11 +101,11 @@ def test_the_mend_of_a_value_comes_early_among_all_edits(program, most, mend_ran
         (surgery, SURGERY),
     ],
 )
-def test_each_family_of_values_finds_its_own_mends(generator, table, mend_rank):
+def test_each_family_of_values_finds_its_own_mends(generator: Generator, table: Table, mend_rank: Rank) -> None:
     assert [program for program, _ in table if mend_rank(program, [generator]) is None] == []
 
 
-def test_kinds_seen_at_run_time_keep_other_kinds_out(ground_for):
+def test_kinds_seen_at_run_time_keep_other_kinds_out(ground_for: Callable[..., Ground]) -> None:
     kinds = {"n": frozenset({"int"}), "word": frozenset({"str"}), "m": frozenset({"int"})}
     ground = ground_for("def f(n, word, m):\n    return n + 1\n", kinds)
     notes = [edit.note for edit in names(ground)]
