@@ -5,8 +5,9 @@ from __future__ import annotations
 import builtins
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
-from models.repair.quick.lexing import CLOSERS, OPENERS, Token, code_end, spliced_line, tokens
+from models.repair.quick.lexing import CLOSERS, OPENERS, Token, code_end, indent_of, spliced_line, tokens
 from models.repair.quick.mend import Fault, Guess
 
 _REACH = 12  # lines between a bracket and its lost partner
@@ -112,7 +113,7 @@ def _openings(line: str, end: int, opener: str, words: set[str]) -> Iterator[tup
         if token.kind == "name" or token.text in OPENERS:
             yield token.end, 2.5
     if end < len(line) and found:
-        yield end, 1.0 if found[-1].text in _BEFORE_VALUE else 1.5
+        yield end, 1.0 if found[-1].text in _BEFORE_VALUE else 1.5 if found[-1].kind == "name" else 2.6
 
 
 def _splits(token: Token, before: str, opener: str, words: set[str]) -> Iterator[tuple[int, float]]:
@@ -139,29 +140,35 @@ def quotes(lines: list[str], fault: Fault) -> Iterator[Guess]:
         yield from _triple(lines)
         return
     line = lines[number]
-    for token in tokens(line):
-        if token.text not in {'"', "'"}:
-            continue
-        for position in _string_ends(line, token.end):
-            rest = line[position:].strip()
-            cost = 1.0 if not rest else 1.1 if set(rest) <= set(")]},:") else 2.0
-            if rest.startswith((")", "]", "}", ",")) and rest not in {",", ":"}:
-                cost -= 0.3
-            text = spliced_line(lines, number, position, position, token.text)
-            yield Guess(cost=cost, text=text, note=f"a string that did not end gets its `{token.text}`")
+    lone = [token for token in tokens(line) if token.text in {'"', "'"}]
+    for mark in dict.fromkeys(token.text for token in lone):
+        for position in range(len(indent_of(line)), len(line.rstrip()) + 1):
+            cost = _oddity(line[:position] + mark + line[position:], position)
+            if cost < _TOO_ODD:
+                text = spliced_line(lines, number, position, position, mark)
+                yield Guess(cost=1.0 + cost, text=text, note=f"a string gets its other `{mark}`")
+    for token in lone:
         yield Guess(cost=2.2, text=spliced_line(lines, number, token.start, token.end, ""), note="a lone quote dropped")
-        for before in (other for other in tokens(line) if other.end <= token.start):
-            text = spliced_line(lines, number, before.start, before.start, token.text)
-            yield Guess(cost=2.0, text=text, note=f"a string gets its first `{token.text}`")
 
 
-def _string_ends(line: str, start: int) -> Iterator[int]:
-    """Where a string that began before `start` may end: at the end, and before anything that may follow a string."""
-    end = len(line.rstrip())
-    yield end
-    for position in range(end - 1, start - 1, -1):
-        if line[position] in ")]},:+%. ":
-            yield position
+_TOO_ODD = 2.5
+
+
+def _oddity(line: str, position: int) -> float:
+    """How strange the strings of a line are into which a quote was put at this position; lone quotes will not do."""
+    found = tokens(line)
+    if any(token.text in {'"', "'"} for token in found):
+        return _TOO_ODD
+    inside_word = position > 0 and line[position - 1].isalnum() and line[position + 1 : position + 2].isalnum()
+    cramped = line[:position].endswith((",", "+", "=")) and line[position + 1 : position + 2] == " "
+    wide = line[position + 1 : position + 3] == "  "
+    odd = 0.8 if inside_word else 0.2 if cramped or wide else 0.0
+    for token in found:
+        if token.kind == "string" and re.search(r"[\[\](){}:,]|[=+] ", token.text.strip("'\"")):
+            odd += 0.4
+    for left, right in pairwise(found):
+        odd += 0.8 if left.kind == "string" and right.kind in {"string", "name", "number"} else 0.0
+    return odd
 
 
 def _triple(lines: list[str]) -> Iterator[Guess]:

@@ -8,6 +8,7 @@ from models.repair.quick.lexing import code_end, indent_of, is_header
 from models.repair.quick.mend import Fault, Guess
 
 _REACH = 8
+_STEP = 4
 _WORDS = ("indent", "outside", "expected an", "invalid syntax", "continue", "tab", "expected 'except'")
 
 
@@ -33,7 +34,8 @@ def _shifted(lines: list[str], index: int, fault_index: int) -> Iterator[Guess]:
     for level in _levels(lines, index):
         if level == here:
             continue
-        cost = 1.0 + 0.12 * abs(fault_index - index) + (0.0 if level in natural else 0.8) + 0.02 * abs(level - here)
+        strange = 0.0 if level in natural else 0.1 if abs(level - here) == _STEP else 0.8
+        cost = 1.0 + 0.12 * abs(fault_index - index) + strange + 0.05 * abs(level - here)
         for end, more in ((index + 1, 0.0), (_block_end(lines, index), 0.25), (_run_end(lines, index), 0.3)):
             if more and end == index + 1:
                 continue

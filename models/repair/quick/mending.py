@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from core.trials import Trouble
+from models.repair.quick.arity import arity
+from models.repair.quick.importing import missing_imports, misspelt_imports
 from models.repair.quick.mend import Mend, fault_of
+from models.repair.quick.source import Source, sources
+from models.repair.quick.spelling import misspelt
 from models.repair.quick.syntax import syntax_mends
+
+_Family = Callable[[str, Trouble, Mapping[str, Source]], Iterator[Mend]]
+_FAMILIES: tuple[_Family, ...] = (missing_imports, misspelt_imports, arity, misspelt)
 
 
 def quick_mends(files: Mapping[str, str], troubles: Sequence[tuple[str, Trouble]]) -> Iterator[Mend]:
@@ -14,7 +22,37 @@ def quick_mends(files: Mapping[str, str], troubles: Sequence[tuple[str, Trouble]
 
     `files` are the tree's own files, path to text. The first member of a trouble's pair is the id of a test or a path.
     Texts that are no Python are mended first, and then nothing else: what the tests told is of no worth before that.
+    The troubles take turns, so that one with many guesses does not keep the others waiting.
     """
     broken = [path for path in files if path.endswith(".py") and fault_of(files[path]) is not None]
-    for path in broken:
-        yield from syntax_mends(path, files[path])
+    if broken:
+        yield from itertools.chain.from_iterable(syntax_mends(path, files[path]) for path in broken)
+        return
+    parsed = sources(files)
+    seen: set[tuple[str, str]] = set()
+    for mend in _in_turn([_for_trouble(told, trouble, parsed) for told, trouble in _distinct(troubles)]):
+        if (mend.path, mend.text) not in seen:
+            seen.add((mend.path, mend.text))
+            yield mend
+
+
+def _distinct(troubles: Sequence[tuple[str, Trouble]]) -> list[tuple[str, Trouble]]:
+    """One trouble of each message and place; many tests fail of the same."""
+    kept = {(trouble.kind, trouble.message, trouble.frames[-1:]): (told, trouble) for told, trouble in troubles[::-1]}
+    return list(kept.values())[::-1]
+
+
+def _for_trouble(told: str, trouble: Trouble, files: Mapping[str, Source]) -> Iterator[Mend]:
+    for family in _FAMILIES:
+        yield from family(told, trouble, files)
+
+
+def _in_turn(streams: list[Iterator[Mend]]) -> Iterator[Mend]:
+    waiting = list(streams)
+    while waiting:
+        for stream in list(waiting):
+            mend = next(stream, None)
+            if mend is None:
+                waiting.remove(stream)
+            else:
+                yield mend

@@ -29,9 +29,12 @@ def syntax_mends(path: str, text: str) -> Iterator[Mend]:
     if fault is None:
         return
     ending = "\n" if text.endswith("\n") else ""
+    seen: set[str] = set()
     for guess in itertools.islice(_solutions(text, fault), MOST_ANSWERS):
         new = guess.text if guess.text.endswith("\n") or not ending else guess.text + ending
-        yield Mend(path=path, text=new, kind="syntax", note=guess.note)
+        if new not in seen:
+            seen.add(new)
+            yield Mend(path=path, text=new, kind="syntax", note=guess.note)
 
 
 def _solutions(text: str, fault: Fault) -> Iterator[Guess]:

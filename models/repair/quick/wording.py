@@ -75,9 +75,21 @@ def _colons(lines: list[str], index: int, fault: Fault | None) -> Iterator[Guess
         column = min(fault.column, len(line))
         place = len(line[:column].rstrip())
         yield Guess(cost=0.9, text=spliced_line(lines, index, place, place, ":"), note=note)
-    for token in tokens(line):
+    found = tokens(line)
+    for before, token in zip([None, *found], found, strict=False):
         if token.kind in _VALUES or token.text in OPENERS:
-            yield Guess(cost=2.2, text=spliced_line(lines, index, token.end, token.end, ":"), note=note)
+            is_key = (
+                before is not None
+                and before.text in {"{", ","}
+                and token.kind == "string"
+                and "{" in line[: token.start]
+            )
+            text = spliced_line(lines, index, token.end, token.end, ":")
+            yield Guess(
+                cost=0.95 if is_key and not line[token.end :].lstrip().startswith((",", "}")) else 2.2,
+                text=text,
+                note=note,
+            )
 
 
 def _comparisons(lines: list[str], index: int) -> Iterator[Guess]:
