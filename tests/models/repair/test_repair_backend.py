@@ -17,6 +17,7 @@ from agent.replies import parse
 from core.dialogue import Completion, ModelRequest
 from core.errors import ModelError, ModelRefused, ModelUnavailable, SandboxError
 from core.events import Event, Kind, Level
+from core.held import HeldOut
 from core.states import Phase
 from core.tasks import digest
 from core.work import Work
@@ -72,6 +73,12 @@ async def test_it_sees_the_tests_that_a_model_sees_and_works_under_the_limits_of
     assert job.tests == TESTS
     assert (job.wall_s, job.memory_mb, job.cpus, job.start) == (7.0, 99, 1.5, {"add.py": BUGGY})
     assert (problem.task_id, problem.description) == (7, "Mend add")
+
+
+async def test_what_is_held_out_of_prompts_is_held_out_of_searches() -> None:
+    solver = TinySolver()
+    await RepairBackend(solver).generate(asked(held=HeldOut(shown=LOOSE)))
+    assert solver.problems[0].job.tests == LOOSE
 
 
 async def test_a_refused_change_is_excluded_and_the_search_goes_on_from_where_it_began() -> None:

@@ -1,0 +1,72 @@
+"""The engine and a model side by side in the real daemon: which replies are not bought, and what waits for whom."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.answers import Answers, job
+from tests.support.daemon import Daemon, git, settings_for, until
+from tests.support.wire_server import WireServer
+
+BUGGY = "def total(items):\n    result = 1\n    for item in items:\n        result += item\n    return result\n"
+TESTS = (
+    "from total import total\n\n\ndef test_some():\n    assert total([1, 2]) == 3\n\n\n"
+    "def test_none():\n    assert total([]) == 0\n"
+)
+BUG = {"description": "Mend total()", "files": {"total.py": BUGGY}, "tests": {"test_total.py": TESTS}}
+
+
+@pytest.fixture
+def daemon(tmp_path: Path, server: WireServer) -> Iterator[Daemon]:
+    settings = settings_for(server, MODEL_TYPE="openai,repair", MODEL_PROBE_S="0.3", LOG_LEVEL="DEBUG")
+    with Daemon(tmp_path / "home", settings) as running:
+        yield running
+
+
+def messages(daemon: Daemon, kind: str) -> list[str]:
+    found = daemon.get("/api/logs?limit=1000")["events"]
+    return [event["message"] for event in found if event["event"] == kind]
+
+
+def test_a_bug_that_search_can_mend_buys_no_reply_and_is_told_everywhere(daemon: Daemon, server: WireServer) -> None:
+    (task,) = daemon.wait(daemon.submit(**BUG))
+    assert (task["status"], task["ending"]) == ("done", "committed")
+    assert server.requests == []
+    assert (task["spent"]["model_calls"], task["spent"]["tokens_in"]) == (0, 0)
+    workspace = daemon.home / "workspace"
+    assert git(workspace, "show", f"{task['commit']}:total.py") == BUGGY.replace("= 1", "= 0").strip()
+    message = git(workspace, "log", "-1", "--format=%B", task["commit"])
+    assert message.startswith("Mend total.py: ")
+    assert "\nModel: repair\n" in message
+    assert [text.rpartition("; ")[2] for text in messages(daemon, "model_called")] == [
+        f"a call of openai={server.model} was saved"
+    ] * 2
+    assert daemon.get("/api/status")["saved"] == {"days": 7.0, "replies": 2, "saved": 2, "solved": 1}
+    assert "2 of 2 replies saved (100%) in 7 days, 1 task solved without a model" in daemon.cli("--status").stdout
+    assert daemon.cli("verify", task["commit"]).returncode == 0
+
+
+def test_what_a_model_did_not_quite_do_is_mended_without_another_reply(daemon: Daemon, answers: Answers) -> None:
+    (task,) = daemon.wait(daemon.submit(**job(1)))
+    assert (task["status"], task["ending"]) == ("done", "committed")
+    assert answers.counts == {(1, "PLANNING"): 1, (1, "CODING"): 1}, "its wrong reply led to another call"
+    workspace = daemon.home / "workspace"
+    assert "Model: tiny-coder, repair" in git(workspace, "log", "-1", "--format=%B", task["commit"])
+    assert daemon.get("/api/status")["saved"] == {"days": 7.0, "replies": 4, "saved": 2, "solved": 0}
+
+
+def test_what_the_engine_cannot_do_waits_for_the_model_and_not_for_the_engine(
+    daemon: Daemon, server: WireServer
+) -> None:
+    server.stop()
+    task_id = daemon.submit(description="Write total() in job_2.py")
+    until(lambda: daemon.get(f"/api/task/{task_id}")["status"] == "scheduled")
+    assert "brings no tests" in daemon.get(f"/api/task/{task_id}")["reason"]
+    time.sleep(1.5)  # five looks for a model
+    assert len(messages(daemon, "task_claimed")) == 1, "it was taken up for nothing"
+    server.start()
+    assert daemon.wait(task_id)[0]["ending"] == "committed"
