@@ -39,6 +39,7 @@ def keywords(ground: Ground) -> Iterator[Edit]:
 def _all(scene: Scene) -> Iterator[Edit]:
     for spot, node in scene.of(ast.Call):
         yield from _keywords(scene, spot, node)
+        yield from _missing(scene, spot, node)
         if called(node) in _KEYED:
             yield from _sorting(scene, spot, node)
 
@@ -56,6 +57,23 @@ def _keywords(scene: Scene, spot: Spot, node: ast.Call) -> Iterator[Edit]:
         keywords[other] = ast.keyword(arg=node.keywords[other].arg, value=node.keywords[one].value)
         new = ast.Call(func=node.func, args=node.args, keywords=keywords)
         yield from swap(spot, new, KIND, 0.3, f"values of keywords of `{text}` swapped")
+
+
+def _missing(scene: Scene, spot: Spot, node: ast.Call) -> Iterator[Edit]:
+    """A keyword that other calls of the same function have, or that the function takes."""
+    text, present = scene.text(node), {keyword.arg for keyword in node.keywords}
+    for keyword in scene.file.keywords.get(called(node), ()):
+        if keyword.arg and keyword.arg not in present:
+            new = _with_keyword(node, keyword.arg, keyword.value)
+            note = f"`{keyword.arg}={scene.text(keyword.value)}` added to `{text}`"
+            yield from swap(spot, new, KIND, 0.4, note)
+    function = scene.outside.functions.get(called(node)) or scene.file.methods.get(called(node))
+    known = [arg.arg for arg in (*function.args.args, *function.args.kwonlyargs)] if function else []
+    for word in known[len(node.args) :]:
+        for value in (word, "True", "False", "None"):
+            if word not in present and (value != word or word in spot.visible.near):
+                new = _with_keyword(node, word, parsed(value))
+                yield from swap(spot, new, KIND, 0.5 if value == word else 0.1, f"`{word}={value}` added to `{text}`")
 
 
 def _sorting(scene: Scene, spot: Spot, node: ast.Call) -> Iterator[Edit]:

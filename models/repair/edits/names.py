@@ -62,7 +62,9 @@ def _other_variable(scene: Scene, spot: Spot, node: ast.Name | ast.Attribute) ->
     for word, near in variables(scene, spot):
         fit = fits(scene.kinds.of_name(word), wanted)
         if word != text and fit:
-            yield from swap(spot, name(word), KIND, 0.6 * near * fit, become(text, word))
+            # `total` and `self.total` are easily taken for each other.
+            prior = 0.9 if word.rpartition(".")[2] == text.rpartition(".")[2] else 0.6 * near
+            yield from swap(spot, name(word), KIND, prior * fit, become(text, word))
 
 
 def _functions(scene: Scene) -> tuple[str, ...]:

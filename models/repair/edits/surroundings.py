@@ -6,6 +6,7 @@ import ast
 from functools import cached_property
 
 from models.repair.edits.once import once
+from models.repair.edits.swapping import called
 from models.repair.scoping import Outside, methods, outside
 from models.repair.tree import Function
 
@@ -22,15 +23,40 @@ class Surroundings:
     @cached_property
     def attributes(self) -> tuple[str, ...]:
         """The data attributes that the file reads or sets on objects, the outermost first; methods left out."""
-        called = {id(node.func) for node in self._every if isinstance(node, ast.Call)}
-        found = (node.attr for node in self._every if isinstance(node, ast.Attribute) and id(node) not in called)
+        methods = {id(node.func) for node in self._every if isinstance(node, ast.Call)}
+        found = (node.attr for node in self._every if isinstance(node, ast.Attribute) and id(node) not in methods)
         return tuple(dict.fromkeys(found))
 
     @cached_property
     def calls(self) -> frozenset[str]:
         """The names of functions and methods that the file calls."""
-        every = (node.func for node in self._every if isinstance(node, ast.Call))
-        return frozenset(getattr(func, "id", "") or getattr(func, "attr", "") for func in every)
+        return frozenset(called(node) for node in self._every if isinstance(node, ast.Call))
+
+    @cached_property
+    def keywords(self) -> dict[str, list[ast.keyword]]:
+        """The keywords that calls of the file have, by the name of what is called."""
+        found: dict[str, list[ast.keyword]] = {}
+        for node in self._every:
+            if isinstance(node, ast.Call) and node.keywords:
+                found.setdefault(called(node), []).extend(node.keywords)
+        return found
+
+    @cached_property
+    def turns(self) -> tuple[str, ...]:
+        """The functions that the file calls with one plain argument, as text; methods of objects left out."""
+        found: dict[str, None] = {}
+        for node in self._every:
+            if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
+                holder = node.func.value if isinstance(node.func, ast.Attribute) else node.func
+                if isinstance(holder, ast.Name) and (holder is node.func or holder.id in self.outside.imports):
+                    found.setdefault(self.text(node.func))
+        return tuple(found)
+
+    @cached_property
+    def plain_methods(self) -> tuple[str, ...]:
+        """The names of methods that the file calls without arguments."""
+        calls = (node for node in self._every if isinstance(node, ast.Call) and not node.args and not node.keywords)
+        return tuple(dict.fromkeys(node.func.attr for node in calls if isinstance(node.func, ast.Attribute)))
 
     @cached_property
     def methods(self) -> dict[str, Function]:

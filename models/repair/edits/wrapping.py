@@ -1,4 +1,4 @@
-"""Edits that put an expression into a call, a list or a concatenation, or take it out again."""
+"""Edits that put an expression into a call or a display of one item, or take it out again."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from models.repair.edits.expecting import expected
 from models.repair.edits.names import takes, variables
 from models.repair.edits.scene import Scene, scene_of
 from models.repair.edits.spot import Spot
-from models.repair.edits.swapping import LOAD, become, binary, call, display, likeliest, name, number, swap
+from models.repair.edits.swapping import LOAD, become, call, display, likeliest, name, number, swap
 from models.repair.ground import Ground
 from models.repair.kinds import (
     BOOL,
-    CALLABLE,
     DICT,
     FLOAT,
     INT,
     ITERABLE,
     LIST,
     NONE,
+    NUMBER,
     SEQUENCE,
     SET,
     SIZED,
@@ -33,7 +33,7 @@ from models.repair.kinds import (
 )
 
 KIND = "wrapping"
-_MOST, _MOST_JOINED = 700, 500
+_MOST = 700
 _TURNS: tuple[tuple[str, Kind, Kind, float], ...] = (
     ("len", SIZED, INT, 0.6),
     ("abs", INT | FLOAT, INT | FLOAT, 0.4),
@@ -60,16 +60,11 @@ def wrapping(ground: Ground) -> Iterator[Edit]:
     yield from likeliest(_all(scene), ground, _MOST)
 
 
-def joining(ground: Ground) -> Iterator[Edit]:
-    """A list, tuple or display gets a further element or part from the visible variables."""
-    scene = scene_of(ground)
-    yield from likeliest(_joined(scene), ground, _MOST_JOINED)
-
-
 def _all(scene: Scene) -> Iterator[Edit]:
     for spot, node in scene.values:
         yield from _in_builtin(scene, spot, node)
         yield from _in_own_function(scene, spot, node)
+        yield from _as_elsewhere(scene, spot, node)
         yield from _bounded(scene, spot, node)
         yield from _in_display(scene, spot, node)
         if isinstance(node, ast.Call):
@@ -117,6 +112,29 @@ def _in_own_function(scene: Scene, spot: Spot, node: ast.expr) -> Iterator[Edit]
         if takes(function, 2) and not word.startswith("__") and not isinstance(node, ast.Constant):
             new = call(f"{spot.visible.owner}.{word}", node)
             yield from swap(spot, new, KIND, 0.1, become(text, f"{spot.visible.owner}.{word}({text})"))
+
+
+def _as_elsewhere(scene: Scene, spot: Spot, node: ast.expr) -> Iterator[Edit]:
+    """A call that occurs in the file: of a function with one argument, of a method without any."""
+    if isinstance(spot.parent, ast.Attribute) or isinstance(node, ast.Constant | ast.Lambda):
+        return
+    text, kind = scene.text(node), scene.kind(node)
+    known = {function for function, *_ in _TURNS}
+    for function in scene.file.turns:
+        if function not in known and function not in scene.outside.functions and not text.startswith(f"{function}("):
+            fit = fits(scene.kind(call(function, node)), expected(spot, scene.kinds))
+            yield from swap(spot, call(function, node), KIND, 0.25 * fit, become(text, f"{function}({text})"))
+    usual = _OF_TEXT if kind == STR else _OF_COLLECTION if kind & (LIST | DICT | SET) else ()
+    for word in dict.fromkeys((*usual, *(() if kind & NUMBER else scene.file.plain_methods))):
+        if word not in scene.file.methods and not text.endswith(f".{word}()"):
+            new = ast.Call(func=ast.Attribute(value=node, attr=word, ctx=LOAD), args=[], keywords=[])
+            sure = 0.2 if word in usual else 0.08
+            yield from swap(
+                spot, new, KIND, sure * fits(scene.kind(new), scene.wanted(spot)), become(text, f"{text}.{word}()")
+            )
+
+
+_OF_TEXT, _OF_COLLECTION = ("strip", "lower", "split"), ("copy",)
 
 
 def _bounded(scene: Scene, spot: Spot, node: ast.expr) -> Iterator[Edit]:
@@ -179,69 +197,3 @@ def _unwrapped(scene: Scene, spot: Spot, node: ast.Call) -> Iterator[Edit]:
         told = prior * max(fit, 0.3)
         if not isinstance(part, ast.GeneratorExp) or spot.field in ("iter", "args", "value"):
             yield from swap(spot, part, KIND, told, become(text, scene.text(part)))
-
-
-def _joined(scene: Scene) -> Iterator[Edit]:
-    for spot, node in scene.values:
-        kind = scene.kind(node)
-        if isinstance(node, ast.List | ast.Set) or (isinstance(node, ast.Tuple) and spot.field != "slice"):
-            yield from _longer(scene, spot, node)
-        if spot.truth or isinstance(spot.parent, ast.Attribute | ast.Subscript):
-            continue
-        if kind & (LIST | TUPLE) or (not kind and _may_be_list(spot, node)):
-            yield from _concatenated(scene, spot, node, kind)
-
-
-def _may_be_list(spot: Spot, node: ast.expr) -> bool:
-    told = spot.field in ("value", "args", "iter", "left", "right") and not isinstance(node, ast.Constant)
-    return told and not isinstance(spot.parent, ast.Expr | ast.Await | ast.Yield)
-
-
-def _longer(scene: Scene, spot: Spot, node: ast.List | ast.Set | ast.Tuple) -> Iterator[Edit]:
-    present = {scene.text(item) for item in node.elts}
-    text = scene.text(node)
-    for index in range(len(node.elts)):
-        if len(node.elts) > 1:
-            rest = type(node)(elts=[*node.elts[:index], *node.elts[index + 1 :]])
-            yield from swap(
-                spot, _loaded(rest), "element", 0.2, f"`{scene.text(node.elts[index])}` left out of `{text}`"
-            )
-    for word, near in variables(scene, spot):
-        kind = scene.kinds.of_name(word)
-        same_kind = fits(kind, scene.kind(node.elts[0])) if node.elts else 0.6
-        if word in present or kind == CALLABLE or not same_kind:
-            continue
-        for items in ([*node.elts, name(word)], [name(word), *node.elts]):
-            new = _loaded(type(node)(elts=items))
-            yield from swap(spot, new, "element", 0.15 * near * same_kind, f"`{word}` put into `{text}`")
-            if not node.elts:
-                break
-
-
-def _loaded(node: ast.List | ast.Set | ast.Tuple) -> ast.expr:
-    if not isinstance(node, ast.Set):
-        node.ctx = LOAD
-    return node
-
-
-def _concatenated(scene: Scene, spot: Spot, node: ast.expr, kind: Kind) -> Iterator[Edit]:
-    """`rest` becomes `[first] + rest`, `rest + [first]`, and the same with other sequences."""
-    text, sure = scene.text(node), 1.0 if kind else 0.35
-    for word, near in variables(scene, spot):
-        part = scene.kinds.of_name(word)
-        if part == CALLABLE or word == text:
-            continue
-        is_tuple = kind == TUPLE
-        single: ast.expr = ast.Tuple(elts=[name(word)], ctx=LOAD) if is_tuple else display(name(word))
-        shown = f"({word},)" if is_tuple else f"[{word}]"
-        weight = 0.2 * near * sure * (0.4 if part & (LIST | TUPLE) else 1.0)
-        pairs = [(single, node, f"{shown} + {text}"), (node, single, f"{text} + {shown}")]
-        for left, right, told in pairs:
-            yield from swap(spot, binary(left, ast.Add, right), "concatenation", weight, become(text, told))
-        if not kind and part & (LIST | TUPLE):
-            yield from swap(
-                spot, binary(node, ast.Add, name(word)), "concatenation", weight, become(text, f"{text} + {word}")
-            )
-            yield from swap(
-                spot, binary(name(word), ast.Add, node), "concatenation", weight, become(text, f"{word} + {text}")
-            )

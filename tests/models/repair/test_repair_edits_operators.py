@@ -6,7 +6,8 @@ from models.repair.edit import Generator
 from models.repair.edits import EXPRESSIONS
 from models.repair.edits.comparisons import comparisons
 from models.repair.edits.off_by_one import off_by_one
-from models.repair.edits.operators import new_operands, operators
+from models.repair.edits.operands import new_operands
+from models.repair.edits.operators import operators
 
 Table = list[tuple[str, int]]
 Rank = Callable[..., int | None]

@@ -5,10 +5,11 @@ import pytest
 from models.repair.edit import Generator
 from models.repair.edits import EXPRESSIONS
 from models.repair.edits.constants import constants
+from models.repair.edits.joining import joining
 from models.repair.edits.names import names
 from models.repair.edits.slices import slices
 from models.repair.edits.surgery import surgery
-from models.repair.edits.wrapping import joining, wrapping
+from models.repair.edits.wrapping import wrapping
 from models.repair.ground import Ground
 
 Table = list[tuple[str, int]]
