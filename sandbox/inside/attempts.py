@@ -4,6 +4,9 @@ Most are swapped into a process that has collected the tests already. What does 
 decorators, a function that ran while the tests were collected) is imported afresh, in a fork taken before that. A file
 that no test had imported when they were collected is served with the candidate in it as soon as one does.
 
+In the warm process a fork goes on with the next candidate while the last has left nothing behind (`traces`). What
+passes after others have run in its fork has to pass once more in one of its own.
+
 Reports `["begun", number]` and `["tried", number, how, passed, trouble]`.
 """
 # Importing pathlib would cost every start of the sandbox some milliseconds.
@@ -15,11 +18,12 @@ import os
 import time
 from collections import deque
 
-from . import forks, instrument, placing, session, surgery, trial_tests
+from . import forks, instrument, placing, session, trial_tests, warm
 
 PENDING, BEGUN, DONE, AFRESH = range(4)
 WARM_STARTS = 3
 COLLECTING_STEPS = 3_000_000
+ROUNDS = 4  # so many times each worker shall come for more, at least
 
 
 def run(config, trial, events, served):
@@ -34,10 +38,15 @@ class Attempts:
 
     def __init__(self, config, trial, events, served):
         self._config, self._trial, self._events, self.served = config, trial, events, served
-        self.candidates, self._order = trial["candidates"], trial["order"]
+        self.candidates, self.order = trial["candidates"], trial["order"]
         self._states = mmap.mmap(-1, len(self.candidates) + 1)
         self._until = time.monotonic() + trial["budget_s"]
-        self._crew = forks.crew(trial)
+        self._crew, self._pieces = forks.crew(trial), deque()
+
+    @property
+    def is_closed(self):
+        """Whether nothing but the tests and the tree's modules can keep a state: there is no conftest."""
+        return "--noconftest" in self._config["options"]
 
     def run(self):
         """Try them."""
@@ -59,19 +68,31 @@ class Attempts:
         for number in self._with(before):
             self._states[number] = after
 
-    def try_all(self, state, perform, ready=None):
-        """Try all that are in a state, as far as there is time."""
+    def try_all(self, state, perform, ready=None, most=1):
+        """Try all that are in a state, as far as there is time, up to so many in a fork."""
+        numbers = self._with(state)
+        size = max(1, min(most, len(numbers) // (ROUNDS * self._trial["count"])))
+        self._pieces = deque(numbers[first : first + size] for first in range(0, len(numbers), size))
         limits = {"step_s": self._trial["wall_s"], "whole_s": self._trial["whole_s"], "until": self._until}
-        self._crew.run(deque(self._with(state)), perform, self._ended, ready=ready, **limits)
+        self._crew.run(self._pieces, perform, self._ended, ready=ready, **limits)
 
     def begun(self, number):
         """In a fork: note that a candidate is begun."""
         self._states[number] = BEGUN
         forks.emit(self._events, "begun", number)
 
-    def _ended(self, number, slot, how):
-        found = next(iter(slot.findings), None) if how == "exited" else None
-        self.settle(number, *(found or ["timeout" if how == "timeout" else "crashed", slot.done, ""]))
+    def _ended(self, numbers, slot, how):
+        found = slot.findings
+        for number, *outcome in found:
+            if outcome[0] == "passed" and number != numbers[0]:
+                self._pieces.append([number])
+            else:
+                self.settle(number, *outcome)
+        left = numbers[len(found) :]
+        if left and (not found or self._states[left[0]] == BEGUN):
+            self.settle(left.pop(0), "timeout" if how == "timeout" else "crashed", slot.done, "")
+        if left:
+            self._pieces.appendleft(left)
 
     def postpone(self, number):
         """A candidate has to be imported afresh."""
@@ -88,11 +109,11 @@ class Attempts:
 
             def then(tests):
                 instrument.allow(COLLECTING_STEPS)
-                if tests.items.keys() >= set(self._order):
-                    warm = Warm(self, tests, entered.places)
+                if tests.items.keys() >= set(self.order):
+                    forking = warm.Warm(self, tests, entered.places)
                     gc.collect()
                     gc.freeze()
-                    self.try_all(PENDING, warm.perform, warm.is_ready)
+                    self.try_all(PENDING, forking.perform, forking.is_ready, forking.most)
 
             self._pytest(then)
 
@@ -102,31 +123,30 @@ class Attempts:
         session.pytest_main([*session.words(self._config), *brief], trial_tests.Tests(then, is_brief=True))
 
     def judge(self, tests, slot):
-        """In a fork: run the tests and say how they ended."""
-        for done, (item, after) in enumerate(tests.in_order(self._order)):
+        """In a fork: run the tests; returns how they ended, how many passed, and what the last one failed of."""
+        for done, (item, after) in enumerate(tests.in_order(self.order)):
             slot.step(done)
             instrument.allow(self._trial["steps"])
             if (how := tests.run(item, after)) != "passed":
-                slot.say(["steps" if how == "steps" else "failed", done, tests.trouble() or how])
-                return
-        slot.say(["passed", len(self._order), ""])
+                return "steps" if how == "steps" else "failed", done, tests.trouble() or how
+        return "passed", len(self.order), ""
 
-    def _afresh(self, number, slot):
+    def _afresh(self, numbers, slot):
         """In a fork: import everything with the candidate in its place."""
+        (number,) = numbers
         self.begun(number)
         self.served.root = os.path.join(slot.work, "")
         if self.serve(number, slot):
             instrument.allow(self._trial["steps"])
-            self._pytest(lambda tests: self._all(tests, slot))
+            self._pytest(lambda tests: slot.say([number, *self._all(tests, slot)]))
 
     def _all(self, tests, slot):
-        missing = [name for name in self._order if name not in tests.items]
+        missing = [name for name in self.order if name not in tests.items]
         if missing:
             why = next(iter(tests.broken.values()), {"kind": "LookupError", "message": f"no test {missing[0]}"})
             how = "steps" if why["kind"] == instrument.OutOfSteps.__name__ else "failed"
-            slot.say([how, 0, trial_tests.line(why)])
-        else:
-            self.judge(tests, slot)
+            return how, 0, trial_tests.line(why)
+        return self.judge(tests, slot)
 
     def serve(self, number, slot):
         """In a fork: put a candidate into the import system, and on the disk for whoever reads it there.
@@ -137,52 +157,6 @@ class Attempts:
         try:
             placing.place(self.served, slot, *self.candidates[number])
         except placing.UNREADABLE as error:
-            slot.say(invalid(error))
+            slot.say([number, *placing.invalid(error)])
             return False
         return True
-
-
-class Warm:
-    """Tries candidates in forks of the process that has collected the tests."""
-
-    def __init__(self, attempts, tests, entered):
-        self._attempts, self._tests = attempts, tests
-        candidates, served = attempts.candidates, attempts.served
-        self._living = {
-            path: surgery.Living(served, path, entered, {scope for known, scope, _ in candidates if known == path})
-            for path in {path for path, _, _ in candidates}
-            if path in served.codes
-        }
-
-        self._swaps = {}
-
-    def is_ready(self, number):
-        """Compile a candidate, once and not in its fork, which would pay for each page of memory that this touches.
-
-        Returns:
-            Whether it can be tried in a fork of this process.
-        """
-        path, scope, text = self._attempts.candidates[number]
-        if path not in self._living:
-            return True
-        try:
-            self._swaps[number] = self._living[path].swap(scope, text)
-        except surgery.Unfit:
-            self._attempts.postpone(number)
-        except placing.UNREADABLE as error:
-            self._attempts.settle(number, *invalid(error))
-        return number in self._swaps
-
-    def perform(self, number, slot):
-        """In a fork: put the candidate in and run the tests."""
-        self._attempts.begun(number)
-        if number in self._swaps:
-            self._swaps[number]()
-        elif not self._attempts.serve(number, slot):
-            return
-        self._attempts.judge(self._tests, slot)
-
-
-def invalid(error):
-    """The finding of a text that is no Python."""
-    return ["invalid", 0, f"{type(error).__name__}: {error}"[: trial_tests.TROUBLE]]

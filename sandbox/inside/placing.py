@@ -11,6 +11,8 @@ from . import surgery
 UNREADABLE = (SyntaxError, ValueError, LookupError, RecursionError, MemoryError, OverflowError, OSError)
 """What a candidate that is no Python, or of a scope that is not there, is refused with."""
 
+TROUBLE = 300
+
 
 def place(served, slot, path, scope, text):
     """In a fork: put it there.
@@ -28,3 +30,8 @@ def place(served, slot, path, scope, text):
             os.unlink(file)
         with open(file, "w", encoding="utf-8", newline="") as target:
             target.write(written)
+
+
+def invalid(error):
+    """How a candidate did that was refused so: invalid, no test passed, and why."""
+    return "invalid", 0, f"{type(error).__name__}: {error}"[:TROUBLE]

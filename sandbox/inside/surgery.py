@@ -98,7 +98,10 @@ class Living:
         return {node: [held for held in found if held.__code__ is code] for node, code in codes}
 
     def swap(self, scope, text):
-        """Make ready to swap a function; what is returned does it when it is called.
+        """Make ready to swap a function.
+
+        Returns:
+            A `Swap`, which does it.
 
         Raises:
             Unfit: that is not possible, or it is the whole file.
@@ -115,13 +118,7 @@ class Living:
         code = self._compiled(new, classes, old)
         if any(len(held.__closure__ or ()) != len(code.co_freevars) for held in living):
             raise Unfit
-        changes = [(held, *_defaults(held, old, new)) for held in living]
-
-        def act():
-            for held, plain, named in changes:
-                held.__code__, held.__defaults__, held.__kwdefaults__ = code, plain, named
-
-        return act
+        return Swap(code, [(held, *_defaults(held, old, new)) for held in living])
 
     def _compiled(self, new, classes, old):
         ast.increment_lineno(new, old.lineno - new.lineno)
@@ -136,6 +133,32 @@ class Living:
             instrument.ticking(module)
         code = compile(module, self._file, "exec", dont_inherit=True)
         return _inner(code, (*classes, new.name), bare)
+
+
+class Swap:
+    """A function's new code and defaults, for each of its living objects.
+
+    Args:
+        code: the new code.
+        changes: each function with its new defaults.
+    """
+
+    def __init__(self, code, changes):
+        self.code, self._after = code, [(held, code, plain, named) for held, plain, named in changes]
+        self._before = [(held, held.__code__, held.__defaults__, held.__kwdefaults__) for held, _, _ in changes]
+
+    def act(self):
+        """Do it."""
+        _put(self._after)
+
+    def undo(self):
+        """Undo it."""
+        _put(self._before)
+
+
+def _put(changes):
+    for held, code, plain, named in changes:
+        held.__code__, held.__defaults__, held.__kwdefaults__ = code, plain, named
 
 
 def _inner(code, names, node):
