@@ -41,7 +41,7 @@ def shown(done: Mended) -> str:
     else:
         word = "fixed    "
     why = done.hidden_why or done.why_not or done.warning
-    again = f", refused {len(done.refused)} times" if done.refused else ""
+    again = f", refused {len(done.refused)} times: {done.refused[0]}" if done.refused else ""
     kind = f"  {done.kind}" if done.kind else ""
     return f"{word}  {done.took_s:6.1f} s  {done.tried:6} tried  {done.name}{kind}{again}{f'  ({why})' if why else ''}"
 
