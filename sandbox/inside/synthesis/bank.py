@@ -9,8 +9,11 @@ from collections import defaultdict
 
 from .grammar import RULES
 from .kinds import ERR, key, kind_of_vector
-from .rule import SPECS
+from .rule import NUMBERS, SPECS
 
+CHEAP = 5
+HEAVY = 40
+"""Items of a collection, on the average of the examples, up to which expressions are built of it."""
 PULSE = 256
 """Expressions between two looks at the clock."""
 MOST, MOST_VALUES = 50_000, 600_000
@@ -31,14 +34,16 @@ class Bank:
         size: how many values a vector has.
         leaves: entries to begin with, with their values.
         meter: counts.
-        watchers: called with each entry that is kept.
+
+    `watchers` are called with each entry that is kept, `cheap` with those up to `CHEAP`.
     """
 
     def __init__(self, size, leaves, meter):
         self.size, self.meter, self.watchers = size, meter, []
         self.levels = defaultdict(lambda: defaultdict(list))
         self.reached, self.count, self.most = 0, 0, min(MOST, MOST_VALUES // size)
-        self.targets = defaultdict(set)
+        self.wanted, self.near = defaultdict(dict), {}
+        self.cheap = []
         self._seen = defaultdict(set)
         self._leaves = defaultdict(list)
         for leaf in leaves:
@@ -76,7 +81,7 @@ class Bank:
     def _is_new(self, kind, found):
         """Tell whether a vector is to be kept; when there is no more room, those that are wanted still are."""
         seen = self._seen[kind]
-        if found in seen or (self.count >= self.most and found not in self.targets[kind]):
+        if found in seen or (self.count >= self.most and found not in self.wanted[kind]):
             return False
         seen.add(found)
         return True
@@ -86,6 +91,15 @@ class Bank:
         self.levels[entry.cost][entry.kind].append(entry)
         for watch in self.watchers:
             watch(entry)
+        if entry.cost <= CHEAP:
+            for watch in list(self.cheap):
+                watch(entry)
+        if self.wanted[entry.kind]:
+            for deliver in self.wanted[entry.kind].get(key(entry.kind, entry.vals), ()):
+                deliver(entry)
+        if self.near and entry.kind in NUMBERS and not entry.partial:
+            for deliver in self.near.get(_near(entry.vals), ()):
+                deliver(entry)
 
     def _apply(self, rule, cost):
         arity = len(rule.specs)
@@ -151,10 +165,18 @@ class Bank:
         self.meter.beats = 0
         yield
 
-    def want(self, values):
-        """Keep entries with this vector even when there is no more room."""
-        kind = kind_of_vector(values)
-        self.targets[kind].add(key(kind, values))
+    def want(self, values, kind, deliver):
+        """Have each entry with this vector delivered, now and later, even when there is no more room."""
+        found = key(kind, values)
+        self.wanted[kind].setdefault(found, []).append(deliver)
+        if found in self._seen[kind]:
+            for entry in self.all():
+                if entry.kind == kind and key(kind, entry.vals) == found:
+                    deliver(entry)
+
+    def want_near(self, values, deliver):
+        """Have each entry delivered that has these numbers, as far as broken numbers are exact."""
+        self.near.setdefault(_near(values), []).append(deliver)
 
     def offer(self, rule, parts, cost):
         """Evaluate a rule on entries, and keep the result if it is new."""
@@ -163,6 +185,8 @@ class Bank:
         if values is None:
             return
         kind = rule.result or kind_of_vector(values)
+        if kind[-1] == "]" and _heavy(values):
+            return
         if kind == "float" and any(value != value for value in values):  # noqa: PLR0124 (not a number)
             return
         if not self._is_new(kind, key(kind, values)):
@@ -191,6 +215,16 @@ def evaluated(function, parts):
             if left < 0:
                 return None
     return values
+
+
+def _heavy(values):
+    """Tell whether collections hold more items than it pays to compute with."""
+    return sum([len(value) for value in values if value is not ERR]) > HEAVY * len(values)
+
+
+def _near(values):
+    """A key that numbers share which differ by errors of rounding only."""
+    return tuple([value if type(value) is int else float(f"{value:.9g}") for value in values])
 
 
 def _shares(total, parts):

@@ -6,7 +6,7 @@ import math
 from .kinds import LONG
 
 MOST_POWER, MOST_BASE = 64, 1 << 20
-TURNS = 400
+TURNS = 200
 """How long a `range` may be: what loops over it is evaluated thousands of times."""
 
 

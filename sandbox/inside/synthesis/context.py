@@ -27,14 +27,16 @@ class Context:
         depth: how many loops it lies in.
         names: taken by variables around it.
         outer: entries of the context around it, with their values lifted to its examples.
+        weight: how much of the time it should have, compared with others.
     """
 
-    def __init__(self, variables, constants, meter, *, depth=0, names=frozenset(), outer=()):
+    def __init__(self, variables, constants, meter, *, depth=0, names=frozenset(), outer=(), weight=1.0):
         self.variables, self.constants, self.meter, self.depth = variables, constants, meter, depth
         self.names = names | {name for name, _ in variables}
         self.size = len(variables[0][1])
         self.loops, self.goals, self._by_source = [], [], {}
-        self.spent_s = 0.0
+        self.spent_s, self.weight = 0.0, weight
+        self.outer = outer
         leaves = [_variable(name, values, depth) for name, values in variables]
         leaves += [*outer, *(_constant(text, value, cost, self.size) for text, value, cost in constants)]
         self.bank = Bank(self.size, leaves, meter)
@@ -89,7 +91,8 @@ class Context:
         cheap = [e for e in self.bank.all(LIFTED_COST) if e.cost > 1 and e.kind in PLAIN - {"bool"} and not e.partial]
         outer += [_lifted(entry, owner) for entry in cheap[:LIFTED]]
         return Context(
-            variables, self.constants, self.meter, depth=self.depth + 1, names=self.names, outer=outer
+            variables, self.constants, self.meter, depth=self.depth + 1, names=self.names, outer=outer,
+            weight=self.weight / (1 + loop.source.cost) ** 2,
         )  # fmt: skip
 
 

@@ -20,7 +20,7 @@ class Entry:
         bare: how it reads as the only argument of a call: `f(x) for x in xs`.
         clause: (expression, `for … in …`, condition) of a comprehension, so that another can be merged with it.
         constant: whether it is a constant.
-        tree: of a conditional expression: pairs of condition and value, with an empty condition for the last.
+        tree: of a conditional: its condition and what it gives in either case, which may be trees again.
     """
 
     __slots__ = (

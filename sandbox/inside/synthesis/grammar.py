@@ -54,7 +54,7 @@ ARITHMETIC = (
     Rule("round({0})", round, "float", result="int"),
     Rule("round({0}, {1})", round, "float int", result="float"),
     Rule("str({0})", str, "num", result="str"),
-    Rule("chr({0})", chr, "int", result="str"),
+    Rule("chr({0})", chr, "int", result="str", cost=2),
     Rule("divmod({0}, {1})", divmod, "int int", cost=2),
     Rule("bin({0})[2:]", "{:b}".format, "int", cost=2),
     Rule("math.isqrt({0})", math.isqrt, "int", cost=2),
@@ -64,10 +64,25 @@ ARITHMETIC = (
     Rule("math.ceil({0})", math.ceil, "float", cost=2),
     Rule("math.factorial({0})", bounded.factorial, "int", cost=2),
     Rule("math.hypot({0}, {1})", math.hypot, "num num", cost=2, commutes=True),
-    Rule("list(range({0}))", bounded.counting, "int", loop="range({0})"),
-    Rule("list(range(1, {0} + 1))", bounded.up_to, "int", needs=(SUM,), loop="range(1, {0} + 1)"),
-    Rule("list(range({0}, {1}))", bounded.counting, "int int", loop="range({0}, {1})"),
-    Rule("list(range({0}, {1}, {2}))", bounded.counting, "int int int", loop="range({0}, {1}, {2})", cost=2),
+    Rule("list(range({0}))", bounded.counting, "int", result="list[int]", loop="range({0})", cost=2),
+    Rule(
+        "list(range(1, {0} + 1))",
+        bounded.up_to,
+        "int",
+        needs=(SUM,),
+        result="list[int]",
+        loop="range(1, {0} + 1)",
+        cost=2,
+    ),
+    Rule("list(range({0}, {1}))", bounded.counting, "int int", result="list[int]", loop="range({0}, {1})", cost=2),
+    Rule(
+        "list(range({0}, {1}, {2}))",
+        bounded.counting,
+        "int int int",
+        result="list[int]",
+        loop="range({0}, {1}, {2})",
+        cost=2,
+    ),
 )
 TRUTH = (
     Rule("{0} == {1}", op.eq, "any any", needs=(SUM, SUM), rank=COMPARE, commutes=True, fits=alike, result="bool"),
@@ -92,23 +107,31 @@ SEQUENCES = (
     Rule("{0}[::-1]", lambda s: s[::-1], "seq", needs=(ATOM,)),
     Rule("{0}[::{1}]", lambda s, i: s[::i], "seq int", needs=(ATOM, 0), cost=2),
     Rule("len({0})", len, "many", result="int"),
+    Rule(
+        "list(range(0, len({0}), {1}))", lambda s, n: list(range(0, len(s), n)), "seq int", result="list[int]", cost=2,
+        loop="range(0, len({0}), {1})",
+    ),
+    Rule(
+        "list(range(len({0})))", lambda s: list(range(len(s))), "seq", result="list[int]", cost=2,
+        loop="range(len({0}))",
+    ),
     Rule("sum({0})", sum, "nums", needs=(ALONE,)),
-    Rule("min({0})", min, "many", needs=(ALONE,)),
-    Rule("max({0})", max, "many", needs=(ALONE,)),
+    Rule("min({0})", min, "group", needs=(ALONE,)),
+    Rule("max({0})", max, "group", needs=(ALONE,)),
     Rule("math.prod({0})", bounded.product, "nums", needs=(ALONE,), cost=2),
     Rule("sorted({0})", sorted, "many", needs=(ALONE,)),
     Rule("sorted({0}, reverse=True)", lambda s: sorted(s, reverse=True), "many", needs=(LOOP,)),
     Rule("set({0})", set, "seq", needs=(ALONE,)),
     Rule("list({0})", list, "str", loop="{0}"),
-    Rule("tuple({0})", tuple, "list", needs=(ALONE,)),
+    Rule("tuple({0})", tuple, "list", needs=(ALONE,), cost=2),
     Rule("list({0})", list, "tuple", loop="{0}", cost=2),
     Rule(
         "list(dict.fromkeys({0}))", lambda s: list(dict.fromkeys(s)), "seq", needs=(LOOP,), loop="dict.fromkeys({0})",
     ),
-    Rule("list(enumerate({0}))", lambda s: list(enumerate(s)), "seq", needs=(LOOP,), loop="enumerate({0})"),
+    Rule("list(enumerate({0}))", lambda s: list(enumerate(s)), "seq", needs=(LOOP,), loop="enumerate({0})", cost=2),
     Rule(
         "list(zip({0}, {1}))", lambda a, b: list(zip(a, b, strict=False)), "seq seq", needs=(LOOP, LOOP),
-        loop="zip({0}, {1})",
+        loop="zip({0}, {1})", cost=2,
     ),
     Rule(
         "list(zip({0}, {0}[1:]))", lambda s: list(itertools.pairwise(s)), "seq", needs=(ATOM,),
@@ -136,7 +159,7 @@ SEQUENCES = (
     Rule("{0} + {1}", bounded.joined, "list list", needs=(SUM, PRODUCT), rank=SUM, fits=same_lists),
     Rule("{0} * {1}", bounded.repeated, "list int", needs=(PRODUCT, SIGN), rank=PRODUCT, cost=2),
     Rule("[{0}]", lambda a: [a], "any"),
-    Rule("({0}, {1})", lambda a, b: (a, b), "any any"),
+    Rule("({0}, {1})", lambda a, b: (a, b), "any any", cost=2),
     Rule("{0}.count({1})", lambda s, a: s.count(a), "seq any", needs=(ATOM, 0), fits=takes, result="int"),
     Rule("{0}.index({1})", lambda s, a: s.index(a), "list any", needs=(ATOM, 0), fits=takes, result="int"),
     Rule("{0} & {1}", op.and_, "set set", needs=(ATOM, ATOM), rank=SUM, commutes=True),
@@ -147,13 +170,14 @@ SEQUENCES = (
 TEXTS = (
     *(
         Rule(f"{{0}}.{name}()", getattr(str, name), "str", needs=(ATOM,))
-        for name in ("lower", "upper", "strip", "split", "title", "capitalize", "isdigit", "isalpha", "isalnum")
+        for name in ("lower", "upper", "strip", "split", "title", "capitalize", "isdigit", "isalpha")
     ),
     *(
         Rule(f"{{0}}.{name}()", getattr(str, name), "str", needs=(ATOM,), cost=2)
-        for name in ("swapcase", "isupper", "islower", "isspace", "splitlines", "lstrip", "rstrip")
+        for name in ("swapcase", "isupper", "islower", "isalnum", "isspace", "splitlines", "lstrip", "rstrip")
     ),
     Rule("int({0})", int, "str", result="int"),
+    Rule("int({0}, {1})", int, "str int", result="int", cost=2),
     Rule("float({0})", float, "str", result="float", cost=2),
     Rule("ord({0})", ord, "str", result="int"),
     Rule("{0}.split({1})", str.split, "str str", needs=(ATOM, 0)),

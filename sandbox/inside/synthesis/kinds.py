@@ -3,6 +3,8 @@
 A *vector* holds the value of an expression for each example. `ERR` stands where the expression raises.
 """
 
+import itertools
+
 
 class Error:
     """The value of an expression that raises; there is one."""
@@ -15,8 +17,10 @@ class Error:
 
 ERR = Error()
 BIG = 1 << 200
+SAMPLE = 3  # items of a list of collections that are looked at
 LONG = 2000  # items or characters of a value
 SCALARS = {int: "int", float: "float", bool: "bool", str: "str", type(None): "none", Error: "err"}
+LISTS = frozenset({"list[int]", "list[str]", "list[bool]", "list[]"})
 FLAT = frozenset({"int", "float", "bool", "str", "none"})
 
 
@@ -28,10 +32,16 @@ def kind_of(value):
     if isinstance(value, dict):
         return f"dict[{common(map(kind_of, value))},{common(map(kind_of, value.values()))}]"
     name = type(value).__name__
+    types = set(map(type, value)) if name in {"list", "set", "frozenset"} else ()
+    if len(types) == 1:
+        known = SCALARS.get(*types)
+        if known:
+            return f"{name}[{known}]"
     if name == "tuple":
         parts = [kind_of(item) for item in value]
         return f"tuple[{','.join(parts)}]" if len(parts) < 5 else f"tuple[{common(parts)},...]"
-    return f"{name}[{common(map(kind_of, value))}]" if name in {"list", "set", "frozenset"} else "other"
+    first = list(itertools.islice(value, SAMPLE)) if types else []
+    return f"{name}[{common(map(kind_of, first))}]" if types or name in {"list", "set", "frozenset"} else "other"
 
 
 def common(kinds):
@@ -74,8 +84,10 @@ def inner(kind):
 
 
 def key(kind, values):
-    """A hashable stand-in for a vector of this kind."""
-    return tuple(values) if kind in FLAT else tuple(map(freeze, values))
+    """A hashable stand-in for a vector of this kind; text is made of what is nested, since that is fast."""
+    if kind in FLAT:
+        return tuple(values)
+    return tuple([tuple(v) if v is not ERR else v for v in values]) if kind in LISTS else repr(values)
 
 
 def freeze(value):

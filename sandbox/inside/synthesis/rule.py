@@ -37,6 +37,7 @@ SPECS = {
     "plains": items(lambda kind: kind in PLAIN),
     "seq": starts("list[", "str", "tuple["),
     "many": starts("list[", "str", "tuple[", "set[", "dict[", "frozenset["),
+    "group": starts("list[", "tuple[", "set[", "dict["),
     "tuple": starts("tuple["),
     "set": starts("set[", "frozenset["),
     "dict": starts("dict["),

@@ -12,6 +12,8 @@ EXAMPLES = 14
 """How many examples the vectors hold; the others are tried on what fits these."""
 GOALS = 400
 MOST = 5
+PATIENT = 0.3
+"""The share of the time that is spent at least where what was found is larger than all that was tried."""
 GRACE, GRACE_S = 0.3, 0.7
 """How much longer is looked for something smaller than the first solution: a share of its time, and seconds."""
 HIGHEST = 30
@@ -32,16 +34,16 @@ class Search:
         self.parameters, self.examples, self.known = task["parameters"], task["examples"], task["known"]
         self.share, self.report, self.roomy, self.meter = share, report, roomy, Meter()
         self.contexts, self._goals, self.found = [], set(), {}
-        self.since = None
+        self.since, self.cheapest = None, 99
         self.used = chosen(self.examples)
         variables = [(name, [one.arguments[place] for one in self.used]) for place, name in enumerate(self.parameters)]
         self.root = Context(variables, task["constants"], self.meter)
-        self.contexts.append(self.root)
         self.loose = task["numbers"] or any(type(one.wanted) is float for one in self.examples)
         near = any(one.near for one in self.used)
         Goal(
-            self.root, [one.wanted for one in self.used], self.take, self, loose=self.loose,
+            self.root, [one.wanted for one in self.used], self.take, self, 0, loose=self.loose,
             same=(lambda number, value: self.used[number].fits(value, loose=self.loose)) if near else None,
+            evidence=2 * len(self.examples),
         )  # fmt: skip
 
     def admits(self, context, frozen):
@@ -52,9 +54,14 @@ class Search:
         self._goals.add(place)
         return True
 
+    def wish(self, context, values, deliver, depth):
+        """Make a goal for the items of a loop."""
+        Goal(context, values, deliver, self, depth, evidence=min(2 * len(values), 3 * len(self.examples)))
+
     def open(self, context):
         """Let a context take part in the sharing of time."""
         if context not in self.contexts:
+            context.spent_s = context.weight * min((one.spent_s / one.weight for one in self.contexts), default=0.0)
             self.contexts.append(context)
 
     def take(self, entry):
@@ -64,13 +71,14 @@ class Search:
             self.found[text] = size(text)
             self.report(text, self.found[text], self.meter.tried)
             self.since = self.since or time.monotonic()
+            self.cheapest = min(self.cheapest, entry.cost)
 
     def run(self, budget_s):
         """Search until something was found and nothing smaller is likely; tells in a word why it ended."""
         begun = time.monotonic()
         while context := self._next():
             now = time.monotonic()
-            if self._settled(now, begun):
+            if self._settled(now, begun, budget_s):
                 return "found"
             if now - begun > budget_s or not self.roomy():
                 return "time" if self.roomy() else "memory"
@@ -82,16 +90,19 @@ class Search:
             context.spent_s += time.monotonic() - now
         return "all"
 
-    def _settled(self, now, begun):
-        return self.since is not None and now - self.since > GRACE * (self.since - begun) + GRACE_S
+    def _settled(self, now, begun, budget_s):
+        """Tell whether something was found, and what is smaller is unlikely to be found soon."""
+        if self.since is None or now - self.since < GRACE * (self.since - begun) + GRACE_S:
+            return False
+        return self.root.reached >= self.cheapest - 1 or now - begun > PATIENT * budget_s
 
     def _next(self):
         """The context whose turn it is: the one that had least of the time it should have."""
-        growing = [one for one in self.contexts if one.reached < HIGHEST]
-        inner = max(1, len(growing) - 1)
-        weights = {id(one): (1 - self.share) / inner * 2 / (1 + one.depth) for one in growing}
-        weights[id(self.root)] = self.share
-        return min(growing, key=lambda one: one.spent_s / weights[id(one)], default=None)
+        inner = [one for one in self.contexts if one.reached < HIGHEST and one is not self.root]
+        spent = sum(one.spent_s for one in inner)
+        if self.root.reached < HIGHEST and self.root.spent_s * (1 - self.share) <= spent * self.share + 0.05:
+            return self.root
+        return min(inner, key=lambda one: one.spent_s / one.weight, default=self.root)
 
     @property
     def best(self):

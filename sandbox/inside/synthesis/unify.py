@@ -1,13 +1,13 @@
 """Conditionals: expressions that are right for some of the examples are joined by predicates that tell these apart.
 
-Decision lists of expressions, in the manner of Alur, Radhakrishna and Udupa, “Scaling Enumerative Program Synthesis via
-Divide and Conquer” (TACAS 2017). Sets of examples are bits of an integer. A list is refused where it only tables the
-examples: each value must be right for more examples than it took to single them out.
+Decision trees of expressions, in the manner of Alur, Radhakrishna and Udupa, “Scaling Enumerative Program Synthesis via
+Divide and Conquer” (TACAS 2017). Sets of examples are bits of an integer. A tree that only tables the examples is
+refused: it may not cost more than they are evidence for, and what is right for one example alone must be a plain value.
 """
 
 import time
 
-from .entry import AND, ATOM, COMPARE, NOT, OR, TERNARY, Entry
+from .entry import AND, COMPARE, NOT, OR, TERNARY, Entry
 
 PREDICATES, LEAVES = 400, 300
 DEEPEST = 4
@@ -17,10 +17,15 @@ INFINITE = 1 << 30
 
 
 class Cover:
-    """The smallest expression for each set of examples that it is right for, and the predicates."""
+    """The smallest expression for each set of examples that it is right for, and the predicates.
 
-    def __init__(self, full):
-        self.full = full
+    Args:
+        full: all examples.
+        most: how much a decision tree may cost: what the examples are evidence for.
+    """
+
+    def __init__(self, full, most):
+        self.full, self.most = full, most
         self.right, self.predicates = {}, {}
         self.changed = False
 
@@ -38,7 +43,7 @@ class Cover:
             self.changed = True
 
     def decide(self, known=()):
-        """The cheapest decision list as an entry, or None.
+        """The cheapest decision tree as an entry, or None.
 
         Args:
             known: texts of constants that the task speaks of.
@@ -48,10 +53,9 @@ class Cover:
         self.changed = False
         finder = _Finder(self, known)
         for depth in range(1, DEEPEST):
-            finder.memo.clear()
-            cost, branches = finder.best(self.full, depth)
-            if cost < INFINITE:
-                return conditional(branches, cost)
+            cost, tree = finder.best(self.full, depth, self.most)
+            if tree is not None:
+                return conditional(tree, cost)
         return None
 
 
@@ -61,30 +65,38 @@ class _Finder:
         self.leaves = leaves[:LEAVES] + sorted(leaves[LEAVES:], key=lambda pair: -pair[0].bit_count())[:LEAVES]
         predicates = sorted(cover.predicates.items(), key=lambda pair: pair[1].cost)[:PREDICATES]
         self.splits = [(mask, entry, True) for mask, entry in predicates]
-        self.splits += [(cover.full & ~mask, entry, False) for mask, entry in predicates]
+        self.chains = self.splits + [(cover.full & ~mask, entry, False) for mask, entry in predicates]
         self.memo, self.single, self.known = {}, {}, set(known) | SIMPLE
         self.until = time.monotonic() + WITHIN_S
 
-    def best(self, left, depth):
-        """Cost and branches of the cheapest list for a set of examples."""
-        place = (left, depth)
-        if place in self.memo:
-            return self.memo[place]
+    def best(self, left, depth, most):
+        """Cost and tree of the cheapest tree for a set of examples that costs at most so much.
+
+        A tree is an entry, or a tuple of predicate, whether it must hold, and the trees for either case.
+        """
         leaf = self.leaf(left)
-        found = (leaf.cost, [(None, True, leaf)]) if leaf else (INFINITE, [])
-        if depth and time.monotonic() < self.until:
-            for mask, predicate, holds in self.splits:
-                here = left & mask
-                if not here or here == left or predicate.cost + 2 >= found[0]:
-                    continue
-                value = self.leaf(here)
-                if value is None or predicate.cost + value.cost + 2 >= found[0]:
-                    continue
-                rest, branches = self.best(left & ~mask, depth - 1)
-                total = predicate.cost + value.cost + 1 + rest
-                if total < found[0]:
-                    found = (total, [(predicate, holds, value), *branches])
-        self.memo[place] = found
+        if leaf or not depth or time.monotonic() > self.until:
+            return (leaf.cost, leaf) if leaf and leaf.cost <= most else (INFINITE, None)
+        place = (left, depth)
+        known = self.memo.get(place)
+        if known is None or (known[1] is None and known[2] < most):
+            cost, tree = self._split(left, depth, most)
+            known = self.memo[place] = (cost, tree, most)
+        return (known[0], known[1]) if known[0] <= most else (INFINITE, None)
+
+    def _split(self, left, depth, most):
+        found = (INFINITE, None)
+        for mask, predicate, holds in self.chains if depth > 2 else self.splits:
+            here, there = left & mask, left & ~mask
+            room = min(most, found[0] - 1) - predicate.cost - 1
+            if not here or not there or room < 2:
+                continue
+            cost, one = self.best(here, 0 if depth > 2 else depth - 1, room - 1)
+            if one is None:
+                continue
+            rest, other = self.best(there, depth - 1, room - cost)
+            if other is not None:
+                found = (predicate.cost + 1 + cost + rest, (predicate, holds, one, other))
         return found
 
     def leaf(self, wanted):
@@ -97,29 +109,38 @@ class _Finder:
         return self.single[wanted]
 
 
-def conditional(branches, cost):
-    """The entry of a decision list: (predicate, whether it must hold, value) each, the last without a predicate."""
-    tree = [("" if predicate is None else _test(predicate, holds), value.text) for predicate, holds, value in branches]
-    whole = branches[-1][2]
-    for predicate, holds, value in reversed(branches[:-1]):
-        whole = _choice(predicate, holds, value, whole)
+def conditional(tree, cost):
+    """The entry of a decision tree."""
+    whole = _expression(tree)
     made = Entry(whole.text, whole.rank, cost, depends=True)
-    made.tree = tuple(tree)
+    made.tree = _statements(tree)
     return made
+
+
+def _statements(tree):
+    """The tree in texts: a value, or condition, tree for where it holds, and tree for where not."""
+    if isinstance(tree, Entry):
+        return tree.text
+    predicate, holds, one, other = tree
+    if not isinstance(one, Entry) and isinstance(other, Entry):
+        holds, one, other = not holds, other, one  # the short way out comes first
+    return (_test(predicate, holds), _statements(one), _statements(other))
+
+
+def _expression(tree):
+    if isinstance(tree, Entry):
+        return tree
+    predicate, holds, one, other = tree
+    return _choice(predicate, holds, _expression(one), _expression(other))
 
 
 def _choice(predicate, holds, value, other):
     """One value where the predicate holds, another where not; in the words of logic where these are truth values."""
-    if value.text in {"True", "False"}:
-        wanted = holds if value.text == "True" else not holds
-        word, rank = (("or", OR), ("and", AND))[value.text == "False"]
-        left = predicate if wanted else negated(predicate)
-        return _logical(left, word, rank, other)
-    if other.text in {"True", "False"}:
-        wanted = holds if other.text == "False" else not holds
-        word, rank = (("and", AND), ("or", OR))[other.text == "True"]
-        left = predicate if wanted else negated(predicate)
-        return _logical(left, word, rank, value)
+    for found, rest, way in ((value, other, holds), (other, value, not holds)):
+        if found.text in {"True", "False"}:
+            word, rank = ("or", OR) if found.text == "True" else ("and", AND)
+            wanted = way if found.text == "True" else not way
+            return _logical(predicate if wanted else negated(predicate), word, rank, rest)
     text = f"{value.at(OR)} if {_test(predicate, holds)} else {other.text}"
     return Entry(text, TERNARY, predicate.cost + value.cost + other.cost)
 
@@ -137,6 +158,3 @@ def negated(entry):
 
 def _test(predicate, holds):
     return predicate.at(OR) if holds else negated(predicate).text
-
-
-__all__ = ["ATOM", "Cover", "conditional", "negated"]

@@ -15,11 +15,20 @@ _OPPOSITE = {
 
 def body(entry):
     """The statements of a function that gives what an entry stands for, without indentation."""
-    if entry.tree:
-        lines = [f"if {test}:\n    return {value}" if test else f"return {value}" for test, value in entry.tree]
-        if not {value for _, value in entry.tree} <= {"True", "False"}:
-            return tidied("\n".join(lines))
+    if entry.tree and not _values(entry.tree) <= {"True", "False"}:
+        return tidied("\n".join(_lines(entry.tree)))
     return tidied(f"return {entry.text}")
+
+
+def _lines(tree):
+    if isinstance(tree, str):
+        return [f"return {tree}"]
+    test, one, other = tree
+    return [f"if {test}:", *(f"    {line}" for line in _lines(one)), *_lines(other)]
+
+
+def _values(tree):
+    return {tree} if isinstance(tree, str) else _values(tree[1]) | _values(tree[2])
 
 
 def tidied(text):
