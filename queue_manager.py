@@ -261,11 +261,11 @@ class QueueManager(TaskQueries):
         return self._db.write(job)
 
     def models_back(self) -> Future[int]:
-        """Queue the tasks that were parked until a model is available; returns how many."""
+        """Queue the tasks that were parked until a backend comes up; returns how many."""
 
         def job(conn: Connection) -> int:
             found = rows.without_model(conn)
-            return len([self._moves.move(conn, e.task, Status.QUEUED, reason="a model is back") for e in found])
+            return len([self._moves.move(conn, e.task, Status.QUEUED, reason="a backend has come up") for e in found])
 
         return self._db.write(job)
 

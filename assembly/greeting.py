@@ -48,7 +48,8 @@ def _lines(status: DaemonStatus, url: str) -> Iterator[str]:
 def _model(model: ModelStatus) -> str:
     found = "answers" if model.available else "not here"
     detail = f" ({model.detail})" if model.detail else ""
-    return f"  model      {model.name} {model.model}: {found}{detail}".rstrip()
+    name = " ".join(filter(None, (model.name, model.model)))
+    return f"  model      {name}: {found}{detail}"
 
 
 def _sandbox(status: DaemonStatus) -> Iterator[str]:

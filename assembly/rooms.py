@@ -126,11 +126,7 @@ class Rooms:
     def _parts(self, sandbox: Sandbox, runtime: Runtime) -> Parts:
         settings, store, imports = self._settings, self._store, ImportCache()
         layers = LayerStore(settings.packages_dir, runtime, environ=settings.process_environment, clock=self._clock)
-        common: dict[str, Any] = {"imports": imports, "mask": store.events.mask, "layers": layers}
-        self._trials.open(
-            TrialRunner(sandbox, runtime, staging_dir=settings.state_dir / "trials", **common),
-            SynthesisRunner(sandbox, runtime, staging_dir=settings.state_dir / "synthesis", **common),
-        )
+        self._open_trials(sandbox, runtime, layers, imports)
         suite = make_suite(
             settings,
             sandbox,
@@ -164,6 +160,15 @@ class Rooms:
                     layers, runtime, allowed=settings.allowed_deps, emit=store.events.emit, clock=self._clock
                 ),
             ),
+        )
+
+    def _open_trials(self, sandbox: Sandbox, runtime: Runtime, layers: LayerStore, imports: ImportCache) -> None:
+        """Give the built-in engine its way into the sandbox."""
+        folder = self._settings.state_dir
+        common: dict[str, Any] = {"imports": imports, "mask": self._store.events.mask, "layers": layers}
+        self._trials.open(
+            TrialRunner(sandbox, runtime, staging_dir=folder / "trials", **common),
+            SynthesisRunner(sandbox, runtime, staging_dir=folder / "synthesis", **common),
         )
 
 
