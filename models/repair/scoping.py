@@ -84,6 +84,8 @@ def bound(node: ast.AST) -> Iterator[str]:
     elif not isinstance(node, (*_COMPREHENSIONS, ast.Lambda)):
         if isinstance(node, ast.MatchAs | ast.MatchStar) and node.name:
             yield node.name
+        elif isinstance(node, ast.MatchMapping) and node.rest:
+            yield node.rest
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.ExceptHandler | ast.match_case):
                 yield from _of_clause(child)

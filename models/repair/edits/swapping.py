@@ -34,11 +34,13 @@ def same(one: object, other: object) -> bool:
 
 
 def _absurd(spot: Spot, new: ast.AST) -> bool:
-    """Whether the compiler itself would warn of it: a literal held by identity, taken an item from, or called."""
+    """Whether the compiler may warn of it: a literal as a condition, held by identity, or taken an item from."""
     parent = spot.parent
+    if spot.truth and isinstance(new, ast.Tuple | ast.List | ast.Set | ast.Dict | ast.Lambda):
+        return True
     if isinstance(parent, ast.Compare) and any(isinstance(op, ast.Is | ast.IsNot) for op in parent.ops):
         single = isinstance(new, ast.Constant) and (new.value is None or isinstance(new.value, bool))
-        return isinstance(new, _LITERALS) and not single
+        return isinstance(new, (*_LITERALS, ast.BinOp)) and not single
     if isinstance(parent, ast.Subscript | ast.Attribute) and spot.field == "value":
         if isinstance(new, ast.BinOp) and isinstance(new.left, ast.Constant | ast.BinOp):
             return True
@@ -46,7 +48,10 @@ def _absurd(spot: Spot, new: ast.AST) -> bool:
     return False
 
 
-_LITERALS = (ast.Constant, ast.Tuple, ast.List, ast.Set, ast.Dict, ast.UnaryOp, ast.Compare, ast.BoolOp, ast.ListComp)
+_LITERALS = (
+    *(ast.Constant, ast.Tuple, ast.List, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp),
+    *(ast.UnaryOp, ast.Compare, ast.BoolOp, ast.Lambda),
+)
 
 
 def likeliest(edits: Iterable[Edit], ground: Ground, most: int) -> Iterator[Edit]:
