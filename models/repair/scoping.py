@@ -82,15 +82,21 @@ def bound(node: ast.AST) -> Iterator[str]:
     elif isinstance(node, ast.alias):
         yield from () if node.name == "*" else ((node.asname or node.name).split(".")[0],)
     elif not isinstance(node, (*_COMPREHENSIONS, ast.Lambda)):
-        if isinstance(node, ast.MatchAs | ast.MatchStar) and node.name:
-            yield node.name
-        elif isinstance(node, ast.MatchMapping) and node.rest:
-            yield node.rest
+        yield from _captured(node)
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.ExceptHandler | ast.match_case):
                 yield from _of_clause(child)
             elif not isinstance(child, ast.stmt):
                 yield from bound(child)
+
+
+def _captured(node: ast.AST) -> Iterator[str]:
+    """The name that a pattern itself gives a value."""
+    name = node.rest if isinstance(node, ast.MatchMapping) else None
+    if isinstance(node, ast.MatchAs | ast.MatchStar):
+        name = node.name
+    if name:
+        yield name
 
 
 def _of_clause(clause: ast.ExceptHandler | ast.match_case) -> Iterator[str]:
