@@ -1,8 +1,13 @@
 """Tries candidates by the tests, in order, each in a fork, up to the first test that does not pass.
 
-Most are swapped into a process that has collected the tests already. What does not fit in there (a whole file, other
-decorators, a function that ran while the tests were collected) is imported afresh, in a fork taken before that. A file
-that no test had imported when they were collected is served with the candidate in it as soon as one does.
+There are three ways, the fastest first; what does not fit in with one goes on to the next.
+
+- Warm: the candidate is swapped into a process that has collected the tests. A file that no test had imported by then
+  is served with the candidate in it as soon as one does.
+- Early: in a fork of a pytest that is about to collect, the candidate is served in the place of its file: a whole file,
+  other decorators, a function that ran while the tests were collected.
+- Afresh: all of pytest starts in a fork, in a folder that has the candidate on the disk: where there is a conftest, and
+  where the tests do not import the file but read or start it.
 
 In the warm process a fork goes on with the next candidate while the last has left nothing behind (`traces`). What
 passes after others have run in its fork has to pass once more in one of its own.
@@ -20,8 +25,8 @@ from collections import deque
 
 from . import forks, instrument, placing, session, trial_tests, warm
 
-PENDING, BEGUN, DONE, AFRESH = range(4)
-WARM_STARTS = 3
+PENDING, BEGUN, DONE, EARLY, AFRESH = range(5)
+STARTS = 3
 COLLECTING_STEPS = 3_000_000
 ROUNDS = 4  # so many times each worker shall come for more, at least
 
@@ -50,16 +55,21 @@ class Attempts:
 
     def run(self):
         """Try them."""
-        if not self._trial["plain"] and any(scope for _, scope, _ in self.candidates):
-            for _ in range(WARM_STARTS):
-                clean = forks.in_process(self._warm)
-                self._move(BEGUN, AFRESH)
-                if clean or not self._with(PENDING):
-                    break
-        self._move(PENDING, AFRESH)
+        plain = self._trial["plain"]
+        self._go_through(PENDING, EARLY, self._warm, fits=not plain and any(scope for _, scope, _ in self.candidates))
+        self._go_through(EARLY, AFRESH, self._early, fits=not plain and self.is_closed)
         gc.collect()
         gc.freeze()
         self.try_all(AFRESH, self._afresh)
+
+    def _go_through(self, state, after, work, *, fits):
+        """Work in a process of its own on all that are in a state, if they fit; what is left goes on to the next."""
+        for _ in range(STARTS):
+            if not fits or not self._with(state):
+                break
+            fits = not forks.in_process(work)
+            self._move(BEGUN, after)
+        self._move(state, after)
 
     def _with(self, state):
         return [number for number, found in enumerate(self._states[: len(self.candidates)]) if found == state]
@@ -84,7 +94,9 @@ class Attempts:
     def _ended(self, numbers, slot, how):
         found = slot.findings
         for number, *outcome in found:
-            if outcome[0] == "passed" and number != numbers[0]:
+            if outcome[0] == "unfit":
+                self._states[number] = AFRESH
+            elif outcome[0] == "passed" and number != numbers[0]:
                 self._pieces.append([number])
             else:
                 self.settle(number, *outcome)
@@ -95,8 +107,8 @@ class Attempts:
             self._pieces.appendleft(left)
 
     def postpone(self, number):
-        """A candidate has to be imported afresh."""
-        self._states[number] = AFRESH
+        """A candidate does not fit into the warm process."""
+        self._states[number] = EARLY
 
     def settle(self, number, *found):
         """Report how a candidate did."""
@@ -117,19 +129,48 @@ class Attempts:
 
             self._pytest(then)
 
-    def _pytest(self, then):
+    def _early(self):
+        """In a process of its own: start pytest, and try what it then collects in forks."""
+
+        def before(tests):
+            gc.collect()
+            gc.freeze()
+            self.try_all(EARLY, lambda numbers, slot: self._served(tests, numbers, slot))
+
+        self._pytest(lambda _tests: None, before)
+
+    def _served(self, tests, numbers, slot):
+        """In a fork: collect the tests with the candidate in its place."""
+        (number,) = numbers
+        self.begun(number)
+        if self.serve(number, slot):
+            instrument.allow(self._trial["steps"])
+            tests.collect()
+            outcome = self._all(tests, slot)
+            slot.say([number, *(outcome if self.candidates[number][0] in self.served.codes else ["unfit"])])
+
+    def _pytest(self, then, before=None):
         """Collect the tests; without plain patience, failing assertions need not be explained."""
         brief = [] if self._trial["plain"] else ["--assert=plain"]
-        session.pytest_main([*session.words(self._config), *brief], trial_tests.Tests(then, is_brief=True))
+        tests = trial_tests.Tests(then, before=before, is_brief=True)
+        session.pytest_main([*session.words(self._config), *brief], tests)
 
     def judge(self, tests, slot):
-        """In a fork: run the tests; returns how they ended, how many passed, and what the last one failed of."""
+        """In a fork: run the tests; returns how the first miss ended, how many tests passed, and what it failed of."""
+        passed, misses, first = 0, 0, ("passed", "")
         for done, (item, after) in enumerate(tests.in_order(self.order)):
             slot.step(done)
             instrument.allow(self._trial["steps"])
-            if (how := tests.run(item, after)) != "passed":
-                return "steps" if how == "steps" else "failed", done, tests.trouble() or how
-        return "passed", len(self.order), ""
+            how = tests.run(item, after)
+            if how == "passed":
+                passed += 1
+                continue
+            misses += 1
+            if misses == 1:
+                first = ("steps" if how == "steps" else "failed", tests.trouble() or how)
+            if misses >= self._trial["misses"]:
+                break
+        return first[0], passed, first[1]
 
     def _afresh(self, numbers, slot):
         """In a fork: import everything with the candidate in its place."""

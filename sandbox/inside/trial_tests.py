@@ -17,6 +17,7 @@ class Tests(session.Coroutines):
 
     Args:
         then: called with this plugin when the tests are collected.
+        before: called in the place of collecting, where there is one; `collect` does it then.
         is_brief: no failure is put into words by pytest, which costs ten times what a small test does.
 
     Attributes:
@@ -24,11 +25,11 @@ class Tests(session.Coroutines):
         broken: id of a file that could not be collected, to its details as of `session.details`.
     """
 
-    def __init__(self, then, *, is_brief=False):
-        self._then, self._is_brief = then, is_brief
+    def __init__(self, then, *, before=None, is_brief=False):
+        self._then, self._before, self._is_brief = then, before, is_brief
         self.workspace = os.path.join(os.getcwd(), "")  # noqa: PTH109, PTH118 (pathlib is slow to import)
         self.items, self.broken = {}, {}
-        self.raised, self._failed = None, None
+        self.raised, self._failed, self._session = None, None, None
 
     def pytest_configure(self, config):
         """Let pytest keep failures short."""
@@ -43,11 +44,28 @@ class Tests(session.Coroutines):
             self.broken[report.nodeid] = session.details(raised, str(report.longrepr), self.workspace)
         return report
 
-    @hookimpl(tryfirst=True)
-    def pytest_runtestloop(self, session):  # noqa: D102 (pytest's name)
-        self.items = {item.nodeid: item for item in session.items}
-        for item in session.items if self._is_brief else ():
+    def pytest_collection(self, session):
+        """Do something else, if so told, before anything is collected."""
+        self._session = session
+        if self._before is None:
+            return None
+        self._before(self)
+        return True
+
+    def collect(self):
+        """Collect the tests."""
+        self._session.perform_collect()
+        self._take()
+
+    def _take(self):
+        self.items = {item.nodeid: item for item in self._session.items}
+        for item in self._session.items if self._is_brief else ():
             item.repr_failure = _in_no_words
+
+    @hookimpl(tryfirst=True)
+    def pytest_runtestloop(self):
+        """Do something else than to run the tests."""
+        self._take()
         self._then(self)
         return True
 
@@ -86,9 +104,7 @@ class Tests(session.Coroutines):
     def tear_down(self):
         """End what outlives a single test; tells whether that went well."""
         try:
-            for item in self.items.values():
-                item.session._setupstate.teardown_exact(None)  # noqa: SLF001 (pytest has no other way)
-                break
+            self._session._setupstate.teardown_exact(None)  # noqa: SLF001 (pytest has no other way)
         except Exception:  # noqa: BLE001 (a fixture's own)
             return False
         return True

@@ -166,3 +166,28 @@ async def test_tests_of_javascript_are_refused(runner: TrialRunner) -> None:
     job = TrialJob(base=TextTree({}), change={}, tests={"a.test.js": ""})
     with pytest.raises(SandboxError, match="JavaScript"):
         await runner.attempt(job, [], [], PATIENCE)
+
+
+async def test_a_program_that_tests_start_is_the_candidate_as_well(runner: TrialRunner) -> None:
+    tests = (
+        "import subprocess\nimport sys\n\n\ndef test_it():\n"
+        "    program = 'import small; print(small.total([2]))'\n"
+        "    done = subprocess.run([sys.executable, '-c', program], capture_output=True, text=True)\n"
+        "    assert done.stdout == '2\\n'\n"
+    )
+    whole = Candidate(path="small.py", scope="", text=MODULE.replace("result + 1", "result"))
+    wrong = Candidate(path="small.py", scope="", text=MODULE)
+    patience = Patience(wall_s=5.0)
+    found = await runner.attempt(trying.job(tests=tests), [MENDED, whole, wrong], ["test_small.py::test_it"], patience)
+    assert [each.how for each in found] == [How.PASSED, How.PASSED, How.FAILED], found
+
+
+async def test_a_conftest_sees_the_candidate_too(runner: TrialRunner) -> None:
+    conftest = (
+        "import pytest\nimport small\n\nFIVE = small.total([5])\n\n\n@pytest.fixture\ndef five():\n    return FIVE\n"
+    )
+    tests = "def test_it(five):\n    assert five == 5\n"
+    whole = Candidate(path="small.py", scope="", text=MODULE.replace("result + 1", "result"))
+    job = trying.job(tests=tests, more={"conftest.py": conftest})
+    found = await runner.attempt(job, [MENDED, of_total("+ 1", "+ 2"), whole], ["test_small.py::test_it"], PATIENCE)
+    assert [each.how for each in found] == [How.PASSED, How.FAILED, How.PASSED]
