@@ -14,7 +14,8 @@ from core.parsing import parse_expression, parse_quietly
 _RESULT = re.compile(r"\s*(?:->|→|=>|==|=|returns|gives|is)\s*")
 _WORDS = re.compile(r"[A-Za-z]{3,}")
 _QUOTED = re.compile(r"""(?<![\w])('[^'\n]{1,20}'|"[^"\n]{1,20}")(?![\w])""")
-_NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.]*\w)")
+_CODE = re.compile(r"`([^`\n]{1,20})`")
+_NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?")
 MOST_EXAMPLES = 40
 
 
@@ -86,7 +87,7 @@ def _stub(text: str, node: ast.FunctionDef) -> Stub:
         parameters=tuple(parameters),
         examples=tuple(dict(_examples(doc, node, len(plain))).values()),
         numbers="float" in returns or "complex" in returns,
-        constants=_constants(doc),
+        constants=_constants(doc, {node.name, *parameters}),
         words=frozenset(word.lower() for word in _WORDS.findall(f"{node.name.replace('_', ' ')} {doc}")),
     )
 
@@ -109,8 +110,10 @@ def _indent(text: str, node: ast.FunctionDef) -> str:
     return line[: len(line) - len(line.lstrip())] if first.lineno > node.lineno else "    "
 
 
-def _constants(doc: str) -> tuple[str, ...]:
-    found = [*_QUOTED.findall(doc), *_NUMBER.findall(doc)]
+def _constants(doc: str, names: set[str]) -> tuple[str, ...]:
+    """Texts in quotes, code that is no name of the function's, and numbers."""
+    code = [text if _is_literal(text) else repr(text) for text in _CODE.findall(doc) if text not in names]
+    found = [*_QUOTED.findall(doc), *code, *_NUMBER.findall(doc)]
     return tuple(dict.fromkeys(repr(literals.read(text)) for text in found if _is_literal(text)))[:12]
 
 

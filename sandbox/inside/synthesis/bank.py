@@ -7,7 +7,6 @@ are the same to whatever is built of them, so the smaller one stands for both.
 
 from collections import defaultdict
 
-from .grammar import RULES
 from .kinds import ERR, key, kind_of_vector
 from .rule import NUMBERS, SPECS
 
@@ -16,15 +15,15 @@ HEAVY = 40
 """Items of a collection, on the average of the examples, up to which expressions are built of it."""
 PULSE = 256
 """Expressions between two looks at the clock."""
-MOST, MOST_VALUES = 50_000, 600_000
+MOST, MOST_VALUES = 40_000, 400_000
 """Entries of one bank, and values in all of them: what bounds the memory. Later ones are held against goals alone."""
 
 
 class Meter:
-    """Counts the expressions that were evaluated."""
+    """Counts the expressions that were evaluated; `rules` are those of the grammar."""
 
-    def __init__(self):
-        self.tried = self.beats = 0
+    def __init__(self, rules):
+        self.rules, self.tried, self.beats = rules, 0, 0
 
 
 class Bank:
@@ -66,7 +65,7 @@ class Bank:
         cost = self.reached + 1
         for leaf in self._leaves.pop(cost, ()):
             self.add(leaf)
-        for rule in RULES:
+        for rule in self.meter.rules:
             if rule.cost < cost:
                 yield from self._apply(rule, cost)
         self.reached = cost

@@ -10,11 +10,12 @@ from .kinds import ERR, kind_of_vector
 from .loops import Loop
 from .rule import PLAIN
 
-DEEPEST = 2
-LOOPS = (16, 4, 0)
+LIFTED_TO = 6
+"""Inner expressions up to this cost are made into outer ones."""
+LOOPS = (12, 3, 0)
 """How many loops a context has, by its depth; those of goals come besides."""
 SOURCE_COST = (4, 2, 0)
-LIFTED, LIFTED_COST = 12, 3
+LIFTED, LIFTED_COST = 8, 3
 
 
 class Context:
@@ -28,15 +29,19 @@ class Context:
         names: taken by variables around it.
         outer: entries of the context around it, with their values lifted to its examples.
         weight: how much of the time it should have, compared with others.
+        around: the loop whose context it is.
+        opened: called with the context of each loop that is made.
     """
 
-    def __init__(self, variables, constants, meter, *, depth=0, names=frozenset(), outer=(), weight=1.0):
+    def __init__(
+        self, variables, constants, meter, *, depth=0, names=frozenset(), outer=(), weight=1.0, around=None, opened=None
+    ):
         self.variables, self.constants, self.meter, self.depth = variables, constants, meter, depth
         self.names = names | {name for name, _ in variables}
         self.size = len(variables[0][1])
         self.loops, self.goals, self._by_source = [], [], {}
-        self.spent_s, self.weight = 0.0, weight
-        self.outer = outer
+        self.spent_s, self.due, self.weight = 0.0, 0.0, weight
+        self.around, self.opened = around, opened
         leaves = [_variable(name, values, depth) for name, values in variables]
         leaves += [*outer, *(_constant(text, value, cost, self.size) for text, value, cost in constants)]
         self.bank = Bank(self.size, leaves, meter)
@@ -59,16 +64,10 @@ class Context:
             return True
         return False
 
-    def grow_to(self, cost):
-        """Grow until all entries of a cost are there; yields now and then."""
-        while self.bank.reached < cost:
-            self.step()
-            yield
-
     def _level(self):
         yield from self.bank.grow()
-        for loop in list(self.loops):
-            yield from loop.lift(self.bank.reached)
+        if self.around is not None and self.reached <= LIFTED_TO:
+            yield from self.around.lift(self.reached)
 
     def _see(self, entry):
         most = LOOPS[self.depth]
@@ -80,7 +79,9 @@ class Context:
     def loop(self, entry):
         """The loop over an entry; the same one each time."""
         if entry not in self._by_source:
-            self._by_source[entry] = Loop(entry, self, self._inside)
+            self._by_source[entry] = made = Loop(entry, self, self._inside)
+            if self.opened:
+                self.opened(made.inner)
         return self._by_source[entry]
 
     def _inside(self, variables, loop):
@@ -92,7 +93,7 @@ class Context:
         outer += [_lifted(entry, owner) for entry in cheap[:LIFTED]]
         return Context(
             variables, self.constants, self.meter, depth=self.depth + 1, names=self.names, outer=outer,
-            weight=self.weight / (1 + loop.source.cost) ** 2,
+            weight=self.weight / (1 + loop.source.cost) ** 2, around=loop, opened=self.opened,
         )  # fmt: skip
 
 

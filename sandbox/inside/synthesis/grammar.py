@@ -55,15 +55,15 @@ ARITHMETIC = (
     Rule("round({0}, {1})", round, "float int", result="float"),
     Rule("str({0})", str, "num", result="str"),
     Rule("chr({0})", chr, "int", result="str", cost=2),
-    Rule("divmod({0}, {1})", divmod, "int int", cost=2),
+    Rule("divmod({0}, {1})", divmod, "int int", cost=3),
     Rule("bin({0})[2:]", "{:b}".format, "int", cost=2),
-    Rule("math.isqrt({0})", math.isqrt, "int", cost=2),
-    Rule("math.gcd({0}, {1})", math.gcd, "int int", cost=2, commutes=True),
+    Rule("math.isqrt({0})", math.isqrt, "int", cost=3),
+    Rule("math.gcd({0}, {1})", math.gcd, "int int", commutes=True, cost=3),
     Rule("math.sqrt({0})", math.sqrt, "num", cost=2),
     Rule("math.floor({0})", math.floor, "float", cost=2),
     Rule("math.ceil({0})", math.ceil, "float", cost=2),
-    Rule("math.factorial({0})", bounded.factorial, "int", cost=2),
-    Rule("math.hypot({0}, {1})", math.hypot, "num num", cost=2, commutes=True),
+    Rule("math.factorial({0})", bounded.factorial, "int", cost=3),
+    Rule("math.hypot({0}, {1})", math.hypot, "num num", commutes=True, cost=3),
     Rule("list(range({0}))", bounded.counting, "int", result="list[int]", loop="range({0})", cost=2),
     Rule(
         "list(range(1, {0} + 1))",
@@ -131,7 +131,7 @@ SEQUENCES = (
     Rule("list(enumerate({0}))", lambda s: list(enumerate(s)), "seq", needs=(LOOP,), loop="enumerate({0})", cost=2),
     Rule(
         "list(zip({0}, {1}))", lambda a, b: list(zip(a, b, strict=False)), "seq seq", needs=(LOOP, LOOP),
-        loop="zip({0}, {1})", cost=2,
+        loop="zip({0}, {1})",
     ),
     Rule(
         "list(zip({0}, {0}[1:]))", lambda s: list(itertools.pairwise(s)), "seq", needs=(ATOM,),
@@ -155,7 +155,7 @@ SEQUENCES = (
         "list(itertools.accumulate({0}, min))", lambda s: list(itertools.accumulate(s, min)), "plains", needs=(LOOP,),
         loop="itertools.accumulate({0}, min)", cost=2,
     ),
-    Rule("statistics.median({0})", statistics.median, "nums", cost=2),
+    Rule("statistics.median({0})", statistics.median, "nums", cost=3),
     Rule("{0} + {1}", bounded.joined, "list list", needs=(SUM, PRODUCT), rank=SUM, fits=same_lists),
     Rule("{0} * {1}", bounded.repeated, "list int", needs=(PRODUCT, SIGN), rank=PRODUCT, cost=2),
     Rule("[{0}]", lambda a: [a], "any"),
@@ -181,7 +181,7 @@ TEXTS = (
     Rule("float({0})", float, "str", result="float", cost=2),
     Rule("ord({0})", ord, "str", result="int"),
     Rule("{0}.split({1})", str.split, "str str", needs=(ATOM, 0)),
-    Rule("{0}.strip({1})", str.strip, "str str", needs=(ATOM, 0), cost=2),
+    Rule("{0}.strip({1})", str.strip, "str str", needs=(ATOM, 0), cost=3),
     Rule("{0}.startswith({1})", str.startswith, "str str", needs=(ATOM, 0), result="bool"),
     Rule("{0}.endswith({1})", str.endswith, "str str", needs=(ATOM, 0), result="bool"),
     Rule("{0}.find({1})", str.find, "str str", needs=(ATOM, 0), result="int"),
@@ -210,3 +210,20 @@ MAPPINGS = (
     ),
 )  # fmt: skip
 RULES = (*ARITHMETIC, *TRUTH, *SEQUENCES, *TEXTS, *MAPPINGS)
+HINTS = {
+    "binary": "bin(", "consecutive": "groupby", "cumulative": "accumulate", "distinct": "fromkeys", "divisor": "gcd",
+    "duplicates": "fromkeys", "frequency": "Counter", "often": "count", "root": "sqrt", "runs": "groupby",
+    "running": "accumulate", "transpose": "zip(*", "unique": "fromkeys",
+}  # fmt: skip
+"""Words of a task that make a rule likely which does not have the same name."""
+
+
+def hinted(words):
+    """Parts of the texts of rules that the words of a task make likely."""
+    return {HINTS[word] for word in words if word in HINTS} | {word for word in words if len(word) > 3}
+
+
+def rules(words):
+    """The rules for a task: those that its words speak of cost less."""
+    likely = hinted(words)
+    return [rule.cheaper() if any(part in rule.template for part in likely) else rule for rule in RULES]

@@ -57,7 +57,7 @@ def follow(goal, entry):
             found = attempt(goal, entry)
             if found is not None:
                 _inside(goal, entry, *found)
-    if goal.kind == "str" and entry.kind == "str" and not entry.partial and all(entry.vals):
+    if head in {"str", "list"} and entry.kind.startswith(head) and not entry.partial and any(entry.vals):
         _beside(goal, entry)
 
 
@@ -77,13 +77,15 @@ def _inside(goal, entry, wanted, write):
 def _beside(goal, entry):
     """A goal for what is left of a text before or after one that is known."""
     pairs = list(zip(goal.values, entry.vals, strict=True))
-    if all(value.startswith(start) for value, start in pairs):
+    if any(len(value) < len(part) for value, part in pairs):
+        return
+    if all(value[: len(start)] == start for value, start in pairs):
         goal.ways += 1
         rest = [value[len(start) :] for value, start in pairs]
         goal.part(rest, lambda found: goal.deliver(_added(entry, found)))
-    if all(value.endswith(end) for value, end in pairs):
+    if all(value[len(value) - len(end) :] == end for value, end in pairs):
         goal.ways += 1
-        rest = [value[: -len(end)] for value, end in pairs]
+        rest = [value[: len(value) - len(end)] for value, end in pairs]
         goal.part(rest, lambda found: goal.deliver(_added(found, entry)))
 
 
@@ -133,6 +135,25 @@ def by_name(goal, entry):
     return wanted, _table
 
 
+def by_second(goal, entry):
+    """A dict whose keys are the second parts of pairs: what each key's value is."""
+    wanted = []
+    for value, items in zip(goal.values, entry.vals, strict=True):
+        if items is ERR or not _pairs(items) or {item[1] for item in items} != set(value):
+            return None
+        wanted.append([value[item[1]] for item in items])
+    return wanted, _turned
+
+
+def _pairs(items):
+    return all(type(item) is tuple and len(item) == 2 and _hashable([item[1]]) for item in items)
+
+
+def _turned(loop, entry, cost):
+    name = loop.names[1] if loop.pair else f"{loop.target}[1]"
+    return Entry(f"{{{name}: {entry.text} {loop.head}}}", 9, cost)
+
+
 def by_presence(goal, entry):
     """A set of some of the items: which of them."""
     wanted = []
@@ -158,5 +179,5 @@ def _chosen(loop, entry, cost):
     return Entry(f"{{{filtered(loop, entry, cost).bare}}}", 9, cost)
 
 
-ATTEMPTS = {"list": (by_item, by_choice), "dict": (by_name,), "set": (by_presence,)}
+ATTEMPTS = {"list": (by_item, by_choice), "dict": (by_name, by_second), "set": (by_presence,)}
 """How a loop may lead to a collection of a kind: what is wanted of each item, and how the whole is written."""

@@ -36,7 +36,6 @@ class Loop:
             self.spans.append((begin, len(flat)))
         self.owner, self.flat = owner, flat
         self.inner = open_context(self._variables(flat), self)
-        self.lifted = 0
 
     @staticmethod
     def sensible(entry):
@@ -94,13 +93,10 @@ class Loop:
             return [(self.names[0], flat)]
         return [(name, [item[place] for item in flat]) for place, name in enumerate(self.names)]
 
-    def lift(self, cost):
-        """The outer entries of this cost; yields now and then."""
-        wanted = cost - self.source.cost - 1
-        if wanted < 1:
-            return
-        yield from self.inner.grow_to(wanted)
-        for entries in list(self.inner.bank.levels[wanted].values()):
+    def lift(self, level):
+        """Make the outer entries of the inner ones of a level; yields now and then."""
+        cost = self.source.cost + level + 1
+        for entries in list(self.inner.bank.levels[level].values()):
             for entry in list(entries):
                 if entry.depends and entry.text != self.item:
                     self._lift(entry, cost)

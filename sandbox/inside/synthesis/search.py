@@ -5,12 +5,16 @@ import time
 from .bank import Meter
 from .context import Context
 from .goals import Goal
+from .grammar import rules
 from .kinds import freeze
 from .writing import body, fits, size
 
 EXAMPLES = 14
 """How many examples the vectors hold; the others are tried on what fits these."""
 GOALS = 400
+SLICE_S = 0.005
+WISHED = 8
+"""How much more of the time a loop gets of which it is known what it must give."""
 MOST = 5
 PATIENT = 0.3
 """The share of the time that is spent at least where what was found is larger than all that was tried."""
@@ -32,12 +36,12 @@ class Search:
 
     def __init__(self, task, share, report, roomy):
         self.parameters, self.examples, self.known = task["parameters"], task["examples"], task["known"]
-        self.share, self.report, self.roomy, self.meter = share, report, roomy, Meter()
+        self.share, self.report, self.roomy, self.meter = share, report, roomy, Meter(rules(task["words"]))
         self.contexts, self._goals, self.found = [], set(), {}
-        self.since, self.cheapest = None, 99
+        self.since, self.cheapest, self.now = None, 99, 0.0
         self.used = chosen(self.examples)
         variables = [(name, [one.arguments[place] for one in self.used]) for place, name in enumerate(self.parameters)]
-        self.root = Context(variables, task["constants"], self.meter)
+        self.root = Context(variables, task["constants"], self.meter, opened=self.open)
         self.loose = task["numbers"] or any(type(one.wanted) is float for one in self.examples)
         near = any(one.near for one in self.used)
         Goal(
@@ -56,12 +60,15 @@ class Search:
 
     def wish(self, context, values, deliver, depth):
         """Make a goal for the items of a loop."""
+        if not context.goals:
+            context.weight *= WISHED
+            context.due = min(context.due, self.now + SLICE_S / context.weight)
         Goal(context, values, deliver, self, depth, evidence=min(2 * len(values), 3 * len(self.examples)))
 
     def open(self, context):
         """Let a context take part in the sharing of time."""
         if context not in self.contexts:
-            context.spent_s = context.weight * min((one.spent_s / one.weight for one in self.contexts), default=0.0)
+            context.due = self.now + SLICE_S / context.weight
             self.contexts.append(context)
 
     def take(self, entry):
@@ -82,12 +89,14 @@ class Search:
                 return "found"
             if now - begun > budget_s or not self.roomy():
                 return "time" if self.roomy() else "memory"
-            while time.monotonic() - now < 0.02:
+            while time.monotonic() - now < SLICE_S:
                 if context.step():
                     for goal in list(context.goals):
                         goal.compose()
                     break
-            context.spent_s += time.monotonic() - now
+            spent = time.monotonic() - now
+            context.spent_s += spent
+            context.due += spent / context.weight
         return "all"
 
     def _settled(self, now, begun, budget_s):
@@ -102,7 +111,9 @@ class Search:
         spent = sum(one.spent_s for one in inner)
         if self.root.reached < HIGHEST and self.root.spent_s * (1 - self.share) <= spent * self.share + 0.05:
             return self.root
-        return min(inner, key=lambda one: one.spent_s / one.weight, default=self.root)
+        chosen = min(inner, key=lambda one: one.due, default=self.root)
+        self.now = max(self.now, chosen.due)
+        return chosen
 
     @property
     def best(self):

@@ -16,7 +16,7 @@ from .kinds import freeze
 from .search import Search
 
 DEFAULTS = (
-    ("0", 1), ("1", 1), ("2", 1), ("-1", 1), ("10", 2), ("-2", 2), ("3", 3), ("100", 3), ("''", 1), ("' '", 1),
+    ("0", 1), ("1", 1), ("2", 1), ("-1", 2), ("10", 3), ("-2", 2), ("3", 3), ("100", 3), ("''", 1), ("' '", 2),
     ("None", 1), ("True", 1), ("False", 1), ("[]", 1), ("{}", 2),
 )  # fmt: skip
 SHARES = (0.85, 0.2)
@@ -89,12 +89,19 @@ def _agreed(same):
 
 
 def constants(task, examples):
-    """The constants as text, value and cost: usual ones, those that are told, and whole results that come twice."""
+    """The constants as text, value and cost: usual ones, those that are told, and what results have in common."""
     found = dict(DEFAULTS)
     for text, cost in task["constants"]:
         found[text] = min(cost, found.get(text, cost))
-    results = [repr(one.wanted) for one in examples if type(one.wanted) in (int, str, float)]
+        if text.isdecimal():
+            found.setdefault(f"-{text}", cost + 1)
+    wanted = [one.wanted for one in examples]
+    results = [repr(value) for value in wanted if type(value) in (int, str, float)]
     for text in sorted(set(results), key=results.index):
         if results.count(text) > 1:
-            found.setdefault(text, 3)
+            found.setdefault(text, 2)
+    if all(type(value) is str for value in wanted):
+        marks = set.intersection(*map(set, wanted))
+        for char in sorted(char for char in marks if not char.isalnum()):
+            found.setdefault(repr(char), 2)
     return [(text, ast.literal_eval(text), cost) for text, cost in found.items()]
