@@ -99,7 +99,7 @@ class Trials(Protocol):
     async def attempt(
         self, job: TrialJob, candidates: Sequence[Candidate], order: Sequence[str], patience: Patience
     ) -> Sequence[Outcome]:
-        """Try each candidate by the tests with these ids, in this order, up to the first that does not pass."""
+        """Try each candidate by the tests with these ids, in this order, up to the last miss that `patience` allows."""
         ...
 
     async def probe(

@@ -127,18 +127,19 @@ class Candidate:
 class Patience:
     """How long a candidate may take.
 
-    `steps` and `wall_s` are for each test. With `plain` nothing is instrumented and each candidate is imported afresh:
-    slower, and as the suite will run it.
+    `steps` and `wall_s` are for each test. After so many `misses` (tests that do not pass) no further test is run. With
+    `plain` nothing is instrumented and each candidate is imported afresh: slower, and as the suite will run it.
     """
 
     wall_s: float = 1.0
     steps: int = 200_000
+    misses: int = 1
     plain: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """How a candidate did: tests ran in the given order up to the first that did not pass; `passed` of them passed."""
+    """How a candidate did: how its first test ended that did not pass, and how many of those that ran passed."""
 
     how: How
     passed: int = 0

@@ -158,8 +158,8 @@ class Attempts:
     def judge(self, tests, slot):
         """In a fork: run the tests; returns how the first miss ended, how many tests passed, and what it failed of."""
         passed, misses, first = 0, 0, ("passed", "")
-        for done, (item, after) in enumerate(tests.in_order(self.order)):
-            slot.step(done)
+        for item, after in tests.in_order(self.order):
+            slot.step(passed)
             instrument.allow(self._trial["steps"])
             how = tests.run(item, after)
             if how == "passed":

@@ -61,7 +61,7 @@ class Slot:
         tempfile.tempdir = None
 
     def step(self, done):
-        """In the fork: a step begins after `done` others."""
+        """In the fork: a step begins, after `done` that count."""
         HEAD.pack_into(self._memory, 0, time.monotonic(), done, HEAD.unpack_from(self._memory)[2])
 
     def say(self, finding):
@@ -80,7 +80,7 @@ class Slot:
 
     @property
     def done(self):
-        """How many steps are done."""
+        """How many steps are done that count."""
         return HEAD.unpack_from(self._memory)[1]
 
     @property

@@ -77,6 +77,7 @@ class TrialRunner:
         told = {
             "kind": "attempt", "order": [stage.staged_id(test) for test in order], "plain": patience.plain,
             "wall_s": patience.wall_s, "steps": patience.steps, "budget_s": BUDGET_S, "whole_s": job.wall_s,
+            "misses": patience.misses,
         }  # fmt: skip
 
         async def run(numbers: Sequence[int], alone: bool) -> Heard:

@@ -191,3 +191,11 @@ async def test_a_conftest_sees_the_candidate_too(runner: TrialRunner) -> None:
     job = trying.job(tests=tests, more={"conftest.py": conftest})
     found = await runner.attempt(job, [MENDED, of_total("+ 1", "+ 2"), whole], ["test_small.py::test_it"], PATIENCE)
     assert [each.how for each in found] == [How.PASSED, How.FAILED, How.PASSED]
+
+
+async def test_with_more_misses_allowed_all_that_pass_are_counted(runner: TrialRunner) -> None:
+    order = [ORDER[0], ORDER[1], ORDER[2], ORDER[3]]
+    wrong, hung = of_total("+ 1", "+ 2"), of_total("count = 0", "sum(__import__('itertools').repeat(1, 10**11))")
+    patience = Patience(wall_s=0.5, misses=2)
+    found = await runner.attempt(trying.job(), [wrong, hung, MENDED], order, patience)
+    assert [(each.how, each.passed) for each in found] == [(How.FAILED, 1), (How.TIMEOUT, 0), (How.PASSED, 4)]
