@@ -7,8 +7,12 @@ together from the texts of its parts.
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
+
+Tree = TypeVar("Tree", bound=ast.AST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,3 +188,26 @@ def same(left: ast.AST | Sequence[ast.stmt], right: ast.AST | Sequence[ast.stmt]
     if isinstance(left, ast.AST) or isinstance(right, ast.AST):
         return False
     return len(left) == len(right) and all(map(same, left, right))
+
+
+def renamed(node: Tree, old: str, new: str) -> Tree:
+    """A tree with one variable in the place of another; what does not speak of it is shared."""
+    if isinstance(node, ast.Name):
+        return type(node)(id=new, ctx=node.ctx) if node.id == old else node
+    fields: dict[str, object] = {}
+    for field, value in ast.iter_fields(node):
+        if isinstance(value, ast.AST):
+            made: object = renamed(value, old, new)
+        elif isinstance(value, list):
+            made = [renamed(part, old, new) if isinstance(part, ast.AST) else part for part in value]
+            made = value if all(one is other for one, other in zip(made, value, strict=True)) else made
+        else:
+            continue
+        if made is not value:
+            fields[field] = made
+    if not fields:
+        return node
+    changed = copy.copy(node)
+    for field, value in fields.items():
+        setattr(changed, field, value)
+    return changed

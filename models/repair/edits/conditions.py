@@ -14,14 +14,16 @@ from typing import TypeGuard
 from models.repair.edit import Edit
 from models.repair.edits import build
 from models.repair.edits.blocks import Block
-from models.repair.edits.build import Piece, compare, constant, joined, name, negated, refused
-from models.repair.edits.proposing import Spot, choices, lives, spots, thinned
+from models.repair.edits.build import Piece, compare, constant, joined, name, negated, refused, renamed
+from models.repair.edits.proposing import Spot, best_of, choices, lives, spots, thinned
 from models.repair.edits.survey import Survey, parts_of, survey_of
 from models.repair.ground import Ground
 
 BUILTINS = frozenset(dir(builtins))
 """Names that any file may use."""
-_MOST = 1200
+_MOST = 1000
+_MOST_ADDITIONS = 50
+_RELATIONS = ast.Lt | ast.LtE | ast.Gt | ast.GtE
 _ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 _UNFIT = ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom
 
@@ -55,15 +57,17 @@ def _others(survey: Survey, spot: Spot) -> Proposals:
     yield from _forms(old)
     yield from _bare(survey, spot, 4.0 if fixed else 1.0)
     yield from _alien(survey, spot, old)
-    for part, weight in _additions(survey, spot):
-        if part.text in old.text and part.text in _texts_of_parts(old):
+    present = _texts_of_parts(old)
+    for part, weight in best_of(_additions(survey, spot), _MOST_ADDITIONS):
+        if part.text in present:
             continue
+        opposite = survey.negated(part)
         yield part, weight * 0.6
         if not fixed:
             yield joined(ast.And, part, old), weight
-            yield joined(ast.Or, negated(part), old), weight
+            yield joined(ast.Or, opposite, old), weight
             yield joined(ast.And, old, part), weight * 0.9
-            yield joined(ast.Or, old, negated(part)), weight * 0.9
+            yield joined(ast.Or, old, opposite), weight * 0.9
 
 
 def _texts_of_parts(old: Piece) -> set[str]:
@@ -118,6 +122,10 @@ def _bare(survey: Survey, spot: Spot, scale: float) -> Proposals:
             weight *= 0.3
         yield part, weight * scale
         yield refused(part), weight * 0.5
+        if survey.sized(part.text):
+            length = build.call("len", part)
+            yield compare(length, ast.Eq, constant(1)), 0.04
+            yield compare(length, ast.LtE, constant(1)), 0.04
     for value in (True, False):
         yield constant(value), 0.06 if value else 0.04
 
@@ -126,12 +134,13 @@ def _alien(survey: Survey, spot: Spot, old: Piece) -> Proposals:
     """Other conditions of the file, so far as their names are known here."""
     for part, weight in occurring(survey, spot.site.block):
         yield part, weight
-        yield negated(part), weight * 0.4
+        opposite = survey.negated(part)
+        yield opposite, weight * 0.4
         if not isinstance(old.node, ast.Constant) and part.text != old.text:
             for operator in (ast.And, ast.Or):
                 yield joined(operator, old, part), weight * 0.7
                 yield joined(operator, part, old), weight * 0.5
-                yield joined(operator, old, negated(part)), weight * 0.3
+                yield joined(operator, old, opposite), weight * 0.3
 
 
 def occurring(survey: Survey, block: Block) -> Proposals:
@@ -151,6 +160,7 @@ def _additions(survey: Survey, spot: Spot) -> Proposals:
     for node in inside[:3]:
         yield from ((part, weight * 0.5) for part, weight in guards_of(survey, node))
     names = survey.names(spot.site.block)
+    yield from _likewise(survey, spot, names)
     for text in names:
         if survey.sized(text):
             yield name(text), 0.05
@@ -158,6 +168,23 @@ def _additions(survey: Survey, spot: Spot) -> Proposals:
             yield name(text), 0.05
             yield compare(name(text), ast.IsNot, constant(None)), 0.05
     yield from comparisons(survey, names, set(survey.seen_names(spot.node)))
+
+
+def _likewise(survey: Survey, spot: Spot, names: list[str]) -> Proposals:
+    """The same question about another variable: what is asked of `i` is often to be asked of `j`.
+
+    Each is given with its opposite, since a part may be joined by `and` or by `or`.
+    """
+    parts = spot.node.values if isinstance(spot.node, ast.BoolOp) else [spot.node]
+    for part in parts:
+        used = list(dict.fromkeys(survey.seen_names(part)))
+        for old in [text for text in used if text in names][:2] if len(used) <= 3 else ():
+            for new in names:
+                fitting = survey.kinds(old) & survey.kinds(new) or not survey.kinds(old)
+                if new != old and new not in {"self", "cls"} and fitting:
+                    other = build.piece(renamed(part, old, new))
+                    yield other, 0.12
+                    yield survey.negated(other), 0.12
 
 
 def comparisons(survey: Survey, names: list[str], used: set[str]) -> Proposals:
@@ -184,6 +211,9 @@ def guards_of(survey: Survey, node: ast.AST) -> Proposals:
             yield from _not_none(survey, part.value, 0.5 if kinds & {"AttributeError", "TypeError"} else 0.15)
         elif isinstance(part, ast.Subscript) and not isinstance(part.slice, ast.Slice):
             yield from _in_range(part, kinds)
+        elif isinstance(part, ast.Compare) and isinstance(part.ops[0], _RELATIONS):
+            for side in (part.left, *part.comparators):
+                yield from _compared(survey, side, "TypeError" in kinds)
         elif _divides(part):
             divisor = build.piece(part.right)
             yield compare(divisor, ast.NotEq, constant(0)), 0.6 if "ZeroDivisionError" in kinds else 0.15
@@ -202,6 +232,14 @@ def _not_none(survey: Survey, owner: ast.expr, weight: float) -> Proposals:
     owned = build.piece(owner)
     yield compare(owned, ast.IsNot, constant(None)), weight
     yield owned, weight * 0.6
+
+
+def _compared(survey: Survey, side: ast.expr, loud: bool) -> Proposals:
+    """A side of a comparison that may be None."""
+    if isinstance(side, ast.Name | ast.Attribute):
+        known = survey.kinds(ast.unparse(side))
+        weight = 0.4 if loud or "NoneType" in known else 0.1 if not known else 0.02
+        yield compare(build.piece(side), ast.IsNot, constant(None)), weight
 
 
 def _known_only(survey: Survey, variable: str) -> bool:

@@ -7,12 +7,13 @@ plastic surgery hypothesis", FSE 2014).
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator
 
 from models.repair.edit import Edit
 from models.repair.edits import build
 from models.repair.edits.blocks import Block, fits
-from models.repair.edits.build import Piece, augmented, constant, method, name, statement
+from models.repair.edits.build import Piece, augmented, constant, method, name, renamed, statement
 from models.repair.edits.conditions import BUILTINS
 from models.repair.edits.moves import title
 from models.repair.edits.proposing import inserted, lives, thinned
@@ -84,39 +85,15 @@ def _renamed(survey: Survey, gap: _Gap, node: ast.stmt, names: frozenset[str] | 
                 yield inserted("copied", gap, made, 0.012, f"{title(made)} is put in")
 
 
-def renamed(node: ast.stmt, old: str, new: str) -> ast.stmt:
-    """A statement with one variable in the place of another."""
-    made: ast.stmt = _Renaming(old, new).visit(_copied(node))
-    return made
-
-
-class _Renaming(ast.NodeTransformer):
-    def __init__(self, old: str, new: str) -> None:
-        self._old, self._new = old, new
-
-    def visit_Name(self, node: ast.Name) -> ast.Name:  # the name that ast.NodeTransformer looks for
-        return ast.Name(id=self._new, ctx=node.ctx) if node.id == self._old else node
-
-
-def _copied(node: ast.AST) -> ast.AST:
-    """A copy of its own of all nodes; the transformer changes nodes in place."""
-    made = type(node)(**{field: _copied_value(value) for field, value in ast.iter_fields(node)})
-    return ast.copy_location(made, node)
-
-
-def _copied_value(value: object) -> object:
-    if isinstance(value, list):
-        return [_copied_value(part) for part in value]
-    return _copied(value) if isinstance(value, ast.AST) else value
-
-
 def _updates_at(survey: Survey, gap: _Gap) -> Iterator[Edit]:
     block, index, _ = gap
     visible = [text for text in (*survey.names(block), *survey.chains) if text not in {"self", "cls"}]
-    scale = (1.0 if block.loops else 0.4) * (1.0 if index in {block.first, len(block.statements)} else 0.6)
+    scale = (1.0 if block.loops else 0.4) * (1.0 if _is_edge(block, index) else 0.6)
+    stale = survey.stale(block)
     for text in visible:
         if survey.number(text):
-            for step, sign, weight in ((ast.Add, "+=", 0.1), (ast.Sub, "-=", 0.06)):
+            still = 2.0 if text in stale else 1.0
+            for step, sign, weight in ((ast.Add, "+=", 0.1 * still), (ast.Sub, "-=", 0.06 * still)):
                 new = augmented(text, step, constant(1))
                 yield inserted("update", gap, new, weight * scale, f"`{text} {sign} 1` is put in")
         for new_piece, weight in _additions(survey, text, visible):
@@ -125,15 +102,23 @@ def _updates_at(survey: Survey, gap: _Gap) -> Iterator[Edit]:
     yield from _steps(survey, gap, visible, scale)
 
 
+def _is_edge(block: Block, index: int) -> bool:
+    """Whether a gap is at the head or end of a block, behind a loop, or before a `return`."""
+    if index in {block.first, len(block.statements)}:
+        return True
+    before, after = block.statements[index - 1], block.statements[index]
+    return isinstance(before, ast.For | ast.While) or isinstance(after, ast.Return)
+
+
 def _additions(survey: Survey, holder: str, visible: list[str]) -> Iterator[tuple[Piece, float]]:
+    """Something put into a holder: what is asked to be in it, or put into it elsewhere, is much likelier."""
     kinds = survey.kinds(holder)
-    ways = [
-        way for kind, way in (("set", "add"), ("list", "append"), ("deque", "append")) if kind in kinds
-    ]  # fmt: skip
-    for way in ways:
+    for kind, way in (("set", "add"), ("list", "append"), ("deque", "append")):
         for text in visible:
-            if text != holder:
-                yield method(name(holder), way, name(text)), 0.3 if (text, holder) in survey.members else 0.06
+            member = (text, holder) in survey.members
+            if text != holder and (kind in kinds or (member and not kinds)):
+                weight = 0.3 if member else 0.15 if (text, holder) in survey.fed else 0.05
+                yield method(name(holder), way, name(text)), weight
     if "list" in kinds or "deque" in kinds:
         yield method(name(holder), "pop"), 0.04
 
@@ -146,13 +131,19 @@ def _steps(survey: Survey, gap: _Gap, visible: list[str], scale: float) -> Itera
         if owner in survey.names(block) and owner not in {"self", "cls"} and chain.count(".") == 1:
             new = build.assign(owner, name(chain))
             yield inserted("update", gap, new, 0.06 * scale, f"`{owner} = {chain}` is put in")
-    numbers = [text for text in visible if survey.number(text)][:5]
-    for text in numbers:
-        for other in numbers:
-            if other != text:
-                yield inserted(
-                    "update", gap, augmented(text, ast.Add, name(other)), 0.03 * scale, f"`{text} += {other}` is put in"
-                )
-                yield inserted(
-                    "update", gap, build.assign(text, name(other)), 0.03 * scale, f"`{text} = {other}` is put in"
-                )
+    for target, other in itertools.permutations([text for text in visible if survey.number(text)][:5], 2):
+        new = augmented(target, ast.Add, name(other))
+        yield inserted("update", gap, new, 0.03 * scale, f"`{target} += {other}` is put in")
+    stale = survey.stale(block)
+    for target in survey.reassigned(block):
+        weight = 0.12 if target in stale else 0.03
+        for other in visible:
+            if other != target and alike(survey, target, other):
+                new = build.assign(target, name(other))
+                yield inserted("update", gap, new, weight * scale, f"`{target} = {other}` is put in")
+
+
+def alike(survey: Survey, one: str, other: str) -> bool:
+    """Whether two variables may have values of the same kind."""
+    left, right = survey.kinds(one), survey.kinds(other)
+    return bool(left & right) or not left or not right

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import heapq
+import itertools
 from collections.abc import Iterator
 
 from models.repair.edit import Edit
 from models.repair.edits import build
 from models.repair.edits.blocks import Block
-from models.repair.edits.build import Piece, compare, constant, name, negated, refused
+from models.repair.edits.build import Piece, compare, constant, name, refused
 from models.repair.edits.conditions import guards_of, occurring
 from models.repair.edits.outcomes import outcomes
 from models.repair.edits.proposing import inserted, lives
@@ -40,20 +41,25 @@ def _at(survey: Survey, gap: _Gap) -> Iterator[_Plan]:
     block, index, _ = gap
     if index >= len(block.statements):
         return
-    endings = list(outcomes(survey, block))
-    place = _place_weight(block, index)
+    unready = survey.unready(block, block.statements[index].lineno)
+    endings = [each for each in outcomes(survey, block) if unready.isdisjoint(survey.seen_names(each[0]))]
+    place = _place_weight(survey, block, index)
     for test, weight in _tests(survey, block, index).values():
+        if not unready.isdisjoint(survey.seen_names(test.node)):
+            continue
         for ending, text, share in endings:
             worth = weight * share * place
             if worth >= _LEAST:
                 yield worth, gap, test, ending, text
 
 
-def _place_weight(block: Block, index: int) -> float:
-    """Guards stand mostly at the head of a function or of a loop's body."""
+def _place_weight(survey: Survey, block: Block, index: int) -> float:
+    """Guards stand mostly at the head of a function or of a loop's body, and end recursions that do not end."""
     if index > block.first:
         return 0.3
-    return 1.0 if isinstance(block.owner, ast.FunctionDef | ast.AsyncFunctionDef) else 0.6
+    if not isinstance(block.owner, ast.FunctionDef | ast.AsyncFunctionDef):
+        return 0.6
+    return 3.0 if any(kind == "RecursionError" for kind, _ in survey.ground.troubles) else 1.0
 
 
 def _tests(survey: Survey, block: Block, index: int) -> dict[str, tuple[Piece, float]]:
@@ -61,7 +67,7 @@ def _tests(survey: Survey, block: Block, index: int) -> dict[str, tuple[Piece, f
     following = block.statements[index]
     used = set(survey.seen_names(following))
     best: dict[str, tuple[Piece, float]] = {}
-    for test, weight in (*_of_names(survey, block, following, used), *_of_uses(survey, block, following)):
+    for test, weight in (*_of_names(survey, block, following, used), *_of_uses(survey, block, index)):
         if weight > best.get(test.text, (test, 0.0))[1]:
             best[test.text] = (test, weight)
     return best
@@ -76,6 +82,11 @@ def _of_names(
             continue
         for test, weight in _questions(survey, text):
             yield test, weight * (1.0 if text in used else 0.4)
+    numbers = [text for text in names if survey.number(text) and survey.bound_at(block, text) < following.lineno][:5]
+    for left, right in itertools.combinations(numbers, 2):
+        weight = 0.1 if left in used and right in used else 0.05
+        for order in (ast.Gt, ast.GtE, ast.Eq, ast.Lt, ast.LtE):
+            yield compare(name(left), order, name(right)), weight
     for holder in (text for text in names if survey.sized(text)):
         for text in (text for text in names if text != holder and text in used):
             yield compare(name(text), ast.In, name(holder)), 0.35 if (text, holder) in survey.members else 0.12
@@ -97,9 +108,12 @@ def _questions(survey: Survey, text: str) -> Iterator[tuple[Piece, float]]:
         yield compare(build.call("len", subject), ast.Eq, constant(1)), 0.06
 
 
-def _of_uses(survey: Survey, block: Block, following: ast.stmt) -> Iterator[tuple[Piece, float]]:
-    for test, weight in guards_of(survey, following):
-        yield negated(test), weight * 1.2
+def _of_uses(survey: Survey, block: Block, index: int) -> Iterator[tuple[Piece, float]]:
+    for test, weight in guards_of(survey, block.statements[index]):
+        yield survey.negated(test), weight * 1.2
+    head = index == block.first and isinstance(block.owner, ast.FunctionDef | ast.AsyncFunctionDef)
+    for node in block.statements[index + 1 :] if head else ():
+        yield from ((survey.negated(test), weight) for test, weight in guards_of(survey, node))
     for test, weight in occurring(survey, block):
         yield test, weight * 0.5
-        yield negated(test), weight * 0.3
+        yield survey.negated(test), weight * 0.3

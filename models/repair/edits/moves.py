@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from models.repair.edit import Edit
-from models.repair.edits.blocks import Block, Site, fits
+from models.repair.edits.blocks import Block, Site, fits, own_nodes
 from models.repair.edits.proposing import changed, lives, thinned
 from models.repair.edits.survey import survey_of
 from models.repair.ground import Ground
@@ -108,6 +108,18 @@ def _in(site: Site) -> Iterator[Edit]:
                 weight = (0.25 if field == "body" else 0.12) / count
                 yield changed("indented", site, [grown], weight, note, count=count + 1)
     yield from _in_front(site)
+    yield from _as_else(site)
+
+
+def _as_else(site: Site) -> Iterator[Edit]:
+    """What stands behind a loop that may be left by `break` is done only when it was not."""
+    node, rest = site.node, site.block.statements[site.index + 1 :]
+    if not isinstance(node, ast.For | ast.While) or node.orelse or not rest or isinstance(rest[0], _FIXED):
+        return
+    if any(isinstance(part, ast.Break) for inner in node.body for part in own_nodes(inner)):
+        grown = spliced(node, (("orelse", 0),), 0, rest[:1])
+        note = f"{title(rest[0])} becomes the `else` of the loop before it"
+        yield changed("else", site, [grown], 0.25, note, count=2)
 
 
 def _in_front(site: Site) -> Iterator[Edit]:

@@ -57,9 +57,12 @@ def _results(survey: Survey, block: Block, nodes: list[ast.AST]) -> Iterator[tup
             yield build.piece(value), 0.1 if loose else 0.6
     for usual, share in _USUAL:
         fits = any(usual in _OF_KIND.get(kind, ()) for kind in kinds)
-        yield constant(usual), share * (1.0 if fits or not kinds else 0.35)
+        yield constant(usual), share * (1.0 if fits or not kinds or usual is None else 0.35)
     for kind in _EMPTIES:
         if kind != "str":
             yield build.empty(kind), 0.5 if kind in kinds else 0.15 if kind in {"list", "dict"} else 0.05
+    if not kinds or "list" in kinds:
+        nested = ast.List(elts=[build.empty("list").node], ctx=ast.Load())
+        yield Piece(nested, "[[]]"), 0.12
     for text in survey.names(block)[:6]:
         yield name(text), 0.2

@@ -14,6 +14,8 @@ from models.repair.edits.survey import Survey
 from models.repair.ground import Ground
 from models.repair.tree import Place, at
 
+MOST_CHOICES = 400
+"""So many proposals are kept for one expression."""
 _BLOCK_FIELDS = frozenset({"body", "orelse", "finalbody", "handlers", "cases"})
 
 
@@ -56,14 +58,20 @@ def replacement(kind: str, spot: Spot, new: Piece, weight: float, old: str = "")
     return Edit(kind=kind, place=spot.place, new=(new.node,), weight=weight, line=spot.site.line, note=note)
 
 
+def best_of(proposals: Iterable[tuple[Piece, float]], most: int) -> list[tuple[Piece, float]]:
+    """At most so many proposals, each text once with the greatest weight proposed for it, the best first."""
+    best: dict[str, tuple[Piece, float]] = {}
+    for new, weight in proposals:
+        if weight > best.get(new.text, (new, 0.0))[1]:
+            best[new.text] = (new, weight)
+    return heapq.nlargest(most, best.values(), key=lambda pair: pair[1])
+
+
 def choices(kind: str, spot: Spot, proposals: Iterable[tuple[Piece, float]]) -> Iterator[Edit]:
     """An edit for each proposed text that differs from what stands there, with the greatest weight proposed for it."""
     old = spot.piece.text
-    best: dict[str, tuple[Piece, float]] = {}
-    for new, weight in proposals:
-        if new.text != old and weight > best.get(new.text, (new, 0.0))[1]:
-            best[new.text] = (new, weight)
-    return (replacement(kind, spot, new, weight, old) for new, weight in best.values())
+    best = best_of(proposals, MOST_CHOICES)
+    return (replacement(kind, spot, new, weight, old) for new, weight in best if new.text != old)
 
 
 def changed(kind: str, site: Site, new: Sequence[ast.stmt], weight: float, note: str, count: int = 1) -> Edit:

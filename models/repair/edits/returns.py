@@ -9,6 +9,7 @@ from models.repair.edit import Edit
 from models.repair.edits import build
 from models.repair.edits.blocks import Block, Site
 from models.repair.edits.build import Piece, calculated, constant, name, refused
+from models.repair.edits.conditions import occurring, questions
 from models.repair.edits.outcomes import results
 from models.repair.edits.proposing import Spot, changed, choices, inserted, lives, spots, thinned
 from models.repair.edits.survey import Survey, survey_of
@@ -55,6 +56,9 @@ def _values(survey: Survey, spot: Spot, nodes: list[ast.AST]) -> Iterator[tuple[
         if text not in {"self", "cls"}:
             yield name(text), 0.15
             yield from _extended(old, name(text))
+    if isinstance(old.node, ast.Constant) and isinstance(old.node.value, bool):
+        yield constant(not old.node.value), 0.5
+        yield from _decided(survey, block)
     yield refused(old), 0.1
     yield Piece(ast.List(elts=[old.node], ctx=ast.Load()), f"[{old.text}]"), 0.12
     for step in (ast.Add, ast.Sub):
@@ -64,6 +68,16 @@ def _values(survey: Survey, spot: Spot, nodes: list[ast.AST]) -> Iterator[tuple[
     for part in _found_parts(survey, old):
         yield calculated(old, ast.Add, part), 0.08
         yield calculated(part, ast.Add, old), 0.08
+
+
+def _decided(survey: Survey, block: Block) -> Iterator[tuple[Piece, float]]:
+    """What may decide between True and False: the usual questions about variables, and conditions that occur."""
+    for text in survey.names(block):
+        if text not in {"self", "cls"}:
+            yield from ((question, 0.08) for question in questions(name(text)))
+    for part, weight in occurring(survey, block):
+        yield part, weight * 0.6
+        yield survey.negated(part), weight * 0.4
 
 
 def _extended(old: Piece, other: Piece) -> Iterator[tuple[Piece, float]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cached_property, lru_cache
 
 from models.repair.edits.blocks import Block, Site, gaps, own_nodes, sites
-from models.repair.edits.build import Piece, name, piece
+from models.repair.edits.build import Piece, name, negated, piece
 from models.repair.edits.usage import chain, used_as
 from models.repair.ground import Ground
 from models.repair.inference import inferred
@@ -24,6 +24,8 @@ class Survey:
     def __init__(self, ground: Ground) -> None:
         self.ground = ground
         self.node = at(ground.tree, ground.scope)
+        self._opposites: dict[str, Piece] = {}
+        self._stale: dict[int, frozenset[str]] = {}
         self._own: dict[int, list[ast.AST]] = {}
         self._names: dict[tuple[int, str], list[str]] = {}
 
@@ -79,6 +81,17 @@ class Survey:
             place = place.above[0] if place.above else None
         return list(found)[:_MOST_NAMES]
 
+    def reassigned(self, block: Block) -> list[str]:
+        """The variables of the block's function that it sets itself; parameters that are never set are none."""
+        nodes = self.nodes_of(block.function) if block.function else self._nodes
+        stored = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+        return [text for text in self.names(block) if text in stored]
+
+    def unready(self, block: Block, line: int) -> frozenset[str]:
+        """The variables of the block's function that have no value yet before a line, loops left out of account."""
+        own = self.bound.get(id(block.function) if block.function else 0, {})
+        return frozenset(text for text, first in own.items() if first >= line)
+
     def bound_at(self, block: Block, variable: str) -> int:
         """The line where the block's function first binds a variable; 0 where it does not."""
         return self.bound.get(id(block.function) if block.function else 0, {}).get(variable, 0)
@@ -105,6 +118,42 @@ class Survey:
     def members(self) -> frozenset[tuple[str, str]]:
         """What is asked to be in what, and what is put into what: (element, holder), both as text."""
         return frozenset(pair for node in self._nodes for pair in _memberships(node))
+
+    @cached_property
+    def fed(self) -> frozenset[tuple[str, str]]:
+        """Variables that are part of what is put into a holder: (variable, holder)."""
+        calls = [node for node in self._nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]
+        return frozenset(
+            (found, ast.unparse(node.func.value))
+            for node in calls
+            if isinstance(node.func, ast.Attribute) and node.func.attr in {"add", "append", "extend"}
+            for part in node.args
+            for found in self.seen_names(part)
+        )
+
+    def negated(self, part: Piece) -> Piece:
+        """The opposite of a condition; kept, because the same one is asked at many places."""
+        found = self._opposites.get(part.text)
+        if found is None:
+            found = self._opposites[part.text] = negated(part)
+        return found
+
+    def stale(self, block: Block) -> frozenset[str]:
+        """Variables that the innermost loop around a block reads and never sets: one of them may lack an update."""
+        place: Block | None = block
+        while place is not None and not (isinstance(place.owner, ast.For | ast.While) and place.field == "body"):
+            place = place.above[0] if place.above and place.loops else None
+        if place is None:
+            return frozenset()
+        if id(place.owner) not in self._stale:
+            self._stale[id(place.owner)] = self._never_set(place.owner)
+        return self._stale[id(place.owner)]
+
+    def _never_set(self, loop: ast.AST) -> frozenset[str]:
+        nodes = [node for node in ast.walk(loop) if isinstance(node, ast.Name)]
+        stored = {node.id for node in nodes if isinstance(node.ctx, ast.Store)}
+        read = {node.id for node in nodes if isinstance(node.ctx, ast.Load)} - stored
+        return frozenset(text for text in read if not self.sized(text) or "str" in self.kinds(text))
 
     @cached_property
     def _kinds(self) -> Kinds:
