@@ -18,10 +18,11 @@ from core.trials import Candidate, How, Outcome, Patience, Synthesised, Synthesi
 from models.repair import choose, stubs, telling
 from models.repair.files import sources
 from models.repair.memory import Memory, rebased
+from models.repair.patience import order_of, patience_for
 from models.repair.problem import Finding, Problem, Tell
 from models.repair.quick import Mend, quick_mends
 from models.repair.rendering import render
-from models.repair.search import Field, Found, Search, order_of, patience_for
+from models.repair.search import Field, Found, Search
 from models.repair.state import State
 from models.repair.vocabulary import vocabulary
 

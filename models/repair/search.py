@@ -12,30 +12,33 @@ from __future__ import annotations
 
 import ast
 import asyncio
-import heapq
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from core.ports import Trials
-from core.trials import How, Observed, Outcome, Patience, Sight, TrialJob
+from core.trials import How, Outcome, Patience, Sight, TrialJob
 from models.repair import localise
 from models.repair.ground import Vocabulary
+from models.repair.patience import order_of, patience_for
 from models.repair.problem import Progress, Tell
-from models.repair.variants import Known, Stream, Variant
+from models.repair.variants import Known, Merged, Stream, Variant
 
 FIRST_BATCH, MOST_BATCH = 64, 600
 BATCH_S = 1.2
 """How long a batch should run: long enough that starting a sandbox does not count, short enough to tell progress."""
-MOST_PASSING = 60
-"""So many of the passing tests are run with each candidate, the fastest; all are run with what is chosen."""
 AFTER_SHARE, AFTER_S, AFTER_TRIED = 0.34, 4.0, 400
 """When something passes, variants at least so likely are still tried, for so long, so many."""
-GROWN, BLIND = 12, 80
-"""How many variants that mended a part are grown, and how many of the others when nothing else is left."""
+LOOKED_AT, GROWN, GROWN_AT_ONCE, GROW_EVERY = 100, 12, 3, 400
+"""How many variants that may have mended a part are looked at again; how many of these are grown, and how many at a
+time; after how many candidates that is thought of again."""
+GROWTH = 0.3
+"""How likely a variant that lets all failing tests pass is the half of a mend, against a first edit of weight 1."""
+BLIND, BLIND_AT_ONCE = 80, 8
+"""How many single edits are grown when nothing else is left."""
 TELL_S = 2.0
-SLOW_STEPS, SLOW_S = 20, 4.0
-"""What was cut short gets so many times the steps and the time when everything else has failed."""
+PATIENT, SLOW_STEPS, SLOW_S = 240, 30, 4.0
+"""So many that were cut short get so many times the steps and the time, when all others have failed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,20 +89,20 @@ class Search:
         self._partial: list[tuple[int, Variant]] = []
         self._slow: list[Variant] = []
         self._likely: list[Variant] = []
-        self._size = FIRST_BATCH
+        self._better: list[tuple[float, Variant]] = []
+        self._merged = Merged()
+        self._size, self._grow_at = FIRST_BATCH, GROW_EVERY
         self._began = self._told = time.monotonic()
         self._won_at: tuple[float, float, int] | None = None
 
     async def run(self) -> Found:
         """Search until enough was found, everything was tried, or the time is over."""
         suspects = localise.suspects(self._field.trees, self._field.sight)
-        await self._through([await asyncio.to_thread(self._stream, self._field.trees, suspects, self._field.sight)])
-        if not self._is_over():
-            await self._grow()
-        if not self._is_over():
-            await self._be_patient()
-        if not self._is_over():
-            await self._grow_blindly(suspects)
+        self._merged.add(await asyncio.to_thread(self._stream, self._field.trees, suspects, self._field.sight))
+        await self._through()
+        for step in (self._be_patient, self._grow_on, lambda: self._grow_blindly(suspects)):
+            if not self._is_over():
+                await step()
         found = self._found
         found.exhausted = not found.passing and time.monotonic() < self._deadline
         found.passing.sort(key=lambda variant: -variant.likelihood)
@@ -135,16 +138,17 @@ class Search:
         at, won, tried = self._won_at
         return likelihood < won * AFTER_SHARE or now - at > AFTER_S or self._found.tried - tried > AFTER_TRIED
 
-    async def _through(self, streams: Sequence[Stream]) -> None:
-        """Try what comes from some streams, the likeliest first, until there is enough."""
-        merged = _Merged(streams)
-        batch = await asyncio.to_thread(merged.take, self._size)
+    async def _through(self) -> None:
+        """Try what there is, the likeliest first, until there is enough; grow what mended a part on the way."""
+        batch = await asyncio.to_thread(self._merged.take, self._size)
         while batch and not self._has_enough(batch[0].likelihood):
-            ahead = asyncio.create_task(asyncio.to_thread(merged.take, self._size))
+            ahead = asyncio.create_task(asyncio.to_thread(self._merged.take, self._size))
             try:
                 await self._try(batch, self._patience)
             finally:
                 batch = await ahead
+            if self._partial and self._found.tried >= self._grow_at and not self._is_over():
+                await self._grow()
 
     async def _try(self, batch: Sequence[Variant], patience: Patience) -> None:
         """Run a batch and draw its consequences."""
@@ -178,19 +182,34 @@ class Search:
         elif outcome.how is not How.INVALID and len(self._likely) < BLIND and len(variant.edits) == 1:
             self._likely.append(variant)
 
+    async def _grow_on(self) -> None:
+        """Grow what mended a part until nothing is left that did."""
+        while (self._partial or self._better) and not self._is_over():
+            await self._grow()
+            await self._through()
+
     async def _grow(self) -> None:
-        """Edit what mended a part."""
-        ranked = sorted(self._partial, key=lambda entry: (-entry[0], -entry[1].likelihood))
-        streams = list[Stream]()
-        for _, variant in ranked[:GROWN]:
-            if time.monotonic() >= self._deadline:
-                return
-            streams.append(await self._grown(variant))
-            if len(streams) in {1, 4}:  # the most promising ones before all the others are looked at
-                await self._through(streams)
-                if self._is_over():
-                    return
-        await self._through(streams)
+        """Add the edits to the best of those that mended a part to what is tried."""
+        await self._weigh_partial()
+        for share, variant in self._better[:GROWN_AT_ONCE]:
+            if time.monotonic() < self._deadline:
+                self._merged.add(await self._grown(replace(variant, likelihood=GROWTH * share)))
+        del self._better[:GROWN_AT_ONCE]
+        self._grow_at = self._found.tried + GROW_EVERY
+
+    async def _weigh_partial(self) -> None:
+        """Keep of those with a part mended what passes more tests in all than the original, the best first."""
+        ranked = sorted(self._partial, key=lambda entry: (-entry[0], -entry[1].likelihood))[:LOOKED_AT]
+        self._partial, variants = [], [variant for _, variant in ranked]
+        whole = replace(self._patience, misses=len(self._order))
+        candidates = [variant.candidate for variant in variants]
+        outcomes = await self._trials.attempt(self._field.job, candidates, self._order, whole) if candidates else ()
+        failing = len(self._field.sight.failing)
+        before = len(self._order) - failing
+        shares = [((outcome.passed - before) / max(1, failing)) for outcome in outcomes]
+        self._better += [(share, one) for share, one in zip(shares, variants, strict=True) if share > 0]
+        self._better.sort(key=lambda entry: (-entry[0], -entry[1].likelihood))
+        del self._better[GROWN:]
 
     async def _grown(self, variant: Variant) -> Stream:
         """The edits to a variant, which is looked at like the original."""
@@ -199,31 +218,28 @@ class Search:
         sight = await self._trials.observe(job)
         trees = {**self._field.trees, variant.path: ast.parse(text)}
         suspects = [one for one in localise.suspects(trees, sight) if one.path == variant.path]
-        again = replace(variant, likelihood=1.0)
-        return await asyncio.to_thread(self._stream, trees, suspects, sight, again)
+        return await asyncio.to_thread(self._stream, trees, suspects, sight, variant)
 
     async def _be_patient(self) -> None:
         """Give what was cut short another chance."""
         patience = self._patience
         longer = replace(patience, steps=patience.steps * SLOW_STEPS, wall_s=patience.wall_s * SLOW_S)
-        for batch in _batched(self._slow, 24):
-            if self._has_enough(1.0):
+        slow, self._slow = self._slow[:PATIENT], []
+        for batch in _batched(slow, 24):
+            if self._has_enough(batch[0].likelihood):
                 return
             await self._try(batch, longer)
 
     async def _grow_blindly(self, suspects: Sequence[localise.Suspect]) -> None:
         """Edit the likeliest single edits once more, although none of them mended anything alone."""
-        streams = list[Stream]()
-        for variant in sorted(self._likely, key=lambda one: -one.likelihood):
-            if time.monotonic() >= self._deadline:
+        for number, variant in enumerate(sorted(self._likely, key=lambda one: -one.likelihood), 1):
+            if self._is_over():
                 return
             trees = {**self._field.trees, variant.path: ast.fix_missing_locations(variant.tree)}
             where = [one for one in suspects if (one.path, one.scope.name) == (variant.path, variant.scope)]
-            streams.append(await asyncio.to_thread(self._stream, trees, where, self._field.sight, variant))
-            if len(streams) % 8 == 0:
-                await self._through(streams)
-                if self._is_over():
-                    return
+            self._merged.add(await asyncio.to_thread(self._stream, trees, where, self._field.sight, variant))
+            if number % BLIND_AT_ONCE == 0:
+                await self._through()
 
     def _tell_progress(self) -> None:
         now, found = time.monotonic(), self._found
@@ -236,46 +252,6 @@ class Search:
         elif found.best:
             text += f"; the best passes {found.best} of {len(self._order)} tests"
         self._tell(Progress(tried=found.tried, estimated=found.estimated, best=found.best, text=text))
-
-
-class _Merged:
-    """Several streams as one."""
-
-    def __init__(self, streams: Sequence[Stream]) -> None:
-        self._streams = [(iter(stream), stream) for stream in streams]
-        self._heap = [(-stream.likelihood, number) for number, stream in enumerate(streams) if stream.left]
-        heapq.heapify(self._heap)
-
-    def take(self, most: int) -> list[Variant]:
-        """The next variants."""
-        taken = list[Variant]()
-        while self._heap and len(taken) < most:
-            _, number = heapq.heappop(self._heap)
-            variants, stream = self._streams[number]
-            if variant := next(variants, None):
-                taken.append(variant)
-            if stream.left:
-                heapq.heappush(self._heap, (-stream.likelihood, number))
-        return taken
-
-
-def order_of(sight: Sight) -> list[str]:
-    """The ids of the tests in the order of trying: failing ones first, fast ones first, not too many."""
-    failing = sorted(sight.failing, key=_cost)
-    passing = sorted((test for test in sight.tests if test.passed), key=_cost)
-    return [test.id for test in (*failing, *passing[:MOST_PASSING])]
-
-
-def patience_for(sight: Sight) -> Patience:
-    """How long a candidate may take with one test, from what the passing tests took."""
-    passing = [test for test in sight.tests if test.passed]
-    steps = max((test.steps for test in passing), default=0)
-    wall_s = max((test.duration_s for test in passing), default=0.0)
-    return Patience(steps=max(50_000, 30 * steps), wall_s=min(10.0, max(0.5, 8 * wall_s)))
-
-
-def _cost(test: Observed) -> tuple[bool, float]:
-    return test.how in {How.TIMEOUT, How.STEPS}, test.duration_s
 
 
 def _batched(items: Sequence[Variant], size: int) -> list[Sequence[Variant]]:

@@ -7,6 +7,7 @@ a stream are made at once, which is cheap, and sorted; texts are made when they 
 from __future__ import annotations
 
 import ast
+import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -138,6 +139,33 @@ class Stream:
             edits=(*self._before, edit),
             likelihood=likelihood,
         )
+
+
+class Merged:
+    """Several streams as one."""
+
+    def __init__(self) -> None:
+        self._streams = list[tuple[Iterator[Variant], Stream]]()
+        self._heap = list[tuple[float, int]]()
+
+    def add(self, stream: Stream) -> None:
+        """Take the variants of another stream as well."""
+        self._streams.append((iter(stream), stream))
+        self._push(len(self._streams) - 1)
+
+    def take(self, most: int) -> list[Variant]:
+        """The next variants."""
+        taken = list[Variant]()
+        while self._heap and len(taken) < most:
+            _, number = heapq.heappop(self._heap)
+            if variant := next(self._streams[number][0], None):
+                taken.append(variant)
+            self._push(number)
+        return taken
+
+    def _push(self, number: int) -> None:
+        if (stream := self._streams[number][1]).left:
+            heapq.heappush(self._heap, (-stream.likelihood, number))
 
 
 def _edits(tree: ast.Module, suspect: Suspect, sight: Sight, words: Vocabulary | None) -> Iterable[Edit]:
