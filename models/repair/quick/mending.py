@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from core.trials import Trouble
 from models.repair.quick.arity import arity
 from models.repair.quick.importing import missing_imports, misspelt_imports
-from models.repair.quick.mend import Mend, fault_of
+from models.repair.quick.mend import Mend
 from models.repair.quick.source import Source, sources
 from models.repair.quick.spelling import misspelt
 from models.repair.quick.syntax import syntax_mends
 
 _Family = Callable[[str, Trouble, Mapping[str, Source]], Iterator[Mend]]
+_SYNTAX = frozenset({"SyntaxError", "IndentationError", "TabError"})
 _FAMILIES: tuple[_Family, ...] = (missing_imports, misspelt_imports, arity, misspelt)
 
 
@@ -21,12 +21,12 @@ def quick_mends(files: Mapping[str, str], troubles: Sequence[tuple[str, Trouble]
     """New texts of single files, best first, each once.
 
     `files` are the tree's own files, path to text. The first member of a trouble's pair is the id of a test or a path.
-    Texts that are no Python are mended first, and then nothing else: what the tests told is of no worth before that.
+    Where a text that is no Python is what the tests stumbled over, it is mended and nothing else: what they told is of
+    no worth before that. Without troubles every such text is mended.
     The troubles take turns, so that one with many guesses does not keep the others waiting.
     """
-    broken = [path for path in files if path.endswith(".py") and fault_of(files[path]) is not None]
-    if broken:
-        yield from itertools.chain.from_iterable(syntax_mends(path, files[path]) for path in broken)
+    if not troubles or any(trouble.kind in _SYNTAX for _, trouble in troubles):
+        yield from _compiling(files)
         return
     parsed = sources(files)
     seen: set[tuple[str, str]] = set()
@@ -34,6 +34,12 @@ def quick_mends(files: Mapping[str, str], troubles: Sequence[tuple[str, Trouble]
         if (mend.path, mend.text) not in seen:
             seen.add((mend.path, mend.text))
             yield mend
+
+
+def _compiling(files: Mapping[str, str]) -> Iterator[Mend]:
+    for path in files:
+        if path.endswith(".py"):
+            yield from syntax_mends(path, files[path])
 
 
 def _distinct(troubles: Sequence[tuple[str, Trouble]]) -> list[tuple[str, Trouble]]:

@@ -207,6 +207,15 @@ def test_nothing_is_said_of_troubles_that_tell_nothing() -> None:
     assert not mends({"a.py": text}, "NameError", "name 'zzzzzz' is not defined", ("b.py", 2, "f"))
 
 
+def test_a_text_that_is_no_python_is_mended_where_tests_stumble_over_it_and_left_alone_elsewhere() -> None:
+    files = {"old.py": "print 1\n", "a.py": "x = math.pi\n"}
+    assert {mend.path for mend in mends(files, "SyntaxError", "Missing parentheses", ("old.py", 1, "<module>"))} == {
+        "old.py"
+    }
+    unknown_name = mends(files, "NameError", "name 'math' is not defined", ("a.py", 1, "<module>"))
+    assert {mend.path for mend in unknown_name} == {"a.py"}
+
+
 def test_troubles_take_turns() -> None:
     text = "def f(value):\n    return vlaue\n\n\ndef g():\n    return math.pi\n"
     troubles = [
