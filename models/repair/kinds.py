@@ -95,7 +95,8 @@ def fits(have: Kind, want: Kind) -> float:
     if have & want:
         return 1.0
     if have >= NONE or want >= NONE:
-        return fits(have - NONE, want - NONE) * 0.6 if len(have) > 1 or len(want) > 1 else 0.0
+        # None alone was seen: a variable that is yet to get its value, or a missing one.
+        return fits(have - NONE, want - NONE) * 0.6
     if have & NUMBER and want & NUMBER:
         return 0.3 if "bool" in have | want else 0.7
     if have & ITERABLE and want & ITERABLE and not (have | want) & STR:

@@ -55,7 +55,8 @@ def _longer(scene: Scene, spot: Spot, node: ast.List | ast.Set | ast.Tuple) -> I
             continue
         for items in ([*node.elts, name(word)], [name(word), *node.elts]):
             new = _loaded(type(node)(elts=items))
-            yield from swap(spot, new, "element", 0.15 * near * same_kind, f"`{word}` put into `{text}`")
+            prior = 0.15 if node.elts else 0.4
+            yield from swap(spot, new, "element", prior * near * same_kind, f"`{word}` put into `{text}`")
             if not node.elts:
                 break
 

@@ -98,7 +98,8 @@ def _operands(scene: Scene, spot: Spot, node: ast.BinOp) -> Iterator[Edit]:
     order_counts = not isinstance(node.op, _COMMUTE) or not (is_number(left) or is_number(right))
     if order_counts and fits(left, right):
         new = binary(node.right, type(node.op), node.left)
-        yield from swap(spot, new, KIND, 0.35, f"the operands of `{whole}` swapped")
+        prior = 0.6 if isinstance(node.op, ast.Add) else 0.35
+        yield from swap(spot, new, KIND, prior, f"the operands of `{whole}` swapped")
     for kept in (node.left, node.right):
         weight = 0.4 * fits(scene.kind(kept), scene.kind(node))
         if weight:

@@ -153,7 +153,7 @@ def _sliced(scene: Scene, spot: Spot, node: ast.expr) -> Iterator[Edit]:
     ]
     if kind & _SLICED:
         for word in _numbers(scene, spot):
-            bounds += [(name(word), None, None, 0.12), (None, name(word), None, 0.12)]
+            bounds += [(name(word), None, None, 0.2), (None, name(word), None, 0.2)]
             bounds += [(binary(name(word), ast.Add, number(1)), None, None, 0.1)]
     for lower, upper, step, weight in bounds:
         cut = ast.Slice(lower=lower, upper=upper, step=step)

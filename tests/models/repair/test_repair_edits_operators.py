@@ -39,6 +39,14 @@ NEW_OPERANDS = [
         150,
     ),
 ]
+NEW_OPERANDS += [
+    (
+        "def gap(xs: list, ys: list, k: int):\n    if k > len(xs) - 1:\n        return f(«k→k - (len(xs) - 1)»)\n    return 0",
+        250,
+    ),
+    ("def error(x: float, root: float):\n    return abs(x - «root→root ** 2»)", 150),
+    ("def more(out: list, x: int):\n    out = more(out, x)\n    return «[x]→out + [x]»", 150),
+]
 COMPARISONS = [
     ("def ok(x: int, low: int):\n    return x «>→>=» low", 8),
     ("def ok(x: int, low: int):\n    return x «<→>» low", 12),

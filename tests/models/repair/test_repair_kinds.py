@@ -77,7 +77,7 @@ def test_what_is_unknown_fits_everything_less_than_what_is_known_to() -> None:
     assert fits(INT, INT) == 1.0
     assert 0 < fits(UNKNOWN, INT) < fits(INT, INT | STR)
     assert fits(INT, STR) == 0.0
-    assert fits(NONE, INT) == 0.0
+    assert 0 < fits(NONE, INT) < fits(UNKNOWN, INT)
 
 
 def test_none_beside_a_kind_leaves_the_kind_fitting() -> None:
