@@ -35,13 +35,13 @@ def why_nobody(models: Sequence[Line], engine: Line | None, causes: Causes) -> s
     tried = _tried(engine, causes.get(engine) if engine else None)
     if any(line.presence.available for line in models):
         whys = "; ".join(f"{line.label}: {line.why or 'busy'}" for line in models)
-        return f"no model can answer now: {whys}{tried}"
+        return f"{tried}no model can answer now: {whys}"
     whys = "".join(f" ({line.why})" for line in models)
-    return f"no model is available{whys}{tried}. To get one: {how_to_get_one()}"
+    return f"{tried}no model is available{whys}. To get one: {how_to_get_one()}"
 
 
 def _tried(engine: Line | None, cause: Exception | None) -> str:
     if engine is None:
         return ""
     why = str(cause).rstrip(". ") if cause else engine.why or "busy"
-    return f"; the built-in engine needs none, but: {why}"
+    return f"the built-in engine cannot do this: {why}; "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from typing import Any
 
@@ -24,20 +25,22 @@ class Reporter:
 
     def __init__(self, request: ModelRequest, on_text: OnText | None) -> None:
         self._request, self._on_text = request, on_text
-        self._told_at_s = time.monotonic()
+        self._told_at_s = -math.inf if request.within_s is None else time.monotonic()
 
     def progress(self, progress: Progress) -> None:
-        """Tell it, unless something was told a moment ago; a search that is over in a moment tells nothing."""
+        """Tell it, unless something was told a moment ago.
+
+        Where a model stands by, a search that is over in a moment tells nothing.
+        """
         if self._on_text:
             self._on_text("")
         now_s = time.monotonic()
         if now_s - self._told_at_s < EVERY_S:
             return
         self._told_at_s = now_s
-        tried = f"{progress.tried:,} of about {max(progress.estimated, progress.tried):,} candidates tried"
-        text = f"{tried}: {progress.text}" if progress.text else tried
+        tried = f"tried {progress.tried:,} of about {max(progress.estimated, progress.tried):,} candidates"
         data = {"tried": progress.tried, "estimated": progress.estimated, "best": progress.best}
-        self._tell(f"repair: {text}", data)
+        self._tell(f"repair: {progress.text or tried}", data)
 
     def found(self, finding: Finding) -> None:
         """Tell what was found, if anything, and the doubt about it."""

@@ -159,8 +159,8 @@ async def test_a_whole_attempt_is_walked_by_the_engine_alone() -> None:
     assert model.phases == [P.PLANNING, P.CODING]
     assert work.models == ("repair",)
     assert (work.spent.model_calls, work.spent.tokens) == (0, 0)
-    told = next(event.message for event in bench.events if event.kind is Kind.REPAIR_PROGRESS)
-    assert told == "repair: found after 1 candidates: replaces `-` by `+`"
+    told = [event.message for event in bench.events if event.kind is Kind.REPAIR_PROGRESS]
+    assert told[:2] == ["repair: trying add.py", "repair: found after 1 candidates: replaces `-` by `+`"]
 
 
 async def test_dialogues_bring_the_code_itself() -> None:
@@ -233,7 +233,7 @@ def test_it_is_there_when_something_can_run_its_candidates() -> None:
 
 def test_progress_is_told_now_and_then_with_a_sign_of_life_each_time() -> None:
     events, signs = list[Event](), list[str]()
-    reporter = reporting.Reporter(asked(emit=events), signs.append)
+    reporter = reporting.Reporter(asked(emit=events, within_s=9.0), signs.append)
     for tried in range(50):
         reporter.progress(Progress(tried=tried, estimated=400, best=1, text="editing conditions"))
     assert events == []
@@ -241,10 +241,18 @@ def test_progress_is_told_now_and_then_with_a_sign_of_life_each_time() -> None:
     reporter.progress(Progress(tried=1234, estimated=4000, best=2, text="editing conditions"))
     reporter.progress(Progress(tried=1235, estimated=4000, best=2, text="editing conditions"))
     (event,) = events
-    assert event.message == "repair: 1,234 of about 4,000 candidates tried: editing conditions"
+    assert event.message == "repair: editing conditions"
     assert (event.kind, event.level, event.task_id, event.phase) == (Kind.REPAIR_PROGRESS, Level.INFO, 7, P.PLANNING)
     assert event.data == {"tried": 1234, "estimated": 4000, "best": 2}
     assert signs == [""] * 52
+
+
+def test_where_nobody_stands_by_its_beginning_is_told_at_once() -> None:
+    events = list[Event]()
+    reporter = reporting.Reporter(asked(emit=events), None)
+    for _ in range(2):
+        reporter.progress(Progress(tried=1200, estimated=900))
+    assert [event.message for event in events] == ["repair: tried 1,200 of about 1,200 candidates"]
 
 
 async def test_a_doubt_about_a_change_is_told_once_as_a_warning() -> None:
@@ -252,8 +260,8 @@ async def test_a_doubt_about_a_change_is_told_once_as_a_warning() -> None:
     backend = RepairBackend(TinySolver())
     await backend.generate(asked(emit=events))
     await backend.generate(asked(P.CODING, emit=events))
-    assert [event.level for event in events] == [Level.INFO, Level.WARNING]
-    assert "one test says little" in events[1].message
+    assert [event.level for event in events] == [Level.INFO, Level.INFO, Level.WARNING]
+    assert "one test says little" in events[2].message
 
 
 # The form of replies.
