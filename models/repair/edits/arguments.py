@@ -18,6 +18,26 @@ from models.repair.tree import Function
 KIND = "argument"
 _MOST = 700
 _DEFAULTS = ("0", "None", "''", "[]", "1", "False", "{}")
+_OF_ONE = frozenset(
+    (
+        "abs",
+        "all",
+        "any",
+        "append",
+        "bool",
+        "chr",
+        "extend",
+        "hash",
+        "id",
+        "isdigit",
+        "iter",
+        "join",
+        "keys",
+        "len",
+        "list",
+    )
+    + ("lower", "ord", "popleft", "range", "repr", "reversed", "set", "sorted", "tuple", "upper", "values", "items")
+)
 _WITH_DEFAULT = {"get": 2, "pop": 2, "setdefault": 2, "next": 2, "getattr": 3}
 
 
@@ -116,7 +136,10 @@ def _added(scene: Scene, spot: Spot, node: ast.Call) -> Iterator[Edit]:
     """An argument more, where the function takes one; a variable of the parameter's own name first."""
     text = scene.text(node)
     callee, bound = _callee(scene, spot, node)
-    if callee is None or any(isinstance(arg, ast.Starred) for arg in node.args):
+    if any(isinstance(arg, ast.Starred) for arg in node.args):
+        return
+    if callee is None:
+        yield from _added_to_unknown(scene, spot, node)
         return
     params = [*callee.args.posonlyargs, *callee.args.args][bound:]
     if len(node.args) >= len(params) or {keyword.arg for keyword in node.keywords} & {arg.arg for arg in params}:
@@ -131,6 +154,16 @@ def _added(scene: Scene, spot: Spot, node: ast.Call) -> Iterator[Edit]:
     for default in ("[]", "0", "1", "None", "True"):
         new = _with_args(node, [*node.args, parsed(default)])
         yield from swap(spot, new, KIND, 0.15, f"`{default}` added to `{text}`")
+
+
+def _added_to_unknown(scene: Scene, spot: Spot, node: ast.Call) -> Iterator[Edit]:
+    """An argument more for a function of which nothing is known; builtins of one argument are known."""
+    text = scene.text(node)
+    if called(node) in _OF_ONE:
+        return
+    for word, near in variables(scene, spot):
+        new = _with_args(node, [*node.args, name(word)])
+        yield from swap(spot, new, KIND, 0.05 * near, f"`{word}` added to `{text}`")
 
 
 def _with_args(node: ast.Call, args: list[ast.expr]) -> ast.Call:

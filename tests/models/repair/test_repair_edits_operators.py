@@ -41,7 +41,7 @@ NEW_OPERANDS = [
 ]
 NEW_OPERANDS += [
     (
-        "def gap(xs: list, ys: list, k: int):\n    if k > len(xs) - 1:\n        return f(«k→k - (len(xs) - 1)»)\n    return 0",
+        "def gap(xs: list, k: int):\n    if k > len(xs) - 1:\n        k = f(«k→k - (len(xs) - 1)»)\n    return k",
         250,
     ),
     ("def error(x: float, root: float):\n    return abs(x - «root→root ** 2»)", 150),
