@@ -79,6 +79,15 @@ def test_an_empty_variable_counts_as_unset(tmp_path: Path, monkeypatch: pytest.M
     assert (found.model_name, found.worker_count) == (None, 3)
 
 
+def test_the_engine_may_be_kept_from_asking_first_but_needs_time_to_search(tmp_path: Path) -> None:
+    usual = load_settings(home=tmp_path)
+    assert (usual.repair_s, usual.repair_first_s) == (60, 10)
+    assert load_settings({"repair_first_s": 0}, tmp_path).repair_first_s == 0
+    for wrong in ({"repair_s": 0}, {"repair_first_s": -1}):
+        with pytest.raises(ConfigError, match="REPAIR_"):
+            load_settings(wrong, tmp_path)
+
+
 def test_rules_of_the_checker_are_read_and_a_bare_off_is_no_truth_value(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text(
         "checker_rules: {bandit: off, python.socket: note}\n"

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from assembly.engine import LateTrials
 from core.errors import ConfigError
 from core.states import Phase
 from models import BACKENDS, backend_class
@@ -18,6 +19,8 @@ from models.chain import build_chain, how_to_get_one, phase_routes
 BARE = BackendSettings()
 KEY = BackendSettings(openai_api_key="sk-1234567890")
 LOCAL = BackendSettings(openai_base_url="http://127.0.0.1:8000/v1")
+ENGINE = BackendSettings(trials=LateTrials())
+WITH_ENGINE = BackendSettings(openai_api_key="sk-1", trials=LateTrials())
 ALL = BackendSettings(openai_api_key="sk-1", anthropic_api_key="sk-2", gpt4all_model_path=Path("/models/tiny.gguf"))
 
 
@@ -49,6 +52,12 @@ def chain(settings: BackendSettings, **more: Any) -> list[str]:
         (KEY, {"model_type": "openai", "phase_models": {"REVIEW": "openai=big"}}, ["openai=", "openai=big"]),
         (KEY, {"model_type": "openai", "phase_models": {"REVIEW": "big", "AUDIT": "big"}}, ["openai=", "openai=big"]),
         (KEY, {"model_type": "ollama", "phase_models": {"REVIEW": "ollama"}}, ["ollama="]),
+        (ENGINE, {}, ["ollama=", "repair="]),
+        (WITH_ENGINE, {"model_name": "mistral"}, ["ollama=mistral", "openai=", "repair="]),
+        (ENGINE, {"model_type": "repair"}, ["repair="]),
+        (ENGINE, {"model_type": "repair", "model_name": "left-over"}, ["repair="]),
+        (WITH_ENGINE, {"model_type": "repair,openai", "model_name": "a"}, ["repair=", "openai=a"]),
+        (WITH_ENGINE, {"model_type": "openai,repair", "phase_models": {"CODING": "repair"}}, ["openai=", "repair="]),
     ],
 )
 def test_settings_make_a_chain(settings: BackendSettings, more: dict[str, Any], wanted: list[str]) -> None:
@@ -64,6 +73,9 @@ def test_settings_make_a_chain(settings: BackendSettings, more: dict[str, Any], 
         (BARE, {"model_name": "bard=x"}, "unknown backend 'bard'"),
         (BARE, {"model_type": "ollama", "model_name": "a,b"}, "more models than backends"),
         (BARE, {"phase_models": {"REVIEW": "anthropic=x"}}, "ANTHROPIC_API_KEY"),
+        (BARE, {"model_type": "repair"}, "repair is not configured: it is built in; it needs a sandbox"),
+        (WITH_ENGINE, {"model_type": "openai,repair", "model_name": "a,b"}, "more models than backends"),
+        (ENGINE, {"model_type": "repair", "phase_models": {"REVIEW": "big"}}, "'big': say whose it is"),
     ],
 )
 def test_what_cannot_be_is_said_with_its_mend(settings: BackendSettings, more: dict[str, Any], said: str) -> None:
@@ -101,6 +113,7 @@ def test_keys_show_in_no_repr() -> None:
 def test_the_hint_for_an_owner_without_a_model_names_every_way() -> None:
     for word in ("ollama pull", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GPT4ALL_MODEL_PATH"):
         assert word in how_to_get_one()
+    assert "built in" not in how_to_get_one(), "the engine is no way to get a model"
 
 
 def test_a_folder_of_models_is_searched_for_the_named_one(tmp_path: Path) -> None:
