@@ -24,27 +24,27 @@ class Context:
     Args:
         variables: pairs of name and vector.
         constants: triples of text, value and cost.
-        meter: counts what is tried.
+        search: shares the time, and counts what is tried.
         depth: how many loops it lies in.
         names: taken by variables around it.
         outer: entries of the context around it, with their values lifted to its examples.
         weight: how much of the time it should have, compared with others.
         around: the loop whose context it is.
-        opened: called with the context of each loop that is made.
     """
 
     def __init__(
-        self, variables, constants, meter, *, depth=0, names=frozenset(), outer=(), weight=1.0, around=None, opened=None
+        self, variables, constants, search, *, depth=0, names=frozenset(), outer=(), weight=1.0, around=None
     ):
-        self.variables, self.constants, self.meter, self.depth = variables, constants, meter, depth
+        self.variables, self.constants, self.depth = variables, constants, depth
+        self.search, self.meter = search, search.meter
         self.names = names | {name for name, _ in variables}
         self.size = len(variables[0][1])
         self.loops, self.goals, self._by_source = [], [], {}
         self.spent_s, self.due, self.weight = 0.0, 0.0, weight
-        self.around, self.opened = around, opened
+        self.around = around
         leaves = [_variable(name, values, depth) for name, values in variables]
         leaves += [*outer, *(_constant(text, value, cost, self.size) for text, value, cost in constants)]
-        self.bank = Bank(self.size, leaves, meter)
+        self.bank = Bank(self.size, leaves, self.meter)
         self.bank.watchers.append(self._see)
         self._growing = None
 
@@ -73,15 +73,14 @@ class Context:
         most = LOOPS[self.depth]
         if entry.cost > SOURCE_COST[self.depth] or len(self.loops) >= most or (self.depth and not entry.depends):
             return
-        if Loop.sensible(entry):
+        if Loop.sensible(entry) and not _is_reordered(entry):
             self.loops.append(self.loop(entry))
 
     def loop(self, entry):
         """The loop over an entry; the same one each time."""
         if entry not in self._by_source:
             self._by_source[entry] = made = Loop(entry, self, self._inside)
-            if self.opened:
-                self.opened(made.inner)
+            self.search.open(made.inner)
         return self._by_source[entry]
 
     def _inside(self, variables, loop):
@@ -92,9 +91,15 @@ class Context:
         cheap = [e for e in self.bank.all(LIFTED_COST) if e.cost > 1 and e.kind in PLAIN - {"bool"} and not e.partial]
         outer += [_lifted(entry, owner) for entry in cheap[:LIFTED]]
         return Context(
-            variables, self.constants, self.meter, depth=self.depth + 1, names=self.names, outer=outer,
-            weight=self.weight / (1 + loop.source.cost) ** 2, around=loop, opened=self.opened,
+            variables, self.constants, self.search, depth=self.depth + 1, names=self.names, outer=outer,
+            weight=self.weight / (1 + loop.source.cost) ** 2, around=loop,
         )  # fmt: skip
+
+
+def _is_reordered(entry):
+    """Tell whether an entry has the items of another in other places: few results depend on these."""
+    text = entry.text
+    return text.startswith(("sorted(", "tuple(", "list(dict", "[")) or text.endswith(":]") or ":-1]" in text
 
 
 def _variable(name, values, depth):

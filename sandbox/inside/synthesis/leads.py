@@ -19,10 +19,7 @@ def split(goal):
 
 
 def _split_text(goal, separator):
-    if separator:
-        parts = [value.split(separator) for value in goal.values]
-    else:
-        parts = [list(value) for value in goal.values]
+    parts = [value.split(separator) if separator else list(value) for value in goal.values]
     if max(map(len, parts)) < 2 or (separator and sum(map(len, parts)) < len(parts) + len(parts) // 2):
         return
     goal.part(parts, lambda found: goal.deliver(Entry(f"{separator!r}.join({found.alone})", 9, found.cost + 1)))

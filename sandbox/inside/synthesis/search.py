@@ -4,15 +4,18 @@ import time
 
 from .bank import Meter
 from .context import Context
+from .folds import Folds
 from .goals import Goal
 from .grammar import rules
 from .kinds import freeze
-from .writing import body, fits, size
+from .writing import body, fits, size, tidied
 
 EXAMPLES = 14
 """How many examples the vectors hold; the others are tried on what fits these."""
 GOALS = 400
 SLICE_S = 0.005
+FOLDING = 0.6
+"""A process that gives the outermost expressions more of its time than this leaves folds to another."""
 WISHED = 8
 """How much more of the time a loop gets of which it is known what it must give."""
 MOST = 5
@@ -41,7 +44,8 @@ class Search:
         self.since, self.cheapest, self.now = None, 99, 0.0
         self.used = chosen(self.examples)
         variables = [(name, [one.arguments[place] for one in self.used]) for place, name in enumerate(self.parameters)]
-        self.root = Context(variables, task["constants"], self.meter, opened=self.open)
+        self.constants = task["constants"]
+        self.root = Context(variables, self.constants, self)
         self.loose = task["numbers"] or any(type(one.wanted) is float for one in self.examples)
         near = any(one.near for one in self.used)
         Goal(
@@ -49,6 +53,8 @@ class Search:
             same=(lambda number, value: self.used[number].fits(value, loose=self.loose)) if near else None,
             evidence=2 * len(self.examples),
         )  # fmt: skip
+        if share < FOLDING:
+            self.open(Folds(self))
 
     def admits(self, context, frozen):
         """Tell whether a goal is new, and there is room for it."""
@@ -73,12 +79,16 @@ class Search:
 
     def take(self, entry):
         """A solution for the used examples: keep it if it fits all of them."""
-        text = body(entry)
+        self.take_text(body(entry), entry.cost)
+
+    def take_text(self, text, cost):
+        """As `take`, with the statements."""
+        text = tidied(text)
         if text not in self.found and len(self.found) < 40 and fits(text, self.parameters, self.examples, self.loose):
             self.found[text] = size(text)
             self.report(text, self.found[text], self.meter.tried)
             self.since = self.since or time.monotonic()
-            self.cheapest = min(self.cheapest, entry.cost)
+            self.cheapest = min(self.cheapest, cost)
 
     def run(self, budget_s):
         """Search until something was found and nothing smaller is likely; tells in a word why it ended."""

@@ -2,11 +2,13 @@
 
 import ast
 import copy
+import re
 import textwrap
 
 from .kinds import freeze
 
 MODULES = ("collections", "itertools", "math", "statistics", "string")
+_BARE = re.compile(r"(?m)^( *\w+, \w+) = \((.+)\)$")  # `a, b = (0, 1)`
 _FLIPPED = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Eq: ast.Eq, ast.NotEq: ast.NotEq}
 _OPPOSITE = {
     ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Lt: ast.GtE, ast.LtE: ast.Gt, ast.In: ast.NotIn, ast.NotIn: ast.In,
@@ -16,8 +18,8 @@ _OPPOSITE = {
 def body(entry):
     """The statements of a function that gives what an entry stands for, without indentation."""
     if entry.tree and not _values(entry.tree) <= {"True", "False"}:
-        return tidied("\n".join(_lines(entry.tree)))
-    return tidied(f"return {entry.text}")
+        return "\n".join(_lines(entry.tree))
+    return f"return {entry.text}"
 
 
 def _lines(tree):
@@ -38,7 +40,8 @@ def tidied(text):
         node.value.id for node in ast.walk(tree) if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
     }
     imports = [f"import {name}" for name in MODULES if name in used]
-    return "\n".join([*imports, *([""] if imports else []), ast.unparse(ast.fix_missing_locations(tree))])
+    written = _BARE.sub(r"\1 = \2", ast.unparse(ast.fix_missing_locations(tree)))
+    return "\n".join([*imports, *([""] if imports else []), written])
 
 
 class _Tidier(ast.NodeTransformer):
