@@ -1,96 +1,25 @@
 """Forks a process for each of many pieces of work, a few at a time, each in a folder of its own, and sees it end.
 
-A fork is as warm as its parent and shares nothing back but its slot: memory that both see, in which it says how far it
-is and, at the end, what it found. So its parent knows, also of one that was killed, which step it was at and when that
-began. A fork that needs more memory than its share gets a MemoryError, before the whole sandbox has to die for it.
+A fork is as warm as its parent and shares nothing back but its slot (`slots`). One that needs more memory than its
+share gets a MemoryError, before the whole sandbox has to die for it.
 """
 # Importing pathlib would cost every start of the sandbox some milliseconds.
-# ruff: noqa: PTH103, PTH109, PTH118, PTH123, PTH208
+# ruff: noqa: PTH109, PTH123
 
 import contextlib
 import json
-import mmap
 import os
 import resource
 import select
-import shutil
 import signal
-import struct
 import sys
 import tempfile
 import time
 
-from . import files
+from .slots import Slot
 
-HEAD = struct.Struct("<dII")  # when the present step began, how many are done, and how long the finding is
-ROOM = 4 << 20
-FEW_FILES, FEW_BYTES = 300, 4 << 20
 LEAST_SHARE = 96 << 20
-
-
-class Slot:
-    """Where one fork at a time works: shared memory and two folders, `work` (a copy of the workspace) and `temporary`.
-
-    A workspace that is too large to be copied is worked in directly; `is_copy` tells.
-    """
-
-    def __init__(self, root, workspace):
-        self._memory = mmap.mmap(-1, ROOM)
-        self._workspace, self._home = workspace, os.path.join(workspace, "")
-        self.is_copy = _is_small(workspace)
-        self.work = os.path.join(root, "work") if self.is_copy else workspace
-        self.temporary = os.path.join(root, "tmp")
-        self._fresh = None
-        os.makedirs(self.temporary)
-
-    def prepare(self):
-        """Make it as new."""
-        HEAD.pack_into(self._memory, 0, time.monotonic(), 0, 0)
-        if os.listdir(self.temporary):
-            _remove(self.temporary)
-            os.makedirs(self.temporary)
-        if self.is_copy and (self._fresh is None or _stamps(self.work) != self._fresh):
-            _remove(self.work)
-            shutil.copytree(self._workspace, self.work, symlinks=True)
-            self._fresh = _stamps(self.work)
-
-    def enter(self):
-        """In the fork: make the folders its own."""
-        os.chdir(self.work)
-        os.environ["TMPDIR"] = self.temporary
-        tempfile.tempdir = None
-
-    def step(self, done):
-        """In the fork: a step begins, after `done` that count."""
-        HEAD.pack_into(self._memory, 0, time.monotonic(), done, HEAD.unpack_from(self._memory)[2])
-
-    def say(self, finding):
-        """In the fork: one thing that it found; lost when there is no room left."""
-        text = json.dumps(finding).encode() + b"\n"
-        begun, done, length = HEAD.unpack_from(self._memory)
-        start, end = HEAD.size + length, HEAD.size + length + len(text)
-        if end <= ROOM:
-            self._memory[start:end] = text
-            HEAD.pack_into(self._memory, 0, begun, done, length + len(text))
-
-    @property
-    def begun(self):
-        """When its present step began."""
-        return HEAD.unpack_from(self._memory)[0]
-
-    @property
-    def done(self):
-        """How many steps are done that count."""
-        return HEAD.unpack_from(self._memory)[1]
-
-    @property
-    def findings(self):
-        """What the fork said; nothing when it is no JSON."""
-        length = min(HEAD.unpack_from(self._memory)[2], ROOM - HEAD.size)
-        try:
-            return [json.loads(line) for line in self._memory[HEAD.size : HEAD.size + length].splitlines()]
-        except ValueError:
-            return []
+SLACK = 3.0  # a step may wait so many times as long as it may work
 
 
 class Crew:
@@ -113,7 +42,7 @@ class Crew:
             pieces: a deque of them; it may get more meanwhile. What is left in it was not begun.
             perform: called with a piece and its slot in a fork.
             ended: called with a piece, its slot, and `exited`, `timeout` or `crashed` in here.
-            step_s: how long a step may take.
+            step_s: how long a step may take: processor time, and some times as much where it waits or is kept waiting.
             whole_s: how long a piece may take.
             until: when (monotonic) no more is begun.
             ready: called with a piece in here, before its fork; tells whether it needs one.
@@ -150,12 +79,27 @@ class Crew:
             poll.register(descriptor, select.POLLIN)
         while True:
             now = time.monotonic()
-            ends = {d: min(s.begun + step_s, begun + whole_s) for d, (_, s, _, begun) in self._running.items()}
+            ends = {
+                descriptor: min(_step_end(slot, pid, step_s, now), begun + whole_s)
+                for descriptor, (_, slot, pid, begun) in self._running.items()
+            }
             late = [descriptor for descriptor, end in ends.items() if end <= now]
             left = 0.0 if late else min(ends.values()) - now
             ready = {descriptor for descriptor, _ in poll.poll(left * 1000 + 1)}
             if late or ready:
                 return ready.union(late)
+
+
+def _step_end(slot, pid, step_s, now):
+    """When a fork's present step has to end, as far as can be said now."""
+    begun, worked = slot.begun
+    if now < begun + step_s:
+        return begun + step_s
+    last = begun + SLACK * step_s
+    with contextlib.suppress(OSError):  # it has just ended
+        left = step_s - (time.clock_gettime(~pid << 3 | 2) - worked)  # the kernel's number of its processor clock
+        return min(last, now + left)
+    return last
 
 
 def crew(trial):
@@ -223,31 +167,3 @@ def _limit(most):
     """Bound the address space."""
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (most if hard < 0 else min(most, hard), hard))
-
-
-def _is_small(folder):
-    count = size = 0
-    for place, _, names in os.walk(folder):
-        for name in names:
-            count, size = count + 1, size + os.lstat(os.path.join(place, name)).st_size
-            if count > FEW_FILES or size > FEW_BYTES:
-                return False
-    return True
-
-
-def _stamps(folder):
-    """What differs after any change of a file or folder in there."""
-    found = {}
-    for place, _, names in os.walk(folder):
-        for path in (place, *(os.path.join(place, name) for name in names)):
-            found[path] = files.stamp(path)
-    return found
-
-
-def _remove(folder):
-    """Remove a folder, whatever a fork made of it."""
-    with contextlib.suppress(OSError):
-        os.chmod(folder, 0o700)  # noqa: PTH101 (pathlib is slow to import)
-    shutil.rmtree(folder, ignore_errors=True)
-    if os.path.isdir(folder):  # noqa: PTH112 (as above)
-        os.rename(folder, f"{folder}-{os.urandom(4).hex()}")  # noqa: PTH104 (as above)

@@ -74,6 +74,47 @@ def test_the_last_thing_is_taken_first():
 def test_a_number_is_scaled():
     assert scaled(4) == 8
 """
+STATEFUL = """import functools
+
+TABLE = {"a": [1, 2]}
+LIMIT = 10
+
+
+class Pot:
+    filled = 0
+    kept: list = []
+
+    def fill(self, more=[]):
+        return more
+
+
+THE_POT = Pot()
+
+
+def counted(function):
+    calls = []
+
+    def inner(*given):
+        calls.append(given) if len(given) > 1 else None
+        return function(*given)
+
+    return inner
+
+
+@counted
+def stored(key, held={}):
+    return held.get(key)
+
+
+@functools.lru_cache
+def squared(number):
+    return number * number
+
+
+def asked(number):
+    return WORK
+"""
+"""A module that keeps state in every way that can be seen from outside."""
 TOTAL = MODULE[MODULE.index("def total") : MODULE.index("class Pile")]
 ORDER = tuple(
     f"test_small.py::test_{name}"

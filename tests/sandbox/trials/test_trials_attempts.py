@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 import pytest
+import pytest_asyncio
 
 from core.errors import SandboxError
 from core.trials import Candidate, How, Outcome, Patience, TrialJob
@@ -12,10 +13,12 @@ from tests.support.sandboxes import open_folder
 from tests.support.trees import TextTree
 from tests.support.trying import MENDED, MODULE, ORDER, TOTAL, of_total
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 PATIENCE = Patience(wall_s=1.0, steps=20_000)
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def runner() -> AsyncIterator[TrialRunner]:
     with open_folder() as folder:
         async with trying.trials("nested", folder) as made:

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 import pytest
+import pytest_asyncio
 
 from core.trials import Call, How, Sight
 from sandbox.inside import values
@@ -10,6 +11,8 @@ from sandbox.trials import TrialRunner
 from tests.support import trying
 from tests.support.sandboxes import open_folder
 from tests.support.trying import MODULE
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 SPINNING = """
 
@@ -41,14 +44,14 @@ def test_that_ends_the_process():
 """
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def runner() -> AsyncIterator[TrialRunner]:
     with open_folder() as folder:
         async with trying.trials("nested", folder) as made:
             yield made
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def sight(runner: TrialRunner) -> Sight:
     job = trying.job(MODULE + SPINNING, trying.TESTS + MORE_TESTS, {"test_other.py": ""}, wall_s=10.0)
     return await runner.observe(job)

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 import pytest
+import pytest_asyncio
 
 from core.trials import Answered, Call, Candidate, How, Patience
 from sandbox.inside import values
@@ -11,10 +12,12 @@ from tests.support import trying
 from tests.support.sandboxes import open_folder
 from tests.support.trying import MENDED, MODULE, of_total
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 PATIENCE = Patience(wall_s=0.5, steps=20_000)
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def runner() -> AsyncIterator[TrialRunner]:
     with open_folder() as folder:
         async with trying.trials("nested", folder) as made:
