@@ -49,6 +49,10 @@ CASES = [
     ("def f():\n    x = 1\nreturn x\n", "def f():\n    x = 1\n    return x\n"),
     ("def f():\n\tx = 1\n        return x\n", "def f():\n        x = 1\n        return x\n"),
     ("def f():\n", "def f():\n    pass\n"),
+    (
+        "def f(y):\n    t = 0\n    for x in y:\n        t += x\nreturn t\n",
+        "def f(y):\n    t = 0\n    for x in y:\n        t += x\n    return t\n",
+    ),
     ("for x in y:\ntotal += x\nprint(total)\n", "for x in y:\n    total += x\nprint(total)\n"),
     # what is no code
     ("```python\ndef f():\n    return 1\n```\n", "def f():\n    return 1\n"),

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from models.repair.edits.guards import guards
+from models.repair.edits.selves import own_attributes
 from models.repair.edits.statement_set import STATEMENT_EDITS
 from models.repair.ground import Ground
 from models.repair.tree import Function, places
@@ -90,7 +92,13 @@ def test_a_name_that_was_not_found_gets_its_self_first() -> None:
 -         return size + 1
 +         return self.size + 1
 """
-    assert rank(difference, troubles=(("NameError", "name 'size' is not defined"),)) == 0
+    lost = (("NameError", "name 'size' is not defined"),)
+    assert rank(difference, troubles=lost) == 0
+    weights = [
+        max(edit.weight for edit in own_attributes(ground_of(both(difference)[0], troubles=told)))
+        for told in (lost, ())
+    ]
+    assert weights[0] > weights[1]
 
 
 def test_a_default_that_calls_share_is_made_anew() -> None:
@@ -103,3 +111,10 @@ def test_a_default_that_calls_share_is_made_anew() -> None:
       return items
 """
     assert rank(difference) < 20
+
+
+def test_a_guard_speaks_of_no_variable_that_has_no_value_yet() -> None:
+    ground = ground_of("def middle(low, high):\n    half = (low + high) // 2\n    return half\n")
+    first = [edit for edit in guards(ground) if edit.place[-1] == ("body", 0)]
+    assert first
+    assert not any("half" in edit.note for edit in first)
