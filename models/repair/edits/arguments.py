@@ -18,10 +18,11 @@ from models.repair.tree import Function
 KIND = "argument"
 _MOST = 700
 _DEFAULTS = ("0", "None", "''", "[]", "1", "False", "{}")
-_OF_ONE = frozenset(
-    "abs all any append bool chr extend hash id isdigit iter join keys len list lower ord popleft range repr reversed "
-    "set sorted tuple upper values items".split()
-)
+_OF_ONE = {
+    *("abs", "all", "any", "append", "bool", "chr", "extend", "hash", "id", "isdigit", "iter", "join", "keys", "len"),
+    *("list", "lower", "ord", "popleft", "range", "repr", "reversed", "set", "sorted", "tuple", "upper", "values"),
+    "items",
+}
 _WITH_DEFAULT = {"get": 2, "pop": 2, "setdefault": 2, "next": 2, "getattr": 3}
 
 

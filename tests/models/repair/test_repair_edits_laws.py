@@ -48,7 +48,8 @@ def rounds(n, step=1):
 
 def spiral(grid: list) -> list:
     out = []
-    top, left = 0, 0
+    top: int = 0
+    left: int = 0
     while grid and (first := grid[0]):
         out += first
         grid = [list(row) for row in zip(*grid[1:])][::-1]
@@ -190,6 +191,17 @@ def test_a_tree_whose_new_nodes_have_no_locations_can_be_edited_again() -> None:
 
 def test_a_function_of_twenty_lines_has_fewer_edits_than_a_search_can_try() -> None:
     assert max(len(found) for _, found in ALL) < 6000
+
+
+def test_no_literal_is_held_by_identity_taken_an_item_from_or_a_condition() -> None:
+    tree = ast.parse("def f(a: list, b):\n    c = a is b\n    d = a[0]\n    if b:\n        return [1], (2, 3), 4 * 5\n")
+    ground = Ground(path="a.py", tree=tree, scope=(("body", 0),), lines=dict.fromkeys((2, 3, 4, 5), 1.0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for edit in edits(ground):
+            compile(ast.unparse(edit.apply(tree)), "a.py", "exec")
+            condition = edit.place[-1] == ("test", None)
+            assert not (condition and isinstance(edit.new[0], ast.List | ast.Tuple))
 
 
 def test_names_that_have_no_value_at_a_place_come_later_than_those_that_have() -> None:
