@@ -148,7 +148,11 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
-    """What a call of a variant came to: how, and the packed result, or the names of the exception's classes."""
+    """What a call of a variant came to: how, and the packed result, or the names of the exception's classes.
+
+    For a generator stands the list of what it yields; for None, where the call changed its arguments, the pair of None
+    and the arguments. Long results are told by a digest.
+    """
 
     how: How
     value: object = None

@@ -1,8 +1,9 @@
 """Makes the same calls with each of some variants of a file, every variant in forks of its own.
 
 Reports `["answered", variant, first, answers]` for the calls from the number `first` on; an answer is `[how, packed
-value, names of the exception's classes]`. What a generator yields stands for it. A value that is long is reported by
-its digest. After a call that had to be killed the variant goes on with the next one in a new fork.
+value, names of the exception's classes]`. What a generator yields stands for it; for None, where the call changed its
+arguments, the pair of None and the arguments. A value that is long is reported by its digest. After a call that had to
+be killed the variant goes on with the next one in a new fork.
 """
 # Importing pathlib would cost every start of the sandbox some milliseconds.
 # ruff: noqa: PTH118
@@ -62,11 +63,13 @@ class Probing:
         instrument.allow(self._trial["steps"])
         try:
             with Limited(self._trial["wall_s"]):
-                function = self._function(path, scope)
-                value = function(*values.unpack(arguments), **values.unpack(named))
+                function, given = self._function(path, scope), list(values.unpack(arguments))
+                value = function(*given, **values.unpack(named))
                 if type(value) is GeneratorType:
                     value = list(itertools.islice(value, YIELDED))
-            return ["passed", _packed(value), []]
+                elif value is None and values.pack(given, PARTS)[1:] != arguments[1:]:
+                    value = (None, given)
+                return ["passed", _packed(value), []]
         except instrument.OutOfSteps:
             return ["steps", None, []]
         except OutOfTime:

@@ -64,6 +64,17 @@ async def test_a_variant_that_is_no_python_answers_nothing(runner: TrialRunner) 
     assert found == [[Answered(how=How.INVALID)] * 2]
 
 
+async def test_a_function_that_changes_its_arguments_is_told_by_them(runner: TrialRunner) -> None:
+    module = "def ordered(numbers, names):\n    numbers.sort()\n\n\ndef left(numbers):\n    return None\n"
+    other = Candidate(path="small.py", scope="", text=module.replace("sort()", "sort(key=abs)"))
+    same = Candidate(path="small.py", scope="", text=module)
+    calls = [_call([3, -4], {"b", "a"}, scope="ordered"), _call([3, -4], scope="left")]
+    one, two = await runner.probe(trying.job(module), [same, other], calls, PATIENCE)
+    assert values.unpack(one[0].value) == (None, [[-4, 3], {"a", "b"}])
+    assert values.unpack(two[0].value) == (None, [[3, -4], {"a", "b"}])
+    assert one[1] == two[1] == _value(None)
+
+
 async def test_generators_stand_for_what_they_yield_and_long_values_for_their_digest(runner: TrialRunner) -> None:
     module = "def down(number):\n    while number > 0:\n        yield number\n        number -= 1\n"
     same = Candidate(path="pack/small.py", scope="", text=module)
