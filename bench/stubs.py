@@ -127,7 +127,7 @@ STUBS = (
         "assert columns([[1], [2]]) == [[1, 2]]",
     ),
     _task(
-        'def drum(n):\n    """`boom` for multiples of 3, `tick` for multiples of 5, `crash` for both, else the number."""\n'
+        'def drum(n):\n    """`boom` for multiples of 3, `tick` for multiples of 5, `crash` for both, else n."""\n'
         "    pass",
         "assert drum(1) == '1'\nassert drum(3) == 'boom'\nassert drum(5) == 'tick'\nassert drum(15) == 'crash'\n"
         "assert drum(6) == 'boom'\nassert drum(10) == 'tick'\nassert drum(30) == 'crash'\nassert drum(7) == '7'\n"
@@ -170,7 +170,7 @@ STUBS = (
         "assert differences('karo', 'kilo') == 2\nassert differences('', '') == 0\n"
         "assert differences('abc', 'abc') == 0"
         "\nassert differences('abc', 'xyz') == 3\nassert differences('toast', 'roast') == 1\n"
-        "assert differences('stressed', 'desserts') == 6\nassert differences('abba', 'baab') == 4",
+        "assert differences('stressed', 'desserts') == 8\nassert differences('abba', 'baab') == 4",
         "assert differences('aabb', 'abab') == 2",
     ),
     _task(

@@ -164,8 +164,9 @@ def _of_prose(doc: str, name: str) -> Iterator[tuple[str, str]]:
 def _literal_prefix(text: str) -> list[str]:
     """The longest literal that a line begins with."""
     line = text.split("\n", 1)[0].strip().strip("`")
-    ends = (end for end in range(min(len(line), 200), 0, -1) if _is_literal(line[:end]))
-    return [line[:end] for end in ends][:1]
+    prefixes = (line[:end] for end in range(min(len(line), 200), 0, -1) if line[end - 1] not in ",. ")
+    bare = line[:1] not in {"(", "'", '"', "[", "{"}  # a comma after it is one of the sentence
+    return [prefix for prefix in prefixes if not (bare and "," in prefix) and _is_literal(prefix)][:1]
 
 
 def _is_call(text: str) -> bool:
