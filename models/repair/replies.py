@@ -6,11 +6,12 @@ import json
 import re
 from collections.abc import Iterator
 
-from core.dialogue import Material
+from core.dialogue import BUILT_IN, Material
 from core.tasks import Change
 from models.repair.problem import Finding
 
 _BACKTICKS = re.compile(r"^\s*(`{3,})", re.MULTILINE)
+_NUMBER = re.compile(r"^\s*\d+\.\s*")
 _MAX_SUMMARY = 180
 
 
@@ -38,7 +39,7 @@ def reflection_text(finding: Finding, material: Material) -> str:
     kind = verdict.failures[0].kind if verdict and verdict.failures else "failing tests"
     said = {
         "pattern": kind,
-        "root_cause": finding.reflection or _first_line(finding.plan),
+        "root_cause": finding.reflection or _refused(material) or _seen(finding.plan),
         "hypothesis": f"With it all tests that are shown pass; {finding.tried} candidates were tried",
         "suggested_fix": finding.told,
         "replan": False,
@@ -89,5 +90,17 @@ def _warned(finding: Finding) -> str:
     return f"Warning: {finding.warning}." if finding.warning else ""
 
 
-def _first_line(text: str) -> str:
-    return next((line.strip() for line in text.split("\n") if line.strip()), "the tests fail")
+def _refused(material: Material) -> str:
+    """That the engine's own changes were refused; empty where somebody else wrote the last one."""
+    work = material.work
+    if not work.seen or set(work.models) != {BUILT_IN}:
+        return ""
+    count = len(set(work.seen))
+    changes = f"{count} changes" if count > 1 else "a change"
+    return f"{changes} of the engine's passed all tests that are shown and failed the suite; excluded now"
+
+
+def _seen(plan: str) -> str:
+    """What the plan begins with: what the tests showed, and which lines are suspected."""
+    lines = [_NUMBER.sub("", line).strip() for line in plan.split("\n") if line.strip()]
+    return " ".join(lines[:2]) or "the tests fail"

@@ -90,6 +90,10 @@ async def test_a_refused_change_is_excluded_and_the_search_goes_on_from_where_it
     said = await RepairBackend(solver).generate(asked(P.REFLECTING, tests=LOOSE, work=refused))
     reflection = read(said.text)
     assert reflection is not None
+    assert (
+        reflection.root_cause
+        == "a change of the engine's passed all tests that are shown and failed the suite; excluded now"
+    )
     assert "replaces" in reflection.suggested_fix
     assert not reflection.tests_at_fault
     again = RepairBackend(solver)  # as after a restart: nothing is remembered
@@ -293,3 +297,5 @@ def test_the_reflection_of_a_search_is_json_that_the_agent_reads() -> None:
     reflection = read(said)
     assert reflection is not None
     assert reflection.suggested_fix == "replaces `-`"
+    untold = replace(finding, reflection="", plan="1. Two fail.\n2. Suspected: `a.py:3`.\n3. Change it.")
+    assert json.loads(replies.reflection_text(untold, material))["root_cause"] == "Two fail. Suspected: `a.py:3`."
