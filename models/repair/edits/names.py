@@ -10,7 +10,7 @@ from models.repair.edits.scene import Scene, scene_of
 from models.repair.edits.spot import Spot
 from models.repair.edits.swapping import LOAD, become, likeliest, name, swap
 from models.repair.ground import Ground
-from models.repair.kinds import CALLABLE, Kind, fits
+from models.repair.kinds import CALLABLE, NUMBER, SIZED, Kind, fits
 from models.repair.tree import Function
 
 KIND = "name"
@@ -77,8 +77,12 @@ def _variable_instead(scene: Scene, spot: Spot, node: ast.expr) -> Iterator[Edit
     if isinstance(spot.parent, ast.Attribute) and not wanted:
         return
     prior = 0.3 if isinstance(node, ast.Constant | ast.Subscript) else 0.2
+    if spot.truth and isinstance(node, ast.Constant):
+        prior = 0.6
     for word, near in variables(scene, spot):
-        fit = fits(scene.kinds.of_name(word), wanted)
+        kind = scene.kinds.of_name(word)
+        # Where only the truth counts, what may be empty, zero or false is as good as any.
+        fit = 1.0 if spot.truth and kind & (SIZED | NUMBER) else fits(kind, wanted)
         if fit:
             yield from swap(spot, name(word), KIND, prior * near * fit, become(text, word))
 

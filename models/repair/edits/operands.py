@@ -60,12 +60,12 @@ def _joined(scene: Scene, spot: Spot, node: ast.expr, other: tuple[ast.expr, str
         return
     for op in _joining(kind, spot.parent):
         sequence = op is ast.Add and bool(kind & SEQUENCE)
-        prior = weight * fit * (0.12 if sequence else 0.08)
+        prior = weight * fit * (0.18 if sequence else 0.08)
         told = become(text, f"{_closed(node, text)} {SIGNS[op]} {shown}")
         yield from swap(spot, binary(node, op, new), KIND, prior, told)
         if op is ast.Sub or sequence:
             told = become(text, f"{shown} {SIGNS[op]} {_closed(node, text)}")
-            yield from swap(spot, binary(new, op, node), KIND, prior * 0.75, told)
+            yield from swap(spot, binary(new, op, node), KIND, prior if sequence else prior * 0.75, told)
 
 
 def _place(spot: Spot) -> float:
