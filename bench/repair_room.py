@@ -11,8 +11,8 @@ import os
 import statistics
 import time
 import traceback
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -186,19 +186,29 @@ def _line(progress: Progress) -> str:
     return f"{progress.tried}/{progress.estimated} best {progress.best}: {progress.text}"
 
 
+@contextmanager
+def _on(cores: int) -> Iterator[None]:
+    """Keep the process, and what it starts, on the first `cores` cores that it may use."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, set(sorted(before)[:cores]))
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
 @asynccontextmanager
 async def room(cores: int, sandbox: str = "auto") -> AsyncIterator[Room]:
-    """A room whose sandboxes run on the first `cores` cores that this process may use."""
-    os.sched_setaffinity(0, set(sorted(os.sched_getaffinity(0))[:cores]))
-    async with opened(sandbox, cores) as (kept, runtime, folder):
-        imports = ImportCache()
-        suite = SuiteRunner(
-            kept.sandbox, runtime, emit=lambda _event: None, staging_dir=folder / "staging", imports=imports
-        )
-        staged, mask = folder / "trials", Masker()
-        trials = TrialRunner(kept.sandbox, runtime, staging_dir=staged, imports=imports, mask=mask)
-        synthesiser = SynthesisRunner(kept.sandbox, runtime, staging_dir=staged, imports=imports, mask=mask)
-        yield Room(trials=trials, synthesiser=synthesiser, suite=suite, cores=cores)
+    """A room whose sandboxes run on so many cores."""
+    with _on(cores):
+        async with opened(sandbox, cores) as (kept, runtime, folder):
+            parts: dict[str, Any] = {"staging_dir": folder / "staging", "imports": ImportCache(), "mask": Masker()}
+            yield Room(
+                trials=TrialRunner(kept.sandbox, runtime, **parts),
+                synthesiser=SynthesisRunner(kept.sandbox, runtime, **parts),
+                suite=SuiteRunner(kept.sandbox, runtime, emit=lambda _event: None, **parts),
+                cores=cores,
+            )
 
 
 def middle(values: Sequence[float]) -> str:
