@@ -77,9 +77,9 @@ async def test_truth_is_found_out_by_answering_both_ways(find: Finder) -> None:
 
 async def test_a_docstring_alone_can_be_enough(find: Finder) -> None:
     stub = (
-        'def initials(name: str) -> str:\n    """First letters, in capitals.\n\n"
-        "    >>> initials("ada byron")\n    \'AB\'\n'
-        '    >>> initials("jo van dam")\n    \'JVD\'\n\n    initials("x") == "X"\n    """\n'
+        'def initials(name: str) -> str:\n    """First letters, in capitals.\n\n'
+        "    >>> initials('ada byron')\n    'AB'\n    >>> initials('jo van dam')\n    'JVD'\n\n"
+        "    initials('x') == 'X'\n    \"\"\"\n"
     )
     tests = "from work import initials\n\n\ndef test_it():\n    assert len(initials('a b')) == 2\n"
     found = await find(stub, tests)
@@ -100,23 +100,11 @@ async def test_items_are_filtered_by_a_goal_for_each(find: Finder) -> None:
 
 
 async def test_cases_are_told_apart_by_predicates(find: Finder) -> None:
-    rows = [
-        (95, "A"),
-        (90, "A"),
-        (89, "B"),
-        (75, "B"),
-        (74, "C"),
-        (50, "C"),
-        (49, "F"),
-        (0, "F"),
-        (100, "A"),
-        (60, "C"),
-    ]
-    tests = f"from work import grade\n\n\ndef test_it():\n    for points, wanted in {rows}:\n        assert grade(points) == wanted\n"
-    found = await find('def grade(points):\n    """`A` from 90, `B` from 75, `C` from 50, else `F`."""\n', tests)
-    assert holds(
-        found, *(f"grade({points}) == {wanted!r}" for points, wanted in [(91, "A"), (76, "B"), (51, "C"), (3, "F")])
-    )
+    rows = dict(zip((95, 90, 89, 75, 74, 50, 49, 0, 100, 60), "AABBCCFFAC", strict=True))
+    test = f"    for points, wanted in {rows}.items():\n        assert grade(points) == wanted\n"
+    stub = 'def grade(points):\n    """`A` from 90, `B` from 75, `C` from 50, else `F`."""\n'
+    found = await find(stub, f"from work import grade\n\n\ndef test_it():\n{test}")
+    assert holds(found, "grade(91) == 'A'", "grade(76) == 'B'", "grade(51) == 'C'", "grade(3) == 'F'")
 
 
 async def test_it_gives_up_in_time_says_so_and_makes_no_table(find: Finder) -> None:
