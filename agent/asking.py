@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from agent.tools import Tools
-from core.dialogue import Completion, Material, Message, ModelRequest
+from core.dialogue import SAW_HELD_OUT, Completion, Material, Message, ModelRequest
 from core.states import Phase
 from core.tasks import Spent
 from core.work import Case, Work
@@ -22,12 +22,14 @@ class Dialogue:
     def __init__(self, phase: Phase, case: Case, work: Work, tools: Tools) -> None:
         self._phase, self._case, self._work, self._tools = phase, case, work, tools
         self._spent, self._models, self.calls = Spent(), list[str](), 0
+        self._saw_held_out = work.saw_held_out
 
     async def ask(self, messages: Sequence[Message], *, json_reply: bool = False) -> Completion:
         """Ask; raises what `core.ports.Model.complete` raises."""
         reply = await self._tools.model.complete(self._request(messages, json_reply=json_reply))
         self.calls += 1
         self._models.append(reply.model)
+        self._saw_held_out |= bool(reply.extra.get(SAW_HELD_OUT))
         self._spent += reply.spent
         return reply
 
@@ -50,4 +52,5 @@ class Dialogue:
     def charge(self, work: Work) -> Work:
         """The case file with this conversation's cost and models added."""
         models = tuple(dict.fromkeys((*work.models, *self._models)))
-        return replace(work, spent=work.spent + self._spent, models=models)
+        saw = work.saw_held_out or self._saw_held_out
+        return replace(work, spent=work.spent + self._spent, models=models, saw_held_out=saw)

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 BUILT_IN = "repair"
 """The name of the built-in engine, as backend and as model. It answers like a model, and its replies are no calls."""
 
+SAW_HELD_OUT = "saw_held_out"
+"""In `Completion.extra`: whoever answered had seen what is held out of the tests."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:

@@ -60,7 +60,7 @@ class Work:
     `change` is relative to the base commit and leaves tests out: `own_tests` are those the agent wrote.
     `iteration` counts tries, each begun by a CODING step. In phase HOLD `asks` are what the owner must decide and
     `held_in` is the phase that goes on when he has. `packages` may be shown to the run: name to exact version. `noted`
-    names the findings that were told already.
+    names the findings that were told already. `saw_held_out`: who wrote the change had seen what is held out of tests.
     """
 
     phase: Phase
@@ -86,6 +86,7 @@ class Work:
     asks: tuple[Ask, ...] = ()
     packages: Mapping[str, str] = field(default_factory=dict)
     noted: tuple[str, ...] = ()
+    saw_held_out: bool = False
 
     def with_try(self, new: Try) -> Work:
         """The case file with one more try; only the last few are kept."""

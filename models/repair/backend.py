@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Self, TypeVar
 
-from core.dialogue import BUILT_IN, Completion, Material, ModelRequest
+from core.dialogue import BUILT_IN, SAW_HELD_OUT, Completion, Material, ModelRequest
 from core.errors import ModelRefused, ModelUnavailable, SandboxError
 from core.ports import Synthesiser, Trials
 from core.states import Phase
@@ -22,7 +22,7 @@ from core.tasks import Change, digest
 from models.base import BackendSettings, BaseModelHandler, OnText
 from models.faults import BackendUnfit
 from models.repair import replies
-from models.repair.fitness import first_change, job_of, why_unfit
+from models.repair.fitness import first_change, job_of, whole_tests, why_unfit
 from models.repair.problem import Finding, Problem, Tell, settled
 from models.repair.reporting import Reporter
 
@@ -110,6 +110,8 @@ class RepairBackend(BaseModelHandler):
             raise BackendUnfit(finding.why_not or "nothing was found", seconds=took_s, tried=finding.tried)
         text = self._said(request, request.material, known)
         extra = {"kind": finding.kind, "tried": finding.tried, "estimated": finding.estimated}
+        if finding.saw_held_out:
+            extra[SAW_HELD_OUT] = True
         return Completion(text=text, backend=self.name, model=BUILT_IN, latency_s=took_s, cost_usd=0.0, extra=extra)
 
     def _said(self, request: ModelRequest, material: Material, known: _Known) -> str:
@@ -132,6 +134,7 @@ class RepairBackend(BaseModelHandler):
             start, change = self._beginning(request.task_id, material)
             problem = Problem(
                 job=job_of(material, change),
+                whole_tests=whole_tests(material),
                 task_id=request.task_id,
                 description=material.case.task.spec.description,
                 excluded=excluded,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from core.dialogue import BUILT_IN, Material, ModelRequest
 from core.paths import is_test_path
 from core.states import Phase
-from core.tasks import Change, Language
+from core.tasks import Change, Files, Language
 from core.trials import TrialJob
 from models.repair.problem import settled
 
@@ -48,6 +48,12 @@ def job_of(material: Material, start: Change) -> TrialJob:
         pids=case.pids,
         work_mb=case.work_mb,
     )
+
+
+def whole_tests(material: Material) -> Files:
+    """The tests with what is held out of them; empty where nothing is."""
+    case = material.case
+    return case.task.spec.tests if case.held.shown else {}
 
 
 def first_change(material: Material) -> Change:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from core.tasks import Change, digest
+from core.tasks import Change, Files, digest
 from core.tree import Tree
 from core.trials import TrialJob
 
@@ -17,12 +17,14 @@ class Problem:
     Attributes:
         job: the tree, the change so far on top of it, and the tests.
         task_id: for the log; None outside a task.
+        whole_tests: the tests with what is held out of them, for the case that nothing fails of what is shown.
         description: the owner's words: data, good for names and constants at most.
         excluded: digests (`core.tasks.digest`) of whole changes that a suite has refused; see `refuses`.
         budget_s: how long the search may take, in seconds.
     """
 
     job: TrialJob
+    whole_tests: Files = field(default_factory=dict)
     task_id: int | None = None
     description: str = ""
     excluded: frozenset[str] = frozenset()
@@ -68,6 +70,7 @@ class Finding:
         kind: how it was found: the kind of edit, `quick`, `synthesis`.
         warning: why the change may fit these tests alone; empty where there is no reason to think so.
         why_not: why nothing was found, in a sentence; empty with a change.
+        saw_held_out: whether it took the whole tests to see anything fail, so that none of them can witness for it.
     """
 
     change: Change | None = None
@@ -80,6 +83,7 @@ class Finding:
     kind: str = ""
     warning: str = ""
     why_not: str = ""
+    saw_held_out: bool = False
 
 
 def settled(base: Tree, change: Change) -> Change:

@@ -37,7 +37,7 @@ GROWTH = 0.3
 BLIND, BLIND_AT_ONCE = 80, 8
 """How many single edits are grown when nothing else is left."""
 TELL_S = 2.0
-PATIENT, SLOW_STEPS, SLOW_S = 240, 30, 4.0
+PATIENT, SLOW_STEPS, SLOW_S = 72, 20, 4.0
 """So many that were cut short get so many times the steps and the time, when all others have failed."""
 
 
@@ -223,7 +223,7 @@ class Search:
     async def _be_patient(self) -> None:
         """Give what was cut short another chance."""
         patience = self._patience
-        longer = replace(patience, steps=patience.steps * SLOW_STEPS, wall_s=patience.wall_s * SLOW_S)
+        longer = replace(patience, steps=patience.steps * SLOW_STEPS, wall_s=patience.wall_s * SLOW_S, misses=1)
         slow, self._slow = self._slow[:PATIENT], []
         for batch in _batched(slow, 24):
             if self._has_enough(batch[0].likelihood):

@@ -28,6 +28,7 @@ class State:
     mends: list[Mend] = field(default_factory=list)
     tried: int = 0
     estimated: int = 0
+    saw_held_out: bool = False
 
     @property
     def deadline(self) -> float:
@@ -77,4 +78,5 @@ class State:
             estimated=max(self.estimated, self.tried),
             seconds=time.monotonic() - self.began,
             why_not=why,
+            saw_held_out=self.saw_held_out,
         )

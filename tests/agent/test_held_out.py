@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from agent.machine import FIRST
-from core.dialogue import Completion, ModelRequest
+from core.dialogue import SAW_HELD_OUT, Completion, ModelRequest
 from core.held import HeldOut
 from core.states import Ending, Phase
 from core.verdicts import Label
@@ -99,6 +100,23 @@ async def test_a_rule_is_committed_as_verified_at_the_first_try() -> None:
     assert (work.phase, work.iteration) == (P.COMMIT, 1), work.feedback
     assert work.verdict is not None
     assert (work.verdict.evidence.label, work.verdict.evidence.held_out) == (Label.VERIFIED, 2)
+
+
+class Told(Honest):
+    """An honest one that has seen what is held out, and says so."""
+
+    async def complete(self, request: ModelRequest) -> Completion:
+        reply = await super().complete(request)
+        return replace(reply, extra={SAW_HELD_OUT: True}) if request.phase is P.PLANNING else reply
+
+
+async def test_what_its_author_has_seen_is_judged_and_is_no_witness() -> None:
+    held, _ = held_out()
+    work, _ = await walked(Told(), case_with(held))
+    assert work.phase is P.COMMIT, work.feedback
+    assert work.saw_held_out
+    assert work.verdict is not None
+    assert (work.verdict.evidence.label, work.verdict.evidence.held_out) == (Label.TESTS_PASSED, 0)
 
 
 async def test_explicit_cases_alone_judge_and_no_tests_are_written() -> None:

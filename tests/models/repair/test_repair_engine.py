@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import AsyncIterator, Mapping
 
 import pytest
@@ -40,7 +41,10 @@ FARE_TESTS = """import pytest
 from fares import fare
 
 
-@pytest.mark.parametrize(("zones", "age", "cost"), [(1, 30, 4), (3, 30, 12), (3, 70, 6), (2, 66, 4), (2, 65, 8), (2, 3, 0)])
+CASES = [(1, 30, 4), (3, 30, 12), (3, 70, 6), (2, 66, 4), (2, 65, 8), (2, 3, 0)]
+
+
+@pytest.mark.parametrize(("zones", "age", "cost"), CASES)
 def test_fares(zones, age, cost):
     assert fare(zones, age) == cost
 
@@ -132,9 +136,24 @@ async def test_where_all_tests_pass_nothing_is_touched(engine: Engine) -> None:
     assert "pass already" in found.why_not
 
 
+async def test_where_only_what_is_held_out_fails_the_whole_tests_are_used_and_that_is_said(engine: Engine) -> None:
+    shown = FARE_TESTS.replace("(3, 70, 6), (2, 66, 4), (2, 65, 8), ", "").replace("(1, 30, 4), (3, 30, 12), ", "")
+    start = job({"fares.py": FARE}, {"test_fares.py": shown})
+    problem = Problem(job=start, whole_tests={"test_fares.py": FARE_TESTS}, budget_s=40)
+    found = await engine.solve(problem, lambda _progress: None)
+    assert found.change == {"fares.py": FARE.replace("age <= 65", "age > 65")}
+    assert found.saw_held_out
+    honest = await engine.solve(
+        Problem(job=job({"fares.py": FARE}, {"test_fares.py": FARE_TESTS}), whole_tests={"x.py": ""}), lambda _p: None
+    )
+    assert not honest.saw_held_out
+
+
 async def test_what_no_edit_reaches_is_said_with_what_was_tried(engine: Engine) -> None:
     files = {"oracle.py": "def oracle(seed):\n    return seed\n"}
-    tests = {"test_oracle.py": "from oracle import oracle\n\ndef test_it():\n    assert oracle(3) == 'Kassandra 7731'\n"}
+    tests = {
+        "test_oracle.py": "from oracle import oracle\n\ndef test_it():\n    assert oracle(3) == 'Kassandra 7731'\n"
+    }
     found, _ = await solved(engine, files, tests, budget_s=5)
     assert found.change is None
     assert "none passes" in found.why_not
@@ -149,7 +168,10 @@ async def test_what_a_suite_refused_is_never_answered_again_and_the_next_comes_w
     change: Mapping[str, str | None] = start.change
     for _ in range(3):
         problem = Problem(
-            job=TrialJob(base=start.base, change=change, tests=tests, wall_s=20.0), task_id=5, excluded=excluded, budget_s=40
+            job=TrialJob(base=start.base, change=change, tests=tests, wall_s=20.0),
+            task_id=5,
+            excluded=excluded,
+            budget_s=40,
         )
         found = await engine.solve(problem, lambda _progress: None)
         assert found.change is not None, found.why_not
@@ -168,6 +190,8 @@ async def test_of_changes_that_pass_the_one_that_agrees_with_the_docstring_is_ch
     tests = {"test_larger.py": "from larger import larger\n\ndef test_it():\n    assert larger(1, 3) == 3\n"}
     found, _ = await solved(engine, {"larger.py": text}, tests)
     assert found.change is not None
-    made = ast.unparse(ast.parse(found.change["larger.py"] or ""))
-    assert ("a > b" in made and "return a" in made) or "return b\n    return a" in made or "max(" in made, made
+    made = (found.change["larger.py"] or "").partition('"""\n    ')[2]
+    assert re.match(r"if a >=? b:\n        return a\n    return b|if a <=? b:\n        return b\n    return a", made), (
+        made
+    )
     assert found.warning
