@@ -22,9 +22,20 @@ BUG = {"description": "Mend total()", "files": {"total.py": BUGGY}, "tests": {"t
 
 @pytest.fixture
 def daemon(tmp_path: Path, server: WireServer) -> Iterator[Daemon]:
-    settings = settings_for(server, MODEL_TYPE="openai,repair", MODEL_PROBE_S="0.3", LOG_LEVEL="DEBUG")
-    with Daemon(tmp_path / "home", settings) as running:
+    more = {"MODEL_TYPE": "openai,repair", "MODEL_PROBE_S": "0.3", "REPAIR_FIRST_S": "40", "LOG_LEVEL": "DEBUG"}
+    with Daemon(tmp_path / "home", settings_for(server, **more)) as running:
         yield running
+
+
+CONTRADICTION = {
+    "description": "Mend count()",
+    "files": {"count.py": BUGGY.replace("total", "count")},
+    "tests": {
+        "test_count.py": "from count import count\n\n\ndef test_one():\n    assert count([5, 7]) == 71\n\n\n"
+        "def test_other():\n    assert count([5, 7]) == 73\n"
+    },
+}
+"""There is nothing to find, however long one looks."""
 
 
 def messages(daemon: Daemon, kind: str) -> list[str]:
@@ -57,6 +68,27 @@ def test_what_a_model_did_not_quite_do_is_mended_without_another_reply(daemon: D
     workspace = daemon.home / "workspace"
     assert "Model: tiny-coder, repair" in git(workspace, "log", "-1", "--format=%B", task["commit"])
     assert daemon.get("/api/status")["saved"] == {"days": 7.0, "replies": 4, "saved": 2, "solved": 0}
+
+
+def test_a_search_is_seen_live_and_ends_when_its_task_is_cancelled(daemon: Daemon, server: WireServer) -> None:
+    task_id = daemon.submit(**CONTRADICTION)
+
+    def doing() -> str:
+        workers = daemon.get("/api/status")["workers"]
+        return "".join(worker["last_line"] for worker in workers if worker["task_id"] == task_id)
+
+    until(lambda: "candidates" in doing(), within_s=30)
+    assert doing().startswith("repair: ")
+    told = [event for event in daemon.get("/api/logs?limit=1000")["events"] if event["event"] == "repair_progress"]
+    assert {(event["task_id"], event["phase"], event["worker"][:7]) for event in told} == {
+        (task_id, "PLANNING", "worker-")
+    }
+    assert 0 < told[-1]["data"]["tried"] <= told[-1]["data"]["estimated"]
+    began = time.monotonic()
+    assert daemon.ask("POST", f"/api/task/{task_id}/cancel", {})[0] == 200
+    assert daemon.wait(task_id)[0]["ending"] == "user"
+    assert time.monotonic() - began < 10
+    assert server.requests == []
 
 
 def test_what_the_engine_cannot_do_waits_for_the_model_and_not_for_the_engine(
