@@ -44,7 +44,7 @@ def _at(survey: Survey, gap: _Gap) -> Iterator[_Plan]:
     unready = survey.unready(block, block.statements[index].lineno)
     endings = [each for each in outcomes(survey, block) if unready.isdisjoint(survey.seen_names(each[0]))]
     place = _place_weight(survey, block, index)
-    for test, weight in _tests(survey, block, index).values():
+    for test, weight in guard_tests(survey, block, index).values():
         if not unready.isdisjoint(survey.seen_names(test.node)):
             continue
         for ending, text, share in endings:
@@ -62,7 +62,7 @@ def _place_weight(survey: Survey, block: Block, index: int) -> float:
     return 3.0 if any(kind == "RecursionError" for kind, _ in survey.ground.troubles) else 1.0
 
 
-def _tests(survey: Survey, block: Block, index: int) -> dict[str, tuple[Piece, float]]:
+def guard_tests(survey: Survey, block: Block, index: int) -> dict[str, tuple[Piece, float]]:
     """What the guard may ask, each text once with its greatest weight; what is used next counts most."""
     following = block.statements[index]
     used = set(survey.seen_names(following))
@@ -87,6 +87,10 @@ def _of_names(
         weight = 0.1 if left in used and right in used else 0.05
         for order in (ast.Gt, ast.GtE, ast.Eq, ast.Lt, ast.LtE):
             yield compare(name(left), order, name(right)), weight
+    for holder, number in itertools.product([text for text in names if survey.sized(text)], numbers):
+        weight = 0.08 if holder in used or number in used else 0.04
+        for order in (ast.LtE, ast.Lt, ast.Gt, ast.Eq):
+            yield compare(build.call("len", name(holder)), order, name(number)), weight
     for holder in (text for text in names if survey.sized(text)):
         for text in (text for text in names if text != holder and text in used):
             yield compare(name(text), ast.In, name(holder)), 0.35 if (text, holder) in survey.members else 0.12

@@ -17,7 +17,23 @@ from models.repair.ground import Ground
 from models.repair.tree import Function, replaced, spliced
 
 _MOST = 700
-_WRAPPERS = ("list", "sorted", "set", "len", "sum", "str", "int", "tuple", "max", "min", "any", "all", "bool", "abs")
+_WRAPPERS = (
+    "list",
+    "sorted",
+    "set",
+    "len",
+    "sum",
+    "str",
+    "int",
+    "tuple",
+    "max",
+    "min",
+    "any",
+    "all",
+    "bool",
+    "abs",
+    "round",
+)
 
 
 def returns(ground: Ground) -> Iterator[Edit]:
@@ -39,7 +55,9 @@ def _at(survey: Survey, site: Site) -> Iterator[Edit]:
                 yield from choices("returned", spot, _values(survey, spot, nodes))
         if node.value is None and not survey.is_generator(block.function):
             for value, share in results(survey, block, nodes):
-                yield changed("returned", site, [build.returned(value)], share * 0.4, f"`return {value.text}`")
+                yield changed("returned", site, [build.returned(value)], share * 0.5, f"`return {value.text}`")
+            for text in survey.reassigned(block):
+                yield changed("returned", site, [build.returned(name(text))], 0.4, f"`return {text}`")
         yield from _out_of_loop(site, node)
     elif isinstance(node, ast.Expr) and not survey.is_generator(block.function) and block.open:
         yield from _of_expression(site, node.value)

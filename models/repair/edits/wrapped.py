@@ -10,6 +10,7 @@ from models.repair.edits import build
 from models.repair.edits.blocks import Block, Site, fits
 from models.repair.edits.build import Piece, compare, constant, name
 from models.repair.edits.conditions import guards_of, occurring
+from models.repair.edits.guards import guard_tests
 from models.repair.edits.moves import title
 from models.repair.edits.proposing import changed, inserted, lives, thinned
 from models.repair.edits.survey import Survey, survey_of
@@ -17,6 +18,7 @@ from models.repair.ground import Ground
 
 _MOST = 400
 _SIMPLE = ast.Assign | ast.AugAssign | ast.Expr
+_JUMPS = ast.Return | ast.Raise | ast.Continue | ast.Break
 _LARGEST = 12  # nodes of a statement that is copied with a guard
 
 
@@ -24,9 +26,21 @@ def wrapped(ground: Ground) -> Iterator[Edit]:
     """`if …:` around a statement, and short statements of the scope put in with what they need."""
     survey = survey_of(ground)
     made = [edit for site in survey.sites if isinstance(site.node, _SIMPLE) for edit in _around(survey, site)]
+    made += [edit for site in survey.sites if isinstance(site.node, _JUMPS) for edit in _made_conditional(survey, site)]
     sources = list({ast.unparse(site.node): site.node for site in survey.sites if _is_short(site.node)}.values())
     made += [edit for gap in survey.gaps for edit in _copied(survey, gap, sources)]
     yield from lives(ground, thinned(survey, made, _MOST))
+
+
+def _made_conditional(survey: Survey, site: Site) -> Iterator[Edit]:
+    """A jump that lets nothing behind it be reached was meant for some cases only."""
+    if site.index + 1 >= len(site.block.statements):
+        return
+    text = title(site.node)
+    for test, weight in guard_tests(survey, site.block, site.index + 1).values():
+        if survey.unready(site.block, site.node.lineno).isdisjoint(survey.seen_names(test.node)):
+            new = build.when(test, site.node)
+            yield changed("wrapped", site, [new], min(weight * 2, 1.0), f"{text} is done only `if {test.text}`")
 
 
 def _is_short(node: ast.stmt) -> bool:

@@ -118,3 +118,25 @@ def test_a_guard_speaks_of_no_variable_that_has_no_value_yet() -> None:
     first = [edit for edit in guards(ground) if edit.place[-1] == ("body", 0)]
     assert first
     assert not any("half" in edit.note for edit in first)
+
+
+def test_an_exception_that_a_test_waits_for_in_vain_is_raised() -> None:
+    difference = """
+  def share(total, people):
++     if people <= 0:
++         raise ValueError('invalid argument')
+      return total / people
+"""
+    missed = (("Failed", "DID NOT RAISE <class 'ValueError'>"),)
+    assert rank(difference, kinds={"people": frozenset({"int"})}, troubles=missed) < 60
+
+
+def test_a_return_that_hides_what_follows_gets_a_condition() -> None:
+    difference = """
+  def cut(text, width):
+-     return text
++     if len(text) <= width:
++         return text
+      return text[:width] + "."
+"""
+    assert rank(difference, kinds={"text": frozenset({"str"}), "width": frozenset({"int"})}) < 100
