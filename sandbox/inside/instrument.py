@@ -12,11 +12,17 @@ Line numbers stay those of the file. A text can be served in the place of a file
 import ast
 import builtins
 import itertools
+import operator
 import os
 import sys
+from collections.abc import Iterable
 from importlib.machinery import SourceFileLoader
+from types import CodeType
+from typing import Any
 
 NAME = "__nightshift_tick__"
+
+Allowed = tuple[int, "itertools.repeat[None]"]
 
 
 class OutOfSteps(BaseException):
@@ -26,41 +32,41 @@ class OutOfSteps(BaseException):
 class _Beyond:
     """What comes after the last step."""
 
-    def __iter__(self):
+    def __iter__(self) -> "_Beyond":
         return self
 
-    def __next__(self):
+    def __next__(self) -> None:
         raise OutOfSteps
 
 
-def allow(steps):
+def allow(steps: int) -> Allowed:
     """Allow so many steps from here on; returns what `used` wants to be given."""
     left = itertools.repeat(None, steps)
     setattr(builtins, NAME, itertools.chain(left, _Beyond()).__next__)
     return steps, left
 
 
-def used(allowed):
+def used(allowed: Allowed) -> int:
     """How many of the allowed steps were taken."""
     steps, left = allowed
-    return steps - left.__length_hint__()
+    return steps - operator.length_hint(left)
 
 
 class Entered:
     """Counts steps as well, and remembers whose they were: (file, first line) of functions and modules."""
 
-    def __init__(self, steps):
+    def __init__(self, steps: int) -> None:
         self._left = steps
-        self.places = set()
+        self.places = set[tuple[str, int]]()
 
-    def __enter__(self):
+    def __enter__(self) -> "Entered":
         setattr(builtins, NAME, self._tick)
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         allow(self._left)
 
-    def _tick(self):
+    def _tick(self) -> None:
         self._left -= 1
         if self._left < 0:
             raise OutOfSteps
@@ -68,13 +74,13 @@ class Entered:
         self.places.add((code.co_filename, code.co_firstlineno))
 
 
-def ticking(tree):
+def ticking(tree: ast.Module) -> ast.Module:
     """Put the ticks into a module's tree, in place; returns it."""
     _enter_blocks(tree)
     return tree
 
 
-def _enter_blocks(node):
+def _enter_blocks(node: Any) -> None:
     for field in ("body", "orelse", "finalbody", "handlers", "cases"):
         for inner in getattr(node, field, ()):
             _enter_blocks(inner)
@@ -85,11 +91,13 @@ def _enter_blocks(node):
         node.body.insert(after, _tick(node.body[min(after, len(node.body) - 1)]))
 
 
-def _tick(near):
-    call = ast.Expr(ast.Call(ast.Name(NAME, ast.Load()), [], []))
-    for node in (call, call.value, call.value.func):
+def _tick(near: ast.stmt) -> ast.Expr:
+    name = ast.Name(NAME, ast.Load())
+    call = ast.Call(name, [], [])
+    tick = ast.Expr(call)
+    for node in (tick, call, name):
         ast.copy_location(node, near)
-    return call
+    return tick
 
 
 class Served:
@@ -105,38 +113,39 @@ class Served:
         codes: path to the code of the module that was imported last.
     """
 
-    def __init__(self, tests):
+    def __init__(self, tests: Iterable[str]) -> None:
         self.root = os.path.join(os.getcwd(), "")
         self.is_ticking = True
-        self.over, self.codes = {}, {}
+        self.over, self.codes = dict[str, ast.Module](), dict[str, CodeType]()
         self._tests = frozenset(tests)
         self._usual = SourceFileLoader.get_code
 
-    def install(self):
+    def install(self) -> None:
         """Take the place of the usual loader for files of the tree."""
         served, usual = self, self._usual
 
-        def get_code(self, fullname):
+        def get_code(self: SourceFileLoader, fullname: str) -> CodeType | None:
             path = served.path_of(self.path)
             return usual(self, fullname) if path is None else served.code(path)
 
-        SourceFileLoader.get_code = get_code
+        SourceFileLoader.get_code = get_code  # type: ignore[method-assign, assignment] # there is no other place for it
 
-    def path_of(self, filename):
+    def path_of(self, filename: str) -> str | None:
         """The path in the tree of a file that is to be served; None for any other."""
         full = os.path.normpath(os.path.join(os.getcwd(), filename))
         path = full[len(self.root) :].replace(os.sep, "/")
         return path if full.startswith(self.root) and path not in self._tests else None
 
-    def tree(self, path):
+    def tree(self, path: str) -> ast.Module:
         """The syntax tree of a file as it is, without ticks."""
         with open(self.root + path, "rb") as source:
             return ast.parse(source.read(), self.root + path)
 
-    def code(self, path):
+    def code(self, path: str) -> CodeType:
         """The code of a module, ready to be run."""
         tree = self.over.get(path) or self.tree(path)
         if self.is_ticking:
             ticking(tree)
-        self.codes[path] = compile(tree, self.root + path, "exec", dont_inherit=True)
-        return self.codes[path]
+        code: CodeType = compile(tree, self.root + path, "exec", dont_inherit=True)
+        self.codes[path] = code
+        return code

@@ -46,7 +46,7 @@ class Batch:
             (list(range(first, min(first + AT_ONCE, count))), False) for first in range(0, count, AT_ONCE)
         )
         self._outcomes: dict[int, Outcome] = {}
-        self._deaths = 0
+        self._deaths, self._silent = 0, True
 
     async def outcomes(self) -> list[Outcome]:
         """How each did.
@@ -58,9 +58,10 @@ class Batch:
             numbers, alone = self._waiting.popleft()
             heard = await self._run(numbers, alone)
             self._outcomes |= heard.outcomes
+            self._silent &= not heard.begun
             if left := [number for number in numbers if number not in self._outcomes]:
                 self._again(left, heard, alone)
-        if self._count and not self._outcomes:
+        if self._silent and self._deaths > DEATHS:
             raise SandboxError("no candidate could be tried: each run ended without an answer")
         return [self._outcomes.get(number, UNTRIED) for number in range(self._count)]
 
