@@ -183,8 +183,9 @@ class Attempts:
 
     def _all(self, tests, slot):
         missing = [name for name in self.order if name not in tests.items]
-        if missing:
-            why = next(iter(tests.broken.values()), {"kind": "LookupError", "message": f"no test {missing[0]}"})
+        if missing or not tests.items:
+            which = missing[0] if missing else "at all"
+            why = next(iter(tests.broken.values()), {"kind": "LookupError", "message": f"no test {which}"})
             how = "steps" if why["kind"] == instrument.OutOfSteps.__name__ else "failed"
             return how, 0, trial_tests.line(why)
         return self.judge(tests, slot)

@@ -120,9 +120,9 @@ class Tests(session.Coroutines):
         return "" if (found := self.details()) is None else line(found)
 
     def in_order(self, order):
-        """The items with these ids, each with the one after it."""
-        items = [self.items[name] for name in order]
-        return list(zip(items, [*items[1:], None], strict=True))
+        """The items with these ids, each with the one after it; all of them where no id is known."""
+        items = [self.items[name] for name in order] or list(self.items.values())
+        return list(zip(items, [*items[1:], None], strict=False))
 
 
 def _in_no_words(_excinfo):
