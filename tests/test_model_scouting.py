@@ -124,6 +124,15 @@ async def test_being_stuck_never_puts_the_engine_in_front_of_the_models(setting:
         assert [request.body["model"] for request in server.requests] == ["one", "one", "two", "one"]
 
 
+async def test_when_what_it_found_was_refused_and_refused_a_model_is_asked(setting: Setting) -> None:
+    with WireServer() as server:
+        async with setting.door(backend(server), RepairBackend(TinySolver())) as door:
+            answered = [
+                (await door.task().complete(asked(Phase.CODING, step_no=n, escalation=n))).backend for n in range(2)
+            ]
+    assert answered == ["repair", "openai"]
+
+
 async def test_requests_without_code_do_not_meet_it(setting: Setting) -> None:
     with WireServer() as server:
         async with setting.door(backend(server), RepairBackend(TinySolver())) as door:

@@ -32,8 +32,6 @@ Solver = Callable[[Problem, Tell], Awaitable[Finding]]
 """Looks for a change; raises `SandboxError` where nothing can be run."""
 
 REMEMBERED = 64
-GRACE_S = 10.0
-"""How much longer than it was given a search may take, to end what runs."""
 ENDED_EARLY = 0.9
 """A search that took less than this share of its time looked at all there was: more time would not help it."""
 
@@ -62,15 +60,18 @@ class RepairBackend(BaseModelHandler):
     Args:
         solve: the engine.
         budget_s: how long a search may take where the request says nothing else.
+        grace_s: how much longer than it was given it may take, to end what runs.
         missing: why nothing can be run yet, in words for the owner; empty when all is well.
     """
 
     name = BUILT_IN
     setup = "it is built in; it needs a sandbox that can run tests"
 
-    def __init__(self, solve: Solver, *, budget_s: float = 60.0, missing: Callable[[], str] = str) -> None:
+    def __init__(
+        self, solve: Solver, *, budget_s: float = 60.0, grace_s: float = 10.0, missing: Callable[[], str] = str
+    ) -> None:
         super().__init__()
-        self._solve, self._budget_s, self._missing = solve, budget_s, missing
+        self._solve, self._budget_s, self._grace_s, self._missing = solve, budget_s, grace_s, missing
         self._known: OrderedDict[_State, _Known] = OrderedDict()
         self._starts: OrderedDict[tuple[int | None, str], Change] = OrderedDict()
 
@@ -159,10 +160,11 @@ class RepairBackend(BaseModelHandler):
 
     async def _sought(self, problem: Problem, tell: Tell) -> Finding:
         try:
-            async with asyncio.timeout(problem.budget_s + GRACE_S):
+            async with asyncio.timeout(problem.budget_s + self._grace_s):
                 return await self._solve(problem, tell)
         except TimeoutError:
-            raise BackendUnfit(f"its search did not end within {problem.budget_s:g} s") from None
+            why = f"its search did not end within {problem.budget_s:g} s"
+            return Finding(why_not=why, seconds=problem.budget_s)
         except SandboxError as error:
             raise ModelUnavailable(f"nothing could be run: {error}") from error
         except Exception as error:

@@ -23,6 +23,8 @@ def why_unfit(request: ModelRequest) -> str:
         return f"it repairs Python, and the task is in {spec.language}"
     if request.phase is Phase.CODING and request.call_no:
         return "its change was not taken, and it has no other words for it"
+    if request.escalation:
+        return "what it found was refused again and again, so that another mind is needed"
     if not (spec.tests or spec.test_command):
         return "the task brings no tests that it may see, and without them nothing tells right from wrong"
     if not _has_code(request.material):

@@ -185,6 +185,7 @@ async def test_dialogues_bring_the_code_itself() -> None:
         ({"phase": P.REVIEW}, "no answer in REVIEW"),
         ({"phase": P.TESTING}, "no answer in TESTING"),
         ({"phase": P.CODING, "call_no": 1}, "was not taken"),
+        ({"phase": P.CODING, "escalation": 1}, "another mind"),
         ({"tests": {}}, "brings no tests"),
         ({"language": "javascript", "tests": {"a.test.mjs": "x"}}, "repairs Python"),
         ({"files": {}}, "no Python code"),
@@ -212,6 +213,21 @@ async def test_a_fault_of_its_own_is_a_fault_and_names_itself(error: Exception, 
         await RepairBackend(failing(error)).generate(asked())
     assert not isinstance(caught.value, BackendUnfit)
     assert str(error) in str(caught.value)
+
+
+async def test_a_search_that_does_not_keep_its_time_is_ended_and_not_begun_again() -> None:
+    solver = TinySolver(slow_s=30.0)
+    hurried: list[float] = []
+
+    async def solve(problem: Problem, tell: Tell) -> Finding:
+        hurried.append(problem.budget_s)
+        return await solver(replace(problem, budget_s=60.0), tell)
+
+    backend = RepairBackend(solve, grace_s=0.05)
+    for _ in range(2):
+        with pytest.raises(BackendUnfit, match=r"did not end within 0\.05 s"):
+            await backend.generate(asked(within_s=0.05))
+    assert hurried == [0.05]
 
 
 async def test_a_search_can_be_cancelled() -> None:
