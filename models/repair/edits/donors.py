@@ -83,7 +83,7 @@ def _donor(scene: Scene, node: ast.expr, *, local: bool) -> Donor | None:
     if not isinstance(node, _MOVED) or not isinstance(getattr(node, "ctx", None), ast.Load | None):
         return None
     below = list(ast.walk(node))
-    if len(below) > _LARGEST or any(isinstance(part, _FIXED) for part in below):
+    if len(below) > _LARGEST or any(isinstance(part, _FIXED) or getattr(part, "is_async", 0) for part in below):
         return None
     if isinstance(node, ast.Tuple | ast.List) and not node.elts:
         return None
