@@ -32,9 +32,7 @@ class Context:
         around: the loop whose context it is.
     """
 
-    def __init__(
-        self, variables, constants, search, *, depth=0, names=frozenset(), outer=(), weight=1.0, around=None
-    ):
+    def __init__(self, variables, constants, search, *, depth=0, names=frozenset(), outer=(), weight=1.0, around=None):
         self.variables, self.constants, self.depth = variables, constants, depth
         self.search, self.meter = search, search.meter
         self.names = names | {name for name, _ in variables}

@@ -10,8 +10,8 @@ from .kinds import freeze
 class Example:
     """One example.
 
-    `how` says what `wanted` is: `gives` the value, `holds` its truth alone. `near` are the tolerances, relative and
-    absolute, or None.
+    `how` says what `wanted` is: `gives` the value, `holds` its truth alone, `raises` name and message of an exception.
+    `near` are the tolerances, relative and absolute, or None.
     """
 
     __slots__ = ("arguments", "how", "near", "wanted")
@@ -50,6 +50,6 @@ def read(line, count):
         near = None if near is None else (float(near[0]), float(near[1]))
     except (ValueError, TypeError, RecursionError, LookupError, AttributeError, ArithmeticError):
         return None
-    if how not in {"gives", "holds"} or type(arguments) is not list or len(arguments) != count:
+    if how not in {"gives", "holds", "raises"} or type(arguments) is not list or len(arguments) != count:
         return None
     return Example(arguments, result, how, near)

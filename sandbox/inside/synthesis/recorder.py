@@ -18,7 +18,8 @@ RUNS = 60
 """How often one test may be run."""
 MOST = 400
 _state = {"trail": None, "name": "", "signature": None}
-_NOT_RAISED = re.compile(r"DID NOT RAISE .*?(\w+)'>|(\w+) not raised")
+_PATTERN = re.compile(r"""Expected regex: r?['"](.+)['"]|^['"](.+)['"] does not match ['"]""", re.MULTILINE)
+_NOT_RAISED = re.compile(r"DID NOT RAISE (?:<class ')?\(?(?:\w+\.)*(\w+)|(\w+) not raised")
 
 
 def install(space, name):
@@ -49,7 +50,7 @@ def _called(signature, arguments, named):
     call = trail.call(packed)
     if number in trail.raising:
         kind, message = trail.raising[number]
-        call.value = kind
+        call.value = kind(message)
         trail.notes.append(call)
         raise kind(message)
     return Probe(trail, call)
@@ -125,20 +126,15 @@ def _learned(call):
     """What is known of a call's result, and how."""
     if call.value is UNKNOWN:
         return "holds", call.truth
-    if isinstance(call.value, type):
-        return "raises", call.value.__name__
+    if isinstance(call.value, Exception):
+        return "raises", values.pack([type(call.value).__name__, str(call.value)])
     return "gives", values.pack(call.value)
 
 
 def _turned(trail, error):
     """Change the answers for another run; tells whether there is another way."""
-    missing = _NOT_RAISED.search(str(error))
-    if missing and trail.calls:
-        kind = getattr(sys.modules["builtins"], missing[1] or missing[2], None)
-        last = len(trail.calls) - 1
-        if isinstance(kind, type) and issubclass(kind, Exception) and last not in trail.raising:
-            trail.raising = {**trail.raising, last: (kind, "")}
-            return True
+    if trail.calls and _raises(trail, str(error), len(trail.calls) - 1):
+        return True
     del trail.answers[trail.asked :]
     while trail.answers and trail.answers[-1] is False:
         trail.answers.pop()
@@ -149,11 +145,26 @@ def _turned(trail, error):
     return True
 
 
+def _raises(trail, said, last):
+    """Have the last call raise where that was missing, with the message that was missing; tells whether it is new."""
+    missing, pattern = _NOT_RAISED.search(said), _PATTERN.search(said)
+    if missing and last not in trail.raising:
+        kind = getattr(sys.modules["builtins"], missing[1] or missing[2], None)
+        if isinstance(kind, type) and issubclass(kind, Exception):
+            trail.raising = {**trail.raising, last: (kind, "")}
+            return True
+    if pattern and last in trail.raising and not trail.raising[last][1]:
+        message = re.sub(r"\\(.)", r"\1", (pattern[1] or pattern[2]).strip("^$"))
+        trail.raising = {**trail.raising, last: (trail.raising[last][0], message)}
+        return True
+    return False
+
+
 def run(config, events, libraries, seconds):
     """Run the tests that `config` names; what is learned goes to `events`, a line of JSON a call.
 
-    A line is the packed arguments, how (`gives`, `holds` or `raises`), the packed result, its truth or the exception's
-    name, and the tolerances (relative, absolute) or None.
+    A line is the packed arguments, how (`gives`, `holds` or `raises`), the packed result, its truth, or name
+    and message of the exception, and the tolerances (relative, absolute) or None.
     """
     session.prepare(config, libraries)
     plugin = Plugin(events, time.monotonic() + seconds)

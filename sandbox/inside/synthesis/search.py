@@ -7,6 +7,7 @@ from .context import Context
 from .folds import Folds
 from .goals import Goal
 from .grammar import rules
+from .guards import Guards
 from .kinds import freeze
 from .writing import body, fits, size, tidied
 
@@ -18,7 +19,7 @@ FOLDING = 0.6
 """A process that gives the outermost expressions more of its time than this leaves folds to another."""
 WISHED = 8
 """How much more of the time a loop gets of which it is known what it must give."""
-MOST = 5
+MOST, MOST_WAITING = 5, 40
 PATIENT = 0.3
 """The share of the time that is spent at least where what was found is larger than all that was tried."""
 GRACE, GRACE_S = 0.3, 0.7
@@ -34,14 +35,15 @@ class Search:
             constants, and whether numbers may be of another type.
         share: how much of the time the outermost context gets, from 0 to 1.
         report: called with the statements of each solution, their size and the number of expressions tried.
-        roomy: tells whether there is memory left.
+        stopped: tells in a word why it must end, if it must.
     """
 
-    def __init__(self, task, share, report, roomy):
+    def __init__(self, task, share, report, stopped):
         self.parameters, self.examples, self.known = task["parameters"], task["examples"], task["known"]
-        self.share, self.report, self.roomy, self.meter = share, report, roomy, Meter(rules(task["words"]))
+        self.share, self.report, self.stopped, self.meter = share, report, stopped, Meter(rules(task["words"]))
         self.contexts, self._goals, self.found = [], set(), {}
         self.since, self.cheapest, self.now = None, 99, 0.0
+        self.waiting, self.raising, self.guards = {}, task["raising"], None
         self.used = chosen(self.examples)
         variables = [(name, [one.arguments[place] for one in self.used]) for place, name in enumerate(self.parameters)]
         self.constants = task["constants"]
@@ -55,6 +57,7 @@ class Search:
         )  # fmt: skip
         if share < FOLDING:
             self.open(Folds(self))
+        self.guards = Guards(self, self.raising, self._guarded) if self.raising else None
 
     def admits(self, context, frozen):
         """Tell whether a goal is new, and there is room for it."""
@@ -83,12 +86,27 @@ class Search:
 
     def take_text(self, text, cost):
         """As `take`, with the statements."""
-        text = tidied(text)
-        if text not in self.found and len(self.found) < 40 and fits(text, self.parameters, self.examples, self.loose):
+        if len(self.waiting) < MOST_WAITING and not self._keep(text, cost):
+            self.waiting[text] = cost
+            if self.guards is not None and self.guards.complete:
+                self._guarded()
+
+    def _guarded(self):
+        """Put the conditions for exceptions before what waits for them."""
+        for text, cost in self.waiting.items():
+            self._keep(self.guards.text + text, cost)
+        self.waiting.clear()
+
+    def _keep(self, text, cost):
+        """Keep what fits all examples; tells whether it does."""
+        text, examples = tidied(text), [*self.examples, *self.raising]
+        right = text in self.found or fits(text, self.parameters, examples, self.loose)
+        if right and text not in self.found:
             self.found[text] = size(text)
             self.report(text, self.found[text], self.meter.tried)
             self.since = self.since or time.monotonic()
             self.cheapest = min(self.cheapest, cost)
+        return right
 
     def run(self, budget_s):
         """Search until something was found and nothing smaller is likely; tells in a word why it ended."""
@@ -97,8 +115,8 @@ class Search:
             now = time.monotonic()
             if self._settled(now, begun, budget_s):
                 return "found"
-            if now - begun > budget_s or not self.roomy():
-                return "time" if self.roomy() else "memory"
+            if why := "time" if now - begun > budget_s else self.stopped():
+                return why
             while time.monotonic() - now < SLICE_S:
                 if context.step():
                     for goal in list(context.goals):

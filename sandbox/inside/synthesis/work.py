@@ -26,39 +26,57 @@ SHARES = (0.85, 0.2)
 def run(task, events):
     """Do the task."""
     gc.disable()  # what is made is kept, or is freed by counting
-    examples = gathered(task)
-    tell(events, "examples", len(examples))
+    examples, raising = gathered(task)
+    tell(events, "examples", len(examples) + len(raising))
     if not examples:
         return 0
-    ready = {**task, "examples": examples, "constants": constants(task, examples)}
+    ready = {**task, "examples": examples, "raising": raising, "constants": constants(task, examples)}
     ready["known"] = [text for text, _ in task["constants"]]
     shares = SHARES if task["processes"] > 1 else (0.5,)
-    children = [_forked(ready, share, events, len(shares)) for share in shares[1:]]
-    _search(ready, shares[0], events, len(shares))
-    for child in children:
-        os.kill(child, signal.SIGTERM) if os.waitpid(child, os.WNOHANG)[0] == 0 else None
+    others = [_Other(ready, share, events, len(shares)) for share in shares[1:]]
+    _search(ready, shares[0], events, len(shares), others)
+    for other in others:
+        other.end()
     return 0
 
 
-def _forked(task, share, events, count):
-    child = os.fork()
-    if child == 0:
-        try:
-            _search(task, share, events, count)
-        finally:
-            os._exit(0)
-    return child
+class _Other:
+    """Another process that searches."""
+
+    def __init__(self, task, share, events, count):
+        self.pid, self.over, self.found = os.fork(), False, False
+        if self.pid == 0:
+            status = 1
+            try:
+                status = 0 if _search(task, share, events, count, ()) == "found" else 1
+            finally:
+                os._exit(status)
+
+    def has_found(self):
+        """Tell whether it ended because it found something."""
+        if not self.over:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            self.over, self.found = pid != 0, pid != 0 and status == 0
+        return self.found
+
+    def end(self):
+        """End it."""
+        if not self.has_found() and not self.over:
+            os.kill(self.pid, signal.SIGTERM)
 
 
-def _search(task, share, events, count):
+def _search(task, share, events, count, others):
     most = int(task["memory_mb"] * 0.75 / count) << 10  # kilobytes
 
-    def roomy():
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < most
+    def stopped():
+        if any(other.has_found() for other in others):
+            return "found"
+        return "memory" if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > most else ""
 
-    search = Search(task, share, lambda text, size, tried: tell(events, "found", text, size, tried), roomy)
+    search = Search(task, share, lambda text, size, tried: tell(events, "found", text, size, tried), stopped)
     why = search.run(task["budget_s"])
     tell(events, "tried", search.meter.tried, search.root.reached, why)
+    return why
 
 
 def tell(events, *words):
@@ -69,22 +87,22 @@ def tell(events, *words):
 
 
 def gathered(task):
-    """The examples: those that the tests showed, then the given ones; none that disagree."""
+    """The examples of values and those of exceptions: what the tests showed, then what is given; none that disagree."""
     found = {}
     for line in [*task["seen"].splitlines(), *task["examples"]]:
         example = read(line, len(task["parameters"]))
         if example is not None:
             found.setdefault(repr(freeze(example.arguments)), []).append(example)
-    agreed = [_agreed(same) for same in found.values()]
-    valued = [one for one in agreed if one and one.how == "gives"]
+    agreed = [one for one in map(_agreed, found.values()) if one]
+    valued = [one for one in agreed if one.how == "gives"]
     if all(type(one.wanted) is bool for one in valued):  # all that is known is truth
-        return [one for one in agreed if one]
-    return valued
+        valued = [one for one in agreed if one.how != "raises"]
+    return valued, [one for one in agreed if one.how == "raises"]
 
 
 def _agreed(same):
     """The one example that several with the same arguments are; None where they disagree."""
-    valued = [one for one in same if one.how == "gives"] or same
+    valued = [one for one in same if one.how != "holds"] or same
     return valued[0] if len({repr(freeze(one.wanted)) for one in valued}) == 1 else None
 
 

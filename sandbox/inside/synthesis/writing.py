@@ -44,6 +44,10 @@ def tidied(text):
     return "\n".join([*imports, *([""] if imports else []), written])
 
 
+def _is_wanted(error, name, message):
+    return name in {kind.__name__ for kind in type(error).__mro__} and message in str(error)
+
+
 class _Tidier(ast.NodeTransformer):
     """Constants stand on the right of comparisons; `not a == b` is `a != b`."""
 
@@ -89,8 +93,14 @@ def fits(text, parameters, examples, loose):
         given = copy.deepcopy(example.arguments)
         try:
             value = space["found"](*given)
-        except Exception:  # noqa: BLE001 (an expression may raise anything)
+        except Exception as error:  # noqa: BLE001 (an expression may raise anything)
+            if example.how == "raises" and _is_wanted(error, *example.wanted):
+                continue
             return False
-        if not example.fits(value, loose=loose) or freeze(given) != freeze(example.arguments):
+        if (
+            example.how == "raises"
+            or not example.fits(value, loose=loose)
+            or freeze(given) != freeze(example.arguments)
+        ):
             return False
     return True

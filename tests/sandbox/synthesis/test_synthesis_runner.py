@@ -142,3 +142,18 @@ async def test_hostile_tests_cost_nothing_but_their_time(find: Finder) -> None:
     )
     found = await find("def twice(n):\n    pass\n", tests, budget_s=5)
     assert holds(found, "twice(21) == 42")
+
+
+async def test_exceptions_that_tests_expect_are_raised(find: Finder) -> None:
+    tests = (
+        "import pytest\nfrom work import share\n\n\ndef test_it():\n    assert share(12, 4) == 3\n"
+        "    assert share(7, 2) == 3\n"
+        "    assert share(9, 3) == 3\n    assert share(0, 5) == 0\n    assert share(20, 1) == 20\n\n\n"
+        "def test_errors():\n    with pytest.raises(ValueError, match='too few'):\n        share(3, -1)\n"
+        "    with pytest.raises(ValueError, match='too few'):\n        share(8, -4)\n"
+        "    with pytest.raises(ZeroDivisionError):\n        share(1, 0)\n"
+    )
+    found = await find("def share(total, people):\n    pass\n", tests)
+    assert found.examples == 8
+    assert holds(found, "share(100, 7) == 14")
+    assert "raise ValueError('too few')" in found.texts[0]
