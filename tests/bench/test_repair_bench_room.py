@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest_asyncio
 
@@ -48,6 +49,13 @@ async def test_what_cannot_be_mended_in_time_is_told_with_the_reason(here: Room)
     assert not endless.fixed
     assert endless.took_s < 5
     assert shown(endless).startswith("not fixed")
+
+
+async def test_a_file_that_cannot_be_imported_is_mended_although_no_test_can_be_named(here: Room) -> None:
+    broken = task(TESTS)
+    spec = replace(broken.spec, files={"fee.py": FEE.replace("50:", "50")})
+    done = await here.mended(replace(broken, spec=spec), 20)
+    assert done.change == {"fee.py": FEE}
 
 
 def test_nothing_is_divided_by_no_tasks() -> None:
