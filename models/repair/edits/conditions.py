@@ -16,7 +16,8 @@ from models.repair.edits import build
 from models.repair.edits.blocks import Block
 from models.repair.edits.build import Piece, compare, constant, joined, name, negated, refused, renamed
 from models.repair.edits.proposing import Spot, best_of, choices, lives, spots, thinned
-from models.repair.edits.survey import Survey, parts_of, survey_of
+from models.repair.edits.reading import parts_of
+from models.repair.edits.survey import Survey, survey_of
 from models.repair.ground import Ground
 
 BUILTINS = frozenset(dir(builtins))

@@ -13,6 +13,7 @@ from models.repair.edits.proposing import changed, choices, inserted, lives, spo
 from models.repair.edits.survey import Survey, survey_of
 from models.repair.ground import Ground
 from models.repair.kinds import BOOL, SIZED, is_number
+from models.repair.tree import Function
 
 _MOST = 500
 _NUMBERS = (0, 1, -1, 2)
@@ -23,7 +24,7 @@ def initial_values(ground: Ground) -> Iterator[Edit]:
     """Other first values of variables, and first values put in or moved."""
     survey = survey_of(ground)
     made = [edit for site in survey.sites for edit in _at(survey, site)]
-    made += [edit for gap in survey.gaps for edit in _missing(survey, gap)]
+    made += [edit for gap in survey.gaps for edit in (*_missing(survey, gap), *_lost(survey, gap))]
     yield from lives(ground, thinned(survey, made, _MOST))
 
 
@@ -144,6 +145,37 @@ def _missing(survey: Survey, gap: tuple[Block, int, int]) -> Iterator[Edit]:
             worth = weight * (4.0 if unbound else 1.0)
             note = f"`{text} = {value.text}` is put in"
             yield inserted("initial", gap, build.assign(text, value), worth, note)
+
+
+def _lost(survey: Survey, gap: tuple[Block, int, int]) -> Iterator[Edit]:
+    """A first value for a name that nothing binds, before its first use in a block."""
+    block, index, _ = gap
+    if index >= len(block.statements):
+        return
+    head = isinstance(block.owner, Function) and index == block.first
+    before_loop = isinstance(block.statements[index], ast.For | ast.While)
+    in_loop = block.loops > 0 and index == block.first
+    for text in survey.lost if head or before_loop or in_loop else ():
+        if text not in set(survey.seen_names(block.statements[index])) and not head:
+            continue
+        scale = 1.0 if head or before_loop else 0.7
+        for value, weight in _first_of(survey, block, text):
+            new = build.assign(text, value)
+            yield inserted("initial", gap, new, weight * scale, f"`{text} = {value.text}` is put in")
+
+
+def _first_of(survey: Survey, block: Block, text: str) -> Iterator[tuple[Piece, float]]:
+    """First values for a name of which only the uses are known; variables that have one before count too."""
+    kinds = survey.kinds(text)
+    for kind in ("list", "dict", "str", "set"):
+        yield build.empty(kind), 0.9 if kind in kinds or (kind == "dict" and "list" in kinds) else 0.3
+    for value in (0, 1, None, False):
+        yield constant(value), 0.3 if kinds & SIZED else 0.7 if value in {0, None} else 0.5
+    for other in survey.names(block):
+        if survey.bound_at(block, other) <= getattr(block.function, "lineno", 0):
+            yield name(other), 0.2
+            yield Piece(ast.List(elts=[name(other).node], ctx=ast.Load()), f"[{other}]"), 0.3
+            yield call("len", name(other)), 0.1
 
 
 def _stored(following: ast.stmt, block: Block) -> set[str]:

@@ -56,7 +56,7 @@ def _at(survey: Survey, site: Site) -> Iterator[Edit]:
         if node.value is None and not survey.is_generator(block.function):
             for value, share in results(survey, block, nodes):
                 yield changed("returned", site, [build.returned(value)], share * 0.5, f"`return {value.text}`")
-            for text in survey.reassigned(block):
+            for text in (*survey.reassigned(block), *survey.chains):
                 yield changed("returned", site, [build.returned(name(text))], 0.4, f"`return {text}`")
         yield from _out_of_loop(site, node)
     elif isinstance(node, ast.Expr) and not survey.is_generator(block.function) and block.open:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Iterator
 from functools import cached_property, lru_cache
 
 from models.repair.edits.blocks import Block, Site, gaps, own_nodes, sites
 from models.repair.edits.build import Piece, name, negated, piece
+from models.repair.edits.reading import bindings, conditions_in, memberships, outside_functions
 from models.repair.edits.usage import chain, used_as
 from models.repair.ground import Ground
 from models.repair.inference import inferred
@@ -56,13 +58,13 @@ class Survey:
 
     @cached_property
     def _nodes(self) -> list[ast.AST]:
-        return list(ast.walk(self.node)) if self.ground.scope else list(_outside_functions(self.node))
+        return list(ast.walk(self.node)) if self.ground.scope else list(outside_functions(self.node))
 
     @cached_property
     def bound(self) -> dict[int, dict[str, int]]:
         """For each function (and 0 for the module) the names that it binds, with the line where it first does."""
         found: dict[int, dict[str, int]] = {}
-        _bindings(self.node, found, found.setdefault(0, {}))
+        bindings(self.node, found, found.setdefault(0, {}))
         return found
 
     def names(self, block: Block) -> list[str]:
@@ -87,6 +89,28 @@ class Survey:
         stored = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
         return [text for text in self.names(block) if text in stored]
 
+    @cached_property
+    def lost(self) -> list[str]:
+        """Names that the scope's function reads and that nobody binds: what gave them a value is missing."""
+        if not self.ground.scope:
+            return []
+        known = {text for own in self.bound.values() for text in own} | self.globals | set(dir(builtins))
+        inner = {
+            part.id
+            for node in self._nodes
+            if isinstance(node, ast.comprehension | ast.NamedExpr)
+            for part in ast.walk(node.target)
+            if isinstance(part, ast.Name)
+        }
+        inner |= {node.arg for node in self._nodes if isinstance(node, ast.arg)}
+        inner |= {node.name for node in self._nodes if isinstance(node, ast.ExceptHandler) and node.name}
+        inner |= {alias.asname or alias.name for node in self._nodes for alias in getattr(node, "names", ())
+                  if isinstance(alias, ast.alias)}  # fmt: skip
+        if any(isinstance(node, ast.MatchAs | ast.MatchStar | ast.MatchMapping) for node in self._nodes):
+            return []  # patterns bind names too; what is rare is not taken apart
+        read = dict.fromkeys(text for text in self.seen_names(self.node) if text not in known | inner)
+        return list(read)[:4]
+
     def unready(self, block: Block, line: int) -> frozenset[str]:
         """The variables of the block's function that have no value yet before a line, loops left out of account."""
         own = self.bound.get(id(block.function) if block.function else 0, {})
@@ -109,7 +133,7 @@ class Survey:
         found: dict[str, tuple[Piece, bool]] = {}
         for nodes, near in ((self._nodes, True), (list(ast.walk(self.ground.tree)), False)):
             for node in nodes:
-                for part in _conditions(node):
+                for part in conditions_in(node):
                     made = piece(part)
                     found.setdefault(made.text, (made, near))
         return list(found.values())
@@ -117,7 +141,7 @@ class Survey:
     @cached_property
     def members(self) -> frozenset[tuple[str, str]]:
         """What is asked to be in what, and what is put into what: (element, holder), both as text."""
-        return frozenset(pair for node in self._nodes for pair in _memberships(node))
+        return frozenset(pair for node in self._nodes for pair in memberships(node))
 
     @cached_property
     def fed(self) -> frozenset[tuple[str, str]]:
@@ -191,7 +215,7 @@ class Survey:
     def globals(self) -> frozenset[str]:
         """The names that the module's own statements bind."""
         names: dict[int, dict[str, int]] = {}
-        _bindings(self.ground.tree, names, names.setdefault(0, {}))
+        bindings(self.ground.tree, names, names.setdefault(0, {}))
         return frozenset(names[0])
 
     def pieces(self, block: Block) -> list[Piece]:
@@ -222,57 +246,3 @@ class _Same:
 @lru_cache(maxsize=2)
 def _survey(key: _Same) -> Survey:
     return Survey(key.ground)
-
-
-def parts_of(node: ast.AST) -> Iterator[ast.expr]:
-    """The tests of a node: of an `if`, a `while`, a ternary, a comprehension, an `assert`."""
-    if isinstance(node, ast.If | ast.While | ast.IfExp | ast.Assert):
-        yield node.test
-    elif isinstance(node, ast.comprehension):
-        yield from node.ifs
-
-
-def _conditions(node: ast.AST) -> Iterator[ast.expr]:
-    if isinstance(node, ast.Compare):
-        yield node
-    elif isinstance(node, ast.BoolOp):
-        yield from node.values
-    for test in parts_of(node):
-        if not isinstance(test, ast.Constant):
-            yield test
-
-
-def _memberships(node: ast.AST) -> Iterator[tuple[str, str]]:
-    if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In | ast.NotIn):
-        yield ast.unparse(node.left), ast.unparse(node.comparators[0])
-    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        added = node.args if node.func.attr in {"add", "append"} else []
-        yield from ((ast.unparse(part), ast.unparse(node.func.value)) for part in added)
-
-
-def _outside_functions(node: ast.AST) -> Iterator[ast.AST]:
-    yield node
-    for child in ast.iter_child_nodes(node):
-        if not isinstance(child, Function):
-            yield from _outside_functions(child)
-
-
-def _bindings(node: ast.AST, found: dict[int, dict[str, int]], own: dict[str, int]) -> None:
-    """Collect what is bound in and below a node; the variables of comprehensions and lambdas are not seen outside."""
-    if isinstance(node, Function):
-        own.setdefault(node.name, node.lineno)
-        own = found.setdefault(id(node), {})
-        every = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs, node.args.vararg, node.args.kwarg)
-        own.update((argument.arg, node.lineno) for argument in every if argument)
-        for statement in node.body:
-            _bindings(statement, found, own)
-        return
-    if isinstance(node, ast.ClassDef):
-        own.setdefault(node.name, node.lineno)
-        own = {}
-    elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-        own.setdefault(node.id, node.lineno)
-    elif isinstance(node, ast.comprehension | ast.Lambda):
-        return
-    for child in ast.iter_child_nodes(node):
-        _bindings(child, found, own)

@@ -50,7 +50,9 @@ def _is_short(node: ast.stmt) -> bool:
 def _around(survey: Survey, site: Site) -> Iterator[Edit]:
     text = title(site.node)
     seen: set[str] = set()
-    for test, weight in (*guards_of(survey, site.node), *_named(survey, site), *_found(survey, site.block)):
+    asked = guard_tests(survey, site.block, site.index).values()
+    likely = [(made, weight * 0.2) for test, weight in asked for made in (survey.negated(test), test)]
+    for test, weight in (*guards_of(survey, site.node), *_named(survey, site), *_found(survey, site.block), *likely):
         if test.text not in seen:
             seen.add(test.text)
             note = f"{text} is done only `if {test.text}`"
