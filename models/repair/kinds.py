@@ -105,8 +105,8 @@ def fits(have: Kind, want: Kind) -> float:
 
 
 def is_number(kind: Kind) -> bool:
-    """Whether it is known to be a number and not a bool."""
-    return bool(kind) and kind <= INT | FLOAT
+    """Whether it is known to be a number and not a bool, apart from being missing."""
+    return bool(kind - NONE) and kind - NONE <= INT | FLOAT
 
 
 class Kinds:

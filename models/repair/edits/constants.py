@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from models.repair.edit import Edit
 from models.repair.edits.scene import Scene, scene_of
 from models.repair.edits.spot import Spot
-from models.repair.edits.swapping import LOAD, become, call, display, likeliest, number, parsed, swap
+from models.repair.edits.swapping import LOAD, become, call, called, display, likeliest, number, parsed, swap
 from models.repair.ground import Ground
 from models.repair.kinds import DICT, LIST, NONE, NUMBER, SET, SIZED, STR, TUPLE, is_number
 
 KIND = "constant"
 _MOST = 600
+_MADE = ("set", "list", "dict", "tuple")
 _COMMON = 12
 """So many of the commonest constants of the vocabulary are likely; the others come much later."""
 
@@ -154,12 +155,9 @@ def _is_empty(node: ast.expr) -> bool:
         return not node.elts
     if isinstance(node, ast.Dict):
         return not node.keys
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and _is_making(node)
-
-
-def _is_making(node: ast.Call) -> bool:
-    made = isinstance(node.func, ast.Name) and node.func.id in ("set", "list", "dict", "tuple")
-    return made and not node.args and not node.keywords
+    if not isinstance(node, ast.Call) or node.args or node.keywords:
+        return False
+    return isinstance(node.func, ast.Name) and called(node) in _MADE
 
 
 def _infinite(*, negative: bool) -> ast.expr:

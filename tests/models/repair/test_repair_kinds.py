@@ -18,6 +18,7 @@ from models.repair.kinds import (
     Kind,
     Kinds,
     fits,
+    is_number,
     seen,
 )
 from models.repair.scoping import outside
@@ -89,6 +90,13 @@ def test_numbers_and_collections_stand_for_each_other_rarely() -> None:
     assert 0 < fits(BOOL, INT) < fits(INT, FLOAT) < 1
     assert 0 < fits(LIST, SET) < 1
     assert fits(STR, LIST) == 0.0
+
+
+def test_a_number_that_may_be_missing_is_a_number() -> None:
+    assert is_number(INT | NONE)
+    assert not is_number(NONE)
+    assert not is_number(BOOL)
+    assert not is_number(UNKNOWN)
 
 
 def test_fitting_goes_both_ways() -> None:
