@@ -79,6 +79,7 @@ def test_a_search_is_seen_live_and_ends_when_its_task_is_cancelled(daemon: Daemo
 
     until(lambda: "candidates" in doing(), within_s=30)
     assert doing().startswith("repair: ")
+    until(lambda: bool(messages(daemon, "repair_progress")))
     told = [event for event in daemon.get("/api/logs?limit=1000")["events"] if event["event"] == "repair_progress"]
     assert {(event["task_id"], event["phase"], event["worker"][:7]) for event in told} == {
         (task_id, "PLANNING", "worker-")
