@@ -23,11 +23,11 @@ from core.dependencies import ImportCache
 from core.held import SHARE, HeldOut
 from core.masking import Masker
 from core.ports import Synthesiser, Trials
-from core.tasks import Change, digest
+from core.tasks import Change, TaskSpec, digest
 from core.trials import TrialJob
 from core.verdicts import Result, SuiteJob, Verdict
 from models.repair.engine import Engine
-from models.repair.problem import Finding, Problem, Progress
+from models.repair.problem import Finding, Problem, Progress, settled
 from sandbox.held.holding import hold
 from sandbox.synthesis import SynthesisRunner
 from sandbox.trials import TrialRunner
@@ -108,7 +108,7 @@ class Room:
         """The full verdict on a change, on top of the task's files."""
         spec = row.spec
         job = SuiteJob(
-            base=FileTree({}),
+            base=_base(spec),
             change={**spec.files, **change},
             given=spec.tests,
             held=held or HeldOut(),
@@ -142,7 +142,7 @@ class Room:
                 return finding.change
             done.refused.append(verdict.reason)
             done.why_not = f"refused: {verdict.reason}"
-            excluded |= {digest({**job.change, **finding.change})}
+            excluded |= {digest(settled(job.base, {**job.change, **finding.change}))}
         return None
 
     async def _hidden_why(self, row: Row, change: Change) -> str:
@@ -161,7 +161,7 @@ class Room:
         """What the engine is shown: the task without what is held out of its tests."""
         spec = row.spec
         return TrialJob(
-            base=FileTree({}),
+            base=_base(spec),
             change=dict(spec.files),
             tests={**spec.tests, **held.shown},
             command=spec.test_command,
@@ -174,6 +174,11 @@ class Room:
         said = row.spec.limits
         kept = {name: value for name in ("memory_mb", "pids", "work_mb") if (value := getattr(said, name)) is not None}
         return {"wall_s": said.suite_s or SUITE_S, "cpus": said.cpus or float(self.cores), **kept}
+
+
+def _base(spec: TaskSpec) -> FileTree:
+    """The repository: empty where the task brings tests; a command runs those that the repository has."""
+    return FileTree(spec.files if spec.test_command else {})
 
 
 def _note(done: Mended, finding: Finding) -> None:
