@@ -152,8 +152,7 @@ class Attempts:
     def _pytest(self, then, before=None):
         """Collect the tests; without plain patience, failing assertions need not be explained."""
         brief = [] if self._trial["plain"] else ["--assert=plain"]
-        tests = trial_tests.Tests(then, before=before, is_brief=True)
-        session.pytest_main([*session.words(self._config), *brief], tests)
+        session.pytest_main([*session.words(self._config), *brief], trial_tests.Tests(then, before))
 
     def judge(self, tests, slot):
         """In a fork: run the tests; returns how the first miss ended, how many tests passed, and what it failed of."""

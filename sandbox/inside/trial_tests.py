@@ -18,15 +18,14 @@ class Tests(session.Coroutines):
     Args:
         then: called with this plugin when the tests are collected.
         before: called in the place of collecting, where there is one; `collect` does it then.
-        is_brief: no failure is put into words by pytest, which costs ten times what a small test does.
 
     Attributes:
         items: what was collected, id to item, in the order of the suite.
         broken: id of a file that could not be collected, to its details as of `session.details`.
     """
 
-    def __init__(self, then, *, before=None, is_brief=False):
-        self._then, self._before, self._is_brief = then, before, is_brief
+    def __init__(self, then, before=None):
+        self._then, self._before = then, before
         self.workspace = os.path.join(os.getcwd(), "")  # noqa: PTH109, PTH118 (pathlib is slow to import)
         self.items, self.broken = {}, {}
         self.raised, self._failed, self._session = None, None, None
@@ -59,7 +58,7 @@ class Tests(session.Coroutines):
 
     def _take(self):
         self.items = {item.nodeid: item for item in self._session.items}
-        for item in self._session.items if self._is_brief else ():
+        for item in self._session.items:
             item.repr_failure = _in_no_words
 
     @hookimpl(tryfirst=True)
@@ -126,6 +125,7 @@ class Tests(session.Coroutines):
 
 
 def _in_no_words(_excinfo):
+    """In the place of pytest's words for a failure, which cost ten times what a small test does and are not needed."""
     return ""
 
 
