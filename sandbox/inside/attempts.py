@@ -121,7 +121,7 @@ class Attempts:
 
             def then(tests):
                 instrument.allow(COLLECTING_STEPS)
-                if tests.items.keys() >= set(self.order):
+                if self._lack(tests) is None:
                     forking = warm.Warm(self, tests, entered.places)
                     gc.collect()
                     gc.freeze()
@@ -181,13 +181,18 @@ class Attempts:
             self._pytest(lambda tests: slot.say([number, *self._all(tests, slot)]))
 
     def _all(self, tests, slot):
+        if (why := self._lack(tests)) is None:
+            return self.judge(tests, slot)
+        how = "steps" if why["kind"] == instrument.OutOfSteps.__name__ else "failed"
+        return how, 0, trial_tests.line(why)
+
+    def _lack(self, tests):
+        """Why not all tests could be collected that are to be run; None if they could."""
         missing = [name for name in self.order if name not in tests.items]
-        if missing or not tests.items:
-            which = missing[0] if missing else "at all"
-            why = next(iter(tests.broken.values()), {"kind": "LookupError", "message": f"no test {which}"})
-            how = "steps" if why["kind"] == instrument.OutOfSteps.__name__ else "failed"
-            return how, 0, trial_tests.line(why)
-        return self.judge(tests, slot)
+        if tests.items and not missing and (self.order or not tests.broken):
+            return None
+        which = missing[0] if missing else "at all"
+        return next(iter(tests.broken.values()), {"kind": "LookupError", "message": f"no test {which}"})
 
     def serve(self, number, slot):
         """In a fork: put a candidate into the import system, and on the disk for whoever reads it there.

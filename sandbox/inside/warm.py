@@ -31,7 +31,7 @@ class Warm:
             if path in served.codes
         }
         self._swaps = {}
-        self._items = [tests.items[name] for name in attempts.order]
+        self._items = [item for item, _ in tests.in_order(attempts.order)]
         self._given = [item.callspec.params for item in self._items if hasattr(item, "callspec")]
         self._kept = [dict(given) for given in self._given]
         self._traces = self._seen() if attempts.is_closed else None

@@ -202,3 +202,20 @@ async def test_with_more_misses_allowed_all_that_pass_are_counted(runner: TrialR
     patience = Patience(wall_s=0.5, misses=2)
     found = await runner.attempt(trying.job(), [wrong, hung, MENDED], order, patience)
     assert [(each.how, each.passed) for each in found] == [(How.FAILED, 1), (How.TIMEOUT, 0), (How.PASSED, 4)]
+
+
+async def test_without_an_order_all_tests_must_be_collected_and_pass(runner: TrialRunner) -> None:
+    tests = {"test_small.py": trying.TESTS, "test_more.py": "import more\n\n\ndef test_more():\n    assert more.ONE\n"}
+    whole = MODULE.replace("result + 1", "result").replace("insert(0, thing)", "append(thing)")
+    files = {"small.py": whole.replace("def scaled(number):", "def scaled(number:"), "more.py": "ONE = 1\n"}
+    job = TrialJob(base=TextTree(files), change={}, tests=tests, wall_s=20.0)
+    candidates = [
+        Candidate(path="small.py", scope="", text=whole),
+        Candidate(path="small.py", scope="", text=whole.replace("result = start", "result = 1")),
+        Candidate(path="small.py", scope="", text=f"import no_such_module\n{whole}"),
+        Candidate(path="more.py", scope="", text="ONE = 2\n"),
+    ]
+    found = await runner.attempt(job, candidates, (), PATIENCE)
+    assert [each.how for each in found] == [How.PASSED, How.FAILED, How.FAILED, How.FAILED]
+    assert found[0].passed == 6
+    assert "SyntaxError" in found[3].trouble
