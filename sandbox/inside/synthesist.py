@@ -11,6 +11,9 @@ import sys
 from . import files, supervisor
 from .child import Child, read_all
 
+LEAST_S, SPARE_S = 1.0, 3.0
+"""What the search has at least, however long the tests took, and after how much more it is ended from outside."""
+
 
 def main():
     """Take the job from standard input, run it, answer on standard output."""
@@ -35,9 +38,11 @@ def serve(libraries):
     task = job["trial"]
     first.send(json.dumps({"session": job["session"], "seconds": task["tests_s"]}).encode())
     seen = first.watch({**job, "twins": (), "wall_s": task["tests_s"]})
+    left_s = max(LEAST_S, task["budget_s"] - seen["duration_s"])
     second = Child(search, libraries)
-    second.send(json.dumps({**task, "seen": seen["events"], "memory_mb": job["memory_mb"]}).encode())
-    said = second.watch({**job, "twins": (), "wall_s": task["budget_s"] + 5})
+    told = {**task, "budget_s": left_s, "seen": seen["events"], "memory_mb": job["memory_mb"]}
+    second.send(json.dumps(told).encode())
+    said = second.watch({**job, "twins": (), "wall_s": left_s + SPARE_S})
     supervisor.reply(key, {"python": sys.version.split()[0], "trial": said})
 
 

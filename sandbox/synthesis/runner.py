@@ -116,7 +116,7 @@ def _task(job: SynthesisJob, found: Stub) -> dict[str, Any]:
         "words": sorted(words)[:200],
         "numbers": found.numbers,
         "budget_s": job.budget_s,
-        "tests_s": min(TESTS_S, job.job.wall_s),
+        "tests_s": min(TESTS_S, job.job.wall_s, job.budget_s / 2 + 1),
         "processes": 2 if job.job.cpus >= 2 and job.job.pids >= 4 else 1,
     }
 

@@ -90,14 +90,17 @@ class Context:
         outer += [_lifted(entry, owner) for entry in cheap[:LIFTED]]
         return Context(
             variables, self.constants, self.search, depth=self.depth + 1, names=self.names, outer=outer,
-            weight=self.weight / (1 + loop.source.cost) ** 2, around=loop,
+            weight=self.weight / (1 + loop.source.cost) ** (3 if _is_reordered(loop.source) else 2), around=loop,
         )  # fmt: skip
 
 
 def _is_reordered(entry):
-    """Tell whether an entry has the items of another in other places: few results depend on these."""
+    """Tell whether an entry has the items of another in other places or in other letters: few results depend on it."""
     text = entry.text
-    return text.startswith(("sorted(", "tuple(", "list(dict", "[")) or text.endswith(":]") or ":-1]" in text
+    if entry.kind == "str":
+        return entry.cost > 1 and not text.endswith((".lower()", ".strip()"))
+    dull = text.startswith(("sorted(", "tuple(", "list(dict", "[")) or text.endswith(":]") or ":-1]" in text
+    return dull or (text.startswith("list(") and text.count("(") == 1)
 
 
 def _variable(name, values, depth):

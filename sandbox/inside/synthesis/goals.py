@@ -122,7 +122,7 @@ class Goal(Part):
     def compose(self):
         """Try to join what is right for some of the examples."""
         if not self.solved and len(self.values) > 2:
-            found = self.cover.decide(self.search.known)
+            found = self.cover.decide(self.search.known, self.search.left_s / 3)
             if found is not None:
                 self.deliver(found)
 

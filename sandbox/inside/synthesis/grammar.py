@@ -211,9 +211,9 @@ MAPPINGS = (
 )  # fmt: skip
 RULES = (*ARITHMETIC, *TRUTH, *SEQUENCES, *TEXTS, *MAPPINGS)
 HINTS = {
-    "binary": "bin(", "consecutive": "groupby", "cumulative": "accumulate", "distinct": "fromkeys", "divisor": "gcd",
-    "duplicates": "fromkeys", "frequency": "Counter", "often": "count", "root": "sqrt", "runs": "groupby",
-    "running": "accumulate", "transpose": "zip(*", "unique": "fromkeys",
+    "binary": "bin(", "consecutive": "groupby", "cumulative": "accumulate", "digit": "str(", "digits": "str(",
+    "distinct": "fromkeys", "divisor": "gcd", "duplicates": "fromkeys", "frequency": "Counter", "often": "count",
+    "root": "sqrt", "running": "accumulate", "runs": "groupby", "transpose": "zip(*", "unique": "fromkeys",
 }  # fmt: skip
 """Words of a task that make a rule likely which does not have the same name."""
 
@@ -223,7 +223,23 @@ def hinted(words):
     return {HINTS[word] for word in words if word in HINTS} | {word for word in words if len(word) > 3}
 
 
-def rules(words):
-    """The rules for a task: those that its words speak of cost less."""
+STRANGE = {
+    "float": ("{0} / {1}", "float(", "sqrt(", "hypot("), "str": ("str(", "chr(", "bin("), "dict": ("dict(", "Counter("),
+}  # fmt: skip
+"""What leads to values of a kind, which is unlikely where neither arguments nor results are of it."""
+
+
+def rules(words, heads=frozenset(STRANGE)):
+    """The rules for a task: those that its words speak of cost less, those that lead to kinds it has not cost more.
+
+    Args:
+        words: of the task.
+        heads: the kinds of all its arguments and results, without what stands in brackets.
+    """
     likely = hinted(words)
-    return [rule.cheaper() if any(part in rule.template for part in likely) else rule for rule in RULES]
+    odd = [part for head, parts in STRANGE.items() if head not in heads for part in parts]
+    found = []
+    for rule in RULES:
+        cost = rule.cost - any(part in rule.template for part in likely) + any(part in rule.template for part in odd)
+        found.append(rule if cost == rule.cost else rule.costing(max(1, cost)))
+    return found

@@ -107,6 +107,8 @@ class Loop:
         for kinds, key_like, function, write in LIFTS:
             if not kinds(entry.kind) or (key_like and self.pair):
                 continue
+            if write is _table and "dict" not in self.context.search.heads:
+                continue
             self.context.meter.tried += 1
             values = [_value(function, items, found) for items, found in zip(self.values, results, strict=True)]
             if values.count(ERR) > len(values) // 2:

@@ -72,10 +72,10 @@ class Rule:
         self.rank, self.cost, self.commutes, self.fits = rank, cost, commutes, fits
         self.result, self.loop = result, loop
 
-    def cheaper(self):
-        """The same rule for a task that speaks of it."""
+    def costing(self, cost):
+        """The same rule at another cost."""
         made = copy.copy(self)
-        made.cost = max(1, self.cost - 1)
+        made.cost = cost
         return made
 
     def written(self, parts, cost):

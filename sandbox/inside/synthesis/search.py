@@ -8,7 +8,7 @@ from .folds import Folds
 from .goals import Goal
 from .grammar import rules
 from .guards import Guards
-from .kinds import freeze
+from .kinds import freeze, kind_of
 from .writing import body, fits, size, tidied
 
 EXAMPLES = 14
@@ -40,9 +40,11 @@ class Search:
 
     def __init__(self, task, share, report, stopped):
         self.parameters, self.examples, self.known = task["parameters"], task["examples"], task["known"]
-        self.share, self.report, self.stopped, self.meter = share, report, stopped, Meter(rules(task["words"]))
+        self.heads = set(_heads([[one.arguments, one.wanted] for one in self.examples]))
+        self.share, self.report, self.stopped = share, report, stopped
+        self.meter = Meter(rules(task["words"], self.heads))
         self.contexts, self._goals, self.found = [], set(), {}
-        self.since, self.cheapest, self.now = None, 99, 0.0
+        self.since, self.cheapest, self.now, self.until = None, 99, 0.0, 0.0
         self.waiting, self.raising, self.guards = {}, task["raising"], None
         self.used = chosen(self.examples)
         variables = [(name, [one.arguments[place] for one in self.used]) for place, name in enumerate(self.parameters)]
@@ -111,6 +113,7 @@ class Search:
     def run(self, budget_s):
         """Search until something was found and nothing smaller is likely; tells in a word why it ended."""
         begun = time.monotonic()
+        self.until = begun + budget_s
         while context := self._next():
             now = time.monotonic()
             if self._settled(now, begun, budget_s):
@@ -126,6 +129,11 @@ class Search:
             context.spent_s += spent
             context.due += spent / context.weight
         return "all"
+
+    @property
+    def left_s(self):
+        """How much time is left."""
+        return self.until - time.monotonic()
 
     def _settled(self, now, begun, budget_s):
         """Tell whether something was found, and what is smaller is unlikely to be found soon."""
@@ -147,6 +155,16 @@ class Search:
     def best(self):
         """The solutions, the smallest first."""
         return sorted(self.found, key=self.found.__getitem__)[:MOST]
+
+
+def _heads(values):
+    """The kinds of values and of what they hold, without what stands in brackets."""
+    for value in values:
+        yield kind_of(value).partition("[")[0]
+        if isinstance(value, dict):
+            yield from _heads([*value, *value.values()])
+        elif isinstance(value, list | tuple | set | frozenset):
+            yield from _heads(value)
 
 
 def chosen(examples):

@@ -42,16 +42,17 @@ class Cover:
             self.predicates[mask] = entry
             self.changed = True
 
-    def decide(self, known=()):
+    def decide(self, known, within_s):
         """The cheapest decision tree as an entry, or None.
 
         Args:
             known: texts of constants that the task speaks of.
+            within_s: how long it may be looked for.
         """
         if not self.changed:
             return None
         self.changed = False
-        finder = _Finder(self, known)
+        finder = _Finder(self, known, within_s)
         for depth in range(1, DEEPEST):
             cost, tree = finder.best(self.full, depth, self.most)
             if tree is not None:
@@ -60,14 +61,14 @@ class Cover:
 
 
 class _Finder:
-    def __init__(self, cover, known):
+    def __init__(self, cover, known, within_s):
         leaves = sorted(cover.right.items(), key=lambda pair: (pair[1].cost, -pair[0].bit_count()))
         self.leaves = leaves[:LEAVES] + sorted(leaves[LEAVES:], key=lambda pair: -pair[0].bit_count())[:LEAVES]
         predicates = sorted(cover.predicates.items(), key=lambda pair: pair[1].cost)[:PREDICATES]
         self.splits = [(mask, entry, True) for mask, entry in predicates]
         self.chains = self.splits + [(cover.full & ~mask, entry, False) for mask, entry in predicates]
         self.memo, self.single, self.known = {}, {}, set(known) | SIMPLE
-        self.until = time.monotonic() + WITHIN_S
+        self.until = time.monotonic() + min(WITHIN_S, within_s)
 
     def best(self, left, depth, most):
         """Cost and tree of the cheapest tree for a set of examples that costs at most so much.

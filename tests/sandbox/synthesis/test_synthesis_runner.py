@@ -19,7 +19,7 @@ class Finder:
     def __init__(self, folder: Path) -> None:
         self._runner = SynthesisRunner(bubblewrap(), runtime(), staging_dir=folder / "staging", mask=str)
 
-    async def __call__(self, stub: str, tests: str, budget_s: float = 10, **files: str) -> Synthesised:
+    async def __call__(self, stub: str, tests: str, budget_s: float = 7, **files: str) -> Synthesised:
         job = TrialJob(base=TextTree(), change={"work.py": stub}, tests={"test_work.py": tests, **files}, wall_s=20)
         name = stub.split("def ", 1)[1].split("(", 1)[0]
         return await self._runner.synthesise(SynthesisJob(job=job, path="work.py", scope=name, budget_s=budget_s))
@@ -95,7 +95,7 @@ async def test_items_are_filtered_by_a_goal_for_each(find: Finder) -> None:
         "    assert longer('a bb ccc', 1) == ['bb', 'ccc']\n    assert longer('', 3) == []\n"
         "    assert longer('a bb ccc', 5) == []\n    assert longer('to be seen at last', 2) == ['seen', 'last']\n"
     )
-    found = await find("def longer(text, n):\n    pass\n", tests, budget_s=20)
+    found = await find("def longer(text, n):\n    pass\n", tests, budget_s=12)
     assert holds(found, "longer('one three five', 3) == ['three', 'five']")
 
 

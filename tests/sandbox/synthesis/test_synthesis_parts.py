@@ -1,0 +1,168 @@
+"""The parts of the search by themselves: bounded functions, kinds, decision trees, writing, answers to a test."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+# What runs inside has no annotations: imported by name, it has no types that could be wrong.
+NAMES = ("bounded", "entry", "example", "grammar", "kinds", "probe", "search", "unify", "writing")
+PARTS: dict[str, Any] = {name: importlib.import_module(f"sandbox.inside.synthesis.{name}") for name in NAMES}
+bounded, grammar, kinds, probing, writing = (
+    PARTS[name] for name in ("bounded", "grammar", "kinds", "probe", "writing")
+)
+Cover, Entry, Example, Search = (
+    PARTS["unify"].Cover, PARTS["entry"].Entry, PARTS["example"].Example, PARTS["search"].Search,
+)  # fmt: skip
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 3) | st.text("ab", max_size=2),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.tuples(inner, inner) | st.dictionaries(st.text("ab"), inner, max_size=2)
+    ),
+    max_leaves=6,
+)
+
+
+def search(
+    parameters: list[str], rows: list[tuple[tuple[Any, ...], Any]], seconds: float = 5, share: float = 0.5
+) -> str:
+    """The smallest body for these arguments and results."""
+    texts = {"0": 0, "1": 1, "2": 1, "10": 2, "''": 2, "None": 1, "True": 1, "False": 1, "[]": 1}
+    constants = [(text, eval(text), max(1, cost)) for text, cost in texts.items()]
+    examples = [Example(list(arguments), wanted) for arguments, wanted in rows]
+    task = {
+        "parameters": parameters, "examples": examples, "constants": constants, "known": [], "raising": [],
+        "numbers": False, "words": [],
+    }  # fmt: skip
+    made = Search(task, share, lambda *_: None, lambda: "")
+    made.run(seconds)
+    return str(made.best[0]) if made.best else ""
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: bounded.power(10, 1000), lambda: bounded.power(-8, 0.5), lambda: bounded.times(1 << 150, 1 << 150),
+        lambda: bounded.repeated("ab", 10**9), lambda: bounded.counting(10**9), lambda: bounded.factorial(10**6),
+        lambda: bounded.glued("x" * 100, ["y"] * 100), lambda: bounded.padded(str.zfill)("1", 10**9),
+    ],
+)  # fmt: skip
+def test_nothing_that_would_grow_is_computed(call: Any) -> None:
+    with pytest.raises(bounded.Refused):
+        call()
+
+
+@given(VALUES, VALUES)
+def test_vectors_have_the_same_key_only_if_they_are_equal(left: Any, right: Any) -> None:
+    same = kinds.freeze(left) == kinds.freeze(right)
+    if kinds.kind_of(left) == kinds.kind_of(right):
+        assert not same or left == right
+        assert (kinds.key(kinds.kind_of(left), [left]) == kinds.key(kinds.kind_of(right), [right])) <= (left == right)
+
+
+def test_kinds_tell_items_of_collections() -> None:
+    known: dict[str, object] = {
+        "list[int]": [1],
+        "list[]": [],
+        "dict[str,list[int]]": {"a": [1]},
+        "tuple[int,str]": (1, "a"),
+        "bool": True,
+    }
+    assert {kind: kinds.kind_of(value) for kind, value in known.items()} == {kind: kind for kind in known}
+
+
+def test_words_of_a_task_make_rules_cheaper() -> None:
+    usual = {rule.template: rule.cost for rule in grammar.RULES}
+    told = {rule.template: rule.cost for rule in grammar.rules(["median", "unique"])}
+    assert {text for text in usual if told[text] < usual[text]} == {"statistics.median({0})"}
+
+
+def entry(text: str, cost: int = 1) -> Any:
+    return Entry(text, 9, cost)
+
+
+def test_a_tree_may_cost_what_the_examples_are_evidence_for_and_no_more() -> None:
+    def cover(most: int) -> Any:
+        made = Cover(0b1111, most)
+        made.note(0b0011, entry("a"))
+        made.note(0b1100, entry("b"))
+        made.split(0b0011, entry("p", 2))
+        return made.decide((), 1.0)
+
+    assert cover(5).text == "a if p else b"
+    assert cover(4) is None
+
+
+def test_what_is_right_for_one_example_alone_must_be_plain() -> None:
+    def cover(text: str, cost: int) -> Any:
+        made = Cover(0b1111, 50)
+        made.note(0b0111, entry("a"))
+        made.note(0b1000, entry(text, cost))
+        made.split(0b1000, entry("p", 2))
+        return made.decide((), 1.0)
+
+    assert cover("g(x, y)", 4) is None
+    assert cover("None", 3).text == "None if p else a"
+
+
+def test_trees_of_truth_values_are_written_with_the_words_of_logic() -> None:
+    made = Cover(0b1111, 50)
+    made.note(0b0101, entry("True"))
+    made.note(0b1010, entry("False"))
+    made.split(0b0101, Entry("x < y", 4, 2))
+    assert writing.body(made.decide((), 1.0)) == "return x < y"
+
+
+def test_texts_are_written_as_a_person_would() -> None:
+    assert writing.tidied("return 3 < x") == "return x > 3"
+    assert writing.tidied("return not (a == b)") == "return a != b"
+    assert writing.tidied("return not x in y") == "return x not in y"
+    assert writing.tidied("return math.sqrt(x)") == "import math\n\nreturn math.sqrt(x)"
+
+
+def probe(trail: Any, number: int) -> Any:
+    return probing.Probe(trail, trail.call(["l", ["i", hex(number)]]))
+
+
+def test_a_comparison_teaches_the_result_once_for_all() -> None:
+    trail = probing.Trail()
+    assert probe(trail, 1) == [2]
+    again = probe(trail, 1)
+    assert again != [3]
+    assert len(again) == 1
+    assert [call.value for call in trail.notes] == [[2]]
+
+
+def test_truth_is_answered_as_the_trail_says() -> None:
+    trail = probing.Trail([False])
+    assert not probe(trail, 1)
+    assert probe(trail, 2)
+    assert trail.answers == [False, True]
+    with pytest.raises(probing.Unsettled):
+        len(probe(trail, 3))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "rows", "wanted"),
+    [
+        (["n"], [((1,), 0), ((2,), 1), ((12,), 2), ((7,), 0), ((40,), 3), ((64,), 6)], "while n % 2 == 0"),
+        (["a", "b"], [(([1, 2], [4, 5]), 14), (([], []), 0), (([2], [7]), 14), (([1, -1], [5, 4]), 1)],
+         "for first, second in zip("),
+        (["d"], [(({"a": 1, "b": 2},), {1: "a", 2: "b"}), (({},), {}), (({"z": 5, "y": 7, "x": 6},),
+         {5: "z", 7: "y", 6: "x"})], "{value: key for key, value in d.items()}"),
+        (["first", "last"], [(("Al", "Bo"), "bo.al"), (("cy", "Di"), "di.cy")], "last.lower() + "),
+    ],
+)  # fmt: skip
+def test_it_finds_loops_tables_and_texts(parameters: list[str], rows: Any, wanted: str) -> None:
+    found = search(parameters, rows, share=0.3)
+    if wanted.startswith("while"):
+        found = found.replace("not n % 2", "n % 2 == 0")
+    if wanted.startswith("last"):
+        assert "lower()" in found
+    else:
+        assert wanted in found
