@@ -26,7 +26,9 @@ def assignments(ground: Ground) -> Iterator[Edit]:
 
 def _at(survey: Survey, site: Site) -> Iterator[Edit]:
     node = site.node
-    if isinstance(node, ast.AugAssign):
+    if isinstance(node, ast.Expr):
+        yield from _kept(survey, site, node.value)
+    elif isinstance(node, ast.AugAssign):
         yield _changed(site, [_assigned(node.target, node.value)], 0.2)
         yield from _targets(survey, site, node.target, node)
         grown = ast.BinOp(left=node.value, op=node.op, right=build.loaded(node.target))
@@ -43,6 +45,21 @@ def _at(survey: Survey, site: Site) -> Iterator[Edit]:
         if isinstance(target, ast.Tuple):
             yield from _reordered(site, target, node.value)
         yield from _together(site)
+
+
+def _kept(survey: Survey, site: Site, value: ast.expr) -> Iterator[Edit]:
+    """The value of a bare expression is assigned: to what it was made from, else to another variable."""
+    if isinstance(value, ast.BinOp) and isinstance(value.left, ast.Name | ast.Attribute | ast.Subscript):
+        target = stored(value.left)
+        yield _changed(site, [ast.AugAssign(target=target, op=value.op, value=value.right)], 0.9)  # type: ignore[arg-type] # one of the three, see above
+    if isinstance(value, ast.Compare) and isinstance(value.left, ast.Name | ast.Attribute | ast.Subscript):
+        yield _changed(site, [_assigned(stored(value.left), value.comparators[0])], 0.9)
+    if isinstance(value, ast.BinOp | ast.Call | ast.UnaryOp | ast.Subscript | ast.ListComp):
+        used = set(survey.seen_names(value))
+        for text in (*survey.names(site.block), *survey.chains):
+            if text not in {"self", "cls"}:
+                weight = (0.3 if text in used else 0.06) * (1.0 if isinstance(value, ast.Call) else 2.0)
+                yield _changed(site, [_assigned(stored(name(text).node), value)], weight)
 
 
 def _changed(site: Site, new: list[ast.stmt], weight: float, count: int = 1) -> Edit:
