@@ -188,7 +188,11 @@ class Bank:
             return
         if kind == "float" and any(value != value for value in values):  # noqa: PLR0124 (not a number)
             return
-        if not self._is_new(kind, key(kind, values)):
+        try:
+            new = self._is_new(kind, key(kind, values))
+        except (TypeError, ValueError):  # a number too long to be written, or what cannot be compared
+            return
+        if not new:
             return
         entry = rule.written(parts, cost)
         entry.vals, entry.kind, entry.partial = values, kind, ERR in values

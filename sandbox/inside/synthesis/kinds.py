@@ -33,10 +33,9 @@ def kind_of(value):
         return f"dict[{common(map(kind_of, value))},{common(map(kind_of, value.values()))}]"
     name = type(value).__name__
     types = set(map(type, value)) if name in {"list", "set", "frozenset"} else ()
-    if len(types) == 1:
-        known = SCALARS.get(*types)
-        if known:
-            return f"{name}[{known}]"
+    plain = {SCALARS[item] for item in types if item in SCALARS}
+    if plain:
+        return f"{name}[{common(plain) if len(plain) == len(types) else '*'}]"
     if name == "tuple":
         parts = [kind_of(item) for item in value]
         return f"tuple[{','.join(parts)}]" if len(parts) < 5 else f"tuple[{common(parts)},...]"

@@ -72,6 +72,8 @@ def test_kinds_tell_items_of_collections() -> None:
         "dict[str,list[int]]": {"a": [1]},
         "tuple[int,str]": (1, "a"),
         "bool": True,
+        "list[*]": [1, 2, 3, 4, [5]],
+        "list[float]": [1, 2.5],
     }
     assert {kind: kinds.kind_of(value) for kind, value in known.items()} == {kind: kind for kind in known}
 
