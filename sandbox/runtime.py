@@ -15,6 +15,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -32,6 +33,8 @@ CONSTRAINTS = ROOT / "constraints.txt"
 LIBRARIES = ("pytest", "hypothesis")
 # Part of the folders' names; a new number makes every set-up build them again.
 _FORMAT = "1"
+BUILDING_S = 3600.0
+"""A folder that is being filled is let be for so long: another process may be at it."""
 _LIB, _CODE, _ENVIRONMENT = "/opt/runner/lib", "/opt/runner/code", "/opt/environment"
 SUITES, CALLS, TRIALS, SYNTHESIS = "supervisor", "caller", "trier", "synthesist"
 """The modules of the trusted parents."""
@@ -184,7 +187,8 @@ def prepare(runner: Path) -> bool:
     kept = {libraries, code, *((stamp.libraries, stamp.code) if stamp else ())}
     for folder in home.iterdir():
         used = any(Path(path).is_relative_to(folder) for path in (python.path, node.path if node else "/"))
-        if folder.is_dir() and folder.name not in kept and not used:
+        building = folder.name.startswith(".") and time.time() - folder.stat().st_mtime < BUILDING_S
+        if folder.is_dir() and folder.name not in kept and not used and not building:
             shutil.rmtree(folder, ignore_errors=True)
     return True
 

@@ -26,6 +26,8 @@ FLOW_SHARE = 0.2
 """How far a line that no result depends on falls behind one that returns it, at most."""
 REST_SHARE = 0.5
 """Faults outside of functions are rarer, and each costs an import to try."""
+NEVER_RUN = 0.4
+"""The share of the highest suspicion of a scope that its other lines have: what should have run is suspect, too."""
 UNSEEN = 0.05
 """The suspicion of lines of which nothing is known, where no line of any test could be seen."""
 
@@ -90,16 +92,17 @@ def _of_scope(
     tree: ast.Module, scope: Scope, raw: Mapping[int, float], frames: Counter[int], at_import: float
 ) -> dict[int, float]:
     """The suspected lines of a scope with all that is known of them."""
-    scores = dict[int, float]()
+    found = dict[range, float]()
     for first, last in spans(scope):
         within = range(first, last + 1)
         score = max((raw.get(line, 0.0) for line in within), default=0.0)
         score = score or (REST_SHARE * at_import if scope.is_rest else 0.0)
         if any(frames[line] for line in within):
             score = min(1.0, score + FRAME_BONUS)
-        if score > 0:
-            scores |= dict.fromkeys(within, score)
-    return _by_flow(tree, scope, scores)
+        found[within] = score
+    least = NEVER_RUN * max(found.values(), default=0.0)
+    scores = {line: max(score, least) for within, score in found.items() for line in within}
+    return _by_flow(tree, scope, {line: score for line, score in scores.items() if score > 0})
 
 
 def _by_flow(tree: ast.Module, scope: Scope, scores: Mapping[int, float]) -> dict[int, float]:

@@ -175,7 +175,7 @@ class Search:
             found.best = len(self._order)
             return
         found.best = max(found.best, outcome.passed)
-        if outcome.passed and len(variant.edits) < 3:
+        if outcome.passed and len(variant.edits) == 1:
             self._partial.append((outcome.passed, variant))
         if outcome.how in {How.STEPS, How.TIMEOUT}:
             self._slow.append(variant)

@@ -70,6 +70,12 @@ def test_what_no_result_depends_on_comes_last_among_equals() -> None:
     assert lines[6] > lines[8]
 
 
+def test_what_should_have_run_is_suspected_less_than_what_ran() -> None:
+    sight = Sight(tests=(ran(False, 4, 5, 7, 9), ran(True, 14)))
+    lines = suspects({"m.py": ast.parse(TEXT)}, sight)[0].lines
+    assert 0 < lines[6] < min(lines[line] for line in (4, 5, 7, 9))
+
+
 def test_what_no_failing_test_runs_is_not_suspected() -> None:
     sight = Sight(tests=(ran(False, 4, 5), ran(True, 14)))
     found = {one.scope.name: one for one in suspects({"m.py": ast.parse(TEXT)}, sight)}
