@@ -184,7 +184,8 @@ async def test_what_a_suite_refused_is_never_answered_again_and_the_next_comes_w
 
 async def test_of_changes_that_pass_the_one_that_agrees_with_the_docstring_is_chosen(engine: Engine) -> None:
     text = (
-        'def larger(a, b):\n    """The larger one.\n\n    >>> larger(7, 2)\n    7\n    >>> larger(4, 4)\n    4\n    """\n'
+        'def larger(a, b):\n    """The larger one.\n\n    >>> larger(7, 2)\n    7\n'
+        '    >>> larger(4, 4)\n    4\n    """\n'
         "    if a < b:\n        return a\n    return b\n"
     )
     tests = {"test_larger.py": "from larger import larger\n\ndef test_it():\n    assert larger(1, 3) == 3\n"}
