@@ -14,7 +14,7 @@ from itertools import islice
 
 from core.ports import Synthesiser, Trials
 from core.tasks import Change
-from core.trials import Candidate, How, Outcome, Patience, Synthesised, SynthesisJob, TrialJob
+from core.trials import Candidate, How, Outcome, Patience, Sight, SynthesisJob, Synthesised, TrialJob
 from models.repair import choose, stubs, telling
 from models.repair.files import sources
 from models.repair.memory import Memory, rebased
@@ -96,19 +96,26 @@ class Engine:
     # Without search.
 
     async def _quickly(self, state: State) -> list[Finding]:
-        """Mends that need no search, one after the other; findings when the tests pass, else the state goes on."""
+        """Mends that need no search, one after the other; findings when the tests pass.
+
+        Else the state goes on from them if they helped, and from where it was if they only changed the trouble.
+        """
+        start = state.job, state.sight, state.sources
         for _ in range(QUICK_ROUNDS):
             made = quick_mends(state.sources.texts, telling.troubles(state.sight))
             mends = [mend for mend in islice(made, MOST_QUICK) if not state.problem.refuses({mend.path: mend.text})]
             best = await self._best_mend(state, mends)
             if best is None:
-                return []
+                break
             state.mends.append(best)
             state.job = replace(state.job, change={**state.job.change, best.path: best.text})
             await self._look(state)
             if state.is_fine:
                 change = {mend.path: state.sources.texts[mend.path] for mend in state.mends}
                 return [state.finding(change, "quick", "; ".join(mend.note for mend in state.mends))]
+        if not _is_better(start[1], state.sight):
+            state.job, state.sight, state.sources = start
+            state.mends.clear()
         return []
 
     async def _best_mend(self, state: State, mends: Sequence[Mend]) -> Mend | None:
@@ -206,6 +213,11 @@ class Engine:
         job = replace(state.job, change={**state.job.change, **dict(others)})
         candidate = Candidate(path=path, scope="", text=text or "")
         return (await self._trials.attempt(job, [candidate], order, patience))[0]
+
+
+def _is_better(before: Sight, now: Sight) -> bool:
+    """Tell whether more tests pass than before, or there were files that could not be imported."""
+    return bool(before.broken) or sum(t.passed for t in now.tests) > sum(t.passed for t in before.tests)
 
 
 def _gets_further(outcome: Outcome, known: set[str]) -> bool:
