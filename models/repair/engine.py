@@ -14,7 +14,7 @@ from itertools import islice
 
 from core.ports import Synthesiser, Trials
 from core.tasks import Change
-from core.trials import Candidate, How, Outcome, Patience, Sight, SynthesisJob, Synthesised, TrialJob
+from core.trials import Candidate, How, Outcome, Patience, Sight, Synthesised, SynthesisJob, TrialJob
 from models.repair import choose, stubs, telling
 from models.repair.files import sources
 from models.repair.memory import Memory, rebased
