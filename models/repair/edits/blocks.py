@@ -15,7 +15,8 @@ from models.repair.tree import Function, Place, at
 
 _NEW_SCOPES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
 _LOOPS = ast.For | ast.AsyncFor | ast.While
-_JUMPS = ast.Return | ast.Raise | ast.Break | ast.Continue
+JUMPS = ast.Return | ast.Raise | ast.Break | ast.Continue
+"""Statements behind which nothing of their block is reached."""
 _FIELDS = ("body", "orelse", "finalbody")
 
 
@@ -131,7 +132,7 @@ def gaps(ground: Ground) -> Iterator[tuple[Block, int, int]]:
     for block in blocks(ground):
         for index in range(block.first, len(block.statements) + 1):
             before = block.statements[index - 1] if index > block.first else None
-            if isinstance(before, _JUMPS):
+            if isinstance(before, JUMPS):
                 continue
             after = block.statements[index] if index < len(block.statements) else None
             lines = [line_of(ground, node) for node in (after, before) if node is not None]

@@ -36,6 +36,9 @@ def _at(survey: Survey, site: Site) -> Iterator[Edit]:
             if text != here and (loose or jump):
                 weight = 0.4 if loose and jump else 0.25 * share
                 yield changed("jump", site, [new], weight, f"`{here}` becomes `{text}`")
+    elif isinstance(site.node, ast.Pass):
+        for new, text, share in outcomes(survey, site.block):
+            yield changed("jump", site, [new], 0.5 * share, f"`pass` becomes `{text}`")
     elif isinstance(site.node, ast.Try):
         yield from _widened(survey, site, site.node)
 

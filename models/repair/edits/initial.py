@@ -17,6 +17,7 @@ from models.repair.tree import Function
 
 _MOST = 500
 _NUMBERS = (0, 1, -1, 2)
+_COPIES = ("list", "set", "dict")
 _UNBOUND = ("UnboundLocalError", "NameError")
 
 
@@ -174,6 +175,8 @@ def _first_of(survey: Survey, block: Block, text: str) -> Iterator[tuple[Piece, 
     for other in survey.names(block):
         if survey.bound_at(block, other) <= getattr(block.function, "lineno", 0):
             yield name(other), 0.2
+            if survey.sized(other) or not survey.known(other):
+                yield from ((call(kind, name(other)), 0.6 if kind in kinds else 0.25) for kind in _COPIES)
             yield Piece(ast.List(elts=[name(other).node], ctx=ast.Load()), f"[{other}]"), 0.3
             yield call("len", name(other)), 0.1
 

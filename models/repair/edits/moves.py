@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from models.repair.edit import Edit
-from models.repair.edits.blocks import Block, Site, fits, own_nodes
+from models.repair.edits.blocks import JUMPS, Block, Site, fits, own_nodes
 from models.repair.edits.proposing import changed, lives, thinned
 from models.repair.edits.survey import survey_of
 from models.repair.ground import Ground
@@ -74,10 +74,11 @@ def _out(site: Site, text: str) -> Iterator[Edit]:
     outer, index = block.above
     holder, way = outer.statements[index], site.place[len(outer.place(index)) :]
     tail = block.statements[site.index :]
-    if site.index > 0 and all(fits(node, outer) for node in tail) and len(tail) <= 2:
+    dead = site.index > 0 and isinstance(block.statements[site.index - 1], JUMPS)
+    if site.index > 0 and all(fits(node, outer) for node in tail) and (len(tail) <= 2 or dead):
         left = spliced(holder, way, len(tail), ())
         note = f"{text} is moved out of the block, behind it"
-        yield _moved(site, outer, index, (left, *tail), 0.3, note)
+        yield _moved(site, outer, index, (left, *tail), 1.0 if dead else 0.3, note)
         if len(tail) == 2:
             alone = spliced(holder, way, 1, ())
             yield _moved(site, outer, index, (alone, site.node), 0.06, note)
@@ -98,7 +99,7 @@ def _in(site: Site) -> Iterator[Edit]:
     statements, index = site.block.statements, site.index
     for field in ("body", "orelse", "finalbody"):
         body = getattr(site.node, field, [])
-        if not body or isinstance(body[-1], ast.Return | ast.Raise | ast.Break | ast.Continue):
+        if not body or isinstance(body[-1], JUMPS):
             continue
         for count in (1, 2):
             rest = statements[index + 1 : index + 1 + count]

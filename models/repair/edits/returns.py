@@ -34,6 +34,7 @@ _WRAPPERS = (
     "abs",
     "round",
 )
+_IDLE = ast.Constant | ast.Tuple | ast.List | ast.Dict | ast.Set | ast.Name | ast.Attribute | ast.UnaryOp | ast.BoolOp
 
 
 def returns(ground: Ground) -> Iterator[Edit]:
@@ -127,11 +128,12 @@ def _found_parts(survey: Survey, old: Piece) -> Iterator[Piece]:
 
 
 def _of_expression(site: Site, value: ast.expr) -> Iterator[Edit]:
-    """An expression whose value is dropped."""
-    if isinstance(value, ast.Constant):
+    """An expression whose value is dropped; one that does nothing at all is hardly meant."""
+    if isinstance(value, ast.Constant) and value.value is ...:
         return
     last = site.index == len(site.block.statements) - 1
-    weight = 0.5 if last else 0.15
+    idle = isinstance(value, _IDLE) and not (isinstance(value, ast.Constant) and isinstance(value.value, str))
+    weight = 0.9 if idle and last else 0.5 if idle or last else 0.15
     yield changed("return", site, [ast.Return(value=value)], weight, f"`return {ast.unparse(value)}`")
 
 

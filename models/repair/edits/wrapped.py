@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from models.repair.edit import Edit
 from models.repair.edits import build
-from models.repair.edits.blocks import Block, Site, fits
+from models.repair.edits.blocks import JUMPS, Block, Site, fits
 from models.repair.edits.build import Piece, compare, constant, name
 from models.repair.edits.conditions import guards_of, occurring
 from models.repair.edits.guards import guard_tests
@@ -18,7 +18,6 @@ from models.repair.ground import Ground
 
 _MOST = 400
 _SIMPLE = ast.Assign | ast.AugAssign | ast.Expr
-_JUMPS = ast.Return | ast.Raise | ast.Continue | ast.Break
 _LARGEST = 12  # nodes of a statement that is copied with a guard
 
 
@@ -26,7 +25,7 @@ def wrapped(ground: Ground) -> Iterator[Edit]:
     """`if …:` around a statement, and short statements of the scope put in with what they need."""
     survey = survey_of(ground)
     made = [edit for site in survey.sites if isinstance(site.node, _SIMPLE) for edit in _around(survey, site)]
-    made += [edit for site in survey.sites if isinstance(site.node, _JUMPS) for edit in _made_conditional(survey, site)]
+    made += [edit for site in survey.sites if isinstance(site.node, JUMPS) for edit in _made_conditional(survey, site)]
     sources = list({ast.unparse(site.node): site.node for site in survey.sites if _is_short(site.node)}.values())
     made += [edit for gap in survey.gaps for edit in _copied(survey, gap, sources)]
     yield from lives(ground, thinned(survey, made, _MOST))
