@@ -46,6 +46,11 @@ class Block:
         return (*self.holder, (self.field, index))
 
     @property
+    def idle(self) -> bool:
+        """Whether it does nothing: a lone `pass`."""
+        return len(self.statements) == 1 and isinstance(self.statements[0], ast.Pass)
+
+    @property
     def first(self) -> int:
         """The index of the first statement that may move: a docstring and imports from the future must stay first."""
         index = int(isinstance(self.owner, Function | ast.ClassDef | ast.Module) and _is_text(self.statements[0]))
@@ -127,10 +132,10 @@ def sites(ground: Ground) -> Iterator[Site]:
 def gaps(ground: Ground) -> Iterator[tuple[Block, int, int]]:
     """The places where a statement may be put in, with the line of a neighbour: (block, index, line).
 
-    Nothing is put after what leaves the block.
+    Nothing is put after what leaves the block; a lone `pass` is a place, not a neighbour.
     """
     for block in blocks(ground):
-        for index in range(block.first, len(block.statements) + 1):
+        for index in range(block.first, 1 if block.idle else len(block.statements) + 1):
             before = block.statements[index - 1] if index > block.first else None
             if isinstance(before, JUMPS):
                 continue

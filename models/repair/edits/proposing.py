@@ -82,9 +82,10 @@ def changed(kind: str, site: Site, new: Sequence[ast.stmt], weight: float, note:
 
 
 def inserted(kind: str, gap: tuple[Block, int, int], new: ast.stmt, weight: float, note: str) -> Edit:
-    """A statement put in at a gap."""
+    """A statement put in at a gap; a lone `pass` gives way."""
     block, index, line = gap
-    return Edit(kind=kind, place=block.place(index), new=(new,), count=0, weight=weight, line=line, note=note)
+    count = int(block.idle)
+    return Edit(kind=kind, place=block.place(index), new=(new,), count=count, weight=weight, line=line, note=note)
 
 
 def thinned(survey: Survey, edits: Iterable[Edit], most: int) -> list[Edit]:
