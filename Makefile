@@ -32,5 +32,5 @@ bench: setup-dev
 	@$(VENV) bench/overhead.py
 	@$(VENV) bench/sandbox.py
 	@$(VENV) bench/false_alarms.py
-	@$(VENV) bench/repair_mutants.py --count 40
 	@$(VENV) bench/synthesis.py
+	@$(VENV) bench/repair_mutants.py --count 40
