@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from models.repair.edit import Edit
@@ -14,6 +15,7 @@ from models.repair.kinds import CALLABLE, NUMBER, SIZED, Kind, fits
 from models.repair.tree import Function
 
 KIND = "name"
+_NAMED = re.compile(r"'(\w+)'")
 _MOST = 1200
 _LATER, _OUTER = 0.15, 0.3
 """What is set only later, and variables of the module, are meant less often than what is set before."""
@@ -26,7 +28,10 @@ def names(ground: Ground) -> Iterator[Edit]:
 
 
 def _all(scene: Scene) -> Iterator[Edit]:
+    lost = _without_value(scene.ground)
     for spot, node in scene.values:
+        if isinstance(node, ast.Name) and node.id in lost:
+            yield from _any_variable(scene, spot, node)
         if isinstance(node, ast.Name | ast.Attribute):
             yield from _other_variable(scene, spot, node)
         elif isinstance(node, ast.Subscript | ast.Call | ast.Constant | ast.BinOp | ast.UnaryOp) or spot.truth:
@@ -65,6 +70,19 @@ def _other_variable(scene: Scene, spot: Spot, node: ast.Name | ast.Attribute) ->
             # `total` and `self.total` are easily taken for each other.
             prior = 0.9 if word.rpartition(".")[2] == text.rpartition(".")[2] else 0.6 * near
             yield from swap(spot, name(word), KIND, prior * fit, become(text, word))
+
+
+def _without_value(ground: Ground) -> frozenset[str]:
+    """The names that were read in failing tests before they had a value."""
+    messages = [message for kind, message in ground.troubles if kind in ("NameError", "UnboundLocalError")]
+    return frozenset(word for message in messages for word in _NAMED.findall(message))
+
+
+def _any_variable(scene: Scene, spot: Spot, node: ast.Name) -> Iterator[Edit]:
+    """Each visible variable for a name without a value: nothing can be told of the kind that was meant."""
+    for word, near in variables(scene, spot):
+        if word != node.id and near > _LATER:
+            yield from swap(spot, name(word), KIND, 0.7 * near, become(node.id, word))
 
 
 def _functions(scene: Scene) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from models.repair.ground import Ground
 from models.repair.kinds import INT, is_number
 
 KIND = "off_by_one"
+_HOLDERS = ast.Tuple | ast.List | ast.Dict | ast.keyword | ast.IfExp | ast.ListComp | ast.JoinedStr
 
 
 def off_by_one(ground: Ground) -> Iterator[Edit]:
@@ -56,7 +57,7 @@ def _place(scene: Scene, spot: Spot) -> float:
         return 0.7
     if isinstance(parent, ast.AugAssign):
         return 0.3
-    return 0.4 if isinstance(parent, ast.Tuple | ast.List | ast.Dict | ast.keyword | ast.IfExp | ast.ListComp) else 0.0
+    return 0.4 if isinstance(parent, _HOLDERS) else 0.0
 
 
 def _shifted(scene: Scene, spot: Spot, node: ast.expr, prior: float) -> Iterator[Edit]:

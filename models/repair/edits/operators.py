@@ -152,10 +152,13 @@ def _one_other_connective(scene: Scene, spot: Spot, node: ast.BoolOp, op: ast.bo
 
 
 def _flattened(scene: Scene, spot: Spot, node: ast.BoolOp) -> Iterator[Edit]:
-    """`a or b and c` as `(a or b) and c`."""
+    """`a or b and c` as `(a or b) and c`, and as `a and (b or c)`."""
     for index, value in enumerate(node.values):
         if isinstance(value, ast.BoolOp) and type(value.op) is not type(node.op):
             before, after = node.values[:index], node.values[index + 1 :]
+            inner = ast.BoolOp(op=node.op, values=value.values)
+            turned = ast.BoolOp(op=value.op, values=[*before, inner, *after])
+            yield from swap(spot, turned, KIND, 0.4, f"`and` and `or` exchanged in `{scene.text(node)}`")
             if before:
                 head = ast.BoolOp(op=node.op, values=[*before, value.values[0]])
                 new = _joined(node.op, [ast.BoolOp(op=value.op, values=[head, *value.values[1:]]), *after])

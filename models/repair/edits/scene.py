@@ -1,6 +1,6 @@
 """A ground, laid out once for all generators: its expressions with their places, roles, visible names and kinds.
 
-Left alone are f-strings, decorators, annotations, docstrings, patterns, what
+Left alone are the texts of f-strings, decorators, annotations, docstrings, patterns, what
 is deleted, and the targets of assignments (what stands in the brackets of a target is not).
 """
 

@@ -14,7 +14,7 @@ class Spot:
     """A node where an edit may begin. `field` and `index` tell where it stands in the node of `up`.
 
     `line` is its own, or that of its statement where only that was executed. `whole` tells that any other expression
-    may stand there instead.
+    may stand there instead, `quoted` that it is inside of an f-string.
     """
 
     place: Place
@@ -24,6 +24,7 @@ class Spot:
     statement: ast.stmt
     visible: Visible
     whole: bool
+    quoted: bool = False
 
     @property
     def field(self) -> str:

@@ -36,6 +36,8 @@ def same(one: object, other: object) -> bool:
 def _absurd(spot: Spot, new: ast.AST) -> bool:
     """Whether the compiler may warn of it: a literal as a condition, held by identity, or taken an item from."""
     parent = spot.parent
+    if spot.quoted and _has_quotes(new):
+        return True
     if spot.truth and isinstance(new, ast.Tuple | ast.List | ast.Set | ast.Dict | ast.Lambda):
         return True
     if isinstance(parent, ast.Compare) and any(isinstance(op, ast.Is | ast.IsNot) for op in parent.ops):
@@ -45,6 +47,16 @@ def _absurd(spot: Spot, new: ast.AST) -> bool:
         if isinstance(new, ast.BinOp) and isinstance(new.left, ast.Constant | ast.BinOp):
             return True
         return isinstance(new, _LITERALS) and not isinstance(getattr(new, "value", None), str)
+    return False
+
+
+def _has_quotes(new: ast.AST) -> bool:
+    """Whether it cannot stand in every f-string: before Python 3.12 its quotation marks may end the string."""
+    for part in ast.walk(new):
+        if isinstance(part, ast.JoinedStr | ast.Lambda | ast.Yield | ast.Await):
+            return True
+        if isinstance(part, ast.Constant) and isinstance(part.value, str | bytes):
+            return True
     return False
 
 

@@ -17,7 +17,7 @@ _SKIPPED = {
     ast.match_case: ("pattern",),
     ast.keyword: (),
     ast.Delete: ("targets",),
-    ast.JoinedStr: ("values",),
+    ast.JoinedStr: ("values",),  # see `_quoted`
 }
 
 
@@ -101,6 +101,8 @@ class Walk:
         elif isinstance(node, ast.Lambda):
             inner = visible.within(parameters(node.args))
         spot = self._spot(node, place, up, visible)
+        if isinstance(node, ast.JoinedStr):
+            self._quoted(node, spot, visible)
         for _, child, where in _children(node, place):
             if isinstance(child, ast.comprehension):
                 self._comprehension(child, where, spot, inner)
@@ -108,6 +110,12 @@ class Walk:
                 self._expression(child.value, (*where, ("value", None)), self._spot(child, where, spot, visible), inner)
             elif isinstance(child, ast.expr):
                 self._expression(child, where, spot, inner)
+
+    def _quoted(self, node: ast.JoinedStr, spot: Spot, visible: Visible) -> None:
+        """The expressions of an f-string; what tells their format is left alone."""
+        for index, part in enumerate(node.values):
+            if isinstance(part, ast.FormattedValue):
+                self._expression(part.value, (*spot.place, ("values", index), ("value", None)), spot, visible)
 
     def _comprehension(self, node: ast.comprehension, place: Place, up: Spot, inner: Visible) -> None:
         spot = self._spot(node, place, up, inner)
@@ -119,10 +127,21 @@ class Walk:
 
     def _spot(self, node: ast.AST, place: Place, up: Spot, visible: Visible) -> Spot:
         lines = self._ground.lines
-        line = getattr(node, "lineno", up.line)
+        quoted = up.quoted or isinstance(up.node, ast.JoinedStr)
+        # Python 3.11 does not tell on which line of a long f-string an expression stands.
+        line = up.line if quoted else getattr(node, "lineno", up.line)
         line = line if line in lines else up.line
         whole = isinstance(node, ast.expr) and _is_whole(node, place[-1][0])
-        spot = Spot(place=place, node=node, up=up, line=line, statement=up.statement, visible=visible, whole=whole)
+        spot = Spot(
+            place=place,
+            node=node,
+            up=up,
+            line=line,
+            statement=up.statement,
+            visible=visible,
+            whole=whole,
+            quoted=quoted,
+        )
         if line in lines:
             self._found.append(spot)
         return spot

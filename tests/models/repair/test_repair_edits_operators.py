@@ -30,6 +30,7 @@ OPERATORS = [
     ("def area(w: int, h: int):\n    return «w * h→w»", 30),
     ("def has(a, b, c):\n    return «a or b and c→(a or b) and c»", 40),
     ("def has(a, b, c):\n    return «a and b and c→a and c»", 20),
+    ("def has(a, b, c):\n    return «a and (b or c)→a or (b and c)»", 30),
 ]
 NEW_OPERANDS = [
     ("def place(row: int, col: int, width: int):\n    at = row * width\n    return «at→at + col»", 150),
@@ -62,6 +63,7 @@ COMPARISONS = [
     ("def done(key, table):\n    return «table in key→key in table»", 20),
 ]
 OFF_BY_ONE = [
+    ("def size(xs: list):\n    return f\"{len(xs)«→ - 1»} of {'all'}\"", 40),
     ("def last(xs: list):\n    return xs[«len(xs)→len(xs) - 1»]", 10),
     ("def pairs(n: int):\n    return [i for i in range(«n→n + 1»)]", 20),
     ("def head(xs: list, n: int):\n    return xs[:«n→n + 1»]", 12),

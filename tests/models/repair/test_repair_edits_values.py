@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -56,6 +57,7 @@ NAMES = [
     ("def loop(queue: list):\n    while «True→queue»:\n        queue.pop()", 20),
     ("def grid(rows: list, i: int, j: int):\n    return rows[i][«i→j»]", 12),
     ("def swap(a: int, b: int):\n    a, b = b, «b→a»\n    return a, b", 40),
+    ("def title(name: str, here: str):\n    return f'<{«here→name»}>'", 20),
 ]
 WRAPPING = [
     ("def size(xs: list, n: int):\n    return n < «xs→len(xs)»", 20),
@@ -112,3 +114,13 @@ def test_kinds_seen_at_run_time_keep_other_kinds_out(ground_for: Callable[..., G
     notes = [edit.note for edit in names(ground)]
     assert "`n` becomes `m`" in notes
     assert "`n` becomes `word`" not in notes
+
+
+def test_a_name_that_has_no_value_yet_may_become_any_variable(ground_for: Callable[..., Ground]) -> None:
+    text = "def f(word):\n    for part in letters.split():\n        letters = [part]\n    return letters\n"
+    ground = ground_for(text, {"letters": frozenset({"list"}), "word": frozenset({"str"})})
+    message = "cannot access local variable 'letters' where it is not associated with a value"
+    broken = replace(ground, troubles=(("UnboundLocalError", message),))
+    best = max(names(broken), key=lambda edit: edit.weight)
+    assert best.note == "`letters` becomes `word`"
+    assert best.line == 2
