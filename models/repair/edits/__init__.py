@@ -2,6 +2,7 @@
 
 from models.repair.edit import Generator
 from models.repair.edits.arguments import arguments
+from models.repair.edits.bounding import bounding, remainders
 from models.repair.edits.calling import calling
 from models.repair.edits.comparisons import comparisons
 from models.repair.edits.comprehensions import comprehensions
@@ -32,6 +33,8 @@ EXPRESSIONS: tuple[Generator, ...] = (
     subscripts,
     comprehensions,
     wrapping,
+    bounding,
+    remainders,
     surgery,
     joining,
     new_operands,

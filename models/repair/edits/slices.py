@@ -15,6 +15,8 @@ from models.repair.kinds import DICT, INT, LIST, NUMBER, SEQUENCE, SET, STR, TUP
 KIND = "slice"
 _SLICED = LIST | TUPLE | STR | {"bytes"}
 _MOST = 500
+_WHOLES = ast.ListComp | ast.BinOp | ast.IfExp | ast.List | ast.Tuple
+"""Sequences that are made at the place itself; they are turned round, but seldom cut."""
 
 
 def slices(ground: Ground) -> Iterator[Edit]:
@@ -175,6 +177,9 @@ def _may_be(scene: Scene, spot: Spot, node: ast.expr) -> bool:
 
 def _reversed(scene: Scene, spot: Spot, node: ast.expr) -> Iterator[Edit]:
     kind, text = scene.kind(node), scene.text(node)
+    if isinstance(node, _WHOLES) and _may_be(scene, spot, node):
+        new = ast.Subscript(value=node, slice=ast.Slice(step=number(-1)), ctx=LOAD)
+        yield from swap(spot, new, KIND, 0.15, become(text, ast.unparse(new)))
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "reversed" and node.args:
         yield from swap(spot, node.args[0], KIND, 0.5, become(text, scene.text(node.args[0])))
     elif spot.field == "iter" and (kind & (SEQUENCE - STR) or not kind) and not kind & (SET | DICT | NUMBER):

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from models.repair.edit import Edit
 from models.repair.edits.expecting import expected
-from models.repair.edits.names import takes, variables
+from models.repair.edits.names import takes
 from models.repair.edits.scene import Scene, scene_of
 from models.repair.edits.spot import Spot
-from models.repair.edits.swapping import LOAD, become, call, display, likeliest, name, number, swap
+from models.repair.edits.swapping import LOAD, become, call, display, likeliest, swap
 from models.repair.ground import Ground
 from models.repair.kinds import (
     BOOL,
@@ -29,7 +29,6 @@ from models.repair.kinds import (
     UNKNOWN,
     Kind,
     fits,
-    is_number,
 )
 
 KIND = "wrapping"
@@ -55,7 +54,7 @@ _TURNS: tuple[tuple[str, Kind, Kind, float], ...] = (
 
 
 def wrapping(ground: Ground) -> Iterator[Edit]:
-    """Calls put around an expression or taken off it; `max` and `min` with another; `[x]` for `x`."""
+    """Calls put around an expression or taken off it; `[x]` for `x`."""
     scene = scene_of(ground)
     yield from likeliest(_all(scene), ground, _MOST)
 
@@ -65,7 +64,6 @@ def _all(scene: Scene) -> Iterator[Edit]:
         yield from _in_builtin(scene, spot, node)
         yield from _in_own_function(scene, spot, node)
         yield from _as_elsewhere(scene, spot, node)
-        yield from _bounded(scene, spot, node)
         yield from _in_display(scene, spot, node)
         if isinstance(node, ast.Call):
             yield from _unwrapped(scene, spot, node)
@@ -135,34 +133,6 @@ def _as_elsewhere(scene: Scene, spot: Spot, node: ast.expr) -> Iterator[Edit]:
 
 
 _OF_TEXT, _OF_COLLECTION = ("strip", "lower", "split"), ("copy",)
-
-
-def _bounded(scene: Scene, spot: Spot, node: ast.expr) -> Iterator[Edit]:
-    """`max(x, y)` and `min(x, y)` for `x`: a value that must not be forgotten, or not go beyond another."""
-    target, text = _target(spot), scene.text(node)
-    kind = scene.kind(node) or scene.kinds.of_name(target)
-    if spot.truth or not (is_number(kind) or (not kind and spot.field == "value")):
-        return
-    if isinstance(node, ast.Constant | ast.Compare | ast.Lambda) or isinstance(spot.parent, ast.Attribute):
-        return
-    others: list[tuple[ast.expr, float]] = [(number(0), 0.3), (number(1), 0.15)]
-    for word, near in variables(scene, spot):
-        fit = fits(scene.kinds.of_name(word), kind) if word != text else 0.0
-        if fit:
-            others.append((name(word), (0.4 if word == target else 0.12) * fit * near))
-    for other, weight in others:
-        for function in ("max", "min"):
-            new = call(function, node, other)
-            note = become(text, f"{function}({text}, {ast.unparse(other)})")
-            yield from swap(spot, new, KIND, weight * (1.0 if kind else 0.3), note)
-
-
-def _target(spot: Spot) -> str:
-    """The name that the value at a spot goes to."""
-    parent = spot.parent
-    if isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Name | ast.Attribute):
-        return ast.unparse(parent.targets[0])
-    return ""
 
 
 def _in_display(scene: Scene, spot: Spot, node: ast.expr) -> Iterator[Edit]:

@@ -5,6 +5,7 @@ import pytest
 
 from models.repair.edit import Generator
 from models.repair.edits import EXPRESSIONS
+from models.repair.edits.bounding import bounding, remainders
 from models.repair.edits.constants import constants
 from models.repair.edits.joining import joining
 from models.repair.edits.names import names
@@ -44,6 +45,8 @@ SLICES = [
     ("def steps(n: int):\n    return list(range(«n→1, n + 1»))", 30),
     ("def steps(a: int, b: int):\n    return list(range(«a, b→a, b, -1»))", 40),
     ("def back(xs: list):\n    for x in «xs→reversed(xs)»:\n        print(x)", 30),
+    ("def turned(rows: list):\n    return «[list(row) for row in rows]→[list(row) for row in rows][::-1]»", 70),
+    ("def joint(a: list, b: list):\n    return «a + b→(a + b)[::-1]»", 60),
     ("def sums(xs: list, i: int):\n    return sum(«xs→xs[i:]»)", 60),
 ]
 NAMES = [
@@ -62,8 +65,6 @@ NAMES = [
 WRAPPING = [
     ("def size(xs: list, n: int):\n    return n < «xs→len(xs)»", 20),
     ("def far(a: int, b: int):\n    return «a - b→abs(a - b)»", 20),
-    ("def best(xs: list):\n    top = 0\n    for x in xs:\n        top = «x→max(x, top)»\n    return top", 60),
-    ("def floor(n: int):\n    return «n→max(n, 0)»", 20),
     ("def ranked(xs: list):\n    return «xs→sorted(xs)»", 20),
     ("def show(n: int):\n    return 'n=' + «n→str(n)»", 15),
     ("def flat(xs):\n    out = []\n    for x in xs:\n        out.extend(«x→flat(x)»)\n    return out", 50),
@@ -71,6 +72,24 @@ WRAPPING = [
     ("def one(x: int, out: list):\n    out += «x→[x]»\n    return out", 20),
     ("def one(xs: list):\n    return «[xs]→xs»", 20),
     ("def each(xs):\n    return sum(«set(xs)→xs»)", 30),
+]
+BOUNDING = [
+    ("def best(xs: list):\n    top = 0\n    for x in xs:\n        top = «x→max(top, x)»\n    return top", 60),
+    ("def floor(n: int):\n    return «n→max(n, 0)»", 20),
+    (
+        (
+            "def ends(spans, out: list):\n    for low, high in spans:\n        if low < out[-1][0]:\n"
+            "            out[-1] = («low→min(low, out[-1][0])», high)\n    return out"
+        ),
+        400,
+    ),
+    ("def grow(table: dict, word: str, n: int):\n    table[word] = «n→max(table[word], n)»\n    return table", 60),
+    ("def head(xs: list, n: int):\n    return xs[«n - 1→max(n - 1, 0)»:]", 60),
+]
+REMAINDERS = [
+    ("def turn(xs: list, k: int):\n    return [xs[«i + k→(i + k) % len(xs)»] for i in range(len(xs))]", 100),
+    ("def code(c: str, by: int):\n    return chr(«ord(c) - 65 + by→(ord(c) - 65 + by) % 26» + 65)", 200),
+    ('def clock(hour: int, by: int):\n    """A day has 24 hours."""\n    return «hour + by→(hour + by) % 24»', 250),
 ]
 JOINING = [
     ("def ways(first: int, rest: list):\n    return «rest→[first] + rest»", 40),
@@ -86,7 +105,9 @@ SURGERY = [
 ]
 
 
-@pytest.mark.parametrize(("program", "most"), [*CONSTANTS, *SLICES, *NAMES, *WRAPPING, *JOINING, *SURGERY])
+@pytest.mark.parametrize(
+    ("program", "most"), [*CONSTANTS, *SLICES, *NAMES, *WRAPPING, *BOUNDING, *REMAINDERS, *JOINING, *SURGERY]
+)
 def test_the_mend_of_a_value_comes_early_among_all_edits(program: str, most: int, mend_rank: Rank) -> None:
     found = mend_rank(program, EXPRESSIONS)
     assert found is not None
@@ -100,6 +121,8 @@ def test_the_mend_of_a_value_comes_early_among_all_edits(program: str, most: int
         (names, NAMES),
         (slices, SLICES),
         (wrapping, WRAPPING),
+        (bounding, BOUNDING),
+        (remainders, REMAINDERS),
         (joining, JOINING),
         (surgery, SURGERY),
     ],
