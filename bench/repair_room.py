@@ -130,14 +130,21 @@ class Room:
         engine = Engine(self.trials, self.synthesiser)
         held = await asyncio.to_thread(hold, row.spec, (), SHARE)
         job = self._job(row, held)
-        excluded = frozenset[str]()
+        whole, excluded = row.spec.tests if held.shown else {}, frozenset[str]()
         while (left := end - time.perf_counter()) > 0:
-            problem = Problem(job=job, description=row.spec.description, excluded=excluded, budget_s=left)
+            problem = Problem(
+                job=job,
+                whole_tests=whole,
+                task_id=1,
+                description=row.spec.description,
+                excluded=excluded,
+                budget_s=left,
+            )
             finding = await engine.solve(problem, lambda progress: say(_line(progress)))
             _note(done, finding)
             if finding.change is None:
                 return None
-            verdict = await self.judged(row, finding.change, held)
+            verdict = await self.judged(row, finding.change, held.seen() if finding.saw_held_out else held)
             if verdict.passed:
                 return finding.change
             done.refused.append(verdict.reason)

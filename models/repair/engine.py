@@ -58,7 +58,7 @@ class Engine:
             SandboxError: nothing could be run.
         """
         origin = self._memory.origin(problem)
-        if origin and (known := self._memory.next_of(origin, problem)):
+        if origin and not problem.sees_all and (known := self._memory.next_of(origin, problem)):
             return known
         job = origin.job if origin else problem.job
         state = State(problem=replace(problem, job=job), tell=tell, job=job)
@@ -73,10 +73,8 @@ class Engine:
         """What was found, best first; one finding that says why not, where nothing was."""
         state.say("looking at the tests as they are")
         await self._look(state)
-        if state.is_fine and state.problem.whole_tests:
-            state.saw_held_out = True
-            state.job = replace(state.job, tests=state.problem.whole_tests)
-            await self._look(state)
+        if state.problem.sees_all or (state.is_fine and state.problem.whole_tests):
+            await self._look_at_all(state)
         if state.is_fine:
             return [state.nothing("all tests pass already")]
         found = await self._quickly(state) or await self._synthesised(state)
@@ -92,6 +90,13 @@ class Engine:
         """See what the tests do now, and which files that concerns."""
         state.sight = await self._trials.observe(state.job)
         state.sources = sources(state.job, state.sight)
+
+    async def _look_at_all(self, state: State) -> None:
+        """Go on with the whole tests: what is held out of them is no secret any more."""
+        state.say("looking at the whole tests, which cannot witness for the change then")
+        state.saw_held_out = True
+        state.job = replace(state.job, tests=state.problem.whole_tests)
+        await self._look(state)
 
     # Without search.
 

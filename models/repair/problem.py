@@ -9,6 +9,9 @@ from core.tasks import Change, Files, digest
 from core.tree import Tree
 from core.trials import TrialJob
 
+REFUSALS = 3
+"""After so many refusals a search sees the whole tests."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
@@ -17,7 +20,8 @@ class Problem:
     Attributes:
         job: the tree, the change so far on top of it, and the tests.
         task_id: for the log; None outside a task.
-        whole_tests: the tests with what is held out of them, for the case that nothing fails of what is shown.
+        whole_tests: the tests with what is held out of them, for the case that what is shown does not suffice; empty
+            where nothing is held out.
         description: the owner's words: data, good for names and constants at most.
         excluded: digests (`core.tasks.digest`) of whole changes that a suite has refused; see `refuses`.
         budget_s: how long the search may take, in seconds.
@@ -29,6 +33,11 @@ class Problem:
     description: str = ""
     excluded: frozenset[str] = frozenset()
     budget_s: float = 60.0
+
+    @property
+    def sees_all(self) -> bool:
+        """Whether so many changes that pass the shown tests were refused that the whole tests are to be used."""
+        return bool(self.whole_tests) and len(self.excluded) >= REFUSALS
 
     def refuses(self, change: Change) -> bool:
         """Whether a suite has refused the tree that this change, on top of the job's, would give."""

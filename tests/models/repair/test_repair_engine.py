@@ -196,3 +196,15 @@ async def test_of_changes_that_pass_the_one_that_agrees_with_the_docstring_is_ch
         made
     )
     assert found.warning
+
+
+async def test_after_some_refusals_the_whole_tests_are_used(engine: Engine) -> None:
+    text = "def first_even(numbers):\n    for number in numbers:\n        if number % 2:\n            return number\n"
+    shown = "from even import first_even\n\ndef test_it():\n    assert first_even([1, 4, 7]) == 4\n"
+    whole = f"{shown}\ndef test_more():\n    assert first_even([3, 5, 8]) == 8\n    assert first_even([6, 4]) == 6\n"
+    start = job({"even.py": text}, {"test_even.py": shown})
+    problem = Problem(job=start, whole_tests={"test_even.py": whole}, excluded=frozenset("abc"), task_id=3, budget_s=40)
+    found = await engine.solve(problem, lambda _progress: None)
+    assert found.saw_held_out
+    assert found.change is not None
+    assert "% 2 == 0" in (found.change["even.py"] or "") or "not number % 2" in (found.change["even.py"] or "")
