@@ -45,10 +45,9 @@ class Block:
         """The place of the statement with this index; the length of the block for its end."""
         return (*self.holder, (self.field, index))
 
-    @property
-    def idle(self) -> bool:
-        """Whether it does nothing: a lone `pass`."""
-        return len(self.statements) == 1 and isinstance(self.statements[0], ast.Pass)
+    def idle(self, index: int) -> bool:
+        """Whether the statement with this index does nothing."""
+        return index < len(self.statements) and isinstance(self.statements[index], ast.Pass)
 
     @property
     def first(self) -> int:
@@ -132,12 +131,12 @@ def sites(ground: Ground) -> Iterator[Site]:
 def gaps(ground: Ground) -> Iterator[tuple[Block, int, int]]:
     """The places where a statement may be put in, with the line of a neighbour: (block, index, line).
 
-    Nothing is put after what leaves the block; a lone `pass` is a place, not a neighbour.
+    Nothing is put after what leaves the block; a `pass` is a place, not a neighbour.
     """
     for block in blocks(ground):
-        for index in range(block.first, 1 if block.idle else len(block.statements) + 1):
+        for index in range(block.first, len(block.statements) + 1):
             before = block.statements[index - 1] if index > block.first else None
-            if isinstance(before, JUMPS):
+            if isinstance(before, JUMPS | ast.Pass):
                 continue
             after = block.statements[index] if index < len(block.statements) else None
             lines = [line_of(ground, node) for node in (after, before) if node is not None]

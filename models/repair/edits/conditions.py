@@ -146,12 +146,11 @@ def _alien(survey: Survey, spot: Spot, old: Piece) -> Proposals:
 
 def occurring(survey: Survey, block: Block) -> Proposals:
     """The conditions that occur in the file and could be asked in a block, with weights."""
-    visible = {*survey.names(block), *survey.globals}
+    visible = survey.visible(block) | BUILTINS
     for part, near in survey.conditions:
         if any(isinstance(node, _UNFIT) for node in ast.walk(part.node)):
             continue
-        unknown = {found for found in survey.seen_names(part.node) if found not in visible and found not in BUILTINS}
-        if not unknown:
+        if visible.issuperset(survey.seen_names(part.node)):
             yield part, 0.12 if near else 0.03
 
 

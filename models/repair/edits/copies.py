@@ -23,6 +23,7 @@ from models.repair.ground import Ground
 _MOST_COPIES = 600
 _MOST_UPDATES = 500
 _SIMPLE = ast.Assign | ast.AugAssign | ast.Expr | ast.Raise | ast.Delete | ast.Break | ast.Continue
+_LOOPS = ast.For | ast.While
 _LARGEST = 30  # nodes: a longer statement is hardly needed twice
 _Gap = tuple[Block, int, int]
 
@@ -42,17 +43,17 @@ def updates(ground: Ground) -> Iterator[Edit]:
     yield from lives(ground, thinned(survey, made, _MOST_UPDATES))
 
 
-def _sources(survey: Survey) -> Iterator[tuple[ast.stmt, str, frozenset[str], bool]]:
-    """Short statements, each text once: (statement, its text, the names in it, whether it is in the scope)."""
+def _sources(survey: Survey) -> Iterator[tuple[ast.stmt, frozenset[str], bool]]:
+    """Short statements, each text once: (statement, the names in it, whether it is in the scope)."""
     seen: set[str] = set()
     for root, near in ((survey.node, True), (survey.ground.tree, False)):
         for node in ast.walk(root):
-            if not isinstance(node, _SIMPLE) or _is_text(node) or sum(1 for _ in ast.walk(node)) > _LARGEST:
+            if not isinstance(node, _SIMPLE | ast.If) or _is_text(node) or sum(1 for _ in ast.walk(node)) > _LARGEST:
                 continue
             text = ast.unparse(node)
             if text not in seen:
                 seen.add(text)
-                yield node, text, frozenset(survey.seen_names(node)), near
+                yield node, frozenset(survey.seen_names(node)), near
 
 
 def _is_text(node: ast.stmt) -> bool:
@@ -60,19 +61,22 @@ def _is_text(node: ast.stmt) -> bool:
 
 
 def _at(
-    survey: Survey, gap: _Gap, sources: list[tuple[ast.stmt, str, frozenset[str], bool]]
+    survey: Survey, gap: _Gap, sources: list[tuple[ast.stmt, frozenset[str], bool]]
 ) -> Iterator[Edit]:  # fmt: skip
     block, index, _ = gap
-    visible = {*survey.names(block), *survey.globals, *BUILTINS}
+    visible = survey.visible(block) | BUILTINS
     beside = {id(node) for node in block.statements[max(index - 1, 0) : index + 1]}
-    for node, text, names, near in sources:
+    for node, names, near in sources:
         if id(node) in beside or not fits(node, block):
             continue
         if isinstance(node, ast.Break | ast.Continue) and index < len(block.statements):
             continue
+        if isinstance(node, ast.If) and not (index > block.first and isinstance(block.statements[index - 1], _LOOPS)):
+            continue  # what is left over when a loop has ended is taken as in the loop
         missing = names - visible
         if not missing:
-            yield inserted("copied", gap, node, 0.07 if near else 0.015, f"`{text}` is put in")
+            weight = 0.15 if isinstance(node, ast.If) else 0.07
+            yield inserted("copied", gap, node, weight if near else 0.015, f"{title(node)} is put in")
         if near and len(missing) <= 1:
             yield from _renamed(survey, gap, node, missing or names & set(survey.names(block)))
 
@@ -138,12 +142,6 @@ def _steps(survey: Survey, gap: _Gap, visible: list[str], scale: float) -> Itera
     for target in survey.reassigned(block):
         weight = 0.12 if target in stale else 0.03
         for other in visible:
-            if other != target and alike(survey, target, other):
+            if other != target and survey.alike(target, other):
                 new = build.assign(target, name(other))
                 yield inserted("update", gap, new, weight * scale, f"`{target} = {other}` is put in")
-
-
-def alike(survey: Survey, one: str, other: str) -> bool:
-    """Whether two variables may have values of the same kind."""
-    left, right = survey.kinds(one), survey.kinds(other)
-    return bool(left & right) or not left or not right

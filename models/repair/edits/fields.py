@@ -72,8 +72,11 @@ def _at(survey: Survey, gap: _Gap, unset: list[tuple[ast.ClassDef, str, ast.Cons
 def _holders(survey: Survey, block: Block, owner: ast.ClassDef) -> Iterator[tuple[str, float]]:
     """Visible variables that are objects of a class, so far as can be told: (variable, share)."""
     members = {node.attr for node in ast.walk(owner) if isinstance(node, ast.Attribute)}
-    asked = {node.value.id for node in ast.walk(survey.node)
-             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.attr in members}  # fmt: skip
+    asked = {
+        node.value.id
+        for node in ast.walk(survey.node)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.attr in members
+    }
     for text in survey.names(block):
         own = text == "self" and any(part is block.function for part in owner.body)
         if own or owner.name in survey.kinds(text):

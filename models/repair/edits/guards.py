@@ -19,6 +19,8 @@ from models.repair.ground import Ground
 
 _MOST = 900
 _LEAST = 0.004
+_FRESH = 2.5
+_EMPTY = ast.Constant | ast.List | ast.Dict
 _Gap = tuple[Block, int, int]
 _Plan = tuple[float, _Gap, Piece, ast.stmt, str]
 
@@ -44,13 +46,41 @@ def _at(survey: Survey, gap: _Gap) -> Iterator[_Plan]:
     unready = survey.unready(block, block.statements[index].lineno)
     endings = [each for each in outcomes(survey, block) if unready.isdisjoint(survey.seen_names(each[0]))]
     place = _place_weight(survey, block, index)
-    for test, weight in guard_tests(survey, block, index).values():
-        if not unready.isdisjoint(survey.seen_names(test.node)):
+    fresh, plain = _just_bound(block, index), _plain(block, index)
+    for test, usual in guard_tests(survey, block, index).values():
+        names = set(survey.seen_names(test.node))
+        if names & (unready | plain):
             continue
+        weight = usual * (_FRESH if names & fresh else 1.0)
         for ending, text, share in endings:
             worth = weight * share * place
             if worth >= _LEAST:
                 yield worth, gap, test, ending, text
+
+
+def _just_bound(block: Block, index: int) -> set[str]:
+    """What the statement before gives a value: it can be asked about from here on."""
+    return _stored(block.statements[index - 1]) if index > block.first else set()
+
+
+def _plain(block: Block, index: int) -> set[str]:
+    """What holds a constant or something empty here, whatever the arguments are: there is nothing to ask."""
+    found = set[str]()
+    for node in block.statements[:index]:
+        empty = (
+            isinstance(node, ast.Assign) and isinstance(node.value, _EMPTY) and not getattr(node.value, "elts", None)
+        )
+        found = (
+            found | _stored(node)
+            if empty
+            else found - {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+        )
+    return found
+
+
+def _stored(node: ast.stmt) -> set[str]:
+    nodes = ast.walk(node) if isinstance(node, ast.Assign) else ()
+    return {part.id for part in nodes if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
 
 
 def _place_weight(survey: Survey, block: Block, index: int) -> float:
@@ -82,11 +112,9 @@ def _of_names(
             continue
         for test, weight in _questions(survey, text):
             yield test, weight * (1.0 if text in used else 0.4)
-    numbers = [text for text in names if survey.number(text) and survey.bound_at(block, text) < following.lineno][:5]
-    for left, right in itertools.combinations(numbers, 2):
-        weight = 0.1 if left in used and right in used else 0.05
-        for order in (ast.Gt, ast.GtE, ast.Eq, ast.Lt, ast.LtE):
-            yield compare(name(left), order, name(right)), weight
+    ready = [text for text in names if survey.bound_at(block, text) < following.lineno]
+    numbers = [text for text in ready if survey.number(text)][:5]
+    yield from _of_pairs(survey, block, numbers, [text for text in ready if text not in numbers][:5], used)
     for holder, number in itertools.product([text for text in names if survey.sized(text)], numbers):
         weight = 0.08 if holder in used or number in used else 0.04
         for order in (ast.LtE, ast.Lt, ast.Gt, ast.Eq):
@@ -95,6 +123,22 @@ def _of_names(
         for text in (text for text in names if text != holder and text in used):
             yield compare(name(text), ast.In, name(holder)), 0.35 if (text, holder) in survey.members else 0.12
             yield compare(name(text), ast.NotIn, name(holder)), 0.08
+
+
+def _of_pairs(
+    survey: Survey, block: Block, numbers: list[str], others: list[str], used: set[str]
+) -> Iterator[tuple[Piece, float]]:  # fmt: skip
+    """Two variables held against each other, the one that is bound later first."""
+    for texts in (numbers, others):
+        for pair in itertools.combinations(texts, 2):
+            left, right = sorted(pair, key=lambda text: -survey.bound_at(block, text))
+            if texts is others and not survey.kinds(left) & survey.kinds(right) and survey.known(left):
+                continue
+            weight = 0.16 if left in used and right in used else 0.08
+            yield compare(name(left), ast.Eq, name(right)), weight
+            yield compare(name(left), ast.NotEq, name(right)), weight * 0.3
+            for order in (ast.Gt, ast.GtE, ast.Lt, ast.LtE) if texts is numbers else ():
+                yield compare(name(left), order, name(right)), weight * 0.65
 
 
 def _questions(survey: Survey, text: str) -> Iterator[tuple[Piece, float]]:

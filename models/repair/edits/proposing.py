@@ -16,6 +16,7 @@ from models.repair.tree import Place, at
 
 MOST_CHOICES = 400
 """So many proposals are kept for one expression."""
+_AT_PASS = 3.0
 _BLOCK_FIELDS = frozenset({"body", "orelse", "finalbody", "handlers", "cases"})
 
 
@@ -82,9 +83,10 @@ def changed(kind: str, site: Site, new: Sequence[ast.stmt], weight: float, note:
 
 
 def inserted(kind: str, gap: tuple[Block, int, int], new: ast.stmt, weight: float, note: str) -> Edit:
-    """A statement put in at a gap; a lone `pass` gives way."""
+    """A statement put in at a gap; a `pass` there gives way, and tells that something is missing."""
     block, index, line = gap
-    count = int(block.idle)
+    count = int(block.idle(index))
+    weight = min(weight * (_AT_PASS if count else 1.0), 1.0)
     return Edit(kind=kind, place=block.place(index), new=(new,), count=count, weight=weight, line=line, note=note)
 
 

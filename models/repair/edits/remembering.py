@@ -76,7 +76,7 @@ def _given(node: ast.AST) -> Iterator[tuple[str, str]]:
 def _at(survey: Survey, gap: _Gap, asked: Asked) -> Iterator[Edit]:
     block, index, _ = gap
     line = block.statements[index].lineno if index < len(block.statements) else _end(block) + 1
-    if not asked.names <= {*survey.names(block), *survey.globals} or asked.names & survey.unready(block, line):
+    if not asked.names <= survey.visible(block) or asked.names & survey.unready(block, line):
         return
     place = _place_share(block, index, asked)
     for new, share in _ways(survey, block, asked):

@@ -30,6 +30,7 @@ class Survey:
         self._stale: dict[int, frozenset[str]] = {}
         self._own: dict[int, list[ast.AST]] = {}
         self._names: dict[tuple[int, str], list[str]] = {}
+        self._every: dict[tuple[int, str], frozenset[str]] = {}
 
     @cached_property
     def gaps(self) -> list[tuple[Block, int, int]]:
@@ -71,17 +72,24 @@ class Survey:
         """The variables that a statement of the block can see, the function's own and the nearest first."""
         key = (id(block.owner), block.field)
         if key not in self._names:
-            self._names[key] = self._visible(block)
-        return self._names[key]
+            self._names[key] = [text for text in self._bound_around(block) if self.kinds(text) != CALLABLE]
+        return self._names[key][:_MOST_NAMES]
 
-    def _visible(self, block: Block) -> list[str]:
+    def visible(self, block: Block) -> frozenset[str]:
+        """All names that a statement of the block may use, builtins left out."""
+        key = (id(block.owner), block.field)
+        if key not in self._every:
+            self._every[key] = self.globals.union(self._bound_around(block))
+        return self._every[key]
+
+    def _bound_around(self, block: Block) -> list[str]:
         found: dict[str, None] = {}
         place: Block | None = block
         while place is not None:
             key = id(place.function) if place.function else 0
-            found.update((text, None) for text in self.bound.get(key, ()) if self.kinds(text) != CALLABLE)
+            found.update((text, None) for text in self.bound.get(key, ()))
             place = place.above[0] if place.above else None
-        return list(found)[:_MOST_NAMES]
+        return list(found)
 
     def reassigned(self, block: Block) -> list[str]:
         """The variables of the block's function that it sets itself; parameters that are never set are none."""
@@ -202,6 +210,11 @@ class Survey:
     def number(self, variable: str) -> bool:
         """Whether it is a number."""
         return bool(self.kinds(variable) & NUMBER)
+
+    def alike(self, one: str, other: str) -> bool:
+        """Whether two variables may have values of the same kind."""
+        left, right = self.kinds(one), self.kinds(other)
+        return bool(left & right) or not left or not right
 
     def known(self, variable: str) -> bool:
         """Whether anything is known of its type."""

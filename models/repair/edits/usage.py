@@ -15,6 +15,7 @@ _METHODS: dict[str, Kind] = {
     **dict.fromkeys(("split", "strip", "lower", "upper", "startswith", "splitlines"), STR),
 }
 _OF_LISTS = frozenset({"len", "sorted", "sum", "enumerate", "reversed"})
+_OF_INTEGERS = ast.FloorDiv | ast.LShift | ast.RShift
 _OF_NUMBERS = frozenset({"range", "abs"})
 
 
@@ -39,7 +40,7 @@ def chain(node: ast.expr) -> str:
 def _suggested(node: ast.AST) -> Iterator[tuple[str, Kind]]:
     if isinstance(node, ast.For) and not isinstance(node.iter, ast.Call):
         yield chain(node.iter), LIST
-    elif isinstance(node, ast.AugAssign) and isinstance(node.value, ast.Constant) and _is_number(node.value):
+    elif isinstance(node, ast.AugAssign) and (_is_number(node.value) or isinstance(node.op, _OF_INTEGERS)):
         yield chain(node.target), INT
     elif isinstance(node, ast.Call):
         yield from _of_call(node)
@@ -49,6 +50,8 @@ def _suggested(node: ast.AST) -> Iterator[tuple[str, Kind]]:
         yield from _of_operands([node.left, *node.comparators])
     elif isinstance(node, ast.BinOp):
         yield from _of_operands([node.left, node.right])
+        if isinstance(node.op, _OF_INTEGERS):
+            yield from ((chain(side), INT) for side in (node.left, node.right))
 
 
 def _of_call(node: ast.Call) -> Iterator[tuple[str, Kind]]:

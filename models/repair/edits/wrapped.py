@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import TypeGuard
 
 from models.repair.edit import Edit
 from models.repair.edits import build
 from models.repair.edits.blocks import JUMPS, Block, Site, fits
-from models.repair.edits.build import Piece, compare, constant, name
-from models.repair.edits.conditions import guards_of, occurring
+from models.repair.edits.build import Piece, compare, constant, name, renamed
+from models.repair.edits.conditions import BUILTINS, guards_of, occurring
 from models.repair.edits.guards import guard_tests
 from models.repair.edits.moves import title
 from models.repair.edits.proposing import changed, inserted, lives, thinned
@@ -18,7 +19,8 @@ from models.repair.ground import Ground
 
 _MOST = 400
 _SIMPLE = ast.Assign | ast.AugAssign | ast.Expr
-_LARGEST = 12  # nodes of a statement that is copied with a guard
+_LARGEST = 24  # nodes of a statement that is copied with a guard
+_MOST_SOURCES = 8
 
 
 def wrapped(ground: Ground) -> Iterator[Edit]:
@@ -26,8 +28,7 @@ def wrapped(ground: Ground) -> Iterator[Edit]:
     survey = survey_of(ground)
     made = [edit for site in survey.sites if isinstance(site.node, _SIMPLE) for edit in _around(survey, site)]
     made += [edit for site in survey.sites if isinstance(site.node, JUMPS) for edit in _made_conditional(survey, site)]
-    sources = list({ast.unparse(site.node): site.node for site in survey.sites if _is_short(site.node)}.values())
-    made += [edit for gap in survey.gaps for edit in _copied(survey, gap, sources)]
+    made += [edit for gap in survey.gaps for edit in _left_over(survey, gap)]
     yield from lives(ground, thinned(survey, made, _MOST))
 
 
@@ -42,7 +43,7 @@ def _made_conditional(survey: Survey, site: Site) -> Iterator[Edit]:
             yield changed("wrapped", site, [new], min(weight * 2, 1.0), f"{text} is done only `if {test.text}`")
 
 
-def _is_short(node: ast.stmt) -> bool:
+def _is_short(node: ast.AST) -> TypeGuard[ast.AugAssign | ast.Expr]:
     return isinstance(node, ast.AugAssign | ast.Expr) and sum(1 for _ in ast.walk(node)) <= _LARGEST
 
 
@@ -73,18 +74,47 @@ def _found(survey: Survey, block: Block) -> Iterator[tuple[Piece, float]]:
         yield survey.negated(test), weight * 0.25
 
 
-def _copied(survey: Survey, gap: tuple[Block, int, int], sources: list[ast.stmt]) -> Iterator[Edit]:
-    """A short statement again behind a loop, with the variable it hands over as its guard: what was left over."""
+def _left_over(survey: Survey, gap: tuple[Block, int, int]) -> Iterator[Edit]:
+    """A short statement of a loop again behind it, also about another variable, where a guard says so.
+
+    The last group, number or word that a loop gathers is mostly handed over behind it.
+    """
     block, index, _ = gap
-    if index == block.first or not isinstance(block.statements[index - 1], ast.For | ast.While):
+    loop = block.statements[index - 1] if index > block.first else None
+    if not isinstance(loop, ast.For | ast.While):
         return
-    visible = set(survey.names(block))
-    for node in (each for each in sources if fits(each, block)):
-        names = set(survey.seen_names(node))
-        for text in sorted(names & visible) if names <= visible else ():
-            test = name(text)
-            if survey.number(text):
-                test = compare(test, ast.Gt, constant(0))
+    nodes = {ast.unparse(node): node for node in ast.walk(loop) if _is_short(node)}
+    for node in list(nodes.values())[:_MOST_SOURCES]:
+        if fits(node, block):
+            for made, share in _versions(survey, block, node):
+                yield from _guarded(survey, gap, made, share)
+
+
+def _versions(survey: Survey, block: Block, node: ast.stmt) -> Iterator[tuple[ast.stmt, float]]:
+    """The statement, and the statement with another variable as what it hands over."""
+    value = node.value if isinstance(node, ast.AugAssign | ast.Expr) else None
+    parts = value.args if isinstance(value, ast.Call) else [value] if isinstance(node, ast.AugAssign) else []
+    handed = {text for part in parts if part for text in survey.seen_names(part)}
+    if survey.visible(block) | BUILTINS >= set(survey.seen_names(node)):
+        yield node, 1.0
+    for old in sorted(handed - BUILTINS):
+        for new in survey.names(block):
+            if new != old and new not in handed and survey.alike(new, old):
+                yield renamed(node, old, new), 0.6 if survey.kinds(new) & survey.kinds(old) else 0.3
+
+
+def _guarded(survey: Survey, gap: tuple[Block, int, int], node: ast.stmt, share: float) -> Iterator[Edit]:
+    names = set(survey.seen_names(node))
+    for text in (text for text in survey.names(gap[0]) if text in names):
+        for test in _tests_of(survey, text):
             made = build.when(test, node)
             note = f"`if {test.text}:` with {title(node)} is put in"
-            yield inserted("wrapped", gap, made, 0.05, note)
+            yield inserted("wrapped", gap, made, 0.15 * share, note)
+
+
+def _tests_of(survey: Survey, text: str) -> Iterator[Piece]:
+    if not survey.number(text):
+        yield name(text)
+        return
+    for order, value in ((ast.Gt, 0), (ast.Gt, 1), (ast.NotEq, 0)):
+        yield compare(name(text), order, constant(value))
