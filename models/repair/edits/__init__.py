@@ -4,6 +4,7 @@ from models.repair.edit import Generator
 from models.repair.edits.arguments import arguments
 from models.repair.edits.bounding import bounding, remainders
 from models.repair.edits.calling import calling
+from models.repair.edits.clauses import clauses
 from models.repair.edits.comparisons import comparisons
 from models.repair.edits.comprehensions import comprehensions
 from models.repair.edits.constants import constants
@@ -14,6 +15,7 @@ from models.repair.edits.names import names
 from models.repair.edits.off_by_one import off_by_one
 from models.repair.edits.operands import new_operands
 from models.repair.edits.operators import operators
+from models.repair.edits.resulting import resulting
 from models.repair.edits.slices import slices
 from models.repair.edits.subscripts import subscripts
 from models.repair.edits.surgery import surgery
@@ -35,6 +37,8 @@ EXPRESSIONS: tuple[Generator, ...] = (
     wrapping,
     bounding,
     remainders,
+    clauses,
+    resulting,
     surgery,
     joining,
     new_operands,

@@ -64,7 +64,7 @@ def operators(ground: Ground) -> Iterator[Edit]:
         yield from _added_sign(scene, spot, value)
 
 
-def _fitting(left: Kind, right: Kind) -> tuple[type[ast.operator], ...]:
+def fitting(left: Kind, right: Kind) -> tuple[type[ast.operator], ...]:
     """The operators that make sense between two kinds."""
     both = left | right
     if left >= STR and not right & NUMBER:
@@ -77,10 +77,10 @@ def _fitting(left: Kind, right: Kind) -> tuple[type[ast.operator], ...]:
 
 
 def _weighed(
-    old: type[ast.operator], fitting: tuple[type[ast.operator], ...]
+    old: type[ast.operator], suiting: tuple[type[ast.operator], ...]
 ) -> Iterator[tuple[type[ast.operator], float]]:
     likely = _LIKELY.get(old, ())
-    for op in fitting:
+    for op in suiting:
         if op is not old:
             bits = op not in _ON_NUMBERS and old in _ON_NUMBERS
             yield op, 0.8 if op in likely[:1] else 0.6 if op in likely else 0.05 if bits else 0.2
@@ -88,7 +88,7 @@ def _weighed(
 
 def _other_operator(scene: Scene, spot: Spot, node: ast.BinOp) -> Iterator[Edit]:
     left, right = scene.kind(node.left), scene.kind(node.right)
-    for op, weight in _weighed(type(node.op), _fitting(left, right)):
+    for op, weight in _weighed(type(node.op), fitting(left, right)):
         new = binary(node.left, op, node.right)
         yield from swap(spot, new, KIND, weight, become(SIGNS[type(node.op)], SIGNS[op]))
 
@@ -123,7 +123,7 @@ def _regrouped(scene: Scene, spot: Spot, node: ast.BinOp) -> Iterator[Edit]:
 def _other_step(scene: Scene, spot: Spot, node: ast.AugAssign) -> Iterator[Edit]:
     left, right = scene.kind(node.target), scene.kind(node.value)
     old = SIGNS[type(node.op)]
-    for op, weight in _weighed(type(node.op), _fitting(left, right)):
+    for op, weight in _weighed(type(node.op), fitting(left, right)):
         new: ast.stmt = ast.AugAssign(target=node.target, op=op(), value=node.value)
         yield from swap(spot, new, KIND, weight, become(f"{old}=", f"{SIGNS[op]}="))
     plain = ast.Assign(targets=[node.target], value=node.value, lineno=0)

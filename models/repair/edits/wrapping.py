@@ -10,7 +10,7 @@ from models.repair.edits.expecting import expected
 from models.repair.edits.names import takes
 from models.repair.edits.scene import Scene, scene_of
 from models.repair.edits.spot import Spot
-from models.repair.edits.swapping import LOAD, become, call, display, likeliest, swap
+from models.repair.edits.swapping import LOAD, become, call, called, display, likeliest, swap
 from models.repair.ground import Ground
 from models.repair.kinds import (
     BOOL,
@@ -98,16 +98,17 @@ def _asked(gives: Kind, wanted: Kind, spot: Spot) -> float:
 
 def _in_own_function(scene: Scene, spot: Spot, node: ast.expr) -> Iterator[Edit]:
     """A call of a function of the file that takes one argument, the function at hand among them."""
-    if isinstance(spot.parent, ast.Attribute) or isinstance(node, ast.Lambda):
+    if isinstance(node, ast.Lambda | ast.Constant) and isinstance(spot.parent, ast.Attribute):
         return
     text, wanted = scene.text(node), scene.wanted(spot)
+    owns = isinstance(spot.parent, ast.Attribute)
     for word, function in scene.outside.functions.items():
         fit = fits(scene.kinds.of_call(word), wanted) if takes(function, 1) else 0.0
         if fit and not (isinstance(node, ast.Call) and getattr(node.func, "id", "") == word):
-            prior = 0.4 if function is scene.root else 0.2
+            prior = 0.15 if owns else 0.4 if function is scene.root else 0.2
             yield from swap(spot, call(word, node), KIND, prior * fit, become(text, f"{word}({text})"))
     for word, function in spot.visible.methods.items():
-        if takes(function, 2) and not word.startswith("__") and not isinstance(node, ast.Constant):
+        if takes(function, 2) and not owns and not word.startswith("__") and not isinstance(node, ast.Constant):
             new = call(f"{spot.visible.owner}.{word}", node)
             yield from swap(spot, new, KIND, 0.1, become(text, f"{spot.visible.owner}.{word}({text})"))
 
@@ -132,6 +133,8 @@ def _as_elsewhere(scene: Scene, spot: Spot, node: ast.expr) -> Iterator[Edit]:
             )
 
 
+_OF_ONE = frozenset(word for word, *_ in _TURNS) - {"max", "min", "round", "sum", "int", "dict", "sorted"} | {"set"}
+"""Builtins that take one argument, so that a call with several was meant for a tuple."""
 _OF_TEXT, _OF_COLLECTION = ("strip", "lower", "split"), ("copy",)
 
 
@@ -167,3 +170,7 @@ def _unwrapped(scene: Scene, spot: Spot, node: ast.Call) -> Iterator[Edit]:
         told = prior * max(fit, 0.3)
         if not isinstance(part, ast.GeneratorExp) or spot.field in ("iter", "args", "value"):
             yield from swap(spot, part, KIND, told, become(text, scene.text(part)))
+    if len(node.args) > 1 and not any(isinstance(arg, ast.Starred) for arg in node.args) and not spot.truth:
+        many = ast.Tuple(elts=node.args, ctx=LOAD)
+        prior = 0.4 if called(node) in _OF_ONE else 0.03
+        yield from swap(spot, many, KIND, prior, become(text, f"({', '.join(map(scene.text, node.args))})"))

@@ -36,6 +36,8 @@ CALLING = [
     ("def low(text: str):\n    return text.lower«→()» == 'a'", 20),
     (TANK + "    def empty(self):\n        return self.level«→()» == 0", 12),
     ("async def fetch(n):\n    return n\n\n\nasync def both(n):\n    return «fetch(n)→await fetch(n)»", 10),
+    ("def mark(x: int, key=None):\n    return x if key is None else «x→key(x)»", 20),
+    ("def marks(xs: list, turn=None):\n    if turn:\n        return [«x→turn(x)» for x in xs]\n    return xs", 30),
 ]
 METHODS = [
     ("def add(out: list, more: list):\n    out.«append→extend»(more)\n    return out", 12),

@@ -71,6 +71,14 @@ WRAPPING = [
     ("def plain(xs: list):\n    return «sorted(xs)→xs»", 12),
     ("def one(x: int, out: list):\n    out += «x→[x]»\n    return out", 20),
     ("def one(xs: list):\n    return «[xs]→xs»", 20),
+    ("def two(a: int, b: int):\n    return «str(a, b)→(a, b)»", 20),
+    (
+        (
+            "def sums(rows):\n    found = {}\n    for row in rows:\n        found[row] = 1\n    return found\n\n\n"
+            "def best(rows):\n    return sorted(«rows→sums(rows)».items())"
+        ),
+        120,
+    ),
     ("def each(xs):\n    return sum(«set(xs)→xs»)", 30),
 ]
 BOUNDING = [
