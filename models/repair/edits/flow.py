@@ -61,12 +61,13 @@ def _widened(survey: Survey, site: Site, node: ast.Try) -> Iterator[Edit]:
         old = handler.type
         if old is None:
             continue
-        options = [(name(kind).node, 0.25) for kind in seen] + [(name(_ANY).node, 0.08)]
         present = list(old.elts) if isinstance(old, ast.Tuple) else [old]
-        options += [(ast.Tuple(elts=[*present, name(kind).node], ctx=ast.Load()), 0.5) for kind in seen]
+        options = [(name(kind).node, 0.25) for kind in seen] + [(name(_ANY).node, 0.08)]
+        options = [(new, weight) for new, weight in options if not any(build.same(new, part) for part in present)]
+        known = {ast.unparse(part) for part in present}
+        more = [name(kind).node for kind in seen if kind not in known]
+        options += [(ast.Tuple(elts=[*present, new], ctx=ast.Load()), 0.5) for new in more]
         for new, weight in options:
-            if build.same(new, old) or any(build.same(new, part) for part in present):
-                continue
             made = ast.ExceptHandler(type=new, name=handler.name, body=handler.body)
             place = (*site.place, ("handlers", index))
             note = f"`except {ast.unparse(old)}` becomes `except {ast.unparse(new)}`"

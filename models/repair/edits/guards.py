@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from models.repair.edit import Edit
 from models.repair.edits import build
+from models.repair.edits.asking import worded
 from models.repair.edits.blocks import Block
 from models.repair.edits.build import Piece, compare, constant, name, refused
 from models.repair.edits.conditions import guards_of, occurring
@@ -16,10 +17,12 @@ from models.repair.edits.outcomes import outcomes
 from models.repair.edits.proposing import inserted, lives
 from models.repair.edits.survey import Survey, survey_of
 from models.repair.ground import Ground
+from models.repair.kinds import BOOL, NONE, SIZED
 
 _MOST = 900
 _LEAST = 0.004
 _FRESH = 2.5
+_UNORDERED = SIZED | BOOL | NONE
 _EMPTY = ast.Constant | ast.List | ast.Dict
 _Gap = tuple[Block, int, int]
 _Plan = tuple[float, _Gap, Piece, ast.stmt, str]
@@ -92,10 +95,15 @@ def _place_weight(survey: Survey, block: Block, index: int) -> float:
     return 3.0 if any(kind == "RecursionError" for kind, _ in survey.ground.troubles) else 1.0
 
 
-def guard_tests(survey: Survey, block: Block, index: int) -> dict[str, tuple[Piece, float]]:
-    """What the guard may ask, each text once with its greatest weight; what is used next counts most."""
+def guard_tests(
+    survey: Survey, block: Block, index: int, also: ast.stmt | None = None
+) -> dict[str, tuple[Piece, float]]:  # fmt: skip
+    """What the guard may ask, each text once with its greatest weight; what is used next counts most.
+
+    `also` is a statement whose variables count like those that are used next.
+    """
     following = block.statements[index]
-    used = set(survey.seen_names(following))
+    used = {text for node in (following, also) if node for text in survey.seen_names(node)}
     best: dict[str, tuple[Piece, float]] = {}
     for test, weight in (*_of_names(survey, block, following, used), *_of_uses(survey, block, index)):
         if weight > best.get(test.text, (test, 0.0))[1]:
@@ -107,19 +115,27 @@ def _of_names(
     survey: Survey, block: Block, following: ast.stmt, used: set[str]
 ) -> Iterator[tuple[Piece, float]]:  # fmt: skip
     names = [text for text in survey.names(block) if text not in {"self", "cls"}]
-    for text in names:
-        if survey.bound_at(block, text) >= following.lineno:
-            continue
-        for test, weight in _questions(survey, text):
-            yield test, weight * (1.0 if text in used else 0.4)
     ready = [text for text in names if survey.bound_at(block, text) < following.lineno]
     numbers = [text for text in ready if survey.number(text)][:5]
+    questions = ((text, *asked) for text in ready for asked in _questions(survey, text))
+    worded_ones = ((text, test, weight) for test, weight, text in worded(survey, block) if text in ready)
+    for text, test, weight in itertools.chain(questions, worded_ones):
+        yield test, weight * (1.0 if text in used else 0.4)
+    for text in (chain for chain in survey.chains if chain.partition(".")[0] in used):
+        yield from ((test, weight * 0.6) for test, weight in _questions(survey, text))
     yield from _of_pairs(survey, block, numbers, [text for text in ready if text not in numbers][:5], used)
-    for holder, number in itertools.product([text for text in names if survey.sized(text)], numbers):
+    yield from _of_holders(survey, [text for text in names if survey.sized(text)], names, numbers, used)
+
+
+def _of_holders(
+    survey: Survey, holders: list[str], names: list[str], numbers: list[str], used: set[str]
+) -> Iterator[tuple[Piece, float]]:  # fmt: skip
+    """How much a holder holds, and whether it holds what is used next."""
+    for holder, number in itertools.product(holders, numbers):
         weight = 0.08 if holder in used or number in used else 0.04
         for order in (ast.LtE, ast.Lt, ast.Gt, ast.Eq):
             yield compare(build.call("len", name(holder)), order, name(number)), weight
-    for holder in (text for text in names if survey.sized(text)):
+    for holder in holders:
         for text in (text for text in names if text != holder and text in used):
             yield compare(name(text), ast.In, name(holder)), 0.35 if (text, holder) in survey.members else 0.12
             yield compare(name(text), ast.NotIn, name(holder)), 0.08
@@ -137,7 +153,8 @@ def _of_pairs(
             weight = 0.16 if left in used and right in used else 0.08
             yield compare(name(left), ast.Eq, name(right)), weight
             yield compare(name(left), ast.NotEq, name(right)), weight * 0.3
-            for order in (ast.Gt, ast.GtE, ast.Lt, ast.LtE) if texts is numbers else ():
+            ordered = texts is numbers or not (survey.kinds(left) | survey.kinds(right)) & _UNORDERED
+            for order in (ast.Gt, ast.GtE, ast.Lt, ast.LtE) if ordered else ():
                 yield compare(name(left), order, name(right)), weight * 0.65
 
 
@@ -146,6 +163,7 @@ def _questions(survey: Survey, text: str) -> Iterator[tuple[Piece, float]]:
     if survey.number(text):
         for order, value, weight in ((ast.Eq, 0, 0.3), (ast.Eq, 1, 0.12), (ast.Lt, 0, 0.12), (ast.LtE, 0, 0.12)):
             yield compare(subject, order, constant(value)), weight
+        yield compare(subject, ast.Lt, constant(1)), 0.08
         yield compare(subject, ast.LtE, constant(1)), 0.06
         yield compare(subject, ast.Lt, constant(2)), 0.04
     else:

@@ -13,6 +13,7 @@ from models.repair.edits.build import Piece, constant, name
 from models.repair.edits.survey import Survey
 
 _NOT_RAISED = re.compile(r"DID NOT RAISE <class '([\w.]+)'>|^(\w+) not raised")
+_MOST_AWAITED = 4
 _EMPTIES = {"list": "list", "dict": "dict", "str": "str", "tuple": "tuple", "set": "set"}
 _USUAL = ((None, 0.3), (0, 0.25), (1, 0.12), (-1, 0.15), (True, 0.2), (False, 0.25), ("", 0.12))
 _OF_KIND = {"int": (0, 1, -1), "float": (0, 1, -1), "bool": (False, True), "str": ("",), "NoneType": (None,)}
@@ -37,18 +38,23 @@ def outcomes(survey: Survey, block: Block) -> Iterator[tuple[ast.stmt, str, floa
             yield build.returned(value), f"return {value.text}", share * scale
     raised = [node for node in nodes if isinstance(node, ast.Raise)]
     yield from ((node, ast.unparse(node), 0.3) for node in raised)
-    for kind in _wanted(survey):
-        new = build.call(kind, constant("invalid argument"))
-        yield ast.Raise(exc=new.node, cause=None), f"raise {new.text}", 1.0
+    for kind, words, share in _wanted(survey):
+        new = build.call(kind, constant(words or "invalid argument"))
+        yield ast.Raise(exc=new.node, cause=None), f"raise {new.text}", share
 
 
-def _wanted(survey: Survey) -> Iterator[str]:
-    """The exceptions that failing tests wait for in vain, so far as they are known here."""
+def _wanted(survey: Survey) -> Iterator[tuple[str, str, float]]:
+    """The exceptions that tests wait for, those that failing ones wait for in vain first: (kind, words, share)."""
+    missed = set[str]()
     for _, message in survey.ground.troubles:
         found = _NOT_RAISED.search(message)
-        kind = (found.group(1) or found.group(2)).rpartition(".")[2] if found else ""
+        missed.add((found.group(1) or found.group(2)).rpartition(".")[2] if found else "")
+    told = {kind for kind, _ in survey.awaited}
+    for kind in sorted(missed - told):
         if kind in survey.globals or kind in dir(builtins):
-            yield kind
+            yield kind, "", 1.0
+    for kind, words in survey.awaited[:_MOST_AWAITED]:
+        yield kind, words, 1.0 if kind in missed else 0.4
 
 
 def results(survey: Survey, block: Block, nodes: list[ast.AST]) -> Iterator[tuple[Piece, float]]:

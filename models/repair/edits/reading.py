@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from models.repair.tree import Function
+
+_RAISES = re.compile(
+    r"(?:raises|assertRaises(?:Regex)?)\(\s*(?P<kind>[A-Za-z_][\w.]*)"
+    r"(?:\s*,\s*(?:match\s*=\s*)?r?(?P<quote>[\"'])(?P<words>.*?)(?P=quote))?"
+)
 
 
 def parts_of(node: ast.AST) -> Iterator[ast.expr]:
@@ -34,6 +40,27 @@ def memberships(node: ast.AST) -> Iterator[tuple[str, str]]:
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         added = node.args if node.func.attr in {"add", "append"} else []
         yield from ((ast.unparse(part), ast.unparse(node.func.value)) for part in added)
+
+
+def records(node: ast.AST) -> Iterator[str]:
+    """The variables of which a node takes an item under a text: `row` of `row["name"]` and of `row.get("name")`."""
+    if isinstance(node, ast.Subscript):
+        owner, keys = node.value, [node.slice]
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get":
+        owner, keys = node.func.value, node.args[:1]
+    else:
+        return
+    if isinstance(owner, ast.Name) and any(
+        isinstance(key, ast.Constant) and isinstance(key.value, str) for key in keys
+    ):
+        yield owner.id
+
+
+def awaited(text: str) -> Iterator[tuple[str, str]]:
+    """The exceptions that a text of tests waits for: (kind, the words its message is to hold, where they are plain)."""
+    for found in _RAISES.finditer(text):
+        words = found.group("words") or ""
+        yield found.group("kind").rpartition(".")[2], words if re.fullmatch(r"[\w ,:;'-]*", words) else ""
 
 
 def outside_functions(node: ast.AST) -> Iterator[ast.AST]:

@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 
 from models.repair.edits.blocks import Block, Site, gaps, own_nodes, sites
 from models.repair.edits.build import Piece, name, negated, piece
-from models.repair.edits.reading import bindings, conditions_in, memberships, outside_functions
+from models.repair.edits.reading import awaited, bindings, conditions_in, memberships, outside_functions, records
 from models.repair.edits.usage import chain, used_as
 from models.repair.ground import Ground
 from models.repair.inference import inferred
@@ -145,6 +145,31 @@ class Survey:
                     made = piece(part)
                     found.setdefault(made.text, (made, near))
         return list(found.values())
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """Short texts that file and tests hold as constants, the commonest first."""
+        return [word for word in self._words if isinstance(word, str)]
+
+    @cached_property
+    def numbers(self) -> list[int]:
+        """Integers that file and tests hold, the commonest first; the smallest ones are asked about anyway."""
+        return [word for word in self._words if type(word) is int and word > 2]
+
+    @cached_property
+    def _words(self) -> list[object]:
+        return [ast.literal_eval(word) for word in self.ground.words.constants]
+
+    @cached_property
+    def looked_into(self) -> frozenset[str]:
+        """Variables of which an item is taken under a text."""
+        return frozenset(text for node in self._nodes for text in records(node))
+
+    @cached_property
+    def awaited(self) -> tuple[tuple[str, str], ...]:
+        """The exceptions that the tests wait for, so far as they are known here: (kind, words of its message)."""
+        told = dict.fromkeys(pair for text in self.ground.words.texts[1:] for pair in awaited(text))
+        return tuple(pair for pair in told if pair[0] in self.globals or pair[0] in dir(builtins))
 
     @cached_property
     def members(self) -> frozenset[tuple[str, str]]:

@@ -37,7 +37,7 @@ def _made_conditional(survey: Survey, site: Site) -> Iterator[Edit]:
     if site.index + 1 >= len(site.block.statements):
         return
     text = title(site.node)
-    for test, weight in guard_tests(survey, site.block, site.index + 1).values():
+    for test, weight in guard_tests(survey, site.block, site.index + 1, site.node).values():
         if survey.unready(site.block, site.node.lineno).isdisjoint(survey.seen_names(test.node)):
             new = build.when(test, site.node)
             yield changed("wrapped", site, [new], min(weight * 2, 1.0), f"{text} is done only `if {test.text}`")
