@@ -15,6 +15,7 @@ from models.repair.edits.names import names
 from models.repair.edits.off_by_one import off_by_one
 from models.repair.edits.operands import new_operands
 from models.repair.edits.operators import operators
+from models.repair.edits.raising import raising
 from models.repair.edits.resulting import resulting
 from models.repair.edits.slices import slices
 from models.repair.edits.subscripts import subscripts
@@ -39,6 +40,7 @@ EXPRESSIONS: tuple[Generator, ...] = (
     remainders,
     clauses,
     resulting,
+    raising,
     surgery,
     joining,
     new_operands,

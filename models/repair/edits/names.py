@@ -17,6 +17,7 @@ from models.repair.tree import Function
 KIND = "name"
 _NAMED = re.compile(r"'(\w+)'")
 _MOST = 1200
+_OF_WRONG_KIND = ("TypeError", "AttributeError", "KeyError")
 _LATER, _OUTER = 0.15, 0.3
 """What is set only later, and variables of the module, are meant less often than what is set before."""
 
@@ -34,7 +35,10 @@ def _all(scene: Scene) -> Iterator[Edit]:
             yield from _any_variable(scene, spot, node)
         if isinstance(node, ast.Name | ast.Attribute):
             yield from _other_variable(scene, spot, node)
-        elif isinstance(node, ast.Subscript | ast.Call | ast.Constant | ast.BinOp | ast.UnaryOp) or spot.truth:
+        elif (
+            isinstance(node, ast.Subscript | ast.Call | ast.Constant | ast.BinOp | ast.UnaryOp | ast.JoinedStr)
+            or spot.truth
+        ):
             yield from _variable_instead(scene, spot, node)
     for spot, called in scene.of(ast.Call):
         yield from _other_function(scene, spot, called)
@@ -61,12 +65,12 @@ def variables(scene: Scene, spot: Spot) -> Iterator[tuple[str, float]]:
 
 
 def _other_variable(scene: Scene, spot: Spot, node: ast.Name | ast.Attribute) -> Iterator[Edit]:
-    text, wanted = scene.text(node), scene.wanted(spot)
+    text, wanted, least = scene.text(node), scene.wanted(spot), _least(scene.ground)
     if isinstance(node, ast.Name) and (node.id in scene.outside.imports or node.id in _functions(scene)):
         return
     for word, near in variables(scene, spot):
-        fit = fits(scene.kinds.of_name(word), wanted)
-        if word != text and fit:
+        fit = max(fits(scene.kinds.of_name(word), wanted), least)
+        if word != text:
             # `total` and `self.total` are easily taken for each other.
             prior = 0.9 if word.rpartition(".")[2] == text.rpartition(".")[2] else 0.6 * near
             yield from swap(spot, name(word), KIND, prior * fit, become(text, word))
@@ -76,6 +80,11 @@ def _without_value(ground: Ground) -> frozenset[str]:
     """The names that were read in failing tests before they had a value."""
     messages = [message for kind, message in ground.troubles if kind in ("NameError", "UnboundLocalError")]
     return frozenset(word for message in messages for word in _NAMED.findall(message))
+
+
+def _least(ground: Ground) -> float:
+    """How well a variable of another kind may do: better where something was seen to have the wrong one."""
+    return 0.3 if any(kind in _OF_WRONG_KIND for kind, _ in ground.troubles) else 0.05
 
 
 def _any_variable(scene: Scene, spot: Spot, node: ast.Name) -> Iterator[Edit]:

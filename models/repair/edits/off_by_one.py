@@ -44,7 +44,8 @@ def _place(scene: Scene, spot: Spot) -> float:
     if isinstance(parent, ast.Slice):
         return 1.0
     if isinstance(parent, ast.Subscript):
-        return 1.0 if spot.field == "slice" and scene.kind(parent.value) != frozenset({"dict"}) else 0.0
+        keyed = scene.kind(parent.value) == frozenset({"dict"})
+        return 0.0 if spot.field != "slice" else 0.3 if keyed else 1.0
     if isinstance(parent, ast.Call):
         ranged = isinstance(parent.func, ast.Name) and parent.func.id == "range"
         return 1.0 if ranged else 0.7

@@ -56,6 +56,8 @@ def operators(ground: Ground) -> Iterator[Edit]:
         yield from _operands(scene, spot, node)
     for spot, step in scene.of(ast.AugAssign):
         yield from _other_step(scene, spot, step)
+    for spot, assigned in scene.of(ast.Assign):
+        yield from _further(scene, spot, assigned)
     for spot, either in scene.of(ast.BoolOp):
         yield from _connectives(scene, spot, either)
     for spot, sign in scene.of(ast.UnaryOp):
@@ -101,9 +103,9 @@ def _operands(scene: Scene, spot: Spot, node: ast.BinOp) -> Iterator[Edit]:
         prior = 0.6 if isinstance(node.op, ast.Add) else 0.35
         yield from swap(spot, new, KIND, prior, f"the operands of `{whole}` swapped")
     for kept in (node.left, node.right):
-        weight = 0.4 * fits(scene.kind(kept), scene.kind(node))
-        if weight:
-            yield from swap(spot, kept, KIND, weight, become(whole, scene.text(kept)))
+        # What is no number was perhaps never to be counted with.
+        weight = 0.4 * max(fits(scene.kind(kept), scene.kind(node)), 0.15)
+        yield from swap(spot, kept, KIND, weight, become(whole, scene.text(kept)))
     yield from _regrouped(scene, spot, node)
 
 
@@ -128,6 +130,15 @@ def _other_step(scene: Scene, spot: Spot, node: ast.AugAssign) -> Iterator[Edit]
         yield from swap(spot, new, KIND, weight, become(f"{old}=", f"{SIGNS[op]}="))
     plain = ast.Assign(targets=[node.target], value=node.value, lineno=0)
     yield from swap(spot, plain, KIND, 0.3, become(f"{old}=", "="))
+
+
+def _further(scene: Scene, spot: Spot, node: ast.Assign) -> Iterator[Edit]:
+    """`s = t` becomes `s |= t` for sets; sums of numbers and sequences are edits of assignments."""
+    target = node.targets[0]
+    if isinstance(target, ast.Name | ast.Attribute | ast.Subscript) and scene.kind(node.value) & (SET | DICT):
+        for op, weight in ((ast.BitOr, 0.25), (ast.Sub, 0.12), (ast.BitAnd, 0.12)):
+            new = ast.AugAssign(target=target, op=op(), value=node.value)
+            yield from swap(spot, new, KIND, weight, become("=", f"{SIGNS[op]}="))
 
 
 def _connectives(scene: Scene, spot: Spot, node: ast.BoolOp) -> Iterator[Edit]:

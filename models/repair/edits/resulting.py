@@ -17,7 +17,7 @@ from models.repair.edits.scene import Scene, scene_of
 from models.repair.edits.spot import Spot
 from models.repair.edits.swapping import LOAD, become, binary, call, likeliest, name, parsed, swap
 from models.repair.ground import Ground
-from models.repair.kinds import CALLABLE, DICT, ITERABLE, LIST, STR, TUPLE, UNKNOWN, Kind, fits, is_number
+from models.repair.kinds import CALLABLE, DICT, ITERABLE, LIST, SET, STR, TUPLE, UNKNOWN, Kind, fits, is_number
 from models.repair.scoping import parameters
 from models.repair.tree import Function, places, replaced
 
@@ -69,6 +69,7 @@ def _values(scene: Scene, spot: Spot, node: ast.Return) -> Iterator[Value]:
             yield from _like(scene, spot, other.value)
     yield from _elsewhere(scene, spot, kinds)
     yield from _calls(scene, words)
+    yield from _turned(scene, words, kinds)
     yield from _joined(scene, words, kinds)
     yield from _operations(scene, words, kinds)
     yield from _of_items(scene, words, kinds)
@@ -121,6 +122,22 @@ def _calls(scene: Scene, words: list[str]) -> Iterator[Value]:
         for other in words if takes(function, 1) else ():
             if scene.kinds.of_name(other) != CALLABLE:
                 yield call(word, name(other)), 0.12
+
+
+def _turned(scene: Scene, words: list[str], kinds: Kind) -> Iterator[Value]:
+    """A collection in another form, or what is told of it."""
+    for word in words:
+        holder = scene.kinds.of_name(word)
+        for function, weight in _TURNS if holder & (ITERABLE - STR) else ():
+            new = call(function, name(word))
+            fit = fits(scene.kind(new), kinds)
+            if fit and scene.kind(new) != holder:
+                yield new, weight * fit
+        if holder & (LIST | SET):
+            yield call("sorted", name(word)), 0.25
+
+
+_TURNS = (("list", 0.2), ("tuple", 0.12), ("len", 0.15), ("sum", 0.12), ("set", 0.08), ("dict", 0.08))
 
 
 def _joined(scene: Scene, words: list[str], kinds: Kind) -> Iterator[Value]:

@@ -170,7 +170,7 @@ def _children(node: ast.AST, place: Place) -> Iterator[tuple[str, ast.AST, Place
 
 def _is_whole(node: ast.expr, field: str) -> bool:
     """Whether any expression may stand in its stead."""
-    if isinstance(node, ast.Slice | ast.Starred | ast.JoinedStr | ast.Yield | ast.YieldFrom) or field == "func":
+    if isinstance(node, ast.Slice | ast.Starred | ast.Yield | ast.YieldFrom) or field == "func":
         return False
     if isinstance(node, ast.Tuple) and any(isinstance(item, ast.Slice) for item in node.elts):
         return False

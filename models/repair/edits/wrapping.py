@@ -115,9 +115,12 @@ def _in_own_function(scene: Scene, spot: Spot, node: ast.expr) -> Iterator[Edit]
 
 def _as_elsewhere(scene: Scene, spot: Spot, node: ast.expr) -> Iterator[Edit]:
     """A call that occurs in the file: of a function with one argument, of a method without any."""
-    if isinstance(spot.parent, ast.Attribute) or isinstance(node, ast.Constant | ast.Lambda):
-        return
     text, kind = scene.text(node), scene.kind(node)
+    if isinstance(spot.parent, ast.Attribute):
+        yield from _in_chain(spot, node, text, kind)
+        return
+    if isinstance(node, ast.Constant | ast.Lambda):
+        return
     known = {function for function, *_ in _TURNS}
     for function in scene.file.turns:
         if function not in known and function not in scene.outside.functions and not text.startswith(f"{function}("):
@@ -133,6 +136,18 @@ def _as_elsewhere(scene: Scene, spot: Spot, node: ast.expr) -> Iterator[Edit]:
             )
 
 
+def _in_chain(spot: Spot, node: ast.expr, text: str, kind: Kind) -> Iterator[Edit]:
+    """`text.split()` becomes `text.lower().split()`."""
+    called_next = getattr(spot.parent, "attr", "")
+    if kind != STR and not (not kind and called_next in _ON_TEXT):
+        return
+    for word in _ON_TEXT[:3] if not isinstance(node, ast.Constant) else ():
+        if word != called_next and not text.endswith(f".{word}()"):
+            new = ast.Call(func=ast.Attribute(value=node, attr=word, ctx=LOAD), args=[], keywords=[])
+            yield from swap(spot, new, KIND, 0.12 if kind else 0.06, become(text, f"{text}.{word}()"))
+
+
+_ON_TEXT = ("lower", "strip", "upper", "split", "startswith", "endswith", "replace", "isalpha", "isdigit", "isalnum")
 _OF_ONE = frozenset(word for word, *_ in _TURNS) - {"max", "min", "round", "sum", "int", "dict", "sorted"} | {"set"}
 """Builtins that take one argument, so that a call with several was meant for a tuple."""
 _OF_TEXT, _OF_COLLECTION = ("strip", "lower", "split"), ("copy",)

@@ -5,6 +5,7 @@ import pytest
 from models.repair.edit import Generator
 from models.repair.edits import EXPRESSIONS
 from models.repair.edits.clauses import clauses
+from models.repair.edits.raising import raising
 from models.repair.edits.resulting import resulting
 
 Table = list[tuple[str, int]]
@@ -32,13 +33,23 @@ RESULTS = [
     (LINES + "for row in rows:\n        out.append(' '.join(row))\n    «return→return '\\n'.join(out)»", 110),
     ("def kept(values):\n    «return→return [item for item in values if item is not None]»", 150),
     ("def size(w: int, h: int, flat):\n    if flat:\n        return w + h\n    «return→return w * h»", 60),
+    ("def pages(text: str):\n    found = set()\n    found.add(text)\n    «return→return sorted(found)»", 60),
     ("def one(n: int):\n    return [n]\n\n\ndef two(n: int):\n    «return None→return one(n)»", 150),
     ("def both(a: int, b: int):\n    return a - b\n\n\ndef gap(a: int, b: int):\n    return «0→both(a, b)»", 250),
 ]
 
+CAUGHT = "def number(text, known):\n    try:\n        return int(known[text])\n    except "
+RAISING = [
+    ("def half(n: int):\n    if n % 2:\n        raise «'odd'→ValueError('odd')»\n    return n // 2", 20),
+    ("def half(n: int):\n    if n % 2:\n        raise «f'{n} is odd'→ValueError(f'{n} is odd')»\n    return n", 12),
+    ("def at(xs: list, i: int):\n    if i < 0:\n        raise «KeyError→IndexError»(i)\n    return xs[i]", 100),
+    (CAUGHT + "«IndexError→KeyError»:\n        return 0", 80),
+    (CAUGHT + "«KeyError→(KeyError, ValueError)»:\n        return 0", 60),
+]
 
-@pytest.mark.parametrize(("program", "most"), [*CLAUSES, *RESULTS])
-def test_the_mend_of_a_condition_or_a_result_comes_early_among_all_edits(
+
+@pytest.mark.parametrize(("program", "most"), [*CLAUSES, *RESULTS, *RAISING])
+def test_the_mend_of_a_condition_a_result_or_an_exception_comes_early_among_all_edits(
     program: str, most: int, mend_rank: Rank
 ) -> None:
     found = mend_rank(program, EXPRESSIONS)
@@ -46,7 +57,7 @@ def test_the_mend_of_a_condition_or_a_result_comes_early_among_all_edits(
     assert found <= most
 
 
-@pytest.mark.parametrize(("generator", "table"), [(clauses, CLAUSES), (resulting, RESULTS)])
+@pytest.mark.parametrize(("generator", "table"), [(clauses, CLAUSES), (resulting, RESULTS), (raising, RAISING)])
 def test_each_family_of_clauses_and_results_finds_its_own_mends(
     generator: Generator, table: Table, mend_rank: Rank
 ) -> None:

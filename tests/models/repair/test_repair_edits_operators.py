@@ -23,6 +23,8 @@ OPERATORS = [
     ("def gap(a: int, b: int):\n    return «b - a→a - b»", 30),
     ("def mean(a: int, b: int):\n    return «a + b / 2→(a + b) / 2»", 30),
     ("def text(a: str, b: str):\n    return «a + b→b + a»", 20),
+    ("def every(groups: list):\n    found = set()\n    for one in groups:\n        found «=→|=» set(one)", 40),
+    ("def entry(table: dict, key: str):\n    return table[«key + 1→key»]", 40),
     ("def down(n: int):\n    return «n→-n»", 60),
     ("def is_on(state: bool):\n    return «state→not state»", 20),
     ("def pick(xs, skip):\n    if «not skip→skip»:\n        return xs\n    return []", 20),
