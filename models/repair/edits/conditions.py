@@ -26,7 +26,6 @@ _MOST = 1000
 _MOST_ADDITIONS = 50
 _RELATIONS = ast.Lt | ast.LtE | ast.Gt | ast.GtE
 _ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
-_UNFIT = ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom
 
 Proposals = Iterator[tuple[Piece, float]]
 
@@ -148,9 +147,7 @@ def occurring(survey: Survey, block: Block) -> Proposals:
     """The conditions that occur in the file and could be asked in a block, with weights."""
     visible = survey.visible(block) | BUILTINS
     for part, near in survey.conditions:
-        if any(isinstance(node, _UNFIT) for node in ast.walk(part.node)):
-            continue
-        if visible.issuperset(survey.seen_names(part.node)):
+        if visible >= survey.names_in(part):
             yield part, 0.12 if near else 0.03
 
 

@@ -20,8 +20,8 @@ from models.repair.edits.proposing import inserted, lives, thinned
 from models.repair.edits.survey import Survey, survey_of
 from models.repair.ground import Ground
 
-_MOST_COPIES = 600
-_MOST_UPDATES = 500
+_MOST_COPIES = 550
+_MOST_UPDATES = 450
 _SIMPLE = ast.Assign | ast.AugAssign | ast.Expr | ast.Raise | ast.Delete | ast.Break | ast.Continue
 _LOOPS = ast.For | ast.While
 _LARGEST = 30  # nodes: a longer statement is hardly needed twice

@@ -19,7 +19,7 @@ from models.repair.edits.survey import Survey, survey_of
 from models.repair.ground import Ground
 from models.repair.kinds import BOOL, NONE, SIZED
 
-_MOST = 900
+_MOST = 850
 _LEAST = 0.004
 _FRESH = 2.5
 _UNORDERED = SIZED | BOOL | NONE
@@ -51,7 +51,7 @@ def _at(survey: Survey, gap: _Gap) -> Iterator[_Plan]:
     place = _place_weight(survey, block, index)
     fresh, plain = _just_bound(block, index), _plain(block, index)
     for test, usual in guard_tests(survey, block, index).values():
-        names = set(survey.seen_names(test.node))
+        names = survey.names_in(test)
         if names & (unready | plain):
             continue
         weight = usual * (_FRESH if names & fresh else 1.0)

@@ -14,6 +14,7 @@ from models.repair.edits.initial import initial_values
 from models.repair.edits.moves import moves
 from models.repair.edits.remembering import remembering
 from models.repair.edits.returns import returns
+from models.repair.edits.running import running
 from models.repair.edits.selves import missing_keys, own_attributes, shared_defaults
 from models.repair.edits.siblings import siblings
 from models.repair.edits.wrapped import wrapped
@@ -21,6 +22,6 @@ from models.repair.edits.yields import yields
 
 STATEMENT_EDITS: tuple[Generator, ...] = (
     conditions, branches, guards, wrapped, returns, yields, initial_values, moves, copies, updates, assignments, flow,
-    declarations, own_attributes, shared_defaults, missing_keys, remembering, unset_fields,
-    siblings,
+    declarations, own_attributes, shared_defaults, missing_keys, remembering, unset_fields, siblings,
+    running,
 )  # fmt: skip

@@ -18,6 +18,7 @@ from models.repair.scoping import outside
 from models.repair.tree import Function, at
 
 _MOST_NAMES = 12
+_BINDING = ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom
 
 
 class Survey:
@@ -30,6 +31,7 @@ class Survey:
         self._stale: dict[int, frozenset[str]] = {}
         self._own: dict[int, list[ast.AST]] = {}
         self._names: dict[tuple[int, str], list[str]] = {}
+        self._read: dict[str, frozenset[str]] = {}
         self._every: dict[tuple[int, str], frozenset[str]] = {}
 
     @cached_property
@@ -137,13 +139,14 @@ class Survey:
 
     @cached_property
     def conditions(self) -> list[tuple[Piece, bool]]:
-        """The conditions that occur, each once, and whether it is in the scope: those of the file come last."""
+        """The conditions that occur and bind nothing, each once, and whether it is in the scope; others come last."""
         found: dict[str, tuple[Piece, bool]] = {}
         for nodes, near in ((self._nodes, True), (list(ast.walk(self.ground.tree)), False)):
             for node in nodes:
                 for part in conditions_in(node):
-                    made = piece(part)
-                    found.setdefault(made.text, (made, near))
+                    if not any(isinstance(inner, _BINDING) for inner in ast.walk(part)):
+                        made = piece(part)
+                        found.setdefault(made.text, (made, near))
         return list(found.values())
 
     @cached_property
@@ -244,6 +247,13 @@ class Survey:
     def known(self, variable: str) -> bool:
         """Whether anything is known of its type."""
         return bool(self.kinds(variable) - {"NoneType"})
+
+    def names_in(self, part: Piece) -> frozenset[str]:
+        """The names that a piece reads; kept, because the same piece is asked about at many places."""
+        found = self._read.get(part.text)
+        if found is None:
+            found = self._read[part.text] = frozenset(self.seen_names(part.node))
+        return found
 
     def seen_names(self, node: ast.AST) -> Iterator[str]:
         """The names that a tree reads."""
