@@ -9,6 +9,7 @@ from models.repair.edit import Edit
 from models.repair.edits import build
 from models.repair.edits.blocks import Block
 from models.repair.edits.build import Piece, name, piece
+from models.repair.edits.conditions import BUILTINS
 from models.repair.edits.proposing import inserted, lives, thinned
 from models.repair.edits.survey import Survey, survey_of
 from models.repair.ground import Ground
@@ -42,7 +43,7 @@ def _at(survey: Survey, gap: _Gap, compared: list[_Pair]) -> Iterator[Edit]:
     block, index, _ = gap
     stale = survey.stale(block) & frozenset(survey.reassigned(block))
     for target, value, test in compared:
-        if target in stale and survey.names_in(value) <= survey.visible(block):
+        if target in stale and survey.names_in(value) <= survey.visible(block) | BUILTINS:
             share = _place_share(block, index, test)
             new = build.assign(target, value)
             yield inserted("running", gap, new, 0.35 * share, f"`{ast.unparse(new)}` is put in")

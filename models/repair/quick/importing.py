@@ -180,9 +180,8 @@ def _other_name(name: str, module: str, files: Mapping[str, Source]) -> Iterator
         for source in files.values():
             changes = _imported(source, name, module, new)
             yield from source.mend(source.with_changes(changes), "import", f"`{name}` becomes `{new}`")
-        if target is not None:
-            text = re.sub(rf"\b{re.escape(new)}\b", name, target.text)
-            yield from target.mend(text, "name", f"`{new}` is called `{name}`")
+    if target is not None:
+        yield from defined_otherwise(target, name)
     for other in modules_of(name):
         for source in files.values():
             for node in source.nodes:
@@ -195,6 +194,23 @@ def _other_name(name: str, module: str, files: Mapping[str, Source]) -> Iterator
                     start = line.find(module)
                     change = Change(node.lineno, start, start + len(module), other)
                     yield from source.mend(source.with_changes([change]), "import", f"`{name}` is taken from `{other}`")
+
+
+def defined_otherwise(source: Source, name: str) -> Iterator[Mend]:
+    """What is asked for by a name is defined by another one: a near one, one of the same words, or the only one."""
+    functions = [node.name for node in source.tree.body if isinstance(node, Function | ast.ClassDef)]
+    related = [other for other in functions if _shares_words(other, name)]
+    public = [other for other in functions if not other.startswith("_")]
+    for old in dict.fromkeys([*near(name, _top_names(source)), *related, *(public if len(public) == 1 else ())]):
+        if name not in source.names:
+            text = re.sub(rf"\b{re.escape(old)}\b", name, source.text)
+            yield from source.mend(text, "name", f"`{old}` is called `{name}`")
+
+
+def _shares_words(one: str, other: str) -> bool:
+    """Whether all words of one name are words of the other."""
+    left, right = set(one.lower().split("_")), set(other.lower().split("_"))
+    return left <= right or right <= left
 
 
 def _top_names(source: Source) -> list[str]:

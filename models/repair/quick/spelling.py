@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from core.trials import Trouble
+from models.repair.quick.importing import defined_otherwise, module_of
 from models.repair.quick.mend import Mend
 from models.repair.quick.source import Change, Source, near, place_of
 from models.repair.quick.standard import listing
@@ -131,7 +132,9 @@ def _of_class(owner: ast.ClassDef) -> list[str]:
 
 def _defined_otherwise(owner: str, lost: str, files: Mapping[str, Source]) -> Iterator[Mend]:
     """What the tests ask for by a name is defined by a near one: the definition, and all that uses it, is renamed."""
-    for source in files.values():
+    for path, source in files.items():
+        if module_of(path) == owner:
+            yield from defined_otherwise(source, lost)
         for node in source.nodes:
             names = _of_class(node) if isinstance(node, ast.ClassDef) and node.name == owner else []
             for old in near(lost, names):

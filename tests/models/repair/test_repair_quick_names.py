@@ -108,6 +108,23 @@ def test_what_a_test_imports_is_what_the_file_defines() -> None:
 # Spelling.
 
 
+def test_what_a_test_asks_for_is_the_function_of_related_words_or_the_only_one() -> None:
+    missing = "cannot import name 'mean' from 'a' (a.py)"
+    related = "def helper():\n    return 1\n\n\ndef compute_mean(values):\n    return sum(values) / len(values)\n"
+    found = mends({"a.py": related}, "ImportError", missing)
+    assert related.replace("compute_mean", "mean") in {mend.text for mend in found}
+    only = "def average(values):\n    return average(values[1:]) if values else 0\n"
+    found = mends({"a.py": only}, "ImportError", missing)
+    assert found[0].text == only.replace("average", "mean")
+    found = mends({"a.py": only}, "AttributeError", "module 'a' has no attribute 'mean'")
+    assert found[0].text == only.replace("average", "mean")
+
+
+def test_no_function_takes_a_name_that_the_file_uses_already() -> None:
+    text = "mean = 3\n\n\ndef average(values):\n    return mean\n"
+    assert not mends({"a.py": text}, "AttributeError", "module 'a' has no attribute 'mean'")
+
+
 def test_a_misspelt_variable_gets_its_name() -> None:
     assert unknown("def f(values):\n    return sum(vlaues)\n", "vlaues") == "def f(values):\n    return sum(values)\n"
 
