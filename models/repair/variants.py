@@ -22,6 +22,7 @@ from models.repair.tree import at
 GENERATORS: tuple[Generator, ...] = (*EXPRESSIONS, *STATEMENT_EDITS)
 MOST_EDITS = 40_000
 """So many edits of one stream are kept; what is less likely is let go."""
+NONSENSE = 0.03
 SHARPNESS = 2.0
 """The power of a line's suspicion in an edit's likelihood."""
 
@@ -93,7 +94,7 @@ class Stream:
         for suspect in suspects:  # a variant that reads as what there is changes nothing
             known.is_new(suspect.path, suspect.scope.name, _text(trees[suspect.path], suspect))
         found = [
-            (edit.weight * _suspicion(suspect, edit), number, edit, suspect)
+            (edit.weight * _suspicion(suspect, edit) * _sense(trees[suspect.path], edit), number, edit, suspect)
             for suspect in suspects
             for number, edit in enumerate(_edits(trees[suspect.path], suspect, sight, words.get(suspect.path)))
         ]
@@ -186,6 +187,28 @@ def _edits(tree: ast.Module, suspect: Suspect, sight: Sight, words: Vocabulary |
 def _suspicion(suspect: Suspect, edit: Edit) -> float:
     score = suspect.lines.get(edit.line, min(suspect.lines.values()) / 2)
     return float(score**SHARPNESS)
+
+
+def _sense(tree: ast.Module, edit: Edit) -> float:
+    """Less where an edit makes both sides of an operator the same, as in `x - x`: hardly anyone meant that."""
+    if edit.count is not None or not edit.place:
+        return 1.0
+    here, new = at(tree, edit.place), edit.new[0]
+    beside = [ast.dump(side) for side in _sides(at(tree, edit.place[:-1])) if side is not here]
+    within = [ast.dump(side) for side in _sides(new)]
+    return NONSENSE if (beside and ast.dump(new) in beside) or len(set(within)) < len(within) else 1.0
+
+
+def _sides(node: ast.AST) -> list[ast.expr]:
+    """What an operator stands between, if it is one that makes little of two equal sides."""
+    match node:
+        case ast.BinOp(left=left, right=right, op=ast.Sub() | ast.Div() | ast.FloorDiv() | ast.Mod() | ast.BitXor()):
+            return [left, right]
+        case ast.Compare(left=left, comparators=others):
+            return [left, *others]
+        case ast.BoolOp(values=values):
+            return values
+    return []
 
 
 def _text(tree: ast.Module, suspect: Suspect) -> str:
