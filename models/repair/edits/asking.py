@@ -16,9 +16,10 @@ _ORDERS = (ast.Eq, ast.Gt, ast.Lt, ast.GtE)
 
 
 def worded(survey: Survey, block: Block) -> Iterator[tuple[Piece, float, str]]:
-    """Conditions on the visible variables, each with a weight and the variable that it is about."""
-    for text in survey.names(block):
-        if text in {"self", "cls"}:
+    """Conditions on the visible variables and dotted chains, each with a weight and the variable that it is about."""
+    known = survey.visible(block)
+    for text in (*survey.names(block), *survey.chains):
+        if text in {"self", "cls"} or text.partition(".")[0] not in known:
             continue
         kinds = survey.kinds(text)
         if kinds & MAPPING or (not kinds and text in survey.looked_into):

@@ -9,11 +9,15 @@ from models.repair.edit import Edit
 from models.repair.edits import build
 from models.repair.edits.blocks import Site, fits
 from models.repair.edits.build import Piece, constant
+from models.repair.edits.conditions import occurring
 from models.repair.edits.proposing import changed, choices, lives, spots, thinned
 from models.repair.edits.survey import Survey, survey_of
 from models.repair.ground import Ground
 
 _MOST = 400
+_MIRRORED: dict[type[ast.cmpop], ast.cmpop] = {
+    ast.Lt: ast.Gt(), ast.LtE: ast.GtE(), ast.Gt: ast.Lt(), ast.GtE: ast.LtE(),
+}  # fmt: skip
 
 
 def branches(ground: Ground) -> Iterator[Edit]:
@@ -40,7 +44,7 @@ def _of_if(survey: Survey, site: Site, node: ast.If) -> Iterator[Edit]:
         yield changed("if_while", site, [loop], 0.15, f"`{text}` becomes a `while`")
         yield from _followed(survey, site, node, text)
     else:
-        yield from _of_else(site, node, text)
+        yield from _of_else(survey, site, node, text)
     weight = 0.08 if not node.orelse else 0.04
     yield changed("branch", site, node.body, weight, f"what `{text}` holds is done always")
 
@@ -72,7 +76,7 @@ def _results(survey: Survey, site: Site) -> Iterator[tuple[ast.stmt, float]]:
         yield build.returned(constant(value)), 0.01
 
 
-def _of_else(site: Site, node: ast.If, text: str) -> Iterator[Edit]:
+def _of_else(survey: Survey, site: Site, node: ast.If, text: str) -> Iterator[Edit]:
     alone, inner = _with(node, orelse=[]), node.orelse[0]
     if len(node.orelse) == 1 and isinstance(inner, ast.If):
         yield changed("elif", site, [alone, inner], 0.25, f"the `elif` after `{text}` becomes an `if`")
@@ -82,8 +86,34 @@ def _of_else(site: Site, node: ast.If, text: str) -> Iterator[Edit]:
         yield changed("branch", site, [without], 0.05, f"the first `elif` after `{text}` is dropped")
     else:
         yield changed("else", site, [alone, *node.orelse], 0.2, f"what the `else` of `{text}` holds follows it")
+        for test, weight in _second_tests(survey, site, node):
+            inner = ast.If(test=test.node, body=node.orelse, orelse=[])
+            note = f"the `else` of `{text}` becomes `elif {test.text}`"
+            yield changed("elif", site, [_with(node, orelse=[inner])], weight, note)
     yield changed("else", site, [alone], 0.08, f"the `else` of `{text}` is dropped")
     yield changed("branch", site, node.orelse, 0.04, f"only the `else` of `{text}` stays")
+
+
+def _second_tests(survey: Survey, site: Site, node: ast.If) -> Iterator[tuple[Piece, float]]:
+    """What an `elif` may ask behind a test: its mirror image, what else is asked in the file."""
+    if isinstance(node.test, ast.Compare) and len(node.test.ops) == 1 and type(node.test.ops[0]) in _MIRRORED:
+        order, right = _MIRRORED[type(node.test.ops[0])], node.test.comparators[0]
+        for other, weight in ((_mirrored(right), 0.3), (right, 0.15)):
+            yield build.piece(ast.Compare(left=node.test.left, ops=[order], comparators=[other])), weight
+    own = ast.unparse(node.test)
+    for test, weight in occurring(survey, site.block):
+        if test.text != own:
+            yield test, weight * 0.6
+
+
+def _mirrored(node: ast.expr) -> ast.expr:
+    """`level + slack` for `level - slack`; anything else stays."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
+        step = ast.Sub() if isinstance(node.op, ast.Add) else ast.Add()
+        return ast.BinOp(left=node.left, op=step, right=node.right)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return node.operand
+    return node
 
 
 def _of_while(site: Site, node: ast.While) -> Iterator[Edit]:

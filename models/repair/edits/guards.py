@@ -102,6 +102,15 @@ def guard_tests(
 
     `also` is a statement whose variables count like those that are used next.
     """
+    key = id(block.owner), block.field, index
+    if also is not None:
+        return _tests(survey, block, index, also)
+    if key not in survey.tests:
+        survey.tests[key] = _tests(survey, block, index, None)
+    return survey.tests[key]
+
+
+def _tests(survey: Survey, block: Block, index: int, also: ast.stmt | None) -> dict[str, tuple[Piece, float]]:
     following = block.statements[index]
     used = {text for node in (following, also) if node for text in survey.seen_names(node)}
     best: dict[str, tuple[Piece, float]] = {}
@@ -118,9 +127,10 @@ def _of_names(
     ready = [text for text in names if survey.bound_at(block, text) < following.lineno]
     numbers = [text for text in ready if survey.number(text)][:5]
     questions = ((text, *asked) for text in ready for asked in _questions(survey, text))
-    worded_ones = ((text, test, weight) for test, weight, text in worded(survey, block) if text in ready)
+    worded_ones = ((text.partition(".")[0], test, weight) for test, weight, text in worded(survey, block))
     for text, test, weight in itertools.chain(questions, worded_ones):
-        yield test, weight * (1.0 if text in used else 0.4)
+        if text in ready or text in {"self", "cls"}:
+            yield test, weight * (1.0 if text in used else 0.4)
     for text in (chain for chain in survey.chains if chain.partition(".")[0] in used):
         yield from ((test, weight * 0.6) for test, weight in _questions(survey, text))
     yield from _of_pairs(survey, block, numbers, [text for text in ready if text not in numbers][:5], used)

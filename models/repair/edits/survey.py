@@ -32,6 +32,7 @@ class Survey:
         self._own: dict[int, list[ast.AST]] = {}
         self._names: dict[tuple[int, str], list[str]] = {}
         self._read: dict[str, frozenset[str]] = {}
+        self.tests: dict[tuple[int, str, int], dict[str, tuple[Piece, float]]] = {}  # kept by `guards`
         self._every: dict[tuple[int, str], frozenset[str]] = {}
 
     @cached_property
