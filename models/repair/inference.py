@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 
-from models.repair.kinds import CALLABLE, INT, ITERATOR, STR, UNKNOWN, Kind, Kinds, seen
+from models.repair.kinds import CALLABLE, INT, ITERATOR, NONE, STR, UNKNOWN, Kind, Kinds, seen
 from models.repair.scoping import Outside
 from models.repair.tree import Function
 
@@ -22,6 +22,8 @@ def inferred(nodes: list[ast.AST], outer: Outside, at_run_time: Mapping[str, fro
     for name in (*outer.functions, *outer.classes):
         variables.setdefault(name, CALLABLE)
     kinds = Kinds(variables, callables)
+    for name, kind in _of_objects(outer, Kinds({}, callables)).items():
+        variables.setdefault(name, kind)
     # Twice, since a loop may use a name before the line that tells its kind.
     for _ in range(2):
         for node in nodes:
@@ -53,6 +55,22 @@ def _callables(outer: Outside) -> dict[str, Kind]:
             if isinstance(item, Function):
                 told[f".{item.name}"] = _returned(item)
     return told
+
+
+def _of_objects(outer: Outside, kinds: Kinds) -> dict[str, Kind]:
+    """The kinds of `self.x` as the classes of the file tell; those that differ between classes are left out."""
+    found: dict[str, set[Kind]] = {}
+    for owner in outer.classes.values():
+        for node in ast.walk(owner):
+            if isinstance(node, ast.Assign):
+                for target in node.targets:
+                    own = isinstance(target, ast.Name) and node in owner.body
+                    of_self = isinstance(target, ast.Attribute) and _name(target).startswith("self.")
+                    if own or of_self:
+                        name = _name(target) if of_self else f"self.{_name(target)}"
+                        found.setdefault(name, set()).add(kinds.of(node.value) - NONE)
+    told = {name: [kind for kind in each if kind] for name, each in found.items()}
+    return {name: each[0] for name, each in told.items() if len(each) == 1}
 
 
 def _returned(function: Function) -> Kind:

@@ -23,7 +23,7 @@ from models.repair.edits.swapping import (
     without,
 )
 from models.repair.ground import Ground
-from models.repair.kinds import LIST, MAPPING, NUMBER, SET, SIZED, Kind, is_number
+from models.repair.kinds import CALLABLE, LIST, MAPPING, NUMBER, SET, SIZED, STR, Kind, is_number
 
 KIND = "comprehension"
 _MOST = 600
@@ -79,9 +79,23 @@ def _new_conditions(scene: Scene, spot: Spot, node: ast.comprehension) -> Iterat
             yield ast.Compare(left=name(word), ops=[ast.Gt()], comparators=[number(0)]), 0.12 if kind else 0.03
         yield ast.Compare(left=name(word), ops=[ast.IsNot()], comparators=[ast.Constant(value=None)]), 0.15
         for other in spot.visible.near:
-            if other not in own:
+            if other not in own and other != spot.visible.owner:
+                yield from ((made, weight * 0.4) for made, weight in _by_part(scene, word, kind, other))
                 for op, weight in _relations(kind, scene.kinds.of_name(other), scene.kinds.of_name(f"{other}[]")):
                     yield ast.Compare(left=name(word), ops=[op()], comparators=[name(other)]), weight
+
+
+def _by_part(scene: Scene, word: str, kind: Kind, other: str) -> Iterator[tuple[ast.expr, float]]:
+    """What an item or an attribute of a variable is, or is not, where the file takes such parts."""
+    wanted = scene.kinds.of_name(other)
+    if wanted & (CALLABLE | SIZED - STR) or kind & (NUMBER | STR):
+        return
+    parts: list[ast.expr] = [ast.Subscript(value=name(word), slice=index, ctx=LOAD) for index in scene.file.indices]
+    if not kind & SIZED:
+        parts += [ast.Attribute(value=name(word), attr=attr, ctx=LOAD) for attr in scene.file.attributes[:4]]
+    for part in parts:
+        for op in (ast.NotEq, ast.Eq):
+            yield ast.Compare(left=part, ops=[op()], comparators=[name(other)]), 0.2
 
 
 def _relations(kind: Kind, other: Kind, items: Kind) -> Iterator[tuple[type[ast.cmpop], float]]:

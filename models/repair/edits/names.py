@@ -11,7 +11,7 @@ from models.repair.edits.scene import Scene, scene_of
 from models.repair.edits.spot import Spot
 from models.repair.edits.swapping import LOAD, become, likeliest, name, swap
 from models.repair.ground import Ground
-from models.repair.kinds import CALLABLE, NUMBER, SIZED, Kind, fits
+from models.repair.kinds import CALLABLE, NUMBER, SEQUENCE, SIZED, Kind, fits
 from models.repair.tree import Function
 
 KIND = "name"
@@ -69,10 +69,12 @@ def _other_variable(scene: Scene, spot: Spot, node: ast.Name | ast.Attribute) ->
     if isinstance(node, ast.Name) and (node.id in scene.outside.imports or node.id in _functions(scene)):
         return
     for word, near in variables(scene, spot):
-        fit = max(fits(scene.kinds.of_name(word), wanted), least)
+        kind = scene.kinds.of_name(word)
+        fit = max(fits(kind, wanted), least)
+        if _is_gone_into(spot) and kind & SEQUENCE and wanted & SEQUENCE:
+            fit = max(fit, 0.5)
         if word != text:
-            # `total` and `self.total` are easily taken for each other.
-            prior = 0.9 if word.rpartition(".")[2] == text.rpartition(".")[2] else 0.6 * near
+            prior = 0.9 if _alike(word, text) else 0.6 * near
             yield from swap(spot, name(word), KIND, prior * fit, become(text, word))
 
 
@@ -80,6 +82,18 @@ def _without_value(ground: Ground) -> frozenset[str]:
     """The names that were read in failing tests before they had a value."""
     messages = [message for kind, message in ground.troubles if kind in ("NameError", "UnboundLocalError")]
     return frozenset(word for message in messages for word in _NAMED.findall(message))
+
+
+def _is_gone_into(spot: Spot) -> bool:
+    """Whether an item of it, each of its items, or their number is asked for: of a text as well as of a list."""
+    inside = isinstance(spot.parent, ast.Subscript) and spot.field == "value"
+    return inside or spot.field == "iter" or (spot.call is not None and getattr(spot.call.func, "id", "") == "len")
+
+
+def _alike(one: str, other: str) -> bool:
+    """Whether two names are easily taken for each other: `total` and `self.total`, `word` and `words`."""
+    short, long = sorted((one.rpartition(".")[2], other.rpartition(".")[2]), key=len)
+    return long == short or (len(short) > 2 and long in (f"{short}s", f"{short}es"))
 
 
 def _least(ground: Ground) -> float:

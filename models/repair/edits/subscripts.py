@@ -7,16 +7,17 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from models.repair.edit import Edit
+from models.repair.edits.donors import Donor, allowed, donors
 from models.repair.edits.expecting import expected
 from models.repair.edits.names import variables
 from models.repair.edits.scene import Scene, scene_of
 from models.repair.edits.spot import Spot
 from models.repair.edits.swapping import LOAD, become, likeliest, name, number, swap
 from models.repair.ground import Ground
-from models.repair.kinds import INT, MAPPING, SEQUENCE, SIZED, fits
+from models.repair.kinds import INT, MAPPING, SEQUENCE, SIZED, STR, Kind, fits
 
 KIND = "subscript"
-_MOST = 600
+_MOST, _MOST_DONORS = 600, 60
 _INDEXED = SEQUENCE | MAPPING
 
 
@@ -56,12 +57,33 @@ def _with_index(scene: Scene, spot: Spot, node: ast.expr) -> Iterator[Edit]:
     if not kind or kind & SEQUENCE:
         indices += [(number(0), 0.4), (number(-1), 0.4), (number(1), 0.2)]
     for word, near in variables(scene, spot):
-        index = scene.kinds.of_name(word)
-        if word != text and (index & INT if kind & SEQUENCE or not kind else not index or not index & SIZED - {"str"}):
-            indices.append((name(word), 0.4 * near))
+        share = _serves(scene.kinds.of_name(word), kind) if word != text else 0.0
+        if share:
+            indices.append((name(word), 0.4 * near * share))
+    if kind & SEQUENCE or not kind:
+        indices += [(donor.node, 0.15) for donor in _counted(scene, spot) if text not in donor.parts]
     for index_node, weight in indices if sure else ():
         new = ast.Subscript(value=node, slice=index_node, ctx=LOAD)
         yield from swap(spot, new, KIND, weight * sure, become(text, f"{text}[{ast.unparse(index_node)}]"))
+
+
+def _serves(index: Kind, holder: Kind) -> float:
+    """How well a variable of one kind serves as the index of another."""
+    if index & INT or (holder & MAPPING and not index & (SIZED - STR)):
+        return 1.0
+    if holder & SEQUENCE:
+        return 0.0 if index else 0.5
+    return 0.5 if not index or index & STR else 0.0
+
+
+def _counted(scene: Scene, spot: Spot) -> list[Donor]:
+    """Small calls and sums of the scope that give whole numbers."""
+    names = allowed(scene, spot)
+    return [
+        donor
+        for donor in donors(scene)[:_MOST_DONORS]
+        if donor.local and not donor.changed and donor.kind == INT and len(donor.parts) < 6 and donor.names <= names
+    ][:8]
 
 
 def _as_index(scene: Scene, spot: Spot, node: ast.expr) -> Iterator[Edit]:

@@ -28,6 +28,13 @@ class Surroundings:
         return tuple(dict.fromkeys(found))
 
     @cached_property
+    def indices(self) -> tuple[ast.expr, ...]:
+        """The literals that the file takes items by, each once; at most four."""
+        slices = (node.slice for node in self._every if isinstance(node, ast.Subscript))
+        found = {self.text(node): node for node in slices if isinstance(node, ast.Constant)}
+        return tuple(found.values())[:4]
+
+    @cached_property
     def calls(self) -> frozenset[str]:
         """The names of functions and methods that the file calls."""
         return frozenset(called(node) for node in self._every if isinstance(node, ast.Call))

@@ -73,13 +73,15 @@ def _in_builtin(scene: Scene, spot: Spot, node: ast.expr) -> Iterator[Edit]:
     kind, text, wanted = scene.kind(node), scene.text(node), expected(spot, scene.kinds)
     if isinstance(node, ast.Constant | ast.Lambda) or (spot.truth and not kind & ITERABLE):
         return
+    # A wrong kind that a test met may be that of what nothing is known of.
+    doubt = 0.5 if any(trouble == "TypeError" for trouble, _ in scene.ground.troubles) else 0.25
     around = spot.call.func.id if spot.call and isinstance(spot.call.func, ast.Name) else ""
     for function, takes_kind, gives, prior in _TURNS:
         if function == around or (function == "bool" and kind != INT) or kind == gives == INT:
             continue
         if kind and not kind & takes_kind:
             continue
-        sure = (1.0 if kind else 0.25) * _asked(gives, wanted, spot) * (0.4 if kind == gives and kind else 1.0)
+        sure = (1.0 if kind else doubt) * _asked(gives, wanted, spot) * (0.4 if kind == gives and kind else 1.0)
         if sure:
             new = call(function, node)
             if function == "abs" and isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub):

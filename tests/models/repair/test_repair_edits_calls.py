@@ -52,10 +52,25 @@ METHODS = [
     ("def ranked(xs: list):\n    out = «xs.sort()→sorted(xs)»\n    return out", 15),
     ("def front(xs: list, x: int):\n    xs.«append(x)→insert(0, x)»\n    return xs", 20),
 ]
+LAMP = """class Lamp:
+    COLOURS = ("red", "green")
+
+    def __init__(self):
+        self.times = {"red": 1, "green": 2}
+        self.colour = "red"
+
+    def turn(self):
+"""
 SUBSCRIPTS = [
     ("def first(xs: list):\n    return «xs→xs[0]»", 20),
     ("def at(xs: list, i: int):\n    return «i→xs[i]» + 1", 80),
     ("def at(xs: list, i: int):\n    return «xs[i]→i» + 1", 40),
+    ("def price(goods, name: str):\n    return «goods→goods[name]» + 1", 100),
+    (
+        "def step(xs: list, text: str):\n    if int(text) < 9:\n        xs = «xs→xs[int(text)]»\n    return xs",
+        120,
+    ),
+    (LAMP + "        self.left = «self.times→self.times[self.colour]»", 60),
     ("def last(xs: list, i: int):\n    return xs[«i→-1»]", 20),
     ("def cell(rows: list, i: int, j: int):\n    return rows«[i][j]→[j][i]»", 20),
     ("def both(a: int, b: int):\n    return («a, b→b, a»)", 25),
@@ -66,6 +81,13 @@ COMPREHENSIONS = [
     ("def kept(xs: list):\n    return [x for x in xs« if x→»]", 15),
     ("def kept(xs: list, banned: set):\n    return [x for x in xs«→ if x not in banned»]", 30),
     ("def kept(xs: list):\n    return [x for x in xs if «x.ok→not x.ok»]", 30),
+    (
+        (
+            "def others(rows: list, name: str):\n    rows.sort(key=lambda row: row[1])\n"
+            "    return [row for row in rows«→ if row[1] != name»]"
+        ),
+        110,
+    ),
     ("def turned(table: dict):\n    return {«k: v→v: k» for k, v in table.items()}", 20),
     ("def show(table: dict):\n    for key, value in «table→table.items()»:\n        print(key, value)", 20),
     ("def show(xs: list):\n    for i, x in «xs→enumerate(xs)»:\n        print(i, x)", 30),

@@ -57,12 +57,15 @@ NAMES = [
     (BOX + "    def top(self):\n        return self.«low→high»", 12),
     ("def pick(a: int, b: int):\n    small = a\n    «small→big» = b\n    big = 0\n    return small", 60),
     ("def walk(node):\n    while node.right:\n        node = node.«left→right»\n    return node", 20),
+    ("def initials(words: list, word: str):\n    return «words→word»[0].upper() + word[1:]", 40),
     ("def loop(queue: list):\n    while «True→queue»:\n        queue.pop()", 20),
     ("def grid(rows: list, i: int, j: int):\n    return rows[i][«i→j»]", 12),
     ("def swap(a: int, b: int):\n    a, b = b, «b→a»\n    return a, b", 40),
     ("def title(name: str, here: str):\n    return f'<{«here→name»}>'", 20),
 ]
+WHEEL = "class Wheel:\n    KINDS = ('a', 'b')\n\n    def turn(self, i: int):\n"
 WRAPPING = [
+    (WHEEL + "        return self.KINDS[(i + 1) % «self.KINDS→len(self.KINDS)»]", 100),
     ("def size(xs: list, n: int):\n    return n < «xs→len(xs)»", 20),
     ("def far(a: int, b: int):\n    return «a - b→abs(a - b)»", 20),
     ("def ranked(xs: list):\n    return «xs→sorted(xs)»", 20),
