@@ -13,16 +13,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from bench import faults_in_expressions, faults_in_statements
+from bench.lost import is_lost
 from models.repair.tree import Place, at, places, replaced, spliced
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """A program with a fault: its whole text, the kind, and the line of the original where it lies."""
+    """A program with a fault: its whole text, the kind, and the line of the original where it lies.
+
+    `lost` tells that something is gone that stands nowhere else in the program (`bench.lost`).
+    """
 
     kind: str
     line: int
     text: str
+    lost: bool = False
 
 
 def faults(text: str) -> Iterator[Fault]:
@@ -33,7 +38,7 @@ def faults(text: str) -> Iterator[Fault]:
         broken = ast.unparse(ast.fix_missing_locations(made))
         if broken not in seen and _compiles(broken):
             seen.add(broken)
-            yield Fault(kind=kind, line=line, text=broken + "\n")
+            yield Fault(kind=kind, line=line, text=broken + "\n", lost=is_lost(kind, tree, made))
 
 
 def by_kind(text: str) -> dict[str, list[Fault]]:
@@ -46,7 +51,7 @@ def by_kind(text: str) -> dict[str, list[Fault]]:
 
 def several(text: str, number: int, chance: random.Random) -> Fault | None:
     """A program with faults of different kinds in different places; None where chance finds no such thing."""
-    kinds, line = list[str](), 0
+    kinds, line, lost = list[str](), 0, False
     for _ in range(number):
         known = by_kind(text)
         left = sorted(set(known) - set(kinds))
@@ -55,7 +60,8 @@ def several(text: str, number: int, chance: random.Random) -> Fault | None:
         fault = chance.choice(known[kind := chance.choice(left)])
         text, line = fault.text, line or fault.line
         kinds.append(kind)
-    return Fault(kind=" + ".join(kinds), line=line, text=text)
+        lost = lost or fault.lost
+    return Fault(kind=" + ".join(kinds), line=line, text=text, lost=lost)
 
 
 def same(one: str, other: str) -> bool:

@@ -48,7 +48,7 @@ def _deleted(node: ast.stmt) -> Iterator[Named]:
 def _returns(node: ast.stmt, *, inside: bool) -> Iterator[Named]:
     if isinstance(node, ast.Return) and node.value is not None and inside:
         yield "return removed", 1, [ast.Expr(value=node.value)]
-        yield "return changed", 1, [ast.Return(value=None)]
+        yield "return lost", 1, [ast.Return(value=None)]
         match node.value:
             case ast.Tuple(elts=[first, second]):
                 yield "return changed", 1, [ast.Return(value=ast.Tuple(elts=[second, first], ctx=ast.Load()))]

@@ -15,8 +15,8 @@ PROGRAMS = {program.name: program for program in programs()}
 KINDS = {
     "operator", "comparison", "boundary", "constant", "off by one", "wrong variable", "arguments swapped",
     "argument missing", "condition negated", "condition missing", "clause missing", "guard deleted", "return removed",
-    "return changed", "initial value", "statement deleted", "statement moved", "statements swapped", "yield missing",
-    "await missing", "call missing", "wrong method", "import deleted", "misspelt", "else lost",
+    "return changed", "return lost", "initial value", "statement deleted", "statement moved", "statements swapped",
+    "yield missing", "await missing", "call missing", "wrong method", "import deleted", "misspelt", "else lost",
 }  # fmt: skip
 
 
@@ -74,3 +74,18 @@ def test_several_faults_are_of_different_kinds_and_the_same_by_the_same_chance()
     assert len(set(made.kind.split(" + "))) == 2
     assert made == several(text, 2, random.Random(3))
     assert several("X = 1\n", 9, random.Random(1)) is None
+
+
+def test_what_stands_nowhere_else_is_lost_and_what_has_a_like_is_not() -> None:
+    text = (
+        "def f(items, top):\n    if not items:\n        return []\n    best = []\n    for item in items:\n"
+        "        if item.price * 2 > top - 3:\n            best.append(item)\n        top += 1\n    best.append(top)\n"
+        "    return sorted(best, key=str)\n"
+    )
+    found = {(fault.kind, fault.line): fault.lost for fault in faults(text)}
+    assert found["guard deleted", 2] is False
+    assert found["statement deleted", 7] is False, "line 9 has it with another name"
+    assert found["statement deleted", 8] is True
+    assert found["condition missing", 6] is True
+    assert found["return lost", 10] is True
+    assert not any(lost for (kind, _), lost in found.items() if kind in {"operator", "comparison", "constant"})
