@@ -39,6 +39,8 @@ def _of_record(survey: Survey, text: str) -> Iterator[tuple[Piece, float]]:
 
 
 def _of_text(survey: Survey, text: str) -> Iterator[tuple[Piece, float]]:
+    for mark in dict.fromkeys(found[0] for found in survey.texts if found and not found[0].isalnum()):
+        yield method(name(text), "startswith", constant(mark)), 0.08
     for found in survey.texts[:_MOST_TEXTS]:
         if found:
             yield method(name(text), "startswith", constant(found)), 0.08

@@ -19,10 +19,13 @@ from models.repair.edits.moves import title
 from models.repair.edits.proposing import inserted, lives, thinned
 from models.repair.edits.survey import Survey, survey_of
 from models.repair.ground import Ground
+from models.repair.tree import at
 
 _MOST_COPIES = 550
 _MOST_UPDATES = 450
 _SIMPLE = ast.Assign | ast.AugAssign | ast.Expr | ast.Raise | ast.Delete | ast.Break | ast.Continue
+_NEAR = 0.07
+"""The weight of a copy from the same scope; from the same class it is smaller, from the rest of the file smallest."""
 _LOOPS = ast.For | ast.While
 _LARGEST = 30  # nodes: a longer statement is hardly needed twice
 _Gap = tuple[Block, int, int]
@@ -43,17 +46,19 @@ def updates(ground: Ground) -> Iterator[Edit]:
     yield from lives(ground, thinned(survey, made, _MOST_UPDATES))
 
 
-def _sources(survey: Survey) -> Iterator[tuple[ast.stmt, frozenset[str], bool]]:
-    """Short statements, each text once: (statement, the names in it, whether it is in the scope)."""
+def _sources(survey: Survey) -> Iterator[tuple[ast.stmt, frozenset[str], float]]:
+    """Short statements, each text once: (statement, the names in it, the weight of such a copy)."""
     seen: set[str] = set()
-    for root, near in ((survey.node, True), (survey.ground.tree, False)):
+    ground = survey.ground
+    owner = at(ground.tree, ground.scope[:-1]) if ground.scope else ground.tree
+    for root, weight in ((survey.node, _NEAR), (owner, 0.04), (ground.tree, 0.015)):
         for node in ast.walk(root):
             if not isinstance(node, _SIMPLE | ast.If) or _is_text(node) or sum(1 for _ in ast.walk(node)) > _LARGEST:
                 continue
             text = ast.unparse(node)
             if text not in seen:
                 seen.add(text)
-                yield node, frozenset(survey.seen_names(node)), near
+                yield node, frozenset(survey.seen_names(node)), weight if root is not ground.tree else 0.015
 
 
 def _is_text(node: ast.stmt) -> bool:
@@ -61,12 +66,12 @@ def _is_text(node: ast.stmt) -> bool:
 
 
 def _at(
-    survey: Survey, gap: _Gap, sources: list[tuple[ast.stmt, frozenset[str], bool]]
+    survey: Survey, gap: _Gap, sources: list[tuple[ast.stmt, frozenset[str], float]]
 ) -> Iterator[Edit]:  # fmt: skip
     block, index, _ = gap
     visible = survey.visible(block) | BUILTINS
     beside = {id(node) for node in block.statements[max(index - 1, 0) : index + 1]}
-    for node, names, near in sources:
+    for node, names, weight in sources:
         if id(node) in beside or not fits(node, block):
             continue
         if isinstance(node, ast.Break | ast.Continue) and index < len(block.statements):
@@ -75,9 +80,9 @@ def _at(
             continue  # what is left over when a loop has ended is taken as in the loop
         missing = names - visible
         if not missing:
-            weight = 0.15 if isinstance(node, ast.If) else 0.07
-            yield inserted("copied", gap, node, weight if near else 0.015, f"{title(node)} is put in")
-        if near and len(missing) <= 1:
+            scale = 2.0 if isinstance(node, ast.If) else 1.0
+            yield inserted("copied", gap, node, weight * scale, f"{title(node)} is put in")
+        if weight == _NEAR and len(missing) <= 1:
             yield from _renamed(survey, gap, node, missing or names & set(survey.names(block)))
 
 

@@ -51,12 +51,22 @@ def _around(survey: Survey, site: Site) -> Iterator[Edit]:
     text = title(site.node)
     seen: set[str] = set()
     asked = guard_tests(survey, site.block, site.index).values()
-    likely = [(made, weight * 0.2) for test, weight in asked for made in (survey.negated(test), test)]
+    likely = [(made, weight * 0.35) for test, weight in asked for made in (survey.negated(test), test)]
     for test, weight in (*guards_of(survey, site.node), *_named(survey, site), *_found(survey, site.block), *likely):
         if test.text not in seen:
             seen.add(test.text)
             note = f"{text} is done only `if {test.text}`"
             yield changed("wrapped", site, [build.when(test, site.node)], weight, note)
+            yield from _with_next(survey, site, test, weight, note)
+
+
+def _with_next(survey: Survey, site: Site, test: Piece, weight: float, note: str) -> Iterator[Edit]:
+    """The statement behind it, too, is done only then; likelier where it speaks of what is asked about."""
+    pair = site.block.statements[site.index : site.index + 2]
+    if len(pair) == 2 and isinstance(pair[1], _SIMPLE):
+        share = 0.7 if survey.names_in(test).intersection(survey.seen_names(pair[1])) else 0.25
+        told = f"{note}, with what follows"
+        yield changed("wrapped", site, [build.when(test, *pair)], weight * share, told, count=2)
 
 
 def _named(survey: Survey, site: Site) -> Iterator[tuple[Piece, float]]:
