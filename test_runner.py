@@ -68,7 +68,7 @@ class SuiteRunner:
     ) -> None:
         self._emit, self._mask, self._hooks = emit, mask or Masker(), hooks or CommandHooks()
         self._rounds = Rounds(
-            sandbox, runtime, staging_dir, limits or SandboxLimits(), imports or ImportCache(), self._mask, layers
+            sandbox, runtime, staging_dir, mask=self._mask, limits=limits, imports=imports, layers=layers
         )
         self._asker = Asker(self._rounds, oracle_inputs)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import ExitStack
-from typing import Any
 
 from agent.tools import AgentSettings, EditFormat
 from assembly.brain import make_memory, make_models
@@ -26,6 +25,7 @@ from model_handler import ModelHandler
 from sandbox.dependency_gate import DependencyGate
 from sandbox.javascript import ability
 from sandbox.layers import LayerStore
+from sandbox.rounds import Rounds
 from sandbox.runtime import Runtime, open_runtime
 from sandbox.synthesis import SynthesisRunner
 from sandbox.trials import TrialRunner
@@ -164,12 +164,9 @@ class Rooms:
 
     def _open_trials(self, sandbox: Sandbox, runtime: Runtime, layers: LayerStore, imports: ImportCache) -> None:
         """Give the built-in engine its way into the sandbox."""
-        folder = self._settings.state_dir
-        common: dict[str, Any] = {"imports": imports, "mask": self._store.events.mask, "layers": layers}
-        self._trials.open(
-            TrialRunner(sandbox, runtime, staging_dir=folder / "trials", **common),
-            SynthesisRunner(sandbox, runtime, staging_dir=folder / "synthesis", **common),
-        )
+        folder, mask = self._settings.state_dir / "trials", self._store.events.mask
+        rounds = Rounds(sandbox, runtime, folder, mask=mask, imports=imports, layers=layers)
+        self._trials.open(TrialRunner(rounds), SynthesisRunner(rounds))
 
 
 def _with_remark(report: str, remark: str) -> str:

@@ -19,7 +19,6 @@ from typing import Any
 from agent.library import FileTree
 from bench.false_alarms import opened
 from bench.repair_tasks import Row
-from core.dependencies import ImportCache
 from core.held import SHARE, HeldOut
 from core.masking import Masker
 from core.ports import Synthesiser, Trials
@@ -29,6 +28,7 @@ from core.verdicts import Result, SuiteJob, Verdict
 from models.repair.engine import Engine
 from models.repair.problem import Finding, Problem, Progress, settled
 from sandbox.held.holding import hold
+from sandbox.rounds import Rounds
 from sandbox.synthesis import SynthesisRunner
 from sandbox.trials import TrialRunner
 from test_runner import SuiteRunner
@@ -214,11 +214,13 @@ async def room(cores: int, sandbox: str = "auto") -> AsyncIterator[Room]:
     """A room whose sandboxes run on so many cores."""
     with _on(cores):
         async with opened(sandbox, cores) as (kept, runtime, folder):
-            parts: dict[str, Any] = {"staging_dir": folder / "staging", "imports": ImportCache(), "mask": Masker()}
+            staging, mask = folder / "staging", Masker()
+            rounds = Rounds(kept.sandbox, runtime, staging, mask=mask)
+            suite = SuiteRunner(kept.sandbox, runtime, emit=lambda _event: None, staging_dir=staging, mask=mask)
             yield Room(
-                trials=TrialRunner(kept.sandbox, runtime, **parts),
-                synthesiser=SynthesisRunner(kept.sandbox, runtime, **parts),
-                suite=SuiteRunner(kept.sandbox, runtime, emit=lambda _event: None, **parts),
+                trials=TrialRunner(rounds),
+                synthesiser=SynthesisRunner(rounds),
+                suite=suite,
                 cores=cores,
             )
 

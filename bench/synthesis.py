@@ -29,6 +29,7 @@ from bench.stubs import STUBS, Task
 from core.ports import Sandbox
 from core.trials import Synthesised, SynthesisJob, TrialJob
 from sandbox import choose, run_python
+from sandbox.rounds import Rounds
 from sandbox.runtime import open_runtime, prepare
 from sandbox.synthesis import SynthesisRunner
 
@@ -68,7 +69,8 @@ async def opened() -> AsyncIterator[tuple[Sandbox, SynthesisRunner]]:
         choice = await choose("auto", runtime=runtime, scratch=Path(folder))
         if choice.sandbox is None:
             raise SystemExit(choice.report)
-        yield choice.sandbox, SynthesisRunner(choice.sandbox, runtime, staging_dir=Path(folder) / "trees", mask=str)
+        rounds = Rounds(choice.sandbox, runtime, Path(folder) / "trees", mask=str)
+        yield choice.sandbox, SynthesisRunner(rounds)
 
 
 async def row_of(task: Task, budget_s: float, sandbox: Sandbox, runner: SynthesisRunner) -> Row:

@@ -36,9 +36,9 @@ class Rounds:
         sandbox: where untrusted code runs.
         runtime: the interpreter and libraries inside.
         staging_dir: keeps whole trees between runs; made if need be.
-        limits: of a run where its job says nothing.
-        imports: remembers what files import.
         mask: takes secrets out of what runs report.
+        limits: of a run where its job says nothing.
+        imports: remembers what files import; may be shared.
         layers: the packages that jobs may ask for; without it such a job is refused.
     """
 
@@ -47,13 +47,14 @@ class Rounds:
         sandbox: Sandbox,
         runtime: Runtime,
         staging_dir: Path,
-        limits: SandboxLimits,
-        imports: ImportCache,
+        *,
         mask: Mask,
+        limits: SandboxLimits | None = None,
+        imports: ImportCache | None = None,
         layers: LayerStore | None = None,
     ) -> None:
         self.sandbox, self.runtime, self.mask, self._layers = sandbox, runtime, mask, layers
-        self._limits, self._imports = limits, imports
+        self._limits, self._imports = limits or SandboxLimits(), imports or ImportCache()
         staging_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._trees = TreeStore(staging_dir)
         self._planned: deque[tuple[SuiteJob, Plan]] = deque(maxlen=RECENT)

@@ -6,22 +6,15 @@ import json
 import math
 import textwrap
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from core import literals
-from core.dependencies import ImportCache
-from core.isolation import SandboxLimits
-from core.ports import Sandbox
 from core.trials import Synthesised, SynthesisJob, TrialJob
 from sandbox import answer
-from sandbox.cleaning import Mask
 from sandbox.inside import values
-from sandbox.layers import LayerStore
 from sandbox.packing import encoded
 from sandbox.plan import Plan
 from sandbox.rounds import Rounds
-from sandbox.runtime import Runtime
 from sandbox.synthesis import reading, stub
 from sandbox.synthesis.recordable import recordable
 from sandbox.synthesis.stub import Stub
@@ -37,26 +30,11 @@ class SynthesisRunner:
     """The port `core.ports.Synthesiser`.
 
     Args:
-        sandbox: where untrusted code runs.
-        runtime: the interpreter and libraries inside.
-        staging_dir: keeps whole trees between runs; made if need be.
-        imports: remembers what files import.
-        mask: takes secrets out of what runs report.
-        layers: the packages that jobs may ask for.
+        rounds: runs plans in a sandbox; may be shared.
     """
 
-    def __init__(
-        self,
-        sandbox: Sandbox,
-        runtime: Runtime,
-        *,
-        staging_dir: Path,
-        imports: ImportCache | None = None,
-        mask: Mask,
-        layers: LayerStore | None = None,
-    ) -> None:
-        known = imports or ImportCache()
-        self._rounds = Rounds(sandbox, runtime, staging_dir, SandboxLimits(), known, mask, layers)
+    def __init__(self, rounds: Rounds) -> None:
+        self._rounds = rounds
 
     async def synthesise(self, job: SynthesisJob) -> Synthesised:
         """Search for bodies that agree with every example that the tests and the docstring hold.

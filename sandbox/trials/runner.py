@@ -6,18 +6,11 @@ import math
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
-from core.dependencies import ImportCache
-from core.isolation import SandboxLimits
-from core.ports import Sandbox
 from core.trials import Answered, Call, Candidate, Outcome, Patience, Sight, TrialJob
 from sandbox import answer
 from sandbox.answer import Trial
-from sandbox.cleaning import Mask
-from sandbox.layers import LayerStore
 from sandbox.rounds import Rounds
-from sandbox.runtime import Runtime
 from sandbox.trials import looking, reading, staging
 from sandbox.trials.batch import Batch, Heard
 from sandbox.trials.staging import Stage
@@ -33,26 +26,11 @@ class TrialRunner:
     """The port `core.ports.Trials`.
 
     Args:
-        sandbox: where untrusted code runs.
-        runtime: the interpreter and libraries inside.
-        staging_dir: keeps whole trees between runs; made if need be.
-        imports: remembers what files import.
-        mask: takes secrets out of what runs report.
-        layers: the packages that jobs may ask for.
+        rounds: runs plans in a sandbox; may be shared.
     """
 
-    def __init__(
-        self,
-        sandbox: Sandbox,
-        runtime: Runtime,
-        *,
-        staging_dir: Path,
-        imports: ImportCache | None = None,
-        mask: Mask,
-        layers: LayerStore | None = None,
-    ) -> None:
-        known = imports or ImportCache()
-        self._rounds = Rounds(sandbox, runtime, staging_dir, SandboxLimits(), known, mask, layers)
+    def __init__(self, rounds: Rounds) -> None:
+        self._rounds = rounds
         self._stages: deque[tuple[TrialJob, Stage]] = deque(maxlen=RECENT)
 
     async def observe(self, job: TrialJob) -> Sight:

@@ -9,6 +9,7 @@ from typing import Any
 
 from core.masking import Masker
 from core.trials import Candidate, TrialJob
+from sandbox.rounds import Rounds
 from sandbox.trials import TrialRunner
 from tests.support import sandboxes
 from tests.support.trees import TextTree
@@ -126,7 +127,7 @@ ORDER = tuple(
 async def trials(name: str, folder: Path) -> AsyncIterator[TrialRunner]:
     """A runner over the isolation of that name."""
     async with sandboxes.opened(name, folder) as box:
-        yield TrialRunner(box, sandboxes.runtime(), staging_dir=folder / "staging", mask=Masker())
+        yield TrialRunner(Rounds(box, sandboxes.runtime(), folder / "staging", mask=Masker()))
 
 
 def job(module: str = MODULE, tests: str = TESTS, more: Mapping[str, str] | None = None, **told: Any) -> TrialJob:

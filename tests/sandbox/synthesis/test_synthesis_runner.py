@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.trials import Synthesised, SynthesisJob, TrialJob
+from sandbox.rounds import Rounds
 from sandbox.synthesis import SynthesisRunner
 from tests.support.sandboxes import bubblewrap, runtime
 from tests.support.trees import TextTree
@@ -17,7 +18,7 @@ class Finder:
     """Looks for functions of `work.py`."""
 
     def __init__(self, folder: Path) -> None:
-        self._runner = SynthesisRunner(bubblewrap(), runtime(), staging_dir=folder / "staging", mask=str)
+        self._runner = SynthesisRunner(Rounds(bubblewrap(), runtime(), folder / "staging", mask=str))
 
     async def __call__(self, stub: str, tests: str, budget_s: float = 7, **files: str) -> Synthesised:
         job = TrialJob(base=TextTree(), change={"work.py": stub}, tests={"test_work.py": tests, **files}, wall_s=20)

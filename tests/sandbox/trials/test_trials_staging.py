@@ -4,9 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from core.dependencies import ImportCache
 from core.errors import SandboxError
-from core.isolation import SandboxLimits
 from core.masking import Masker
 from core.trials import TrialJob
 from sandbox.rounds import Rounds
@@ -17,9 +15,7 @@ from tests.support.trees import TextTree
 
 @pytest.fixture
 def rounds(tmp_path: Path) -> Rounds:
-    return Rounds(
-        sandboxes.bubblewrap(), sandboxes.runtime(), tmp_path / "staging", SandboxLimits(), ImportCache(), Masker()
-    )
+    return Rounds(sandboxes.bubblewrap(), sandboxes.runtime(), tmp_path / "staging", mask=Masker())
 
 
 async def test_ids_of_tests_go_to_the_run_and_back(rounds: Rounds) -> None:
