@@ -61,7 +61,8 @@ class Engine:
         if origin and not problem.sees_all and (known := self._memory.next_of(origin, problem)):
             return known
         job = origin.job if origin else problem.job
-        state = State(problem=replace(problem, job=job), tell=tell, job=job)
+        hasty = replace(job, wall_s=min(job.wall_s, problem.budget_s))
+        state = State(problem=replace(problem, job=job), tell=tell, job=hasty)
         findings = await self._solved(state)
         self._memory.keep(problem, job, findings)
         first = findings[0]
