@@ -18,7 +18,7 @@ from models.repair.ground import Ground
 from models.repair.kinds import INT, SEQUENCE, SIZED, UNKNOWN, Kind, fits, is_number
 from models.repair.tree import at
 
-_MOST, _MOST_REMAINDERS = 700, 250
+_MOST, _MOST_REMAINDERS = 400, 120
 _TESTS = ast.If | ast.While | ast.IfExp
 _NEAR = ast.Subscript | ast.Attribute | ast.Call | ast.BinOp
 _ENDS = (ast.Assign, ast.AugAssign, ast.Return, ast.Tuple, ast.List, ast.Dict, ast.Slice, ast.Yield, ast.Call)

@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from models.repair.edit import Edit
 from models.repair.edits.scene import Scene, scene_of
 from models.repair.edits.spot import Spot
-from models.repair.edits.swapping import LOAD, likeliest, name, swap
+from models.repair.edits.swapping import LOAD, called, likeliest, name, negation, swap
 from models.repair.ground import Ground
 from models.repair.kinds import CALLABLE, INT, MAPPING, NUMBER, SEQUENCE, SIZED, Kind
 from models.repair.tree import Function
 
 KIND = "clause"
-_MOST, _MOST_AT_ONE = 400, 80
+_MOST, _MOST_AT_ONE = 300, 80
 _SIZE = 4
 """Variables and items of one kind that are held against each other at one place."""
 
@@ -58,7 +58,7 @@ def _at(scene: Scene, spot: Spot, node: ast.expr, first: dict[str, ast.expr]) ->
 def _joined(op: type[ast.boolop], node: ast.expr, clause: ast.expr) -> ast.expr:
     """What cannot fail comes first, so that it may keep the other from being evaluated."""
     right = clause.comparators[0] if isinstance(clause, ast.Compare) else None
-    ahead = _is_safe(clause) and (_is_first(right) or not _is_safe(node))
+    ahead = right is None or (_is_safe(clause) and (_is_first(right) or not _is_safe(node)))
     pair = [clause, node] if ahead else [node, clause]
     parts: list[ast.expr] = []
     for part in pair:
@@ -74,9 +74,20 @@ def _is_safe(node: ast.expr) -> bool:
 
 
 def _proposed(scene: Scene, spot: Spot, node: ast.expr, first: dict[str, ast.expr]) -> Iterator[Clause]:
+    yield from _convertible(scene, node)
     yield from _with_first(spot, node, first)
     yield from _of_items(scene, spot, node)
     yield from _of_variables(scene, spot)
+
+
+def _convertible(scene: Scene, node: ast.expr) -> Iterator[Clause]:
+    """`x.isdigit() and …` where `int(x)` is asked about."""
+    loud = any(trouble == "ValueError" for trouble, _ in scene.ground.troubles)
+    for part in ast.walk(node):
+        if isinstance(part, ast.Call) and called(part) == "int" and isinstance(next(iter(part.args), None), ast.Name):
+            asked = ast.Call(func=ast.Attribute(value=part.args[0], attr="isdigit", ctx=LOAD), args=[], keywords=[])
+            yield asked, 0.4 if loud else 0.15, (ast.And,)
+            yield negation(asked), 0.4 if loud else 0.15, (ast.Or,)
 
 
 def _first_values(scene: Scene) -> Iterator[tuple[str, ast.expr]]:

@@ -84,6 +84,8 @@ def _other_method(scene: Scene, spot: Spot, node: ast.Call, func: ast.Attribute)
     else:
         near = [(weight * (1.0 if kind else 0.6), family) for of, weight, family in _FAMILIES if not kind or kind & of]
         families = [(weight, family) for weight, family in near if func.attr in family]
+        if not families:  # it has no such method, so that one of its own may have been meant
+            families = [(weight, family) for _, weight, family in _FAMILIES if func.attr in family]
     for weight, family in families:
         for word in family:
             told[word] = max(told.get(word, 0.0), weight)

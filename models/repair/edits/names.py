@@ -73,6 +73,8 @@ def _other_variable(scene: Scene, spot: Spot, node: ast.Name | ast.Attribute) ->
         fit = max(fits(kind, wanted), least)
         if _is_gone_into(spot) and kind & SEQUENCE and wanted & SEQUENCE:
             fit = max(fit, 0.5)
+        if isinstance(spot.parent, ast.Attribute) and _lacks(wanted, kind, spot.parent.attr):
+            fit = 0.9
         if word != text:
             prior = 0.9 if _alike(word, text) else 0.6 * near
             yield from swap(spot, name(word), KIND, prior * fit, become(text, word))
@@ -88,6 +90,15 @@ def _is_gone_into(spot: Spot) -> bool:
     """Whether an item of it, each of its items, or their number is asked for: of a text as well as of a list."""
     inside = isinstance(spot.parent, ast.Subscript) and spot.field == "value"
     return inside or spot.field == "iter" or (spot.call is not None and getattr(spot.call.func, "id", "") == "len")
+
+
+def _lacks(one: Kind, other: Kind, attribute: str) -> bool:
+    """Whether things of one kind are known to have no such attribute, and those of the other to have it."""
+    known = bool(one) and one <= _BUILTIN.keys() and not any(hasattr(_BUILTIN[word], attribute) for word in one)
+    return known and any(hasattr(_BUILTIN[word], attribute) for word in other & _BUILTIN.keys())
+
+
+_BUILTIN = {kind.__name__: kind for kind in (list, dict, set, str, tuple, int, float, bytes, frozenset)}
 
 
 def _alike(one: str, other: str) -> bool:

@@ -41,6 +41,7 @@ CALLING = [
 ]
 METHODS = [
     ("def add(out: list, more: list):\n    out.«append→extend»(more)\n    return out", 12),
+    ("def first(xs: list):\n    return xs.«get→pop»(0)", 20),
     ("def take(queue):\n    return queue.«pop→popleft»()", 15),
     ("def low(text: str):\n    return text.«upper→lower»()", 10),
     ("def ends(text: str):\n    return text.«startswith→endswith»('.')", 8),

@@ -18,6 +18,10 @@ CLAUSES = [
         + "«tops[at] > tops[best]→best == -1 or tops[at] > tops[best]»:\n            best = at\n    return best",
         120,
     ),
+    (
+        "def at(xs, t: str):\n    if «int(t) > 9→t.isdigit() and int(t) > 9»:\n        xs = 0\n    return xs",
+        80,
+    ),
     ("def last(xs: list, top=None):\n    return [x for x in xs if «x < top→top is None or x < top»]", 80),
     (
         (

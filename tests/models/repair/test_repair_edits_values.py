@@ -57,6 +57,7 @@ NAMES = [
     (BOX + "    def top(self):\n        return self.«low→high»", 12),
     ("def pick(a: int, b: int):\n    small = a\n    «small→big» = b\n    big = 0\n    return small", 60),
     ("def walk(node):\n    while node.right:\n        node = node.«left→right»\n    return node", 20),
+    ("def keep(word: str, kept: list):\n    «word→kept».append(word)\n    return kept", 20),
     ("def initials(words: list, word: str):\n    return «words→word»[0].upper() + word[1:]", 40),
     ("def loop(queue: list):\n    while «True→queue»:\n        queue.pop()", 20),
     ("def grid(rows: list, i: int, j: int):\n    return rows[i][«i→j»]", 12),
