@@ -96,7 +96,7 @@ def thinned(survey: Survey, edits: Iterable[Edit], most: int) -> list[Edit]:
 
 
 def lives(ground: Ground, edits: Iterable[Edit]) -> Iterator[Edit]:
-    """The edits whose tree compiles.
+    """The edits whose scope compiles.
 
     Only where a scope holds what the rules of the families do not know: declarations of outer variables, and `async`.
     """
@@ -106,7 +106,7 @@ def lives(ground: Ground, edits: Iterable[Edit]) -> Iterator[Edit]:
         return
     for edit in edits:
         try:
-            compile(ast.unparse(edit.apply(ground.tree)), "<edit>", "exec", dont_inherit=True)
+            compile(ast.unparse(at(edit.apply(ground.tree), ground.scope)), "<edit>", "exec", dont_inherit=True)
         except (SyntaxError, ValueError, RecursionError):
             continue
         yield edit
