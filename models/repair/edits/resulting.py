@@ -17,7 +17,22 @@ from models.repair.edits.scene import Scene, scene_of
 from models.repair.edits.spot import Spot
 from models.repair.edits.swapping import LOAD, become, binary, call, likeliest, name, parsed, swap
 from models.repair.ground import Ground
-from models.repair.kinds import CALLABLE, DICT, ITERABLE, LIST, SET, STR, TUPLE, UNKNOWN, Kind, fits, is_number
+from models.repair.kinds import (
+    CALLABLE,
+    DICT,
+    INT,
+    ITERABLE,
+    LIST,
+    MAPPING,
+    SEQUENCE,
+    SET,
+    STR,
+    TUPLE,
+    UNKNOWN,
+    Kind,
+    fits,
+    is_number,
+)
 from models.repair.scoping import parameters
 from models.repair.tree import Function, places, replaced
 
@@ -70,6 +85,7 @@ def _values(scene: Scene, spot: Spot, node: ast.Return) -> Iterator[Value]:
     yield from _elsewhere(scene, spot, kinds)
     yield from _calls(scene, words)
     yield from _turned(scene, words, kinds)
+    yield from _items(scene, spot, words)
     yield from _joined(scene, words, kinds)
     yield from _operations(scene, words, kinds)
     yield from _of_items(scene, words, kinds)
@@ -122,6 +138,20 @@ def _calls(scene: Scene, words: list[str]) -> Iterator[Value]:
         for other in words if takes(function, 1) else ():
             if scene.kinds.of_name(other) != CALLABLE:
                 yield call(word, name(other)), 0.12
+
+
+def _items(scene: Scene, spot: Spot, words: list[str]) -> Iterator[Value]:
+    """Items of what is visible, of own attributes and of the module's variables, by a visible index or key."""
+    own = [f"{spot.visible.owner}.{word}" for word in spot.visible.attributes]
+    for holder in (*words, *own, *scene.outside.variables):
+        kind = scene.kinds.of_name(holder)
+        if kind and not kind & (SEQUENCE | MAPPING):
+            continue
+        for word in words:
+            index = scene.kinds.of_name(word)
+            if word != holder and (index & INT or not index or (index & STR and not kind & SEQUENCE)):
+                made = ast.Subscript(value=name(holder), slice=name(word), ctx=LOAD)
+                yield made, 0.15 * (1.0 if kind else 0.6) * (1.0 if index else 0.6)
 
 
 def _turned(scene: Scene, words: list[str], kinds: Kind) -> Iterator[Value]:

@@ -38,6 +38,7 @@ RESULTS = [
     ("def kept(values):\n    «return→return [item for item in values if item is not None]»", 150),
     ("def size(w: int, h: int, flat):\n    if flat:\n        return w + h\n    «return→return w * h»", 60),
     ("def pages(text: str):\n    found = set()\n    found.add(text)\n    «return→return sorted(found)»", 60),
+    ("NAMES = ['a', 'b']\n\n\ndef named(n: int):\n    if n < 0:\n        n = -n\n    «return→return NAMES[n]»", 60),
     ("def one(n: int):\n    return [n]\n\n\ndef two(n: int):\n    «return None→return one(n)»", 150),
     ("def both(a: int, b: int):\n    return a - b\n\n\ndef gap(a: int, b: int):\n    return «0→both(a, b)»", 250),
 ]
