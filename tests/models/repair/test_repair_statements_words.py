@@ -115,7 +115,7 @@ class Door:
     wanted = source.replace(
         "        self.openings += 1", "        if self.state == 'open':\n            self.openings += 1"
     )
-    ground = ground_of(source, 'door.turn("open")\nassert door.state == "open"\n', **{"self.state": "str"})
+    ground = ground_of(source, 'door.turn("open")\nassert door.state == "open"\n', (), **{"self.state": "str"})
     assert rank(ground, wanted) < 220
 
 
