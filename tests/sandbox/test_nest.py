@@ -12,7 +12,7 @@ import pytest
 from core.isolation import WORK, Ended, Mount, SandboxJob, SandboxLimits, SandboxResult
 from sandbox import selftest
 from sandbox.nest import NestedSandbox
-from tests.support.sandboxes import bubblewrap, groups, runtime
+from tests.support.sandboxes import bubblewrap, own_groups, runtime
 
 LIMITS = SandboxLimits(wall_s=10, memory_mb=128)
 
@@ -112,6 +112,7 @@ async def test_a_job_that_answers_is_over_when_it_closes_its_output(nested: Nest
 
 
 async def test_a_cancelled_job_that_would_answer_leaves_no_process_and_no_group(nested: NestedSandbox) -> None:
+    before = own_groups()
     await nested.run(shell("true"))
     running = asyncio.create_task(nested.run(shell("exec sleep 60.75", answers=True)))
     await until(lambda: any("60.75" in p.cmdline() for p in psutil.Process().children(recursive=True)))
@@ -119,7 +120,7 @@ async def test_a_cancelled_job_that_would_answer_leaves_no_process_and_no_group(
     with pytest.raises(asyncio.CancelledError):
         await running
     assert not any("60.75" in p.cmdline() for p in psutil.Process().children(recursive=True))
-    assert not [group for group in groups() if f"/{os.getpid()}-" in group]
+    assert own_groups() <= before
 
 
 def test_a_loop_that_ends_with_the_last_answer_leaves_no_group() -> None:
@@ -132,6 +133,7 @@ def test_a_loop_that_ends_with_the_last_answer_leaves_no_group() -> None:
         await asyncio.sleep(pause_s)
         await box.aclose()
 
+    before = own_groups()
     for number in range(6):
         asyncio.run(once(0.002 * number))
-        assert not [group for group in groups() if f"/{os.getpid()}-" in group]
+        assert own_groups() <= before
