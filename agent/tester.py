@@ -70,7 +70,7 @@ def job_for(case: Case, work: Work, tools: Tools) -> SuiteJob:
         base=tools.tree,
         change=work.change,
         given=spec.tests,
-        held=case.held.seen() if work.saw_held_out else case.held,
+        held=work.still_held(case.held),
         own=work.own_tests,
         start=spec.files,
         command=spec.test_command,

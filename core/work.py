@@ -88,6 +88,10 @@ class Work:
     noted: tuple[str, ...] = ()
     saw_held_out: bool = False
 
+    def still_held(self, held: HeldOut) -> HeldOut:
+        """What is held out of the tests, as far as it can witness for this change."""
+        return held.seen() if self.saw_held_out else held
+
     def with_try(self, new: Try) -> Work:
         """The case file with one more try; only the last few are kept."""
         return replace(self, tries=(*self.tries, new)[-SHORT_TERM:], seen=(*self.seen, new.digest))

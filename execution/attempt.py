@@ -120,7 +120,7 @@ class Attempt:
                 raise Held("; ".join(ask.question for ask in work.asks) or work.reason, work.asks)
             if work.phase is Phase.ABANDON:
                 return self.ended(work.ending or Ending.GAVE_UP, work.reason)
-            landing = Integration(self.task, self.parts, self.emit, held=self._held, resumed=resumed)
+            landing = Integration(self.task, self.parts, self.emit, held=work.still_held(self._held), resumed=resumed)
             end = await landing.land(workspace, work)
             if isinstance(end, Landed):
                 ending = Ending.COMMITTED if end.commit else Ending.NO_CHANGE

@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from core.held import SHARE
+from core.submission import parse_spec
+from sandbox.held.holding import hold
 from tests.support.answers import Answers, job
 from tests.support.daemon import Daemon, git, settings_for, until
 from tests.support.wire_server import WireServer
@@ -58,6 +61,31 @@ def test_a_bug_that_search_can_mend_buys_no_reply_and_is_told_everywhere(daemon:
     ] * 2
     assert daemon.get("/api/status")["saved"] == {"days": 7.0, "replies": 2, "saved": 2, "solved": 1}
     assert "2 of 2 replies saved (100%) in 7 days, 1 task solved without a model" in daemon.cli("--status").stdout
+    assert daemon.cli("verify", task["commit"]).returncode == 0
+
+
+def secretly_wrong() -> dict[str, object]:
+    """A task of which everything that is shown passes: what fails is held out of its tests."""
+    for number in range(40):
+        name = f"fare_{number}"
+        tests = f"from {name} import {name}\n\n\ndef test_it():\n" + "".join(
+            f"    assert {name}({zone}) == {10 if zone > 4 else 20}\n" for zone in range(1, 9)
+        )
+        files = {f"{name}.py": f"def {name}(zone):\n    return 10 if zone > 5 else 20\n"}
+        spec = parse_spec({"description": f"Mend {name}()", "files": files, "tests": {f"test_{name}.py": tests}})
+        hidden = [case.args for case in hold(spec, (), SHARE).cases if not case.shown]
+        if "(5,)" in hidden:
+            return {"description": spec.description, "files": files, "tests": dict(spec.tests)}
+    raise AssertionError("no tests were found that hide just this check")
+
+
+def test_what_the_engine_has_seen_is_no_witness_for_its_commit(daemon: Daemon, server: WireServer) -> None:
+    task_id = daemon.submit(**secretly_wrong())
+    (task,) = daemon.wait(task_id)
+    assert (task["status"], task["ending"]) == ("done", "committed"), task["reason"]
+    assert server.requests == []
+    message = git(daemon.home / "workspace", "log", "-1", "--format=%B", task["commit"])
+    assert "Verdict: tests_passed" in message
     assert daemon.cli("verify", task["commit"]).returncode == 0
 
 
