@@ -9,6 +9,7 @@ with the weight of its likelihood, do not share.
 from __future__ import annotations
 
 import ast
+import asyncio
 import difflib
 import json
 import math
@@ -66,7 +67,7 @@ async def choose(
     alike = [one for one in some if (one.path, one.scope) == (some[0].path, some[0].scope)]
     calls = [call for call in sight.calls if (call.path, call.scope) == (some[0].path, some[0].scope)]
     if len(alike) > 1 and calls:
-        asked = [*inputs.further(calls, INPUTS), *calls[:5]]
+        asked = [*await asyncio.to_thread(inputs.further, calls, INPUTS), *calls[:5]]
         answers = await trials.probe(job, [one.candidate for one in alike], asked, patience)
         for one, share in zip(alike, _agreement(alike, answers), strict=True):
             scores[id(one)] += AGREEMENT * share

@@ -2,12 +2,14 @@
 
 It looks at the suite, tries mends that need no search, asks for a synthesis where there is only a stub, searches, and
 chooses. What it chose is put into the file's own text and run once more as the suite will run it. Variants that passed
-and were not chosen are kept: when a suite refuses the first, the next is there without a new search.
+and were not chosen are kept: when a suite refuses the first, the next is there without a new search. What takes longer
+than a moment is thought in a thread: the loop belongs to all workers.
 """
 
 from __future__ import annotations
 
 import ast
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
@@ -17,6 +19,7 @@ from core.tasks import Change
 from core.trials import Candidate, How, Outcome, Patience, Sight, Synthesised, SynthesisJob, TrialJob
 from models.repair import choose, stubs, telling
 from models.repair.files import sources
+from models.repair.ground import Vocabulary
 from models.repair.memory import Memory, rebased
 from models.repair.patience import order_of, patience_for
 from models.repair.problem import Finding, Problem, Tell
@@ -108,9 +111,7 @@ class Engine:
         """
         start = state.job, state.sight, state.sources
         for _ in range(QUICK_ROUNDS):
-            made = quick_mends(state.sources.texts, telling.troubles(state.sight))
-            mends = [mend for mend in islice(made, MOST_QUICK) if not state.problem.refuses({mend.path: mend.text})]
-            best = await self._best_mend(state, mends)
+            best = await self._best_mend(state, await asyncio.to_thread(_mends, state))
             if best is None:
                 break
             state.mends.append(best)
@@ -174,10 +175,7 @@ class Engine:
     # By search.
 
     async def _searched(self, state: State) -> list[Finding]:
-        tests = list(state.job.tests.values())
-        words = {
-            path: vocabulary(text, tests, [state.problem.description]) for path, text in state.sources.texts.items()
-        }
+        words = await asyncio.to_thread(_words, state)
         ground = Field(job=state.job, trees=state.sources.trees, sight=state.sight, words=words)
         found = await Search(self._trials, ground, state.deadline, state.hear, state.accepts).run()
         state.tried, state.estimated = state.tried + found.tried, state.estimated + found.estimated
@@ -190,7 +188,7 @@ class Engine:
         patience = patience_for(state.sight)
         choice = await choose.choose(self._trials, state.job, state.sight, state.sources.trees, found.passing, patience)
         some = choice.ranked[:KEPT]
-        changes = [state.rendered(variant) for variant in some]
+        changes = await asyncio.to_thread(lambda: [state.rendered(variant) for variant in some])
         made = {id(change): variant for change, variant in zip(changes, some, strict=True)}
         fine = await self._confirmed(state, changes)
         if not fine:
@@ -198,7 +196,9 @@ class Engine:
                 state.nothing(f"{len(some)} changes passed in the search, and none does when it is imported afresh")
             ]
         chosen = [(change, made[id(change)]) for change in fine]
-        return [state.finding(change, one.kind, telling.of_variant(one), choice.warning) for change, one in chosen]
+        return await asyncio.to_thread(
+            lambda: [state.finding(change, one.kind, telling.of_variant(one), choice.warning) for change, one in chosen]
+        )
 
     async def _confirmed(self, state: State, changes: Sequence[Change]) -> list[Change]:
         """Those that pass all tests without any instrument; what comes after the first that do is taken as it is."""
@@ -229,3 +229,15 @@ def _is_better(before: Sight, now: Sight) -> bool:
 def _gets_further(outcome: Outcome, known: set[str]) -> bool:
     """Tell whether a try ended with another trouble than there was."""
     return bool(outcome.trouble) and not any(message and message in outcome.trouble for message in known)
+
+
+def _mends(state: State) -> list[Mend]:
+    """Mends that need no search and that no suite has refused."""
+    made = islice(quick_mends(state.sources.texts, telling.troubles(state.sight)), MOST_QUICK)
+    return [mend for mend in made if not state.problem.refuses({mend.path: mend.text})]
+
+
+def _words(state: State) -> dict[str, Vocabulary]:
+    """What edits of each file may use."""
+    tests, told = list(state.job.tests.values()), [state.problem.description]
+    return {path: vocabulary(text, tests, told) for path, text in state.sources.texts.items()}

@@ -97,7 +97,7 @@ class Search:
 
     async def run(self) -> Found:
         """Search until enough was found, everything was tried, or the time is over."""
-        suspects = localise.suspects(self._field.trees, self._field.sight)
+        suspects = await asyncio.to_thread(localise.suspects, self._field.trees, self._field.sight)
         self._merged.add(await asyncio.to_thread(self._stream, self._field.trees, suspects, self._field.sight))
         await self._through()
         for step in (self._be_patient, self._grow_on, lambda: self._grow_blindly(suspects)):
