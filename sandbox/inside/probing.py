@@ -67,7 +67,7 @@ class Probing:
                 value = function(*given, **values.unpack(named))
                 if type(value) is GeneratorType:
                     value = list(itertools.islice(value, YIELDED))
-                elif value is None and values.pack(given, PARTS)[1:] != arguments[1:]:
+                elif value is None and given != list(values.unpack(arguments)):
                     value = (None, given)
                 return ["passed", _packed(value), []]
         except instrument.OutOfSteps:
