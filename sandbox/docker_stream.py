@@ -103,7 +103,9 @@ class Streams:
 
     @property
     def _is_full(self) -> bool:
-        return max(len(self.stdout), len(self.stderr)) >= self._most or len(self.preface) > _PREFACE
+        """The engine copies the two outputs apart, so that much of one may come before the marker on the other."""
+        flooded = self.started.done() and max(len(self.stdout), len(self.stderr)) >= self._most
+        return flooded or len(self.preface) > _PREFACE
 
     def _settle(self, *, flooded: bool) -> None:
         if self.over.done():

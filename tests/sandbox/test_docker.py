@@ -5,6 +5,7 @@ import copy
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ from core.errors import SandboxError
 from core.isolation import Mount, SandboxJob, SandboxLimits
 from sandbox import choose, docker_engine, docker_image, docker_root, launcher, selftest
 from sandbox.docker import DockerSandbox
+from sandbox.docker_stream import Streams
 from tests.support import engine
 from tests.support.processes import alive, mark, started
 from tests.support.sandboxes import docker, runtime
@@ -122,9 +124,24 @@ async def test_nothing_of_the_machine_or_the_engine_is_told(box: DockerSandbox) 
     assert names <= {"PATH", "HOME", "TMPDIR", "LANG", "PWD", "PYTHONDONTWRITEBYTECODE", "_", "OLDPWD", "SHLVL"}
 
 
+async def test_output_that_overtakes_the_marker_is_no_reason_to_say_that_nothing_started() -> None:
+    ours_end, theirs = socket.socketpair()
+    ours_end.setblocking(False)
+    streams = Streams(ours_end, b"marker", 10)
+    theirs.send(bytes((1, 0, 0, 0, 0, 0, 0, 40)) + 40 * b"y")
+    await asyncio.sleep(0.05)
+    assert not streams.started.done()
+    theirs.send(bytes((2, 0, 0, 0, 0, 0, 0, 7)) + b"marker\n")
+    assert await asyncio.wait_for(streams.started, 5) is True
+    assert await asyncio.wait_for(streams.over, 5) is True, "it is a flood then"
+    assert bytes(streams.stdout) == 10 * b"y"
+    streams.close()
+    theirs.close()
+
+
 async def test_the_engine_is_asked_for_every_bound(box: DockerSandbox, api: Any) -> None:
     limits = SandboxLimits(cpus=0.5, memory_mb=100, pids=20)
-    begun = await box.begin(shell("cat /proc/self/limits /proc/self/cgroup; id", limits=limits))
+    begun = await box.begin(shell("cat; cat /proc/self/limits /proc/self/cgroup; id", limits=limits))
     (name,) = await asyncio.to_thread(ours, api)
     found = (await asyncio.to_thread(api.inspect_container, name))["HostConfig"]
     result = await begun.finish(b"")
@@ -189,6 +206,7 @@ DAEMON = """
 import asyncio, sys
 from core.isolation import SandboxJob
 from sandbox.docker import DockerSandbox
+from sandbox.docker_stream import Streams
 from sandbox.docker_engine import Engine
 
 box = DockerSandbox(Engine(sys.argv[1]), lambda: sys.argv[2], sys.argv[4:])

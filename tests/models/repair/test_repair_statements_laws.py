@@ -1,7 +1,6 @@
 """What holds for every edit of a statement: it compiles, it changes something, and it leaves the tree as it was."""
 
 import ast
-import time
 
 import pytest
 
@@ -201,12 +200,8 @@ def test_a_scope_without_lines_has_no_edits() -> None:
     assert not all_edits(Ground(path="a.py", tree=ground.tree, scope=ground.scope, lines={}))
 
 
-def test_a_function_of_twenty_lines_has_some_thousand_edits_and_takes_little_time() -> None:
-    ground = grounds(PROGRAMS["loops"])[-1]
-    began = time.process_time()
-    count = len(all_edits(ground))
-    assert 1000 < count < 5000
-    assert time.process_time() - began < 0.6  # a quarter of that on a quiet machine
+def test_a_function_of_twenty_lines_has_some_thousand_edits() -> None:
+    assert 1000 < len(all_edits(grounds(PROGRAMS["loops"])[-1])) < 5000
 
 
 def test_edits_of_the_module_leave_functions_alone_but_for_shared_defaults() -> None:
