@@ -89,8 +89,9 @@ async def opened(name: str, folder: Path) -> AsyncIterator[Sandbox]:
 
 
 def groups() -> set[str]:
-    """The control groups of jobs that there are now."""
-    return {str(path) for path in Path("/sys/fs/cgroup").glob("**/nightshift/*") if path.is_dir()}
+    """The control groups of jobs that there are now; one that goes while they are looked at is none."""
+    walked = os.walk("/sys/fs/cgroup")
+    return {f"{folder}/{name}" for folder, names, _ in walked if folder.endswith("/nightshift") for name in names}
 
 
 def own_groups() -> set[str]:
