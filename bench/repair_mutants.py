@@ -2,7 +2,7 @@
 
     .venv/bin/python bench/repair_mutants.py [--count 60] [--seed 1] [--within 30] [--faults 1] [--kind WORD]
 
-The programs lie in `bench/programs/`, the faults come from `bench/faults.py`, which knows nothing of the engine's
+The programs lie in `bench/programs/`, the faults come from `bench/breakage.py`, which knows nothing of the engine's
 edits. Each program's tests are parted by the seed: most are given to the engine, the rest are hidden and show whether
 a mend is right or only fits what was given. A fault counts when those given tests notice it that the daemon shows. The
 goal is 90 % of single faults, each within 30 s; the exit status is 1 when it is missed. Faults that take away what
@@ -27,8 +27,8 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import TextIO
 
+from bench.breakage import Fault, by_kind, same, several
 from bench.corpus import Program, parted, programs
-from bench.faults import Fault, by_kind, same, several
 from bench.repair import shown
 from bench.repair_room import Mended, Room, middle, room
 from bench.repair_tasks import Row

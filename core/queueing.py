@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
 
 from core.states import Status
 
@@ -24,6 +25,26 @@ class Heartbeat:
 
     lost: frozenset[int]
     cancelled: frozenset[int]
+
+
+class HoldSource(StrEnum):
+    """Who holds claims back. The owner lets go of the first two; the others go when their cause does."""
+
+    OWNER = "owner"
+    CHECKPOINT = "checkpoint"
+    REVIEW = "review"
+    QUIET = "quiet"
+    BATTERY = "battery"
+    DISK = "disk"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hold:
+    """One reason why no task is begun."""
+
+    source: HoldSource
+    reason: str
+    since: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

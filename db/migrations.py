@@ -44,11 +44,17 @@ def _saved(db: Tables) -> None:
         db.execute(statement)
 
 
+def _holds(db: Tables) -> None:
+    for statement in schema.HOLDS:
+        db.execute(statement)
+
+
 STEPS: tuple[tuple[str, Callable[[Tables], None]], ...] = (
     ("0001_tables", _tables),
     ("0002_vectors", _vectors),
     ("0003_approvals", _approvals),
     ("0004_saved", _saved),
+    ("0005_holds", _holds),
 )
 
 

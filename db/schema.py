@@ -234,4 +234,20 @@ SAVED = (
     "CREATE INDEX git_commits_at ON git_commits (at)",
 )
 
+# The fifth migration: why claims are held back, each reason under its source; what its owner made of a commit.
+HOLDS = (
+    """CREATE TABLE holds (
+        source TEXT PRIMARY KEY,
+        reason TEXT NOT NULL,
+        since TEXT NOT NULL) WITHOUT ROWID""",
+    """INSERT INTO holds (source, reason, since)
+        SELECT CASE json_extract(value, '$.reason') WHEN 'checkpoint' THEN 'checkpoint' ELSE 'owner' END,
+            json_extract(value, '$.reason'), json_extract(value, '$.since') FROM system_state WHERE key = 'pause'""",
+    "DELETE FROM system_state WHERE key = 'pause'",
+    "ALTER TABLE git_commits ADD COLUMN reviewed_at TEXT",
+    "ALTER TABLE git_commits ADD COLUMN reverted_by TEXT",  # the commit that takes it back
+    "CREATE INDEX git_commits_unread ON git_commits (id) WHERE reviewed_at IS NULL",
+    "CREATE INDEX tasks_ended ON tasks (ended_at) WHERE ended_at IS NOT NULL",
+)
+
 TABLES = (*QUEUE, *LOG, *STEPS, *MEMORY, *STATE)

@@ -17,12 +17,12 @@ FLOORS = {
     "agent": 3,
     "queue_manager": 2, "model_handler": 2, "models": 2, "test_runner": 2, "sandbox": 2, "git_manager": 2, "gitrepo": 2,
     "memory": 2, "intake": 2, "weekly_summary": 2, "weekly": 2,
-    "config": 1, "db": 1,
+    "config": 1, "settings": 1, "db": 1,
     "core": 0,
 }  # fmt: skip
 SIDE_DOORS = {
     ("cli", "hand"), ("model_handler", "models"), ("test_runner", "sandbox"), ("weekly_summary", "weekly"),
-    ("task_executor", "execution"), ("git_manager", "gitrepo"), ("main", "assembly"),
+    ("task_executor", "execution"), ("git_manager", "gitrepo"), ("main", "assembly"), ("config", "settings"),
 }  # fmt: skip
 OUTSIDE = {"tests", "bench", "scripts", "examples", "workspace", "reports"}
 # Code that runs inside the sandbox: it is shown there alone and can import nothing of ours.

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from bench import faults_in_expressions, faults_in_statements
+from bench import breakage_in_expressions, breakage_in_statements
 from bench.lost import is_lost
 from models.repair.tree import Place, at, places, replaced, spliced
 
@@ -77,10 +77,10 @@ def _trees(tree: ast.Module) -> Iterator[tuple[str, int, ast.Module]]:
     for place, node in places(tree):
         line = getattr(node, "lineno", 0)
         if isinstance(node, ast.expr) and not _within(tree, place, docstrings):
-            for kind, new in faults_in_expressions.broken(node, _names(tree, place)):
+            for kind, new in breakage_in_expressions.broken(node, _names(tree, place)):
                 yield kind, line, replaced(tree, place, new)
         if isinstance(node, ast.stmt) and id(node) not in docstrings:
-            for kind, count, body in faults_in_statements.broken(tree, place):
+            for kind, count, body in breakage_in_statements.broken(tree, place):
                 yield kind, line, spliced(tree, place, count, body)
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from bench.breakage import by_kind, faults, same, several
 from bench.corpus import Program, parted, programs
-from bench.faults import by_kind, faults, same, several
 
 PROGRAMS = {program.name: program for program in programs()}
 KINDS = {

@@ -1,0 +1,28 @@
+"""The kinds of values that settings have."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, Field
+
+Positive = Annotated[int, Field(gt=0)]
+Seconds = Annotated[float, Field(gt=0)]
+Days = Annotated[float, Field(gt=0)]
+Cost = Annotated[float, Field(ge=0)]
+# A package of the Python package index, with a version or without.
+Distribution = Annotated[
+    str, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,80}[A-Za-z0-9])?(==[A-Za-z0-9.!+_-]{1,40})?$")
+]
+
+
+def off(value: object) -> object:
+    """`off` as it was typed: YAML takes the bare word for a truth value."""
+    return "off" if value is False else value
+
+
+class PriceIn(BaseModel, extra="forbid", frozen=True):
+    """What a model costs, in USD for a million tokens."""
+
+    input_per_million_usd: Cost
+    output_per_million_usd: Cost
