@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from core.stubs import is_stub
 from core.trials import Sight
 from models.repair.scopes import functions
 from models.repair.tree import Place, replaced
@@ -27,7 +28,7 @@ def find(trees: Mapping[str, ast.Module], sight: Sight) -> list[Stub]:
     for path, tree in trees.items():
         for name, place, node in functions(tree):
             body_lines = {(path, line) for one in node.body for line in range(one.lineno, (one.end_lineno or 0) + 1)}
-            if _is_stub(node) and (not ran or ran & body_lines):
+            if is_stub(node) and (not ran or ran & body_lines):
                 found.append(Stub(path=path, scope=name, place=place))
     return found
 
@@ -38,17 +39,3 @@ def filled(tree: ast.Module, stub: Stub, text: str) -> ast.Module:
     function = next(node for node in made if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
     whole: ast.Module = replaced(tree, stub.place, function)
     return whole
-
-
-def _is_stub(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    return not list(_substance(node.body))
-
-
-def _substance(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    for statement in body:
-        match statement:
-            case ast.Pass() | ast.Expr(value=ast.Constant()) | ast.Return(value=None | ast.Constant(value=None)):
-                continue
-            case ast.Raise(exc=ast.Name(id="NotImplementedError") | ast.Call(func=ast.Name(id="NotImplementedError"))):
-                continue
-        yield statement

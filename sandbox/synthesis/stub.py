@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from core import literals
 from core.parsing import parse_expression, parse_quietly
+from core.stubs import is_stub
 
 _RESULT = re.compile(r"\s*(?:->|→|=>|==|=|returns|gives|is)\s*")
 _WORDS = re.compile(r"[A-Za-z]{3,}")
@@ -54,23 +55,6 @@ def read(text: str, scope: str) -> Stub | str:
     if not is_stub(node):
         return f"`{scope}` has a body"
     return _stub(text, node)
-
-
-def is_stub(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """Tell whether a function has no body worth the name."""
-    body = node.body[1:] if ast.get_docstring(node) is not None else node.body
-    return all(_says_nothing(statement) for statement in body)
-
-
-def _says_nothing(statement: ast.stmt) -> bool:
-    match statement:
-        case ast.Pass() | ast.Return(value=None) | ast.Return(value=ast.Constant(value=None)):
-            return True
-        case ast.Expr(value=ast.Constant(value=value)):
-            return value is ... or isinstance(value, str)
-        case ast.Raise(exc=ast.Name(id="NotImplementedError") | ast.Call(func=ast.Name(id="NotImplementedError"))):
-            return True
-    return False
 
 
 def _stub(text: str, node: ast.FunctionDef) -> Stub:
