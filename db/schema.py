@@ -246,6 +246,10 @@ HOLDS = (
     "DELETE FROM system_state WHERE key = 'pause'",
     "ALTER TABLE git_commits ADD COLUMN reviewed_at TEXT",
     "ALTER TABLE git_commits ADD COLUMN reverted_by TEXT",  # the commit that takes it back
+    "ALTER TABLE git_commits ADD COLUMN pushed_at TEXT",
+    "ALTER TABLE git_commits ADD COLUMN files TEXT",  # [[path, lines added, removed], …]; NULL: not known
+    "ALTER TABLE git_commits ADD COLUMN signs TEXT",  # what the attempt showed (db.commit_signs); NULL: not known
+    "ALTER TABLE iterations ADD COLUMN lessons INTEGER",  # recalled for the attempt by then; NULL: not known
     "CREATE INDEX git_commits_unread ON git_commits (id) WHERE reviewed_at IS NULL",
     "CREATE INDEX tasks_ended ON tasks (ended_at) WHERE ended_at IS NOT NULL",
 )
