@@ -17,7 +17,6 @@ _WORDS = re.compile(r"[A-Za-z]{3,}")
 _QUOTED = re.compile(r"""(?<![\w])('[^'\n]{1,20}'|"[^"\n]{1,20}")(?![\w])""")
 _CODE = re.compile(r"`([^`\n]{1,20})`")
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?")
-MOST_EXAMPLES = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

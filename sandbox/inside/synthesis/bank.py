@@ -55,11 +55,6 @@ class Bank:
             for found in list(self.levels[cost].values()) if cost in self.levels else ():
                 yield from list(found)
 
-    def grow_to(self, cost):
-        """Grow until all entries of this cost are there; yields now and then."""
-        while self.reached < cost:
-            yield from self.grow()
-
     def grow(self):
         """Make the entries that cost one more; yields now and then."""
         cost = self.reached + 1

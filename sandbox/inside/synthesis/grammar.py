@@ -32,11 +32,6 @@ def takes(many, item):
     return holds(item, many)
 
 
-def not_empty(left, right):
-    """Tell whether two kinds are both those of a text, or both those of lists."""
-    return (left == "str") == (right == "str")
-
-
 ARITHMETIC = (
     Rule("{0} + {1}", op.add, "num num", needs=(SUM, PRODUCT), rank=SUM, commutes=True),
     Rule("{0} - {1}", op.sub, "num num", needs=(SUM, PRODUCT), rank=SUM),
