@@ -33,7 +33,7 @@ _UNCHANGED = "The reply left every file as it was, so the same tests fail as bef
 
 async def run(case: Case, work: Work, tools: Tools) -> Step:
     """One try: from the model's text to a sound change. Raises what the model raises."""
-    work = replace(work, iteration=work.iteration + 1)
+    work = replace(work, iteration=work.iteration + 1, remarks=())
     if blames_tests(work):
         return Step(phase=Phase.CODING, outcome=Outcome.OK, work=work, note="the code stands, its tests are at fault")
     if work.verdict and work.verdict.evidence.dropped:

@@ -87,8 +87,14 @@ def by_rule(work: Work) -> Reflection:
 
 
 def needs_no_thought(work: Work) -> Reflection | None:
-    """The reflection where the gate said it all: files that may not be changed, own tests that prove nothing."""
+    """The reflection where a gate or a reader said it all: what to mend, what may not be changed, idle own tests."""
     verdict = work.verdict
+    if work.remarks:
+        first = work.remarks[0]
+        cause = f"{first.where}: {first.reason}"
+        return Reflection(
+            pattern=f"sent back ({first.gravity})", root_cause=_text(cause), suggested_fix=_text(first.fix)
+        )
     if verdict is not None and verdict.passed:
         return Reflection(pattern="files that may not be changed", root_cause=_text(work.feedback))
     if verdict is None or not verdict.weak or verdict.failing - set(verdict.weak):

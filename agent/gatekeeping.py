@@ -53,9 +53,8 @@ class Passage:
 
 async def examine(case: Case, work: Work, tools: Tools) -> Passage:
     """Ask every gate, merge what they say, and tell what is new. Raises what a gate raises."""
-    job = _job(case, work, tools)
-    reports = await asyncio.gather(*(gate.examine(job) for gate in tools.gates))
-    findings = tuple(_worst_first(finding for report in reports for finding in report.findings))
+    reports = await _reports(case, work, tools)
+    findings = _worst_first(reports)
     _tell(case, work, tools, findings)
     noted = dict.fromkeys((*work.noted, *(_name(f) for f in findings if f.severity is Severity.NOTE)))
     work = replace(work, noted=tuple(noted), packages=_packages(reports), asks=(), held_in=None)
@@ -63,6 +62,16 @@ async def examine(case: Case, work: Work, tools: Tools) -> Passage:
         return Passage(work=work, verdict=_refused(work, tools, findings), findings=findings)
     asks = tuple({ask.subject: ask for report in reports for ask in report.asks}.values())
     return Passage(work=work, asks=asks, findings=findings)
+
+
+async def look(case: Case, work: Work, tools: Tools) -> tuple[Finding, ...]:
+    """What every gate finds, the worst first; nothing follows from it here. Raises what a gate raises."""
+    return _worst_first(await _reports(case, work, tools))
+
+
+async def _reports(case: Case, work: Work, tools: Tools) -> list[GateReport]:
+    job = _job(case, work, tools)
+    return await asyncio.gather(*(gate.examine(job) for gate in tools.gates))
 
 
 def _job(case: Case, work: Work, tools: Tools) -> GateJob:
@@ -82,9 +91,9 @@ def _packages(reports: Iterable[GateReport]) -> dict[str, str]:
     return {name: version for report in reports for name, version in report.packages.items()}
 
 
-def _worst_first(findings: Iterable[Finding]) -> list[Finding]:
-    order = list(Severity)
-    return sorted(findings, key=lambda f: (order.index(f.severity), f.path, f.line, f.rule))
+def _worst_first(reports: Iterable[GateReport]) -> tuple[Finding, ...]:
+    order, found = list(Severity), [finding for report in reports for finding in report.findings]
+    return tuple(sorted(found, key=lambda f: (order.index(f.severity), f.path, f.line, f.rule)))
 
 
 def _name(finding: Finding) -> str:

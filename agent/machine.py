@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 
-from agent import coder, planner, reflector, tester
+from agent import auditor, coder, planner, reflector, reviewer, tester
 from agent.tools import Runner, Tools
 from core.errors import NightshiftError
 from core.events import Event, Kind, Level
@@ -50,6 +50,8 @@ OPTIONAL = (_P.CLARIFYING, _P.REVIEW, _P.AUDIT)
 PHASES: Mapping[Phase, Runner] = {
     _P.PLANNING: planner.run,
     _P.CODING: coder.run,
+    _P.REVIEW: reviewer.run,
+    _P.AUDIT: auditor.run,
     _P.TESTING: tester.run,
     _P.REFLECTING: reflector.run,
 }

@@ -20,6 +20,8 @@ _FOLDER = Path(__file__).resolve().parent / "prompts"
 _FILES = {
     Phase.PLANNING: "planner",
     Phase.CODING: "coder",
+    Phase.REVIEW: "reviewer",
+    Phase.AUDIT: "auditor",
     Phase.TESTING: "tester",
     Phase.REFLECTING: "reflector",
 }

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from core.clock import Clock, utc_now
 from core.ports import Gate, Memory, Model, Sink, Suite
+from core.remarks import Gravity
 from core.tree import Tree
 from core.work import Case, Step, Work
 
@@ -25,7 +26,8 @@ class AgentSettings:
     """How the agent prompts.
 
     `prompt_tokens` bounds a prompt, by estimate; `reply_tokens` None leaves a reply's length to the model. `reasks` is
-    how often a reply that cannot be used is asked for again within a step.
+    how often a reply that cannot be used is asked for again within a step. Findings of the gravities in `review_blocks`
+    and `audit_blocks` send a change back, those of a review `review_rounds` times in an attempt at most.
     """
 
     prompt_tokens: int = 24_000
@@ -34,6 +36,9 @@ class AgentSettings:
     whole_file_lines: int = 400
     recall_limit: int = 3
     reasks: int = 2
+    review_blocks: frozenset[Gravity] = frozenset({Gravity.CRITICAL, Gravity.HIGH})
+    audit_blocks: frozenset[Gravity] = frozenset({Gravity.CRITICAL, Gravity.HIGH})
+    review_rounds: int = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -68,6 +68,7 @@ class Kind(StrEnum):
     SUITE_JUDGED = "suite_judged"
     FILES_DROPPED = "files_dropped"
     GATE_FINDING = "gate_finding"
+    REMARK = "remark"
     COMMAND_BLOCKED = "command_blocked"
     ASKED = "asked"
     ANSWERED = "answered"

@@ -8,6 +8,7 @@ from typing import Any
 
 from core.gates import Ask
 from core.held import HeldOut
+from core.remarks import Remark
 from core.states import Ending, Outcome, Phase
 from core.tasks import Change, Files, Spent, Task
 from core.verdicts import Verdict
@@ -61,6 +62,8 @@ class Work:
     `iteration` counts tries, each begun by a CODING step. In phase HOLD `asks` are what the owner must decide and
     `held_in` is the phase that goes on when he has. `packages` may be shown to the run: name to exact version. `noted`
     names the findings that were told already. `saw_held_out`: who wrote the change had seen what is held out of tests.
+    `looked_at` names the readers that a change has passed, with its digest; `remarks` are why one of them sent the last
+    one back, which has happened `sent_back` times.
     """
 
     phase: Phase
@@ -87,6 +90,9 @@ class Work:
     packages: Mapping[str, str] = field(default_factory=dict)
     noted: tuple[str, ...] = ()
     saw_held_out: bool = False
+    looked_at: tuple[str, ...] = ()
+    remarks: tuple[Remark, ...] = ()
+    sent_back: int = 0
 
     def still_held(self, held: HeldOut) -> HeldOut:
         """What is held out of the tests, as far as it can witness for this change."""

@@ -1,0 +1,40 @@
+"""A change in pieces: every line is in one of them, under its number."""
+
+from __future__ import annotations
+
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.library import FileTree
+from agent.patches import pieces
+from core.submission import parse_spec
+
+SPEC = parse_spec({"description": "Change the files"})
+LINES = st.lists(st.sampled_from(["a = 1", "b = 2", "", "    return a", "def f():"]), max_size=60)
+
+
+def numbered(text: str) -> dict[int, str]:
+    return {int(n): line for n, line in re.findall(r"^ *(\d+) [ +] (.*)$", text, re.MULTILINE)}
+
+
+@given(before=LINES, after=LINES, budget=st.sampled_from([50, 300, 5000]))
+def test_each_new_line_stands_in_a_piece_under_its_number(before: list[str], after: list[str], budget: int) -> None:
+    tree = FileTree({"m.py": "\n".join(before)})
+    found = pieces(tree, SPEC, {"m.py": "\n".join(after)}, budget)
+    shown = {n: line for piece in found for n, line in numbered(piece.text).items()}
+    assert all(after[n - 1] == line for n, line in shown.items() if n <= len(after))
+    if "\n".join(before) != "\n".join(after):
+        removed = [line for piece in found for line in re.findall(r"^      - (.*)$", piece.text, re.MULTILINE)]
+        added = {n for piece in found for n in map(int, re.findall(r"^ *(\d+) \+ ", piece.text, re.MULTILINE))}
+        assert len("\n".join(before).split("\n")) - len(removed) == len("\n".join(after).split("\n")) - len(added)
+
+
+def test_new_changed_and_removed_files_are_told_apart_and_untouched_ones_left_out() -> None:
+    spec = parse_spec({"description": "Change", "files": {"given.py": "x = 1\n"}})
+    tree = FileTree({"old.py": "a\n", "gone.py": "b\n"})
+    change = {"given.py": "x = 1\n", "old.py": "c\n", "gone.py": None, "fresh.py": "d\n"}
+    (piece,) = pieces(tree, spec, change, 5000)
+    assert piece.paths == ("fresh.py", "gone.py", "old.py")
+    assert all(head in piece.text for head in ("fresh.py (new)", "gone.py (removed)", "old.py (changed)"))
