@@ -9,6 +9,7 @@ from agent.context import estimate_tokens, expected_files, listing, relevant, sh
 from agent.prompting import quoted, sections
 from agent.tools import Tools
 from agent.view import View
+from core.brief import Brief
 from core.dialogue import Message
 from core.masking import printable
 from core.tasks import Language
@@ -21,6 +22,8 @@ _MAX_MISSING = 10
 _MIN_TOKENS = 1000
 
 _MORE = "The code is also called with other inputs that the task's words allow, and must be right for these as well."
+
+_BESIDE = "How these words were read; where the two differ, the words hold:"
 
 Sections = Sequence[tuple[str, str]]
 
@@ -56,13 +59,25 @@ def language_part(case: Case, *, tests: bool = False) -> str:
     return f"languages/{name}_tests" if tests else f"languages/{name}"
 
 
-def the_task(case: Case) -> str:
-    """The owner's words, and which packages he allowed or denied."""
+def the_task(case: Case, work: Work) -> str:
+    """The owner's words, how they were read where they are vague, and which packages he allowed or denied."""
     allowed = [*case.task.spec.packages, *_packages(case.granted)]
     more = f"\n\nThese packages may be used: {', '.join(dict.fromkeys(allowed))}." if allowed else ""
     if denied := _packages(case.denied):
         more += f"\n\nThe owner denied these packages; do without them: {', '.join(denied)}."
-    return quoted("task", case.task.spec.description) + more
+    read = f"\n\n{_BESIDE}\n\n{quoted('reading', the_reading(work.brief))}" if work.brief else ""
+    return quoted("task", case.task.spec.description) + read + more
+
+
+def the_reading(brief: Brief) -> str:
+    """A task made precise, as text."""
+    lines = [f"Goal: {brief.goal}"]
+    lines += [f"{name}: {text}" for name, text in (("Inputs", brief.inputs), ("Outputs", brief.outputs)) if text]
+    for name, items in (("Constraints", brief.constraints), ("Acceptance tests", brief.acceptance)):
+        lines += [f"{name}:", *(f"- {item}" for item in items)] if items else []
+    answered = [one for one in brief.questions if one.answer]
+    lines += ["Settled:", *(f"- {one.text} {one.answer}" for one in answered)] if answered else []
+    return "\n".join(lines)
 
 
 def _packages(subjects: frozenset[str]) -> list[str]:

@@ -108,7 +108,7 @@ def _request(case: Case, work: Work, tools: Tools, reader: Reader, piece: Piece,
     scene = briefing.scene(case, work, tools)
     head = system(reader.phase, briefing.language_part(case), f"kinds/{kinds.kind_of(case.task.spec)}")
     parts = [
-        ("The task", briefing.the_task(case)),
+        ("The task", briefing.the_task(case, work)),
         ("The tests", briefing.the_tests(scene)),
         ("What other tools found", quoted("findings", reader.known) if reader.known else ""),
         (f"The change, part {part}", quoted("change", piece.text)),

@@ -117,7 +117,7 @@ def _request(case: Case, work: Work, tools: Tools) -> list[Message]:
     scene = briefing.scene(case, work, tools)
     head = system(Phase.REFLECTING, briefing.language_part(case), f"kinds/{kinds.kind_of(case.task.spec)}")
     stable = [
-        ("The task", briefing.the_task(case)),
+        ("The task", briefing.the_task(case, work)),
         ("The tests", briefing.the_tests(scene)),
         ("Lessons from earlier work", briefing.the_lessons(work.lessons)),
         ("The plan", quoted("plan", work.plan) if work.plan else ""),

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 
-from agent import auditor, coder, planner, reflector, reviewer, tester
+from agent import auditor, coder, planner, reflector, reprompter, reviewer, tester
 from agent.tools import Runner, Tools
 from core.errors import NightshiftError
 from core.events import Event, Kind, Level
@@ -48,6 +48,7 @@ TABLE: Mapping[tuple[Phase, Outcome], Phase] = {
 OPTIONAL = (_P.CLARIFYING, _P.REVIEW, _P.AUDIT)
 
 PHASES: Mapping[Phase, Runner] = {
+    _P.CLARIFYING: reprompter.run,
     _P.PLANNING: planner.run,
     _P.CODING: coder.run,
     _P.REVIEW: reviewer.run,
@@ -63,7 +64,7 @@ class Machine:
     Args:
         tools: what the phases may use.
         on_step: stores a finished step durably; awaited before the next phase begins.
-        phases: the phases that exist; an optional one that is missing here is switched off.
+        phases: what runs each phase.
     """
 
     def __init__(
@@ -82,8 +83,6 @@ class Machine:
             ModelRefused, SandboxError: a tool failed for good; the last stored step stands.
             NightshiftError: a phase broke the rules of the table.
         """
-        if work.step_no == 0:
-            self._tell_missing(case)
         work = replace(work, phase=self._on(case, work.phase))
         while work.phase not in TERMINAL_PHASES:
             step = await self._step(case, work)
@@ -109,41 +108,30 @@ class Machine:
 
     def _on(self, case: Case, phase: Phase) -> Phase:
         """The phase itself, or the first one after it that is switched on."""
-        while phase in OPTIONAL and not (_asked_for(case, phase) and phase in self._phases):
+        while phase in OPTIONAL and not self._is_on(case, phase):
             phase = _next(phase, Outcome.OK)
         return phase
 
-    def _tell_missing(self, case: Case) -> None:
-        for phase in OPTIONAL:
-            if _asked_for(case, phase) and phase not in self._phases:
-                text = f"{phase} was asked for, but this version does not have it yet; the task goes on without"
-                self._emit(case, Kind.PHASE_MISSING, Level.WARNING, text, phase=phase)
+    def _is_on(self, case: Case, phase: Phase) -> bool:
+        if phase is Phase.CLARIFYING:
+            return reprompter.is_wanted(case, self._tools.settings.clear_enough)
+        return case.review if phase is Phase.REVIEW else case.audit
 
     def _warn(self, case: Case, step: Step) -> None:
         work = step.work
         if step.phase is Phase.CODING and work.iteration == case.warn_at:
             text = f"try {work.iteration} of {case.iterations}: the limit is near"
-            self._emit(case, Kind.ITERATION_WARNING, Level.WARNING, text, phase=step.phase, iteration=work.iteration)
-
-    def _emit(
-        self, case: Case, kind: Kind, level: Level, text: str, *, phase: Phase, iteration: int | None = None
-    ) -> None:
-        task = case.task
-        self._tools.emit(
-            Event(
-                kind=kind,
-                level=level,
-                message=text,
-                task_id=task.id,
-                attempt=task.attempt,
-                phase=phase,
-                iteration=iteration,
+            self._tools.emit(
+                Event(
+                    kind=Kind.ITERATION_WARNING,
+                    level=Level.WARNING,
+                    message=text,
+                    task_id=case.task.id,
+                    attempt=case.task.attempt,
+                    phase=step.phase,
+                    iteration=work.iteration,
+                )
             )
-        )
-
-
-def _asked_for(case: Case, phase: Phase) -> bool:
-    return {Phase.CLARIFYING: case.clarify, Phase.REVIEW: case.review, Phase.AUDIT: case.audit}[phase]
 
 
 def _next(phase: Phase, outcome: Outcome) -> Phase:

@@ -65,7 +65,7 @@ def _request(case: Case, work: Work, tools: Tools) -> list[Message]:
     )
     again = "Mend what the complaint names." if work.own_tests else "Write the tests."
     parts = [
-        ("The task", briefing.the_task(case)),
+        ("The task", briefing.the_task(case, work)),
         ("The repository", briefing.the_repository(scene)),
         ("The code to be tested", _faces(work, tools)),
         ("Your earlier tests", briefing.the_tests(scene) if work.own_tests else ""),

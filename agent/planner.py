@@ -40,7 +40,7 @@ def _request(case: Case, work: Work, tools: Tools) -> list[Message]:
     head = system(Phase.PLANNING, briefing.language_part(case), f"kinds/{kinds.kind_of(case.task.spec)}")
     again = bool(work.plan)
     stable = [
-        ("The task", briefing.the_task(case)),
+        ("The task", briefing.the_task(case, work)),
         ("The tests", briefing.the_tests(scene)),
         ("The repository", briefing.the_repository(scene)),
         ("Lessons from earlier work", briefing.the_lessons(work.lessons)),

@@ -17,7 +17,8 @@ from core.dialogue import Message
 from core.states import Phase
 
 _FOLDER = Path(__file__).resolve().parent / "prompts"
-_FILES = {
+FILES = {
+    Phase.CLARIFYING: "reprompter",
     Phase.PLANNING: "planner",
     Phase.CODING: "coder",
     Phase.REVIEW: "reviewer",
@@ -44,7 +45,7 @@ def prompt(name: str) -> str:
 
 def system(phase: Phase, *parts: str) -> Message:
     """The system prompt of a phase, which begins with `Phase: NAME`, and the named parts below it."""
-    texts = [prompt(_FILES[phase]), prompt("data"), *(prompt(part) for part in parts)]
+    texts = [prompt(FILES[phase]), prompt("data"), *(prompt(part) for part in parts)]
     return Message(role="system", text="\n\n".join(texts) + "\n")
 
 

@@ -23,7 +23,7 @@ def first_request(case: Case, work: Work, tools: Tools) -> list[Message]:
     scene = briefing.scene(case, work, tools)
     head = system(Phase.CODING, *_formats(scene), briefing.language_part(case), _kind(case))
     stable = [
-        ("The task", briefing.the_task(case)),
+        ("The task", briefing.the_task(case, work)),
         ("The tests", briefing.the_tests(scene)),
         ("The repository", briefing.the_repository(scene)),
         ("Lessons from earlier work", briefing.the_lessons(work.lessons)),

@@ -27,7 +27,8 @@ class AgentSettings:
 
     `prompt_tokens` bounds a prompt, by estimate; `reply_tokens` None leaves a reply's length to the model. `reasks` is
     how often a reply that cannot be used is asked for again within a step. Findings of the gravities in `review_blocks`
-    and `audit_blocks` send a change back, those of a review `review_rounds` times in an attempt at most.
+    and `audit_blocks` send a change back, those of a review `review_rounds` times in an attempt at most. A task that is
+    less clear than `clear_enough` (0 to 1, `agent.clarity`) is put in other words first.
     """
 
     prompt_tokens: int = 24_000
@@ -39,6 +40,7 @@ class AgentSettings:
     review_blocks: frozenset[Gravity] = frozenset({Gravity.CRITICAL, Gravity.HIGH})
     audit_blocks: frozenset[Gravity] = frozenset({Gravity.CRITICAL, Gravity.HIGH})
     review_rounds: int = 2
+    clear_enough: float = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

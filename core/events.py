@@ -53,7 +53,6 @@ class Kind(StrEnum):
     TASK_RECOVERED = "task_recovered"
     TASK_CANCEL_REQUESTED = "task_cancel_requested"
     STEP_FINISHED = "step_finished"
-    PHASE_MISSING = "phase_missing"
     ITERATION_WARNING = "iteration_warning"
     STUCK = "stuck"
     MODEL_CALLED = "model_called"

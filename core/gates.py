@@ -44,11 +44,15 @@ class AskKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
-    """A decision that a task needs from its owner. `subject` names what a yes allows, such as `package:requests`."""
+    """A decision that a task needs from its owner. `subject` names what a yes allows, such as `package:requests`.
+
+    `default` is what is assumed where a question is not answered in time; empty waits as long as it takes.
+    """
 
     kind: AskKind
     subject: str
     question: str
+    default: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

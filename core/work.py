@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from core.brief import Brief
 from core.gates import Ask
 from core.held import HeldOut
 from core.remarks import Remark
@@ -62,8 +63,8 @@ class Work:
     `iteration` counts tries, each begun by a CODING step. In phase HOLD `asks` are what the owner must decide and
     `held_in` is the phase that goes on when he has. `packages` may be shown to the run: name to exact version. `noted`
     names the findings that were told already. `saw_held_out`: who wrote the change had seen what is held out of tests.
-    `looked_at` names the readers that a change has passed, with its digest; `remarks` are why one of them sent the last
-    one back, which has happened `sent_back` times.
+    `brief` is the task made precise, where its words were vague. `looked_at` names the readers that a change has
+    passed, with its digest; `remarks` are why one of them sent the last one back, which happened `sent_back` times.
     """
 
     phase: Phase
@@ -90,6 +91,7 @@ class Work:
     packages: Mapping[str, str] = field(default_factory=dict)
     noted: tuple[str, ...] = ()
     saw_held_out: bool = False
+    brief: Brief | None = None
     looked_at: tuple[str, ...] = ()
     remarks: tuple[Remark, ...] = ()
     sent_back: int = 0
@@ -122,7 +124,8 @@ class Step:
 class Case:
     """What never changes during an attempt: the task and the switches that hold for it.
 
-    `granted` and `denied` are the subjects on which the owner has decided (`core.gates.Ask`). `held` is what no prompt
+    `granted` and `denied` are the subjects on which the owner has decided (`core.gates.Ask`), `answers` what he said to
+    his questions, by subject. `held` is what no prompt
     may show of the task's tests.
     """
 
@@ -141,6 +144,7 @@ class Case:
     work_mb: int = 64
     granted: frozenset[str] = frozenset()
     denied: frozenset[str] = frozenset()
+    answers: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def shown_tests(self) -> Files:

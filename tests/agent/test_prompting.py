@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.kinds import kind_of
-from agent.prompting import fenced, quoted
+from agent.prompting import FILES, fenced, quoted
 from agent.replies import parse
 from core.dialogue import Completion
 from core.states import Phase
@@ -113,9 +113,9 @@ def test_prompts_are_complete_texts(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert text.strip()
     assert not any(word in text for word in ("TODO", "FIXME", "lorem", "{{"))
-    phase = {"planner": "PLANNING", "coder": "CODING", "tester": "TESTING", "reflector": "REFLECTING"}.get(path.stem)
-    if phase and path.parent == PROMPTS:
-        assert text.startswith(f"Phase: {phase}\n\n# ")
+    phases = {name: phase for phase, name in FILES.items()}
+    if path.parent == PROMPTS and path.stem in phases:
+        assert text.startswith(f"Phase: {phases[path.stem]}\n\n# ")
     else:
         assert text.startswith("# ")
 
