@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent.context import estimate_tokens, expected_files, listing, relevant, show_files, show_tests
+from agent.context import (
+    Surroundings,
+    estimate_tokens,
+    expected_files,
+    listing,
+    outlines,
+    show_files,
+    show_tests,
+    surroundings,
+)
 from agent.prompting import quoted, sections
 from agent.tools import Tools
 from agent.view import View
@@ -18,6 +27,7 @@ from core.work import Case, Lesson, Try, Work
 _LESSON_CHARS = 600
 _HAND_OVER_CHARS = 3000
 _TEST_SHARE = 0.4
+_MAP_SHARE = 0.12
 _MAX_MISSING = 10
 _MIN_TOKENS = 1000
 
@@ -25,24 +35,27 @@ _MORE = "The code is also called with other inputs that the task's words allow, 
 
 _BESIDE = "How these words were read; where the two differ, the words hold:"
 
+_AROUND = "What the files nearest to these define; they are not shown further below:"
+
 Sections = Sequence[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene:
-    """What a prompt is made of; `matter` are the existing files that matter, the most important first."""
+    """What a prompt is made of."""
 
     case: Case
     work: Work
     tools: Tools
     view: View
-    matter: tuple[str, ...]
+    near: Surroundings
 
 
 def scene(case: Case, work: Work, tools: Tools) -> Scene:
-    """Look at the files once for a prompt."""
+    """Look at the files once for a prompt; may read many of them, so not on the loop."""
     view = View(tools.tree, work.change)
-    return Scene(case=case, work=work, tools=tools, view=view, matter=tuple(relevant(case, work, view)))
+    near = surroundings(case, work, view, tools.shelf)
+    return Scene(case=case, work=work, tools=tools, view=view, near=near)
 
 
 def with_files(scene: Scene, head: Message, stable: Sections, changing: Sections) -> list[Message]:
@@ -102,13 +115,16 @@ def the_tests(scene: Scene) -> str:
 
 
 def the_repository(scene: Scene) -> str:
-    """The names of its files."""
-    return listing(scene.view, scene.matter, whole_tree=scene.case.whole_tree)
+    """The names of its files, and what those define that stand around the ones that matter."""
+    names = listing(scene.view, scene.near.matter, whole_tree=scene.case.whole_tree)
+    budget = int(scene.tools.settings.prompt_tokens * _MAP_SHARE)
+    found = outlines(scene.view, scene.near.around, budget) if scene.near.around else ""
+    return f"{names}\n\n{_AROUND}\n\n{found}" if found else names
 
 
 def the_files(scene: Scene, budget: int) -> str:
     """The files that matter, as they are now, and the names of those that do not exist yet."""
-    shown = show_files(scene.view, scene.matter, budget)
+    shown = show_files(scene.view, scene.near.matter, budget)
     missing = [path for path in expected_files(scene.case, scene.work, scene.view) if path not in scene.view]
     if missing and len(missing) <= _MAX_MISSING:
         shown += f"\n\nThese are asked for and do not exist yet: {', '.join(missing)}"

@@ -6,6 +6,7 @@ matter of form, not a try. Code that is not valid Python is a try like any other
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -72,7 +73,7 @@ class _Left:
 
 async def _converse(case: Case, work: Work, tools: Tools, talk: Dialogue, draft: Draft) -> _Left:
     """Ask, and ask again for what cannot be used, a few times."""
-    messages, summary, taken = first_request(case, work, tools), "", Taken()
+    messages, summary, taken = await asyncio.to_thread(first_request, case, work, tools), "", Taken()
     for _ in range(tools.settings.reasks + 1):
         reply = await talk.ask(messages)
         summary = summary or _summary(reply)

@@ -1,8 +1,9 @@
 """What of a repository goes into a prompt, within a budget.
 
-Files that matter come first: those already changed, those the task names, those its tests import, and what these import
-in turn. As many as fit are shown whole, the next ones by their signatures, the rest by name. Nothing is cut in the
-middle of a file, so a model never edits what it has not seen to the end.
+Files that matter come first: those already changed, those the task names, those its tests import, what these import in
+turn, and what the map of the repository says is near. As many as fit are shown whole, the next ones by their
+signatures, the rest by name. Nothing is cut in the middle of a file, so a model never edits what it has not seen to the
+end.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from agent import js_map
+from agent.atlas import Interest, Shelf, ranked, read, words_of
 from agent.prompting import fenced, quoted
 from agent.repo_map import local_files, signatures, wanted_files
 from agent.view import View
@@ -26,8 +29,8 @@ _WORD = re.compile(r"[\w./-]{3,200}")
 _NAMED = re.compile(r".*\w\.[A-Za-z]\w{0,9}")
 _LISTED = 120
 _MAX_RELEVANT = 40
-_MAX_READ = 150
-_SOURCES = frozenset({"py", "js", "mjs", "cjs", "ts", "html", "css", "sql"})
+_MAX_NEAR = 10
+_MAX_OUTLINE = 60
 
 
 def estimate_tokens(text: str) -> int:
@@ -75,12 +78,32 @@ def expected_files(case: Case, work: Work, view: View) -> list[str]:
     return single or list(dict.fromkeys(path for source in found for path in source))
 
 
-def relevant(case: Case, work: Work, view: View) -> list[str]:
-    """Existing files that matter for the task, the most important first; at most forty.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What of a repository is near a task: files that `matter`, the most important first, and what is `around` them."""
 
-    Those that are named or imported come before those that only share words with the task. The daemon's own workspace
-    holds the files of other tasks, so there nothing is looked for by words.
+    matter: tuple[str, ...]
+    around: tuple[str, ...] = ()
+
+
+def surroundings(case: Case, work: Work, view: View, shelf: Shelf) -> Surroundings:
+    """The existing files that matter for the task, at most forty, and further ones by rank (`agent.atlas`).
+
+    Those that are named or imported come before those that are only near. The daemon's own workspace holds the files of
+    other tasks, so there nothing is looked for beyond what is named. Reads many files the first time: not for the loop.
     """
+    chosen = _pointed_to(case, work, view)
+    if not case.whole_tree:
+        return Surroundings(matter=tuple(chosen)[:_MAX_RELEVANT])
+    interest = Interest(files=frozenset(chosen), words=words_of(f"{case.task.spec.description}\n{work.plan}"))
+    tests = {**case.task.spec.tests, **work.own_tests}
+    near = [path for path, _ in ranked(read(view, shelf), interest) if path not in chosen and path not in tests]
+    room = max(0, min(_MAX_NEAR, _MAX_RELEVANT - len(chosen)))
+    return Surroundings(matter=(*tuple(chosen)[:_MAX_RELEVANT], *near[:room]), around=tuple(near[room:]))
+
+
+def _pointed_to(case: Case, work: Work, view: View) -> list[str]:
+    """Existing files that are changed, named, or imported by what is, in this order."""
     spec = case.task.spec
     tests = {**spec.tests, **work.own_tests}
     first = [*work.change, *spec.files, *mentioned(f"{spec.description}\n{work.plan}", view, by_name=case.whole_tree)]
@@ -89,9 +112,7 @@ def relevant(case: Case, work: Work, view: View) -> list[str]:
     chosen = dict.fromkeys(path for path in first if path in view and path not in tests)
     for path in list(chosen)[:_MAX_RELEVANT]:
         chosen.update(dict.fromkeys(p for p in _imported(path, view.text(path) or "", view) if p not in tests))
-    if case.whole_tree:
-        chosen.update(dict.fromkeys(_alike(spec.description, view, view.paths())))
-    return list(chosen)[:_MAX_RELEVANT]
+    return list(chosen)
 
 
 def _imported(path: str, text: str, view: View) -> list[str]:
@@ -107,18 +128,23 @@ def face(path: str, text: str) -> list[str]:
     return js_map.signatures(path, text) if is_source(path) else signatures(text)
 
 
-def _alike(description: str, view: View, paths: Sequence[str]) -> list[str]:
-    """Source files that share words with the description: those in their path count more than those in their text."""
-    wanted = {word for word in _words(description) if len(word) > 3}
-    sources = [path for path in paths if path.rsplit(".", 1)[-1] in _SOURCES]
-    in_path = {path: len(wanted & _words(path)) for path in sources}
-    sources = sorted(sources, key=lambda path: -in_path[path])[:_MAX_READ]
-    scores = {path: 3 * in_path[path] + len(wanted & _words((view.text(path) or "")[:60_000])) for path in sources}
-    return [path for path in sorted(sources, key=lambda path: -scores[path]) if scores[path]]
+def outlines(view: View, paths: Sequence[str], budget: int) -> str:
+    """Files by what they define, in the order given, as many as fit into the budget of tokens; each whole or not."""
+    shown = list[str]()
+    for path in paths:
+        outline = _outline(path, view.text(path) or "")
+        budget -= estimate_tokens(outline)
+        if budget < 0:
+            break
+        if "\n" in outline:
+            shown.append(outline)
+    return quoted("outlines", "\n".join(shown)) if shown else ""
 
 
-def _words(text: str) -> set[str]:
-    return set(re.findall(r"[a-z]{3,}", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", text).lower()))
+def _outline(path: str, text: str) -> str:
+    lines = face(path, text)
+    more = [f"    … and {len(lines) - _MAX_OUTLINE} more"] if len(lines) > _MAX_OUTLINE else []
+    return "\n".join([f"{path}:", *("    " + line for line in lines[:_MAX_OUTLINE]), *more])
 
 
 def show_files(view: View, paths: Sequence[str], budget: int) -> str:
@@ -131,7 +157,7 @@ def show_files(view: View, paths: Sequence[str], budget: int) -> str:
             whole.append(shown)
             budget -= estimate_tokens(shown)
             continue
-        outline = f"{path}:\n" + "\n".join("    " + line for line in face(path, text or "")[:80])
+        outline = _outline(path, text or "")
         if "\n    " in outline and estimate_tokens(outline) <= budget:
             outlines.append(outline)
             budget -= estimate_tokens(outline)

@@ -7,6 +7,7 @@ it stays as it is, also when the tests sent it round.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -91,7 +92,7 @@ async def _read(
     case: Case, work: Work, tools: Tools, reader: Reader, talk: Dialogue, piece: Piece, part: str
 ) -> tuple[Remark, ...] | str:
     """The findings in one piece, or why the last reply could not be used; asks again a few times."""
-    messages = _request(case, work, tools, reader, piece, part)
+    messages = await asyncio.to_thread(_request, case, work, tools, reader, piece, part)
     said: tuple[Remark, ...] | str = ""
     for _ in range(tools.settings.reasks + 1):
         reply = await talk.ask(messages, json_reply=True)

@@ -6,6 +6,7 @@ have consequences: a new plan, and the blame of tests that the agent wrote itsel
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated, Any
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -109,7 +110,7 @@ def needs_no_thought(work: Work) -> Reflection | None:
 
 async def ask(case: Case, work: Work, tools: Tools, talk: Dialogue) -> Reflection:
     """The model's reflection, or the one by rule when its reply is unusable."""
-    reply = await talk.ask(_request(case, work, tools), json_reply=True)
+    reply = await talk.ask(await asyncio.to_thread(_request, case, work, tools), json_reply=True)
     return read(reply.text) or by_rule(work)
 
 

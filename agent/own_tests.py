@@ -6,6 +6,7 @@ test that should notice it.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -36,7 +37,7 @@ class Written:
 
 async def write(case: Case, work: Work, tools: Tools, talk: Dialogue) -> Written:
     """Ask for tests until they can be used, a few times; the earlier ones stay where nothing usable came."""
-    messages = _request(case, work, tools)
+    messages = await asyncio.to_thread(_request, case, work, tools)
     faults: tuple[str, ...] = ()
     for _ in range(tools.settings.reasks + 1):
         reply = await talk.ask(messages)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 
 from agent import briefing, kinds
@@ -27,7 +28,7 @@ async def run(case: Case, work: Work, tools: Tools) -> Step:
         most = tools.settings.recall_limit
         work = await with_lessons(case, work, tools, case.task.spec.description, Phase.PLANNING, most=most)
     talk = Dialogue(Phase.PLANNING, case, work, tools)
-    reply = await talk.ask(_request(case, work, tools))
+    reply = await talk.ask(await asyncio.to_thread(_request, case, work, tools))
     plan = printable(spoken(reply.text).strip(), max_chars=_MAX_CHARS)
     work = replace(talk.charge(work), plan=plan or _FALLBACK)
     lines = sum(1 for line in plan.split("\n") if line.strip())

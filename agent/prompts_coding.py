@@ -47,7 +47,7 @@ def _formats(scene: briefing.Scene) -> tuple[str, ...]:
     settings = scene.tools.settings
     if settings.edit_format is EditFormat.EDIT:
         return ("formats/whole", "formats/edit", "formats/edit_only")
-    longest = max(((scene.view.text(path) or "").count("\n") for path in scene.matter), default=0)
+    longest = max(((scene.view.text(path) or "").count("\n") for path in scene.near.matter), default=0)
     if settings.edit_format is EditFormat.AUTO and longest > settings.whole_file_lines:
         return ("formats/whole", "formats/edit", "formats/auto")
     return ("formats/whole",)

@@ -7,6 +7,7 @@ the assumptions hold at once. Words that cannot be read into a specification are
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from dataclasses import replace
 from typing import Annotated, Any
@@ -108,7 +109,7 @@ def _ask(one: Question) -> Ask:
 
 
 async def _read(case: Case, work: Work, tools: Tools, talk: Dialogue) -> Brief | None:
-    messages = _request(case, work, tools)
+    messages = await asyncio.to_thread(_request, case, work, tools)
     for _ in range(tools.settings.reasks + 1):
         reply = await talk.ask(messages, json_reply=True)
         said = _brief(reply.text)

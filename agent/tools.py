@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from agent.atlas import Shelf
 from core.clock import Clock, utc_now
 from core.ports import Gate, Memory, Model, Sink, Suite
 from core.remarks import Gravity
@@ -45,7 +46,10 @@ class AgentSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tools:
-    """The ports that a phase may use; it has no other way to the world. Every gate is asked before anything runs."""
+    """The ports that a phase may use; it has no other way to the world. Every gate is asked before anything runs.
+
+    `shelf` keeps what was read of files for maps of their repositories.
+    """
 
     model: Model
     suite: Suite
@@ -55,6 +59,7 @@ class Tools:
     clock: Clock = utc_now
     settings: AgentSettings = field(default_factory=AgentSettings)
     gates: Sequence[Gate] = ()
+    shelf: Shelf = field(default_factory=dict)
 
 
 Runner = Callable[[Case, Work, Tools], Awaitable[Step]]

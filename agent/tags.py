@@ -1,0 +1,96 @@
+"""The names that a file defines and those it refers to: what a map of a repository is drawn from."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from agent.repo_map import parse_python
+from core import javascript
+
+MOST_NAMES = 400
+"""Of a file's references, the most frequent ones; a table of data refers to more names than mean anything."""
+_MAX_CHARS = 400_000
+_PLAIN = (".html", ".css", ".sql")
+"""Sources that are found by the words of their path alone."""
+_JS_NAMES = frozenset({"identifier", "property_identifier", "type_identifier"})
+_JS_DEFINE = frozenset(
+    {
+        "function_declaration",
+        "generator_function_declaration",
+        "class_declaration",
+        "abstract_class_declaration",
+        "method_definition",
+        "interface_declaration",
+        "type_alias_declaration",
+        "enum_declaration",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tags:
+    """Names that a file defines, and how often it refers to others."""
+
+    defines: tuple[str, ...] = ()
+    refers: Mapping[str, int] = field(default_factory=dict)
+
+
+def is_mapped(path: str) -> bool:
+    """Tell whether files of this name are read for the map."""
+    return path.endswith((".py", *_PLAIN)) or javascript.is_source(path)
+
+
+def tags(path: str, text: str) -> Tags:
+    """The tags of a file; none of one that cannot be read."""
+    if len(text) > _MAX_CHARS or path.endswith(_PLAIN):
+        return Tags()
+    found = _javascript(path, text) if javascript.is_source(path) else _python(text)
+    defined, referred = list[str](), Counter[str]()
+    for name, is_definition in found:
+        if len(name) < 3 or name.startswith("__"):
+            continue
+        if is_definition:
+            defined.append(name)
+        else:
+            referred[name] += 1
+    defines = tuple(dict.fromkeys(defined))
+    for name in defines:
+        del referred[name]
+    return Tags(defines=defines, refers=dict(referred.most_common(MOST_NAMES)))
+
+
+def _python(text: str) -> Iterator[tuple[str, bool]]:
+    tree = parse_python(text)
+    for top in tree.body if tree else ():
+        yield from ((name, True) for name in _assigned(top))
+    for node in ast.walk(tree) if tree else ():
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                yield name, True
+            case ast.Name(id=name) | ast.Attribute(attr=name):
+                yield name, False
+            case ast.ImportFrom(names=names):
+                yield from ((alias.name, False) for alias in names)
+
+
+def _assigned(statement: ast.stmt) -> list[str]:
+    match statement:
+        case ast.Assign(targets=targets):
+            return [target.id for target in targets if isinstance(target, ast.Name)]
+        case ast.AnnAssign(target=ast.Name(id=name)):
+            return [name]
+    return []
+
+
+def _javascript(path: str, text: str) -> Iterator[tuple[str, bool]]:
+    for node in javascript.walk(javascript.parse(path, text)):
+        if node.type in _JS_DEFINE:
+            yield javascript.said(node.child_by_field_name("name")), True
+        elif node.type == "variable_declarator" and node.parent and node.parent.parent:
+            outer = node.parent.parent.type
+            yield javascript.said(node.child_by_field_name("name")), outer in {"program", "export_statement"}
+        elif node.type in _JS_NAMES:
+            yield javascript.said(node), False

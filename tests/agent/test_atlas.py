@@ -1,0 +1,115 @@
+"""The map of a repository: what is near to a task, and what is read only once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.atlas import Interest, ranked, read, words_of
+from agent.briefing import scene, the_repository
+from agent.context import estimate_tokens
+from agent.library import FileTree
+from agent.tags import Tags, tags
+from agent.view import View
+from core.states import Phase
+from core.work import Work
+from tests.support.agent_parts import Bench, case_for, model_for
+
+WORK = Work(phase=Phase.CODING, base="0" * 40)
+
+
+@dataclass(frozen=True, slots=True)
+class Counting(FileTree):
+    """A tree that is told how often it is read."""
+
+    reads: list[str] = None  # type: ignore[assignment]  # given by each test
+    known: Mapping[str, str] = None  # type: ignore[assignment]  # made once: thousands of files are hashed
+
+    def entries(self) -> Mapping[str, str]:
+        return self.known
+
+    def read(self, path: str) -> bytes:
+        self.reads.append(path)
+        return FileTree.read(self, path)
+
+
+def counting(files: Mapping[str, str]) -> Counting:
+    return Counting(files, reads=[], known=FileTree(files).entries())
+
+
+def shop() -> dict[str, str]:
+    return {
+        "shop/basket.py": "from shop.prices import price_of\n\n\ndef total(basket):\n    return price_of(basket)\n",
+        "shop/prices.py": "def price_of(basket):\n    return convert_money(basket)\n",
+        "shop/money.py": "def convert_money(x):\n    return x\n",
+        "blog/posts.py": "def render_post(p):\n    return p\n",
+        "blog/feed.py": "from blog.posts import render_post\n",
+    }
+
+
+def test_python_defines_and_refers() -> None:
+    found = tags("a.py", "LIMIT = 3\n\n\ndef price_of(basket):\n    return basket.total + LIMIT + tax(basket)\n")
+    assert set(found.defines) == {"LIMIT", "price_of"}
+    assert found.refers == {"basket": 2, "total": 1, "tax": 1}
+
+
+def test_javascript_defines_and_refers() -> None:
+    text = (
+        "import { tax } from './tax.mjs';\nexport function priceOf(basket) { return tax(basket); }\nconst LIMIT = 3;\n"
+    )
+    found = tags("a.mjs", text)
+    assert set(found.defines) == {"priceOf", "LIMIT"}
+    assert found.refers["tax"] == 2
+
+
+@given(st.text(max_size=200), st.sampled_from(["a.py", "a.mjs", "a.ts", "a.css"]))
+def test_whatever_a_file_holds_it_has_tags(text: str, path: str) -> None:
+    found = tags(path, text)
+    assert not set(found.defines) & found.refers.keys()
+
+
+def test_what_is_referred_to_from_the_focus_is_near_and_what_nothing_leads_to_is_not() -> None:
+    found = read(View(FileTree(shop()), {}), {})
+    order = [path for path, _ in ranked(found, Interest(files={"shop/basket.py"}))]
+    assert order == ["shop/basket.py", "shop/prices.py", "shop/money.py"]
+
+
+def test_the_words_of_the_task_lead_to_files_by_path_and_by_name() -> None:
+    found = read(View(FileTree(shop()), {}), {})
+    assert ranked(found, Interest(words=words_of("the feed of the blog shows posts twice")))[0][0].startswith("blog/")
+
+
+def test_a_file_is_read_once_for_its_content_and_a_changed_one_anew() -> None:
+    tree, shelf = counting(shop()), dict[str, Tags]()
+    read(View(tree, {}), shelf)
+    assert len(tree.reads) == 5
+    again = read(View(tree, {"shop/money.py": "def other_name():\n    pass\n"}), shelf)
+    assert len(tree.reads) == 5
+    assert again["shop/money.py"].defines == ("other_name",)
+    assert len(shelf) == 5
+
+
+def _many(count: int) -> Iterator[tuple[str, str]]:
+    for n in range(count):
+        up = n // 3
+        text = f"from pkg{up % 50}.mod{up} import make_{up}\n\n\ndef make_{n}(x):\n    return make_{up}(x) + {n}\n"
+        yield f"pkg{n % 50}/mod{n}.py", text
+
+
+def test_a_prompt_about_five_thousand_files_stays_within_its_budget_and_reads_them_once() -> None:
+    tree = counting(dict(_many(5000)))
+    bench = Bench(model_for())
+    tools = bench.tools
+    object.__setattr__(tools, "tree", tree)
+    case = case_for("Make make_4242 in pkg42/mod4242.py double its argument")
+    first = scene(case, WORK, tools)
+    text = the_repository(first)
+    assert estimate_tokens(text) < 0.2 * tools.settings.prompt_tokens
+    assert first.near.matter[0] == "pkg42/mod4242.py"
+    assert "pkg14/mod1414.py" in (*first.near.matter, *first.near.around[:40])
+    count = len(tree.reads)
+    assert scene(case, WORK, tools).near == first.near
+    assert len(tree.reads) <= count + 2
