@@ -246,6 +246,7 @@ HOLDS = (
     "DELETE FROM system_state WHERE key = 'pause'",
     "ALTER TABLE git_commits ADD COLUMN reviewed_at TEXT",
     "ALTER TABLE git_commits ADD COLUMN reverted_by TEXT",  # the commit that takes it back
+    "ALTER TABLE git_commits ADD COLUMN target TEXT NOT NULL DEFAULT ''",  # the branch it was integrated into, in full
     "ALTER TABLE git_commits ADD COLUMN pushed_at TEXT",
     "ALTER TABLE git_commits ADD COLUMN files TEXT",  # [[path, lines added, removed], …]; NULL: not known
     "ALTER TABLE git_commits ADD COLUMN signs TEXT",  # what the attempt showed (db.commit_signs); NULL: not known
