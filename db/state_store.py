@@ -15,13 +15,17 @@ from core.status import SavedReplies
 from core.tasks import Spent
 from db import backups, sqlite
 from db.codec import encode, storable
+from db.commit_signs import ChangedFile, Signs, files_of, files_text, signs_of, signs_text
 from db.database import Database
 from db.sqlite import Connection, Row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Commit:
-    """A commit that the agent made. `label` is the worth of its verdict (`core.verdicts.Label`)."""
+    """A commit that the agent made. `label` is the worth of its verdict (`core.verdicts.Label`).
+
+    `files` and `signs` are None where they are not known.
+    """
 
     task_id: int
     attempt: int
@@ -34,6 +38,9 @@ class Commit:
     model: str = ""
     iterations: int = 0
     integrated: bool = False
+    files: tuple[ChangedFile, ...] | None = None
+    signs: Signs | None = None
+    pushed_at: datetime | None = None
     at: datetime | None = None
 
 
@@ -95,13 +102,26 @@ class StateStore:
         def job(conn: Connection) -> None:
             conn.execute(
                 "INSERT INTO git_commits (at, task_id, attempt, repo, branch, commit_id, base, subject, label, model, "
-                "iterations, integrated) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (repo, commit_id) "
-                "DO UPDATE SET branch = excluded.branch, label = excluded.label, integrated = excluded.integrated",
+                "iterations, integrated, files, signs) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+                "ON CONFLICT (repo, commit_id) DO UPDATE SET branch = excluded.branch, label = excluded.label, "
+                "integrated = excluded.integrated, files = coalesce(excluded.files, files), "
+                "signs = coalesce(excluded.signs, signs)",
                 (
                     *(at, commit.task_id, commit.attempt, commit.repo, commit.branch, commit.commit, commit.base),
                     *(storable(commit.subject), commit.label, commit.model, commit.iterations, commit.integrated),
+                    *(files_text(commit.files), signs_text(commit.signs)),
                 ),
             )
+
+        return self._db.write(job)
+
+    def record_push(self, repo: str, commit: str) -> Future[None]:
+        """Note that a commit of the ledger was pushed; the first time stays."""
+        at = to_text(self._clock())
+
+        def job(conn: Connection) -> None:
+            query = "UPDATE git_commits SET pushed_at = coalesce(pushed_at, ?) WHERE repo = ? AND commit_id = ?"
+            conn.execute(query, (at, repo, commit))
 
         return self._db.write(job)
 
@@ -183,5 +203,8 @@ def _commit(row: Row) -> Commit:
         model=row["model"],
         iterations=row["iterations"],
         integrated=bool(row["integrated"]),
+        files=files_of(row["files"]),
+        signs=signs_of(row["signs"]),
+        pushed_at=row["pushed_at"] and from_text(row["pushed_at"]),
         at=from_text(row["at"]),
     )

@@ -58,7 +58,7 @@ class StepStore:
             if not _owned(conn, task_id, fence):
                 raise StaleFence
             _insert_step(conn, task_id, attempt, step, started_at, duration_s, self._events)
-            _sum_up(conn, task_id, attempt, step.work.iteration)
+            _sum_up(conn, task_id, attempt, step.work)
             self._events.append(conn, _finished(task_id, attempt, step, duration_s))
 
         return self._db.write(job)
@@ -176,9 +176,9 @@ def _insert_step(
     )
 
 
-def _sum_up(conn: Connection, task_id: int, attempt: int, iteration: int) -> None:
+def _sum_up(conn: Connection, task_id: int, attempt: int, work: Work) -> None:
     """Fold the iteration's steps and calls into its row; the fold starts anew each time, so it may be repeated."""
-    where = (task_id, attempt, iteration)
+    where = (task_id, attempt, work.iteration)
     steps = conn.execute(
         "SELECT * FROM steps WHERE task_id = ? AND attempt = ? AND iteration = ? ORDER BY step_no", where
     ).fetchall()
@@ -192,12 +192,14 @@ def _sum_up(conn: Connection, task_id: int, attempt: int, iteration: int) -> Non
         judged = step if step["total"] is not None else judged
     conn.execute(
         "INSERT OR REPLACE INTO iterations (task_id, attempt, iteration, phases, passed, failed, total, tokens_in, "
-        "tokens_out, cost_usd, duration_s, started_at, ended_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "tokens_out, cost_usd, duration_s, started_at, ended_at, lessons) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             *where,
             json.dumps([[step["phase"], step["outcome"], step["duration_s"]] for step in steps]),
             *(judged["passed"], judged["failed"], judged["total"], int(tokens_in), int(tokens_out), cost_usd),
             *(sum(step["duration_s"] for step in steps), steps[0]["started_at"], steps[-1]["ended_at"]),
+            len(work.lessons),
         ),
     )
 
