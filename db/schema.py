@@ -253,6 +253,16 @@ HOLDS = (
     "ALTER TABLE iterations ADD COLUMN lessons INTEGER",  # recalled for the attempt by then; NULL: not known
     "CREATE INDEX git_commits_unread ON git_commits (id) WHERE reviewed_at IS NULL",
     "CREATE INDEX tasks_ended ON tasks (ended_at) WHERE ended_at IS NOT NULL",
+    # Whose steps and replies were pruned, and by which setting. A text goes with the last row that names it.
+    """CREATE TABLE pruned_work (
+        task_id INTEGER PRIMARY KEY REFERENCES tasks (id),
+        at TEXT NOT NULL,
+        setting TEXT NOT NULL)""",
+    "CREATE INDEX steps_work ON steps (work)",
+    "CREATE INDEX replies_prompt ON replies (prompt)",
+    "CREATE INDEX replies_reply ON replies (reply)",
+    """CREATE INDEX execution_logs_artifact ON execution_logs (json_extract(data, '$.artifact'))
+        WHERE substr(data, 1, 6) = '{"cut"'""",
 )
 
 TABLES = (*QUEUE, *LOG, *STEPS, *MEMORY, *STATE)
