@@ -253,6 +253,9 @@ HOLDS = (
     "ALTER TABLE iterations ADD COLUMN lessons INTEGER",  # recalled for the attempt by then; NULL: not known
     "CREATE INDEX git_commits_unread ON git_commits (id) WHERE reviewed_at IS NULL",
     "CREATE INDEX tasks_ended ON tasks (ended_at) WHERE ended_at IS NOT NULL",
+    "ALTER TABLE tasks ADD COLUMN spent_before TEXT NOT NULL DEFAULT '{}'",  # when its owner last asked for it
+    "ALTER TABLE model_stats ADD COLUMN lost INTEGER NOT NULL DEFAULT 0",  # the reply broke off
+    "CREATE INDEX model_stats_task ON model_stats (task_id) WHERE task_id IS NOT NULL",
     # Whose steps and replies were pruned, and by which setting. A text goes with the last row that names it.
     """CREATE TABLE pruned_work (
         task_id INTEGER PRIMARY KEY REFERENCES tasks (id),
