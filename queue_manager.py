@@ -18,27 +18,25 @@ from core.clock import Clock, to_text, utc_now
 from core.errors import IllegalMove, StaleFence
 from core.events import Event, Kind, Level
 from core.gates import Approval, Ask
-from core.queueing import Heartbeat, PauseState, RetryPolicy, Submitted
+from core.queueing import BY_OWNER, Heartbeat, HoldSource, PauseState, RetryPolicy, Submitted
 from core.states import ENDED, Ending, Status
 from core.tasks import Spent, Task, TaskSpec
-from db import pause
+from db import holds
 from db import task_rows as rows
 from db.database import Database
 from db.event_log import EventLog
+from db.holds import Holds
 from db.sqlite import Connection
 from db.task_asks import TaskAsks
 from db.task_moves import TaskMoves, first_status, lost
 from db.task_queries import TaskQueries
 from db.task_rows import Value
+from db.task_times import TaskTimes
 
 __all__ = ["Heartbeat", "PauseState", "QueueManager", "RetryPolicy", "Submitted"]
 
 GOOD = frozenset({Ending.COMMITTED, Ending.NO_CHANGE})
 RETRIED = frozenset({Ending.ERROR, Ending.CRASHED, Ending.TIMEOUT})
-SUSPECT = 2
-"""From so many crashes without progress on, a task rests 2^crashes seconds: its daemon may have died of others."""
-PROMOTED_AT_ONCE = 500
-"""How many due tasks one transaction promotes; the writer's other users must not wait for thousands."""
 
 
 class QueueManager(TaskQueries):
@@ -66,8 +64,9 @@ class QueueManager(TaskQueries):
         super().__init__(db)
         self._events, self._clock = events, clock
         self._retry = retry or RetryPolicy()
-        self._lease, self._max_crashes = timedelta(seconds=lease_s), max_crashes
-        self._moves = TaskMoves(events, clock)
+        self._lease = timedelta(seconds=lease_s)
+        self._holds, self._moves = Holds(events, clock), TaskMoves(events, clock)
+        self._times = TaskTimes(clock, self._moves, max_crashes)
         self._asks = TaskAsks(events, clock, self._moves)
 
     def submit(self, spec: TaskSpec) -> Future[Submitted]:
@@ -92,7 +91,7 @@ class QueueManager(TaskQueries):
         return self._db.write(lambda conn: self._claim(conn, worker, only))
 
     def _claim(self, conn: Connection, worker: str, only: int | None) -> Task | None:
-        if only is None and pause.read(conn).paused:
+        if only is None and holds.stand(conn):
             return None
         while (entry := rows.next_ready(conn, only)) is not None:
             if not entry.fault:
@@ -225,26 +224,11 @@ class QueueManager(TaskQueries):
 
     def recover(self) -> Future[list[Task]]:
         """Give back what a dead daemon left running. Only under the single-instance lock, before any claim."""
-        return self._db.write(lambda conn: [self._survive(conn, e.task, "its daemon died") for e in rows.running(conn)])
+        return self._db.write(self._times.recover)
 
     def sweep(self) -> Future[list[Task]]:
         """Give back running tasks whose lease is over. Send heartbeats first: after a suspend all leases look old."""
-
-        def job(conn: Connection) -> list[Task]:
-            expired = rows.running(conn, expired_at=self._clock())
-            return [self._survive(conn, entry.task, "its lease ran out") for entry in expired]
-
-        return self._db.write(job)
-
-    def _survive(self, conn: Connection, task: Task, what: str) -> Task:
-        crashes = task.crashes + 1
-        if crashes >= self._max_crashes and not task.cancel_requested:
-            reason = f"set aside: {what} {crashes} times while it ran, without progress in between"
-            return self._moves.end(conn, task, Status.FAILED, Ending.CRASHED, reason, {"crashes": crashes})
-        rest = to_text(self._clock() + timedelta(seconds=2**crashes)) if crashes >= SUSPECT else None
-        columns: dict[str, Value] = {"resume": 1, "crashes": crashes, "not_before": rest}
-        to = Status.SCHEDULED if rest else Status.QUEUED
-        return self._moves.leave(conn, task, to, what, columns, kind=Kind.TASK_RECOVERED, level=Level.WARNING)
+        return self._db.write(self._times.sweep)
 
     def tick(self) -> Future[int]:
         """Queue scheduled tasks that are due, at most 500 at once; returns how many. Costs a read when none is."""
@@ -253,29 +237,27 @@ class QueueManager(TaskQueries):
             nothing: Future[int] = Future()
             nothing.set_result(0)
             return nothing
-
-        def job(conn: Connection) -> int:
-            found = rows.due(conn, self._clock(), PROMOTED_AT_ONCE)
-            return len([self._moves.move(conn, entry.task, Status.QUEUED, reason="due") for entry in found])
-
-        return self._db.write(job)
+        return self._db.write(self._times.promote)
 
     def models_back(self) -> Future[int]:
         """Queue the tasks that were parked until a backend comes up; returns how many."""
+        return self._db.write(self._times.models_back)
 
-        def job(conn: Connection) -> int:
-            found = rows.without_model(conn)
-            return len([self._moves.move(conn, e.task, Status.QUEUED, reason="a backend has come up") for e in found])
+    def hold_back(self, source: HoldSource, reason: str) -> Future[PauseState]:
+        """Hold back all claims, also over a restart; what runs goes on. Doing so again only renews the reason."""
+        return self._db.write(lambda conn: self._holds.put(conn, source, reason))
 
-        return self._db.write(job)
+    def let_go(self, source: HoldSource) -> Future[PauseState]:
+        """Take away what one source holds; claims go on when no other holds them back."""
+        return self._db.write(lambda conn: self._holds.take(conn, (source,)))
 
     def pause(self, reason: str = "") -> Future[PauseState]:
-        """Hold back all claims, also over a restart; what runs goes on. Pausing again changes the reason."""
-        return self._db.write(lambda conn: pause.pause(conn, self._events, reason, self._clock()))
+        """Hold back all claims for the owner, until `resume`."""
+        return self.hold_back(HoldSource.OWNER, reason)
 
     def resume(self) -> Future[PauseState]:
-        """Allow claims again."""
-        return self._db.write(lambda conn: pause.resume(conn, self._events, self._clock()))
+        """Let go of the owner's own pause and of a checkpoint; what else holds claims back stands, and is returned."""
+        return self._db.write(lambda conn: self._holds.take(conn, BY_OWNER))
 
     def on_wake(self, callback: Callable[[], None]) -> Callable[[], None]:
         """Call `callback` after commits that give workers or the ticker something to do; returns what ends that.
@@ -286,7 +268,7 @@ class QueueManager(TaskQueries):
 
 
 def _wakes(event: Event) -> bool:
-    if event.kind in {Kind.RESUMED, Kind.TASK_CANCEL_REQUESTED}:
+    if event.kind in {Kind.RESUMED, Kind.LET_GO, Kind.TASK_CANCEL_REQUESTED}:
         return True
     return event.data.get("to") in {Status.QUEUED, Status.SCHEDULED}
 

@@ -24,13 +24,14 @@ from assembly.web import open_web
 from config import VERSION, Settings
 from core.clock import Clock, utc_now
 from core.events import Event, Kind, Level
+from core.queueing import PauseState
 from core.states import DaemonState
 from core.status import DaemonStatus
 from execution.sweep import Sweep
 from intake.inbox import watch
 from server.host import Host
 from task_executor import TaskExecutor
-from upkeep.housekeeper import CHECKPOINT, Housekeeper, Schedule
+from upkeep.housekeeper import Housekeeper, Schedule
 from upkeep.instance_lock import InstanceLock
 
 log = logging.getLogger("nightshift")
@@ -63,7 +64,8 @@ class Daemon:
             NightshiftError: something that is needed could not be had; the message says what.
         """
         with ExitStack() as stack:
-            stack.enter_context(InstanceLock(self._settings.lock_file))
+            self._settings.make_folders()
+            stack.enter_context(InstanceLock(self._settings.lock_file, self._settings.db_lock_file))
             self._store = open_store(self._settings, stack, self._clock)
             await asyncio.wrap_future(self._store.queue.recover())
             self._rooms = Rooms(self._settings, self._store, stack, self._clock)
@@ -142,9 +144,10 @@ class Daemon:
 
     def status(self) -> DaemonStatus:
         """What the daemon says about itself now; may be called from any thread."""
-        rooms = self._rooms
+        rooms, pause = self._rooms, self._store.queue.pause_state()
         return DaemonStatus(
-            state=self._state(),
+            state=self._state(pause),
+            holds=pause.holds,
             uptime_s=time.monotonic() - self._began,
             version=VERSION,
             workers=self._executor.statuses() if self._executor else (),
@@ -161,13 +164,10 @@ class Daemon:
             saved=self._store.state.saved_replies(),
         )
 
-    def _state(self) -> DaemonState:
+    def _state(self, pause: PauseState) -> DaemonState:
         if self._life in {DaemonState.DRAINING, DaemonState.STOPPED}:
             return self._life
-        pause = self._store.queue.pause_state()
-        if not pause.paused:
-            return DaemonState.RUNNING
-        return DaemonState.CHECKPOINT if pause.reason == CHECKPOINT else DaemonState.PAUSED
+        return pause.state
 
     def _make_housekeeper(self) -> Housekeeper:
         settings, store = self._settings, self._store

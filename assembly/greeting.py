@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.dialogue import BUILT_IN
+from core.queueing import Hold
 from core.status import DaemonStatus, ModelStatus, sandbox_in_brief
 
 ENGINE_ALONE = (
@@ -40,6 +41,7 @@ def _lines(status: DaemonStatus, url: str) -> Iterator[str]:
         yield from ENGINE_ALONE if there else NOBODY
         yield from HOW_TO_GET_ONE
         yield ""
+    yield from (_hold(hold) for hold in status.holds)
     yield from status.notices
     yield "Give it a task: edit tasks.yaml, open the dashboard, or type"
     yield '  .venv/bin/python cli.py "Write slugify(text) with tests"'
@@ -50,6 +52,11 @@ def _model(model: ModelStatus) -> str:
     detail = f" ({model.detail})" if model.detail else ""
     name = " ".join(filter(None, (model.name, model.model)))
     return f"  model      {name}: {found}{detail}"
+
+
+def _hold(hold: Hold) -> str:
+    why = f": {hold.reason}" if hold.reason else ""
+    return f"No task is begun ({hold.source}){why}. It goes on {hold.lifted_by}."
 
 
 def _sandbox(status: DaemonStatus) -> Iterator[str]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from core.queueing import Hold
 from core.states import DaemonState, Phase
 
 
@@ -73,6 +74,7 @@ class DaemonStatus:
     pid: int = 0
     approvals: int = 0
     saved: SavedReplies = field(default_factory=SavedReplies)
+    holds: tuple[Hold, ...] = ()
 
 
 def sandbox_in_brief(detail: str) -> tuple[str, ...]:

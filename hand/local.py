@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from core import status
 from core.errors import NightshiftError, StoreMissing, UnknownApproval, UnknownTask
 from core.masking import Masker
+from core.queueing import PauseState
 from core.states import DaemonState, Status
 from core.submission import parse_spec
 from db.database import Database
@@ -27,6 +28,7 @@ from queue_manager import QueueManager
 from server.approvals import ApprovalRow, Approvals, approval_row
 from server.schemas import (
     DaemonReport,
+    Held,
     Logs,
     Moved,
     Paused,
@@ -74,7 +76,7 @@ class LocalDoor:
     def report(self) -> DaemonReport:
         """See `Door.report`: what the database alone can tell."""
         counts: Mapping[Status, int] = {}
-        asked, saved = 0, status.SavedReplies()
+        asked, saved, pause = 0, status.SavedReplies(), PauseState()
         notices = ["no database yet: nothing was ever submitted"]
         if self._reading:
             events = EventLog(self._reading)
@@ -83,8 +85,6 @@ class LocalDoor:
             counts, pause, asked = queue.counts(), queue.pause_state(), queue.open_approvals()
             last = events.last(1)
             notices = [f"daemon stopped, as of {last[0].at:%Y-%m-%d %H:%M:%S} UTC" if last else "daemon stopped"]
-            if pause.paused:
-                notices.append(f"paused: it will start without claiming tasks{pause.reason and f' ({pause.reason})'}")
         return DaemonReport(
             state=DaemonState.STOPPED,
             uptime_s=0.0,
@@ -101,6 +101,7 @@ class LocalDoor:
             pid=0,
             approvals=asked,
             saved=SavedReplies.model_validate(saved),
+            holds=[Held.model_validate(hold) for hold in pause.holds],
         )
 
     def logs(self, query: LogQuery) -> Logs:
@@ -147,8 +148,8 @@ class LocalDoor:
 
     def pause(self, paused: bool) -> Paused:
         """See `Door.pause`: it holds for the daemon's next start."""
-        _settled(self._writing.pause() if paused else self._writing.resume())
-        return Paused(state=DaemonState.STOPPED)
+        pause = _settled(self._writing.pause() if paused else self._writing.resume())
+        return Paused.model_validate({"state": DaemonState.STOPPED, "holds": pause.holds})
 
     def approvals(self) -> Approvals:
         """See `Door.approvals`."""

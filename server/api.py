@@ -10,6 +10,7 @@ from flask import Blueprint, Flask, Response, request
 from pydantic import BaseModel, ValidationError
 
 from core.errors import StoreError
+from core.queueing import PauseState
 from server import openapi
 from server.approvals import Approvals, DecisionIn, approval_row
 from server.bodies import BadBody, read_json, read_task_body
@@ -111,14 +112,16 @@ def show_status(call: Call) -> Reply:
 
 def pause(call: Call) -> Reply:
     """Claim no more tasks."""
-    settled(call.desk.queue.pause(_pause_reason()))
-    return Reply(answer=Paused(state=call.desk.status().state))
+    return _paused(call.desk, settled(call.desk.queue.pause(_pause_reason())))
 
 
 def resume(call: Call) -> Reply:
-    """Claim tasks again."""
-    settled(call.desk.queue.resume())
-    return Reply(answer=Paused(state=call.desk.status().state))
+    """Claim tasks again, unless something else holds them back."""
+    return _paused(call.desk, settled(call.desk.queue.resume()))
+
+
+def _paused(desk: Desk, pause: PauseState) -> Reply:
+    return Reply(answer=Paused.model_validate({"state": desk.status().state, "holds": pause.holds}))
 
 
 def list_logs(call: Call) -> Reply:

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, WithJsonSche
 
 from core.clock import to_text
 from core.events import Event, Kind, Level
+from core.queueing import HoldSource
 from core.states import DaemonState, Ending, Outcome, Phase, Status
 from core.tasks import Kind as TaskKind
 from core.tasks import Language, Task
@@ -165,6 +166,15 @@ class SavedReplies(Answer):
     solved: int
 
 
+class Held(Answer):
+    """A reason why no task is begun; “it goes on” is completed by `lifted_by`."""
+
+    source: HoldSource
+    reason: str
+    since: Moment
+    lifted_by: str
+
+
 class DaemonReport(Answer):
     """The daemon as a whole; `queue` counts the tasks of each status, `approvals` what waits for its owner."""
 
@@ -183,12 +193,14 @@ class DaemonReport(Answer):
     pid: int
     approvals: int
     saved: SavedReplies
+    holds: list[Held]
 
 
 class Paused(Answer):
-    """The daemon's state after a pause or a resume."""
+    """The daemon's state after a pause or a resume, and what holds tasks back then."""
 
     state: DaemonState
+    holds: list[Held]
 
 
 class LogLine(Answer):

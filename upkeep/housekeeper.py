@@ -11,6 +11,7 @@ from pathlib import Path
 
 from core.clock import Clock, from_text, to_text
 from core.events import Event, Kind
+from core.queueing import HoldSource
 from core.states import Status
 from core.status import DaemonStatus
 from db.event_log import EventLog
@@ -18,7 +19,6 @@ from db.state_store import StateStore
 from queue_manager import QueueManager
 from upkeep import state_file
 
-CHECKPOINT = "checkpoint"
 _DUE = "next_checkpoint_at"
 _SINCE = "last_checkpoint_at"
 
@@ -92,7 +92,7 @@ class Housekeeper:
         now = self._clock()
         since = self._state.get(_SINCE)
         start = from_text(str(since)) if since else now - timedelta(days=self._plan.checkpoint_days)
-        await asyncio.wrap_future(self._queue.pause(CHECKPOINT))
+        await asyncio.wrap_future(self._queue.hold_back(HoldSource.CHECKPOINT, "the weekly checkpoint"))
         await self._settled()
         report = await asyncio.to_thread(self._write_report, start, now)
         await self._keep(_SINCE, now)

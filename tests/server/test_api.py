@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from core.events import Level
+from core.queueing import HoldSource
 from server.desk import Desk
 from server.schemas import MAX_LISTED_CHARS
 from tests.support.desk import Client, fill, make_desk, serving
@@ -280,12 +281,24 @@ def test_an_illegal_move_is_a_conflict(client: Client, desk: Desk) -> None:
 
 
 def test_pause_and_resume_hold_and_free_the_queue(client: Client, desk: Desk) -> None:
-    assert client.post("/api/pause", {"reason": "lunch"}).json == {"state": "paused"}
+    paused = client.post("/api/pause", {"reason": "lunch"}).json
+    assert paused["state"] == "paused"
+    assert [(hold["source"], hold["reason"]) for hold in paused["holds"]] == [("owner", "lunch")]
     assert desk.queue.pause_state().reason == "lunch"
     submit(desk, "a")
     assert desk.queue.claim("worker-1").result() is None
-    assert client.request("POST", "/api/resume").json == {"state": "running"}
-    assert client.request("POST", "/api/pause").json == {"state": "paused"}
+    assert client.request("POST", "/api/resume").json == {"state": "running", "holds": []}
+    assert client.request("POST", "/api/pause").json["state"] == "paused"
+
+
+def test_a_resume_says_what_still_holds_tasks_back(client: Client, desk: Desk) -> None:
+    desk.queue.hold_back(HoldSource.CHECKPOINT, "the week is over").result()
+    assert client.get("/api/status").json["state"] == "checkpoint"
+    desk.queue.hold_back(HoldSource.QUIET, "quiet hours until 07:00").result()
+    resumed = client.request("POST", "/api/resume").json
+    assert resumed["state"] == "paused"
+    assert [(hold["source"], hold["reason"]) for hold in resumed["holds"]] == [("quiet", "quiet hours until 07:00")]
+    assert client.get("/api/status").json["holds"] == resumed["holds"]
 
 
 @pytest.mark.parametrize("body", [{"why": "x"}, {"reason": 5}, {"reason": "x" * 501}, []])

@@ -17,7 +17,7 @@ from core.events import Kind
 from core.states import DaemonState
 from core.status import DaemonStatus
 from core.submission import parse_spec
-from upkeep.housekeeper import CHECKPOINT, Housekeeper, Schedule
+from upkeep.housekeeper import Housekeeper, Schedule
 
 WEEK = timedelta(days=7)
 
@@ -91,7 +91,7 @@ async def test_a_checkpoint_pauses_reports_and_waits_until_resumed(site: Site) -
     await run_for(site.keeper())
     assert site.spans == [(begun, site.watch.now)]
     pause = site.store.queue.pause_state()
-    assert (pause.paused, pause.reason) == (True, CHECKPOINT)
+    assert (pause.paused, pause.state) == (True, DaemonState.CHECKPOINT)
     site.store.queue.submit(parse_spec({"description": "later"})).result()
     assert site.store.queue.claim("worker-1").result() is None
     site.store.queue.resume().result()
