@@ -266,6 +266,7 @@ HOLDS = (
     "CREATE INDEX replies_reply ON replies (reply)",
     """CREATE INDEX execution_logs_artifact ON execution_logs (json_extract(data, '$.artifact'))
         WHERE substr(data, 1, 6) = '{"cut"'""",
+    "ALTER TABLE task_specs ADD COLUMN digest TEXT NOT NULL DEFAULT ''",  # of the id and the text; '': not known
 )
 
 TABLES = (*QUEUE, *LOG, *STEPS, *MEMORY, *STATE)

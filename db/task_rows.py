@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -134,7 +135,9 @@ def insert(conn: Connection, spec: TaskSpec, status: Status, now: datetime) -> i
         ),
     )
     task_id = int(cursor.lastrowid or 0)
-    conn.execute("INSERT INTO task_specs (task_id, spec) VALUES (?, ?)", (task_id, encode(spec)))
+    text = encode(spec)
+    row = (task_id, text, spec_digest(task_id, text))
+    conn.execute("INSERT INTO task_specs (task_id, spec, digest) VALUES (?, ?, ?)", row)
     for other in spec.depends_on:
         conn.execute("INSERT INTO task_dependencies (task_id, depends_on) VALUES (?, ?)", (task_id, other))
     return task_id
@@ -182,6 +185,11 @@ def counts(conn: Connection) -> dict[Status, int]:
     """How many tasks have each status, read from an index alone."""
     found = dict(conn.execute("SELECT status, COUNT(*) FROM tasks GROUP BY status").fetchall())
     return {status: found.get(status, 0) for status in Status}
+
+
+def spec_digest(task_id: int, text: str) -> str:
+    """What tells, years later, that a stored specification is the one that was submitted under this id (SHA-256)."""
+    return hashlib.sha256(f"{task_id} {text}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def spent_text(spent: Spent) -> str:
