@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,9 @@ from db.sqlite import Connection, Row
 class Commit:
     """A commit that the agent made. `label` is the worth of its verdict (`core.verdicts.Label`).
 
-    `files` and `signs` are None where they are not known.
+    `files` and `signs` are None where they are not known. `target` is the full name of the branch that took it, empty
+    where it was left on a branch of its own, or not noted. `reviewed_at` tells when its owner had read it,
+    `reverted_by` is the id of the commit that takes it back. `id` is given by the ledger.
     """
 
     task_id: int
@@ -42,6 +44,10 @@ class Commit:
     signs: Signs | None = None
     pushed_at: datetime | None = None
     at: datetime | None = None
+    target: str = ""
+    reviewed_at: datetime | None = None
+    reverted_by: str | None = None
+    id: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,14 +108,14 @@ class StateStore:
         def job(conn: Connection) -> None:
             conn.execute(
                 "INSERT INTO git_commits (at, task_id, attempt, repo, branch, commit_id, base, subject, label, model, "
-                "iterations, integrated, files, signs) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+                "iterations, integrated, target, files, signs) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
                 "ON CONFLICT (repo, commit_id) DO UPDATE SET branch = excluded.branch, label = excluded.label, "
-                "integrated = excluded.integrated, files = coalesce(excluded.files, files), "
-                "signs = coalesce(excluded.signs, signs)",
+                "integrated = excluded.integrated, target = excluded.target, "
+                "files = coalesce(excluded.files, files), signs = coalesce(excluded.signs, signs)",
                 (
                     *(at, commit.task_id, commit.attempt, commit.repo, commit.branch, commit.commit, commit.base),
                     *(storable(commit.subject), commit.label, commit.model, commit.iterations, commit.integrated),
-                    *(files_text(commit.files), signs_text(commit.signs)),
+                    *(commit.target, files_text(commit.files), signs_text(commit.signs)),
                 ),
             )
 
@@ -128,7 +134,12 @@ class StateStore:
     def commits(self, limit: int, *, task_id: int | None = None) -> list[Commit]:
         """The newest commits first, of all tasks or of one."""
         query = "SELECT * FROM git_commits WHERE (? IS NULL OR task_id = ?) ORDER BY id DESC LIMIT ?"
-        return [_commit(row) for row in self._db.reader().execute(query, (task_id, task_id, limit))]
+        return [commit_of(row) for row in self._db.reader().execute(query, (task_id, task_id, limit))]
+
+    def unread_count(self) -> int:
+        """How many commits wait to be read by their owner."""
+        query = "SELECT count(*) FROM git_commits WHERE reviewed_at IS NULL"
+        return int(self._db.reader().execute(query).fetchone()[0])
 
     def model_totals(self) -> list[ModelTotal]:
         """What each model was used for, the most used first."""
@@ -190,7 +201,8 @@ class StateStore:
         return sqlite.faults(self._db.path)
 
 
-def _commit(row: Row) -> Commit:
+def commit_of(row: Row) -> Commit:
+    """A row of `git_commits`."""
     return Commit(
         task_id=row["task_id"],
         attempt=row["attempt"],
@@ -207,4 +219,8 @@ def _commit(row: Row) -> Commit:
         signs=signs_of(row["signs"]),
         pushed_at=row["pushed_at"] and from_text(row["pushed_at"]),
         at=from_text(row["at"]),
+        target=row["target"],
+        reviewed_at=row["reviewed_at"] and from_text(row["reviewed_at"]),
+        reverted_by=row["reverted_by"],
+        id=row["id"],
     )
