@@ -267,6 +267,11 @@ HOLDS = (
     """CREATE INDEX execution_logs_artifact ON execution_logs (json_extract(data, '$.artifact'))
         WHERE substr(data, 1, 6) = '{"cut"'""",
     "ALTER TABLE task_specs ADD COLUMN digest TEXT NOT NULL DEFAULT ''",  # of the id and the text; '': not known
+    # Whose lessons memory has scored: an attempt whose daemon died before the task was finished ends once more.
+    """CREATE TABLE concluded (
+        task_id INTEGER NOT NULL REFERENCES tasks (id),
+        attempt INTEGER NOT NULL,
+        PRIMARY KEY (task_id, attempt)) WITHOUT ROWID""",
 )
 
 TABLES = (*QUEUE, *LOG, *STEPS, *MEMORY, *STATE)
