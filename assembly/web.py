@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from assembly.store import Store
 from config import Settings
 from core.status import DaemonStatus
+from files.whole import write_whole
 from server.access import kept_token
 from server.desk import Desk
 from server.host import Host, Listen
@@ -43,7 +44,6 @@ def open_web(
     host = Host(desk, Listen(address=settings.flask_host, port=settings.flask_port, token=token, exposed=exposed))
     host.start()
     stack.callback(host.stop)
-    settings.port_file.parent.mkdir(parents=True, exist_ok=True)
-    settings.port_file.write_text(f"{host.port}\n", encoding="utf-8")
+    write_whole(settings.port_file, f"{host.port}\n")
     stack.callback(settings.port_file.unlink, missing_ok=True)
     return host
