@@ -90,6 +90,7 @@ def _open(path: Path, query: str, busy_s: float) -> Connection:
 def _open_writable(path: Path, busy_s: float) -> Connection:
     conn = _open(path, "mode=rwc", busy_s)
     try:
+        conn.execute("PRAGMA auto_vacuum=INCREMENTAL")  # heeded by a new file alone; see db/shrinking.py for others
         _use_wal(conn, busy_s)
         conn.execute("PRAGMA synchronous=FULL")
         conn.execute("PRAGMA foreign_keys=ON")
