@@ -17,11 +17,11 @@ from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
 
-from assembly.greeting import greeting
+from assembly.greeting import greeting, in_a_line
 from assembly.rooms import Rooms
 from assembly.store import Store, open_store
 from assembly.web import open_web
-from config import VERSION, Settings
+from config import VERSION, Settings, service_manager
 from core.clock import Clock, utc_now
 from core.events import Event, Kind, Level
 from core.queueing import PauseState
@@ -31,8 +31,11 @@ from execution.sweep import Sweep
 from intake.inbox import watch
 from server.host import Host
 from task_executor import TaskExecutor
+from upkeep.health import Vitals
 from upkeep.housekeeper import Housekeeper, Schedule
 from upkeep.instance_lock import InstanceLock
+from upkeep.service_manager import ServiceManagerLink
+from upkeep.watchdog import Watchdog
 
 log = logging.getLogger("nightshift")
 
@@ -46,8 +49,10 @@ class Daemon:
         self._asked = asyncio.Event()
         self._at_once = asyncio.Event()
         self._life = DaemonState.STARTING
-        self._lag_s = 0.0
+        self._manager = service_manager()
+        self._link = ServiceManagerLink(self._manager.socket)
         self._store: Store
+        self._vitals: Vitals
         self._rooms: Rooms
         self._executor: TaskExecutor | None = None
         self._housekeeper: Housekeeper
@@ -67,10 +72,11 @@ class Daemon:
             self._settings.make_folders()
             stack.enter_context(InstanceLock(self._settings.lock_file, self._settings.db_lock_file))
             self._store = open_store(self._settings, stack, self._clock)
+            self._vitals = Vitals(self._store.db)
             await asyncio.wrap_future(self._store.queue.recover())
             self._rooms = Rooms(self._settings, self._store, stack, self._clock)
             self._housekeeper = self._make_housekeeper()
-            host = open_web(self._settings, self._store, self.status, lambda: self._lag_s, stack)
+            host = open_web(self._settings, self._store, self.status, self._vitals, stack)
             parts = await self._rooms.prepare()
             if parts is not None:
                 self._executor = TaskExecutor(
@@ -93,16 +99,19 @@ class Daemon:
             side = [
                 group.create_task(self._housekeeper.run()),
                 group.create_task(self._rooms.models.watch(self._store.queue.models_back)),
-                group.create_task(self._measure_lag()),
             ]
             if self._executor is not None:
                 sweep = Sweep(self._executor.parts, self._settings.workspace, lambda: not self._busy())
                 side.append(group.create_task(sweep.run()))
             pool = group.create_task(self._serve_tasks(stack))
+            signs = [group.create_task(self._vitals.beat()), group.create_task(self._watchdog(pool).run())]
+            self._link.ready()
             await self._until_asked(pool)
             for task in side:
                 task.cancel()
             await self._drain(pool)
+            for task in signs:
+                task.cancel()
         await self._housekeeper.save_state()
         self._emit(Kind.DAEMON_STOPPED, "stopped")
 
@@ -131,6 +140,7 @@ class Daemon:
 
     async def _drain(self, pool: asyncio.Task[None]) -> None:
         self._life, executor = DaemonState.DRAINING, self._executor
+        self._link.stopping()
         if executor is not None:
             if self._busy():
                 self._say(f"finishing what runs, {self._settings.drain_s:g} s at most; a second signal stops at once")
@@ -194,12 +204,12 @@ class Daemon:
             clock=self._clock,
         )
 
-    async def _measure_lag(self) -> None:
-        """How late the workers' loop wakes, for `/healthz`."""
-        while True:
-            began = time.monotonic()
-            await asyncio.sleep(1.0)
-            self._lag_s = max(0.0, time.monotonic() - began - 1.0)
+    def _watchdog(self, pool: asyncio.Task[None]) -> Watchdog:
+        if self._executor is not None:
+            self._vitals.watch(self._executor, lambda: not pool.done())
+        return Watchdog(
+            self._link, self._manager.watchdog_s, faults=self._vitals.faults, describe=lambda: in_a_line(self.status())
+        )
 
     def _inbox_died(self, error: Exception) -> None:
         log.error("tasks.yaml is no longer watched: %s", error)

@@ -12,13 +12,14 @@ from files.whole import write_whole
 from server.access import kept_token
 from server.desk import Desk
 from server.host import Host, Listen
+from upkeep.health import Vitals
 
 
 def open_web(
     settings: Settings,
     store: Store,
     status: Callable[[], DaemonStatus],
-    loop_lag_s: Callable[[], float],
+    vitals: Vitals,
     stack: ExitStack,
 ) -> Host:
     """Start the server and note its port for others on this machine; `stack` stops it.
@@ -35,7 +36,8 @@ def open_web(
         events=store.events,
         steps=store.steps,
         status=status,
-        loop_lag_s=loop_lag_s,
+        loop_lag_s=lambda: vitals.lag_s,
+        faults=vitals.faults,
     )
     exposed = settings.sandbox == "process"
     token = settings.api_token.get_secret_value() if settings.api_token else None

@@ -10,8 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from core.submission import TaskIn
 from server.approvals import ApprovalRow, Approvals, DecisionIn
+from server.health import Health
 from server.query import ApprovalsQuery, LogsQuery, Query, StreamQuery, TasksQuery
-from server.schemas import Answer, DaemonReport, Health, Logs, Moved, Paused, Submitted, TaskDetail, Tasks
+from server.schemas import Answer, DaemonReport, Logs, Moved, Paused, Submitted, TaskDetail, Tasks
 
 
 class PauseIn(BaseModel):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TypeVar
@@ -27,7 +27,7 @@ class Desk:
     """Everything behind the counter.
 
     `status` is called from several threads and reads what holds now; after `queue.pause` has finished it says so.
-    `loop_lag_s` is how late the workers' loop lately was.
+    `loop_lag_s` is how late the workers' loop lately was, `faults` what else is not well with the daemon.
     """
 
     database: Database
@@ -37,6 +37,7 @@ class Desk:
     status: Callable[[], DaemonStatus]
     read_task: Callable[[object], TaskSpec] = parse_spec
     loop_lag_s: Callable[[], float] | None = None
+    faults: Callable[[], Sequence[str]] = tuple
     clock: Clock = utc_now
 
 

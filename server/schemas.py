@@ -226,21 +226,8 @@ class Logs(Answer):
     last_id: int
 
 
-class Health(Answer):
-    """Whether the daemon can do its work; shows nothing of any task."""
-
-    status: Literal["ok", "failing"]
-    database: bool
-    writer: bool
-    loop_lag_s: float | None
-
-
 def build_models(kind: type[Answer] = Answer) -> None:
-    """Build all models now.
-
-    They are built when first used, which spares the command line a tenth of a second; but several threads must not
-    build one at once.
-    """
+    """Build all models now, for several threads must not build one at once; the command line is spared the time."""
     for model in kind.__subclasses__():
         model.model_rebuild()
         build_models(model)

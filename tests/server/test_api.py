@@ -330,7 +330,8 @@ def test_another_method_is_refused_with_those_that_are_possible(
 def test_health_is_told_without_a_word_of_any_task(client: Client, desk: Desk) -> None:
     submit(desk, "secret plans")
     got = client.get("/healthz")
-    assert (got.status, got.json) == (200, {"status": "ok", "database": True, "writer": True, "loop_lag_s": 0.001})
+    well = {"status": "ok", "database": True, "writer": True, "loop_lag_s": 0.001, "faults": []}
+    assert (got.status, got.json) == (200, well)
 
 
 def test_a_closed_database_is_seen_by_the_health_check(tmp_path: Path) -> None:
@@ -365,3 +366,11 @@ def test_eight_clients_at_once_lose_nothing(client: Client, desk: Desk) -> None:
         ids = list(threads.map(send, range(80)))
     assert sorted(ids) == list(range(1, 81))
     assert json.loads(client.get("/api/tasks?limit=500").body)["tasks"][0]["task_id"] == 80
+
+
+def test_an_unhealthy_daemon_says_what_is_not_well(desk: Desk) -> None:
+    ill = replace(desk, faults=lambda: ("the workers have ended",))
+    with serving(ill) as client:
+        got = client.get("/healthz")
+        assert (got.status, got.json["status"], got.json["database"]) == (503, "failing", True)
+        assert got.json["faults"] == ["the workers have ended"]
