@@ -22,6 +22,7 @@ NightshiftError
 ├── NoEvidence             a commit has no note that tells how it was judged
 └── GitError
     ├── UnknownCommit      a name stands for no commit, or for several
+    ├── NotReverted        nothing was taken back; says why, and what to do instead
     └── MergeConflict      the change no longer fits its target
 """
 
@@ -215,6 +216,10 @@ class GitError(NightshiftError):
 
 class UnknownCommit(GitError):
     """There is no such commit, or its name is ambiguous."""
+
+
+class NotReverted(GitError):
+    """Nothing was taken back; the message says why, and what to do instead."""
 
 
 class MergeConflict(GitError):
