@@ -14,10 +14,9 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from datetime import datetime
-from pathlib import Path
 
 from assembly.greeting import greeting, in_a_line
+from assembly.house import House
 from assembly.rooms import Rooms
 from assembly.store import Store, open_store
 from assembly.web import open_web
@@ -32,7 +31,6 @@ from intake.inbox import watch
 from server.host import Host
 from task_executor import TaskExecutor
 from upkeep.health import Vitals
-from upkeep.housekeeper import Housekeeper, Schedule
 from upkeep.instance_lock import InstanceLock
 from upkeep.service_manager import ServiceManagerLink
 from upkeep.watchdog import Watchdog
@@ -55,7 +53,7 @@ class Daemon:
         self._vitals: Vitals
         self._rooms: Rooms
         self._executor: TaskExecutor | None = None
-        self._housekeeper: Housekeeper
+        self._house: House
 
     def stop(self) -> None:
         """Drain and end; the second call ends at once."""
@@ -75,7 +73,7 @@ class Daemon:
             self._vitals = Vitals(self._store.db)
             await asyncio.wrap_future(self._store.queue.recover())
             self._rooms = Rooms(self._settings, self._store, stack, self._clock)
-            self._housekeeper = self._make_housekeeper()
+            self._house = House(lambda: self._settings, self._store, self.status, self._clock)
             host = open_web(self._settings, self._store, self.status, self._vitals, stack)
             parts = await self._rooms.prepare()
             if parts is not None:
@@ -89,6 +87,7 @@ class Daemon:
         self._life = DaemonState.STOPPED
 
     async def _work(self, host: Host, stack: ExitStack) -> None:
+        await self._house.prepare()
         self._open_inbox(stack)
         self._life = DaemonState.RUNNING
         gc.collect()
@@ -97,7 +96,7 @@ class Daemon:
         self._say(greeting(self.status(), host.url))
         async with asyncio.TaskGroup() as group:
             side = [
-                group.create_task(self._housekeeper.run()),
+                group.create_task(self._house.keeper.run()),
                 group.create_task(self._rooms.models.watch(self._store.queue.models_back)),
             ]
             if self._executor is not None:
@@ -112,7 +111,7 @@ class Daemon:
             await self._drain(pool)
             for task in signs:
                 task.cancel()
-        await self._housekeeper.save_state()
+        await self._house.close()
         self._emit(Kind.DAEMON_STOPPED, "stopped")
 
     def _busy(self) -> bool:
@@ -163,7 +162,7 @@ class Daemon:
             workers=self._executor.statuses() if self._executor else (),
             queue={status.value: count for status, count in self._store.queue.counts().items()},
             models=rooms.models.status(),
-            next_checkpoint_at=self._housekeeper.next_checkpoint_at(),
+            next_checkpoint_at=self._house.checkpoint.due_at(),
             sandbox=rooms.sandbox_name,
             sandbox_detail=rooms.sandbox_detail,
             embedder=rooms.embedder,
@@ -178,31 +177,6 @@ class Daemon:
         if self._life in {DaemonState.DRAINING, DaemonState.STOPPED}:
             return self._life
         return pause.state
-
-    def _make_housekeeper(self) -> Housekeeper:
-        settings, store = self._settings, self._store
-
-        def report(since: datetime, until: datetime) -> Path:
-            from weekly_summary import summarise, write_report  # noqa: PLC0415 - needed once a week
-
-            return write_report(summarise(store.db, since, until), settings.reports_dir)
-
-        schedule = Schedule(
-            state_interval_s=settings.state_interval_s,
-            checkpoint_days=settings.checkpoint_days,
-            state_file=settings.state_file,
-            backups_dir=settings.db_path.parent / "backups",
-            settle_s=settings.task_timeout,
-        )
-        return Housekeeper(
-            schedule,
-            queue=store.queue,
-            state=store.state,
-            events=store.events,
-            status=self.status,
-            write_report=report,
-            clock=self._clock,
-        )
 
     def _watchdog(self, pool: asyncio.Task[None]) -> Watchdog:
         if self._executor is not None:

@@ -14,8 +14,11 @@ from core.events import Event, Kind
 from core.queueing import Hold, HoldSource, PauseState
 from db.event_log import EventLog
 from db.sqlite import Connection
+from db.state_store import write_state
 
 MAX_REASON_CHARS = 2000
+COUNTS_FROM = "checkpoint_counts_from"
+"""The time from which the next checkpoint counts; set when its owner resumes from the last one."""
 
 
 def stand(conn: Connection) -> bool:
@@ -67,6 +70,8 @@ class Holds:
             if gone:
                 kind = Kind.RESUMED if source is HoldSource.OWNER else Kind.LET_GO
                 self._tell(conn, kind, source, gone[0]["reason"])
+                if source is HoldSource.CHECKPOINT:
+                    write_state(conn, COUNTS_FROM, to_text(self._clock()), self._clock())
         return read(conn)
 
     def _tell(self, conn: Connection, kind: Kind, source: HoldSource, reason: str) -> None:
