@@ -8,6 +8,7 @@ from core.clock import Clock
 from core.commit_message import CommitMessage
 from core.revisions import Author, Commit, LogLine, Workspace
 from gitrepo import reverting
+from gitrepo.history import contains
 from gitrepo.objects import person
 from gitrepo.registry import Repositories
 
@@ -31,6 +32,11 @@ class Undoing:
     def reworded(self, workspace: Workspace, commit: Commit, message: CommitMessage) -> Commit:
         """The same commit, which is on no branch yet, with another message."""
         return reverting.with_message(self._repositories.find(workspace), commit, message.text().encode())
+
+    def holds(self, workspace: Workspace, commit: str, tip: str) -> bool:
+        """Tell whether the history of `tip` holds a commit (full ids), which need not exist."""
+        found = self._repositories.find(workspace)
+        return found.resolve(commit)[0] is not None and contains(found, tip, commit)
 
     def reverted_by(self, workspace: Workspace, commit: str, tip: str) -> str | None:
         """The commit in the history of `tip` that takes `commit` back (full ids), and still does; None: it stands."""
