@@ -83,16 +83,17 @@ def prune_work(conn: Connection, task_id: int, ended_before: datetime, at: datet
 _SOME_OF = "DELETE FROM {table} WHERE rowid IN (SELECT rowid FROM {table} WHERE task_id = ? LIMIT ?) RETURNING {names}"
 
 
-def prune_events(conn: Connection, after: int, before: datetime) -> Gone:
-    """Remove those of the next events behind an id that are older than a time; the newest event of all stays.
+def prune_events(conn: Connection, after: int, upto: int, before: datetime) -> Gone:
+    """Remove those of the next events behind an id, up to another, that are older than a time.
 
-    Events of tasks that are open, or ended after that time, stay: their timeline is whole.
+    The newest event of all stays: cursors are compared with its id. Events of tasks that are open, or ended after that
+    time, stay: their timeline is whole.
     """
     query = (
-        "SELECT max(id) FROM (SELECT id FROM execution_logs WHERE id > ? "
+        "SELECT max(id) FROM (SELECT id FROM execution_logs WHERE id > ? AND id <= ? "
         "AND id < (SELECT max(id) FROM execution_logs) ORDER BY id LIMIT ?)"
     )
-    reached = conn.execute(query, (after, ROWS)).fetchone()[0]
+    reached = conn.execute(query, (after, upto, ROWS)).fetchone()[0]
     if reached is None:
         return Gone()
     old = to_text(before)
@@ -103,6 +104,13 @@ def prune_events(conn: Connection, after: int, before: datetime) -> Gone:
         (after, reached, old, old),
     ).fetchall()
     return Gone(rows=len(digests), texts=drop_unnamed(conn, [row[0] for row in digests if row[0]]), reached=reached)
+
+
+def time_of(conn: Connection, event_id: int) -> datetime | None:
+    """When the first event behind an id was stored; None when there is none."""
+    query = "SELECT at FROM execution_logs WHERE id > ? ORDER BY id LIMIT 1"
+    row = conn.execute(query, (event_id,)).fetchone()
+    return from_text(row[0]) if row else None
 
 
 def note_events(conn: Connection, pruned: Pruned) -> None:

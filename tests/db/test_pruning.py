@@ -87,7 +87,8 @@ def prune_all(store: Store, days: float) -> list[int]:
             pass
     reached: int | None = 0
     while reached is not None:
-        reached = store.db.write(partial(pruning.prune_events, after=reached, before=before)).result().reached
+        some = partial(pruning.prune_events, after=reached, upto=10**9, before=before)
+        reached = store.db.write(some).result().reached
     sweep(store)
     return found
 
