@@ -134,6 +134,16 @@ def work_pruned(conn: Connection, task_id: int) -> Pruned | None:
     return None if row is None else Pruned(at=from_text(row["at"]), setting=row["setting"])
 
 
+def notes(conn: Connection, task_id: int, ended_at: datetime | None) -> list[str]:
+    """What of a task is no longer kept, as sentences for its owner."""
+    found, work, events = [], work_pruned(conn, task_id), events_pruned(conn)
+    if work:
+        found.append(f"Its steps, prompts and replies were pruned on {work.at:%Y-%m-%d} ({work.setting}).")
+    if events and events.before and ended_at and ended_at < events.before:
+        found.append(f"Its lines of the log were pruned on {events.at:%Y-%m-%d} ({events.setting}).")
+    return found
+
+
 def unnamed(conn: Connection, after: str, limit: int) -> tuple[Sequence[str], str | None]:
     """Those of the next texts behind a digest that no row names, and the digest reached; None at the end.
 

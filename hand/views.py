@@ -74,6 +74,8 @@ class Views:
         if task.iterations:
             head = ("attempt", "iteration", "passed", "failed", "tests", "seconds", "phases")
             blocks.append(Table(head=head, rows=[_iteration_row(row) for row in task.iterations]))
+        if task.pruned:
+            blocks.append(Lines(lines=[Cell(note) for note in task.pruned]))
         return blocks
 
     def _task_fields(self, task: TaskDetail) -> list[tuple[str, Cell]]:

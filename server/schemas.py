@@ -111,13 +111,15 @@ class TaskSummary(Answer):
 
 
 class TaskDetail(TaskSummary):
-    """One task in full."""
+    """One task in full; `pruned` says what of it is no longer kept, when it went, and by which setting."""
 
     base: str | None
     key: str | None
     depends_on: list[int]
     metadata: dict[str, Any]
+    reverted_by: str | None = None
     iterations: list[Iteration]
+    pruned: list[str]
 
 
 class Tasks(Answer):
@@ -194,6 +196,7 @@ class DaemonReport(Answer):
     approvals: int
     saved: SavedReplies
     holds: list[Held]
+    unread: int
 
 
 class Paused(Answer):
@@ -258,7 +261,7 @@ def task_summary(task: Task) -> TaskSummary:
     return TaskSummary.model_validate({**_fields(task), "description": cut})
 
 
-def task_detail(task: Task, rows: Sequence[IterationRow]) -> TaskDetail:
+def task_detail(task: Task, rows: Sequence[IterationRow], pruned: Sequence[str] = ()) -> TaskDetail:
     """The task in full."""
     spec = task.spec
     more = {
@@ -267,6 +270,7 @@ def task_detail(task: Task, rows: Sequence[IterationRow]) -> TaskDetail:
         "depends_on": list(spec.depends_on),
         "metadata": dict(spec.metadata),
         "iterations": _iterations(rows),
+        "pruned": list(pruned),
     }
     return TaskDetail.model_validate({**_fields(task), **more})
 
