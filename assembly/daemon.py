@@ -171,6 +171,7 @@ class Daemon:
             pid=os.getpid(),
             approvals=self._store.queue.open_approvals(),
             saved=self._store.state.saved_replies(),
+            unread=self._store.state.unread_count(),
         )
 
     def _state(self, pause: PauseState) -> DaemonState:

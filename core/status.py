@@ -57,7 +57,10 @@ class SavedReplies:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DaemonStatus:
-    """The daemon as a whole; `queue` counts the tasks of each status, `approvals` what waits for its owner."""
+    """The daemon as a whole; `queue` counts the tasks of each status, `approvals` what waits for its owner.
+
+    `unread` counts the commits that he has not read.
+    """
 
     state: DaemonState
     uptime_s: float
@@ -75,6 +78,7 @@ class DaemonStatus:
     approvals: int = 0
     saved: SavedReplies = field(default_factory=SavedReplies)
     holds: tuple[Hold, ...] = ()
+    unread: int = 0
 
 
 def sandbox_in_brief(detail: str) -> tuple[str, ...]:
