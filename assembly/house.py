@@ -43,7 +43,13 @@ class House:
             write_report=self._report,
             clock=clock,
         )
-        self._backup = Backup(store.state, settings().db_path.parent / "backups", clock)
+        self._backup = Backup(
+            settings().db_path,
+            settings().backups_dir,
+            clock,
+            lambda: (settings().backups_keep, settings().backups_daily),
+            store.events.emit,
+        )
         self.keeper = Housekeeper(self._chores(), store.events.emit)
 
     def _chores(self) -> list[Chore]:

@@ -28,6 +28,11 @@ class Places(BaseSettings):
         return self.home / "db" / "agent_logs.sqlite"
 
     @property
+    def backups_dir(self) -> Path:
+        """The newest backups of the database, and older ones by the day."""
+        return self.db_path.parent / "backups"
+
+    @property
     def tasks_file(self) -> Path:
         """The watched inbox."""
         return self.home / "tasks.yaml"

@@ -1,34 +1,39 @@
-"""Copies of the database beside it, the newest few of them."""
+"""Backups of the database: one an hour and one at each clean stop, checked, the newest and one a day kept."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 
 from core.clock import Clock
-from db.state_store import StateStore
+from core.errors import StoreError
+from core.events import Event, Kind, Level
+from core.ports import Sink
+from db import backups
 
 
 class Backup:
-    """Makes copies and keeps the newest.
+    """Makes backups; one that cannot be made is told, and the old ones stay.
 
     Args:
-        state: makes the copy.
-        folder: where they go.
+        database: the file.
+        folder: where backups go.
         clock: gives them their names.
-        keep: how many stay.
+        kept: how many of the newest are kept, and on how many days one of each day.
+        sink: is told when there is no new backup.
     """
 
-    def __init__(self, state: StateStore, folder: Path, clock: Clock, keep: int = 3) -> None:
-        self._state, self._folder, self._clock, self._keep = state, folder, clock, keep
+    def __init__(
+        self, database: Path, folder: Path, clock: Clock, kept: Callable[[], tuple[int, int]], sink: Sink
+    ) -> None:
+        self._database, self._folder, self._clock, self._kept, self._sink = database, folder, clock, kept, sink
 
     async def make(self) -> None:
-        """Make one, and drop the oldest beyond those that stay."""
-        await asyncio.to_thread(self._make)
-
-    def _make(self) -> None:
-        self._folder.mkdir(parents=True, exist_ok=True)
-        stamp = self._clock().strftime("%Y%m%dT%H%M%SZ")
-        self._state.backup(self._folder / f"agent_logs-{stamp}.sqlite")
-        for old in sorted(self._folder.glob("agent_logs-*.sqlite"))[: -self._keep]:
-            old.unlink()
+        """Make one, in a thread of its own."""
+        keep, daily = self._kept()
+        try:
+            await asyncio.to_thread(backups.make, self._database, self._folder, self._clock(), keep=keep, daily=daily)
+        except StoreError as error:
+            text = f"there is no new backup, the old ones are kept: {error}"
+            self._sink(Event(kind=Kind.BACKUP_FAILED, level=Level.ERROR, message=text))
