@@ -129,6 +129,10 @@ def _read_file(path: Path) -> tuple[dict[str, Any], list[str]]:
         data = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
     except FileNotFoundError:
         return {}, []
+    except yaml.MarkedYAMLError as error:  # its own text would show the line, and a secret may stand there
+        mark, what = error.problem_mark, " ".join(filter(None, (error.context, error.problem)))
+        where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+        return {}, [f"{path.name}: cannot be read: {where}{what}"]
     except (yaml.YAMLError, UnicodeDecodeError, OSError) as error:
         return {}, [f"{path.name}: cannot be read: {' '.join(str(error).split())}"]
     if not isinstance(data, dict):

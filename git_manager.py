@@ -75,6 +75,11 @@ class GitManager(Undoing):
         """
         return self._repositories.version()
 
+    def renew(self, author: Author, *, auto_push: bool) -> None:
+        """Go on under other settings; see the class's arguments."""
+        self._auto_push = auto_push
+        self._repositories.renew(author)
+
     def close(self) -> None:
         """End the processes that read objects; whoever reads after that starts one again."""
         self._repositories.close()

@@ -17,20 +17,20 @@ class FileLog:
 
     Args:
         path: the file; its folder is created.
-        level: events below it are left out.
+        level: events below it are left out; may be changed.
         max_bytes: when the file is renamed to `.1` and begun anew.
         backups: how many old files are kept.
     """
 
     def __init__(self, path: Path, *, level: Level = Level.INFO, max_bytes: int = 10_000_000, backups: int = 5) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._rank = RANK[level]
+        self.level = level
         self._handler = RotatingFileHandler(path, maxBytes=max_bytes, backupCount=backups, encoding="utf-8", delay=True)
 
     def __call__(self, events: Sequence[Event]) -> None:
         """Write a line for each event."""
         for event in events:
-            if RANK[event.level] >= self._rank:
+            if RANK[event.level] >= RANK[self.level]:
                 self._handler.emit(logging.makeLogRecord({"msg": line(event)}))
 
     def close(self) -> None:
