@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from contextlib import closing
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 from core.errors import StoreError
@@ -68,16 +68,20 @@ def make(source: Path, folder: Path, now: datetime, *, keep: int, daily: int) ->
     """
     new = folder / f"agent_logs-{now.astimezone(UTC):%Y%m%dT%H%M%S}Z.sqlite"
     copy(source, new)
-    for old in _superfluous(kept(folder), now, keep, daily):
+    for old in _superfluous(kept(folder, now), now, keep, daily):
         if old != new:
             old.unlink(missing_ok=True)
     return new
 
 
-def kept(folder: Path) -> list[Path]:
-    """The backups in a folder, the newest first by the time in their names."""
-    found = [path for path in folder.glob("agent_logs-*.sqlite") if time_of(path)] if folder.is_dir() else []
-    return sorted(found, key=lambda path: path.name, reverse=True)
+def kept(folder: Path, now: datetime) -> list[Path]:
+    """The backups in a folder, the newest first by the time in their names.
+
+    Those that were made after `now` were made under a wrong clock (or it is wrong now), and come last.
+    """
+    found = folder.glob("agent_logs-*.sqlite") if folder.is_dir() else ()
+    timed = [(at <= now, path.name, path) for path in found if (at := time_of(path))]
+    return [path for _, _, path in sorted(timed, reverse=True)]
 
 
 def time_of(backup: Path) -> datetime | None:
@@ -90,12 +94,13 @@ def time_of(backup: Path) -> datetime | None:
 
 
 def _superfluous(newest_first: list[Path], now: datetime, keep: int, daily: int) -> list[Path]:
-    """Those that no rule keeps. One of the future, made under a wrong clock, counts as one of the newest."""
-    days: set[object] = set()
+    """Those that no rule keeps."""
+    today = now.astimezone(UTC).date()
+    days: set[date] = set()
     gone: list[Path] = []
     for number, path in enumerate(newest_first):
         day = (time_of(path) or now).date()
-        of_its_day = day not in days and day >= (now.astimezone(UTC) - timedelta(days=daily)).date() and daily > 0
+        of_its_day = day not in days and today - timedelta(days=daily) <= day < today
         days.add(day)
         if number >= keep and not of_its_day:
             gone.append(path)

@@ -32,7 +32,7 @@ def put(folder: Path, *times: datetime) -> None:
 
 
 def times(folder: Path) -> list[datetime]:
-    return [at for path in backups.kept(folder) if (at := backups.time_of(path))]
+    return [at for path in backups.kept(folder, NOW) if (at := backups.time_of(path))]
 
 
 def test_a_backup_holds_what_was_committed_and_has_no_log_beside_it(tmp_path: Path) -> None:
@@ -97,12 +97,14 @@ def test_rotation_keeps_the_newest_and_its_own_whatever_the_clock_says(
     folder = tmp_path_factory.mktemp("b")
     filled(folder / "a.sqlite", 1)
     put(folder / "b", *(NOW + timedelta(hours=n) for n in hours))
-    all_times = sorted({NOW, *(NOW + timedelta(hours=n) for n in hours)}, reverse=True)
+    every = {NOW, *(NOW + timedelta(hours=n) for n in hours)}
+    newest = sorted(every, key=lambda at: (at <= NOW, at), reverse=True)[:keep]
     backups.make(folder / "a.sqlite", folder / "b", NOW, keep=keep, daily=daily)
     left = times(folder / "b")
-    assert set(left) >= {NOW, *all_times[:keep]}
-    days = [at.date() for at in left if at not in all_times[:keep] and at != NOW]
-    assert len(days) == len(set(days)) <= daily + 1
+    assert left[: len(newest)] == newest
+    days = [at.date() for at in left[len(newest) :]]
+    assert len(days) == len(set(days)) <= daily
+    assert all(NOW.date() - timedelta(days=daily) <= day < NOW.date() for day in days)
 
 
 def test_the_writer_goes_on_while_a_backup_is_made(tmp_path: Path) -> None:
