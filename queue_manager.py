@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from core.clock import Clock, to_text, utc_now
@@ -21,7 +22,7 @@ from core.gates import Approval, Ask
 from core.queueing import BY_OWNER, Heartbeat, HoldSource, PauseState, RetryPolicy, Submitted
 from core.states import ENDED, Ending, Status
 from core.tasks import Spent, Task, TaskSpec
-from db import holds
+from db import holds, spending
 from db import task_rows as rows
 from db.database import Database
 from db.event_log import EventLog
@@ -66,7 +67,7 @@ class QueueManager(TaskQueries):
         self._retry = retry or RetryPolicy()
         self._lease = timedelta(seconds=lease_s)
         self._holds, self._moves = Holds(events, clock), TaskMoves(events, clock)
-        self._times = TaskTimes(clock, self._moves, max_crashes)
+        self._times = TaskTimes(clock, self._moves, self._lease, max_crashes)
         self._asks = TaskAsks(events, clock, self._moves)
 
     def submit(self, spec: TaskSpec) -> Future[Submitted]:
@@ -101,16 +102,7 @@ class QueueManager(TaskQueries):
 
     def heartbeat(self, owned: Sequence[tuple[int, int]]) -> Future[Heartbeat]:
         """Renew the leases of (task id, fence) pairs."""
-
-        def job(conn: Connection) -> Heartbeat:
-            until = self._clock() + self._lease
-            answers = {task_id: rows.extend_lease(conn, task_id, fence, until) for task_id, fence in owned}
-            return Heartbeat(
-                lost=frozenset(task_id for task_id, answer in answers.items() if answer is None),
-                cancelled=frozenset(task_id for task_id, answer in answers.items() if answer),
-            )
-
-        return self._db.write(job)
+        return self._db.write(lambda conn: self._times.renew(conn, owned))
 
     def progress(self, task_id: int, fence: int, *, iterations: int, spent: Spent) -> Future[None]:
         """Note how far a running task is; `spent` is the task's total. Earlier crashes are forgiven: it gets ahead."""
@@ -167,16 +159,23 @@ class QueueManager(TaskQueries):
         return self._leave(task_id, fence, Status.SCHEDULED, reason, columns)
 
     def _leave(self, task_id: int, fence: int, to: Status, reason: str, columns: dict[str, Value]) -> Future[Task]:
-        return self._db.write(
-            lambda conn: self._moves.leave(conn, rows.owned(conn, task_id, fence).task, to, reason, columns)
-        )
+        def job(conn: Connection) -> Task:
+            task = rows.owned(conn, task_id, fence).task
+            return self._moves.leave(conn, task, to, reason, {**columns, **_spent_by_now(conn, task)})
+
+        return self._db.write(job)
 
     def hold(self, task_id: int, fence: int, message: str, asks: Sequence[Ask] = ()) -> Future[Task]:
         """Let a running task wait for its owner's decisions; without `asks` the message is a question (`release`).
 
         What the owner has decided on is not asked again; a task that has nothing else to ask goes back to the queue.
         """
-        return self._db.write(lambda conn: self._asks.hold(conn, rows.owned(conn, task_id, fence).task, message, asks))
+
+        def job(conn: Connection) -> Task:
+            task = rows.owned(conn, task_id, fence).task
+            return self._asks.hold(conn, task, message, asks, _spent_by_now(conn, task))
+
+        return self._db.write(job)
 
     def release(self, task_id: int, answer: str = "") -> Future[Task]:
         """Answer the question of a waiting task and let it go on. Fails with `UnknownTask` or `IllegalMove`."""
@@ -205,9 +204,10 @@ class QueueManager(TaskQueries):
         return self._db.write(job)
 
     def retry(self, task_id: int) -> Future[Task]:
-        """Queue a failed or cancelled task again, with all its tries. What failed because of it stays failed.
+        """Queue a failed or cancelled task again, with all its tries and a fresh budget.
 
-        The future fails with `UnknownTask`, or with `IllegalMove` when it has not ended or depends on what failed.
+        What it used before stays in all totals. What failed because of it stays failed. The future fails with
+        `UnknownTask`, or with `IllegalMove` when it has not ended or depends on what failed.
         """
 
         def job(conn: Connection) -> Task:
@@ -217,7 +217,8 @@ class QueueManager(TaskQueries):
             if fault := lost(needed):
                 raise IllegalMove(f"{fault}; retry that one first")
             status = first_status(needed, None, self._clock())
-            anew: dict[str, Value] = {"tries": 0, "crashes": 0, "resume": 0, "not_before": None}
+            before = rows.spent_text(spending.of_task(conn, task_id))
+            anew: dict[str, Value] = {"tries": 0, "crashes": 0, "resume": 0, "not_before": None, "spent_before": before}
             return self._moves.move(conn, task, status, anew, reason="retried by the owner")
 
         return self._db.write(job)
@@ -226,9 +227,19 @@ class QueueManager(TaskQueries):
         """Give back what a dead daemon left running. Only under the single-instance lock, before any claim."""
         return self._db.write(self._times.recover)
 
-    def sweep(self) -> Future[list[Task]]:
-        """Give back running tasks whose lease is over. Send heartbeats first: after a suspend all leases look old."""
-        return self._db.write(self._times.sweep)
+    def sweep(self, owned: Sequence[tuple[int, int]] = ()) -> Future[list[Task]]:
+        """Give back running tasks whose lease is over.
+
+        After a suspend all leases look old: those of the `owned` (task id, fence) pairs are renewed at the same moment.
+        """
+        return self._db.write(lambda conn: self._times.sweep(conn, owned))
+
+    def clock_jumped(self, by: timedelta, also: Callable[[Connection, int], None]) -> Future[None]:
+        """Make good that the clock jumped: renew all leases; after a jump back let nothing rest longer for it.
+
+        Times that owners set stand as they are. `also` is told how many tasks are due sooner, in the same transaction.
+        """
+        return self._db.write(lambda conn: also(conn, self._times.jumped(conn, by)))
 
     def tick(self) -> Future[int]:
         """Queue scheduled tasks that are due, at most 500 at once; returns how many. Costs a read when none is."""
@@ -238,6 +249,10 @@ class QueueManager(TaskQueries):
             nothing.set_result(0)
             return nothing
         return self._db.write(self._times.promote)
+
+    def unpark(self) -> Future[int]:
+        """Queue all tasks that were parked, also those with a time: after new settings it may not hold any more."""
+        return self._db.write(self._times.unpark)
 
     def models_back(self) -> Future[int]:
         """Queue the tasks that were parked until a backend comes up; returns how many."""
@@ -271,6 +286,11 @@ def _wakes(event: Event) -> bool:
     if event.kind in {Kind.RESUMED, Kind.LET_GO, Kind.TASK_CANCEL_REQUESTED}:
         return True
     return event.data.get("to") in {Status.QUEUED, Status.SCHEDULED}
+
+
+def _spent_by_now(conn: Connection, task: Task) -> dict[str, Value]:
+    """The column of what a task used, up to its last call: the ledger knows replies that no step was made of."""
+    return {"spent": rows.spent_text(replace(spending.of_task(conn, task.id), suite_s=task.spent.suite_s))}
 
 
 def _facts(*, spent: Spent | None, **columns: Value) -> dict[str, Value]:

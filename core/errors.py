@@ -96,9 +96,19 @@ class Interruption(NightshiftError):
 
 
 class BudgetSpent(Interruption):
-    """A budget of this task is spent."""
+    """A budget of this task is spent.
+
+    Args:
+        message: which one, what was used, and what is allowed.
+        measure: the field of `core.tasks.Limits` that is reached, where its owner could grant more of it.
+        short: how much too little is left for the next call, in the unit of the measure.
+    """
 
     ending = Ending.BUDGET
+
+    def __init__(self, message: str = "", *, measure: str | None = None, short: float = 0.0) -> None:
+        super().__init__(message)
+        self.measure, self.short = measure, short
 
 
 class TimeUp(Interruption):

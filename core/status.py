@@ -40,6 +40,7 @@ class ModelStatus:
     tokens_out: int = 0
     cost_usd: float = 0.0
     latency_s: float | None = None
+    unpriced: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from core.clock import Clock, from_text, to_text, utc_now
 from core.dialogue import BUILT_IN
 from core.status import SavedReplies
 from core.tasks import Spent
-from db import backups, sqlite
+from db import backups, spending, sqlite
 from db.codec import encode, storable
 from db.commit_signs import ChangedFile, Signs, files_of, files_text, signs_of, signs_text
 from db.database import Database
@@ -151,14 +151,8 @@ class StateStore:
         return [ModelTotal(**{**dict(row), "last_at": from_text(row["last_at"])}) for row in rows]
 
     def spent_since(self, moment: datetime | None) -> Spent:
-        """What all model calls since `moment` (None: ever) used together. Calls of unknown price add no cost."""
-        query = (
-            "SELECT COALESCE(SUM(backend <> ?), 0) AS model_calls, COALESCE(SUM(tokens_in), 0) AS tokens_in, "
-            "COALESCE(SUM(tokens_out), 0) AS tokens_out, TOTAL(cost_usd) AS cost_usd, TOTAL(latency_s) AS model_s "
-            "FROM model_stats WHERE at >= ?"
-        )
-        row = self._db.reader().execute(query, (BUILT_IN, to_text(moment) if moment else "")).fetchone()
-        return Spent(**dict(row))
+        """What all model calls since `moment` (None: ever) used together; `None` reads every call."""
+        return spending.since(self._db.reader(), moment)
 
     def spent_total(self) -> Spent:
         """What all model calls ever used; reads every call, so ask once and add what follows."""
