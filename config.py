@@ -2,7 +2,8 @@
 
 Defaults are overruled by `config.yaml`, that by the environment (and `.env`), that by flags. A key in the file and its
 variable share a name: `worker_count: 3` and `WORKER_COUNT=3`. All faults are reported together, unknown keys in the
-file are refused, and secrets never show in a repr.
+file are refused, and secrets never show in a repr. Where the file lies: `NIGHTSHIFT_HOME`, or the user's XDG folders
+with `NIGHTSHIFT_LAYOUT=xdg` and where the checkout cannot be written, or else the checkout.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSett
 
 from core.errors import ConfigError
 from settings.brains import BrainSettings
+from settings.layout import Folders, xdg_folders
 from settings.places import ROOT, Places
+from settings.service import VARIABLES, ServiceManager, service_manager_in
 from settings.upkeep import UpkeepSettings
 from settings.work import WorkSettings
 
@@ -46,7 +49,7 @@ class Settings(BrainSettings, WorkSettings, UpkeepSettings, Places):
     @property
     def process_environment(self) -> Mapping[str, str]:
         """The daemon's own environment, for those who pass parts of it on by an allow-list."""
-        return dict(os.environ)
+        return {name: value for name, value in os.environ.items() if name not in VARIABLES}
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -55,21 +58,24 @@ class Settings(BrainSettings, WorkSettings, UpkeepSettings, Places):
         return tuple(s.get_secret_value() for s in found if s)
 
 
-def load_settings(flags: Mapping[str, Any] | None = None, home: Path | None = None) -> Settings:
+def load_settings(
+    flags: Mapping[str, Any] | None = None, home: Path | None = None, *, layout: str | None = None
+) -> Settings:
     """Read all sources.
 
     Args:
         flags: settings by field name that overrule everything else; None values are left out.
-        home: the folder of `config.yaml`, the database and the rest, instead of `NIGHTSHIFT_HOME` or the checkout.
+        home: the folder of `config.yaml`, the database and the rest, instead of what the environment says.
+        layout: `home` or `xdg`, instead of what the environment says.
 
     Raises:
         ConfigError: lists every fault with the name of its setting and the mend.
     """
-    where = (home or _home()).expanduser().resolve()
-    from_file, faults = _read_file(where / "config.yaml")
+    places = _places(home, layout)
+    from_file, faults = _read_file(places.config_dir / "config.yaml")
 
     class Sourced(Settings):
-        model_config = SettingsConfigDict(env_file=where / ".env")
+        model_config = SettingsConfigDict(env_file=places.config_dir / ".env")
 
         @classmethod
         def settings_customise_sources(
@@ -80,7 +86,7 @@ def load_settings(flags: Mapping[str, Any] | None = None, home: Path | None = No
 
     given = {name: value for name, value in (flags or {}).items() if value is not None}
     try:
-        read = Sourced(**{**given, "home": where})
+        read = Sourced(**{**given, "home": places.home, "folders": places.folders})
     except ValidationError as error:
         faults += [_fault(item) for item in error.errors(include_url=False)]
     if faults:
@@ -88,8 +94,33 @@ def load_settings(flags: Mapping[str, Any] | None = None, home: Path | None = No
     return read
 
 
-def _home() -> Path:
-    return Path(os.environ.get("NIGHTSHIFT_HOME") or ROOT)
+def place_is_given() -> bool:
+    """Tell whether the environment says where everything lies."""
+    return bool(os.environ.get("NIGHTSHIFT_HOME") or os.environ.get("NIGHTSHIFT_LAYOUT"))
+
+
+def service_manager() -> ServiceManager:
+    """What the service manager that started this process wants to be told, if there is one."""
+    return service_manager_in(os.environ, os.getpid())
+
+
+def user_folders() -> Folders:
+    """The XDG folders of the user who runs this."""
+    return xdg_folders(os.environ, Path.home(), os.getuid())
+
+
+def _places(home: Path | None, layout: str | None) -> Places:
+    asked = os.environ.get("NIGHTSHIFT_HOME", "") if home is None else str(home)
+    if layout is None:
+        layout = "home" if home else os.environ.get("NIGHTSHIFT_LAYOUT", "")
+    if layout not in {"", "home", "xdg"}:
+        raise ConfigError([f"NIGHTSHIFT_LAYOUT: {layout!r} is neither home nor xdg"])
+    if layout == "xdg" and asked:
+        raise ConfigError([f"NIGHTSHIFT_LAYOUT: xdg contradicts NIGHTSHIFT_HOME={asked}; unset one of them"])
+    if layout == "xdg" or not (layout or asked or os.access(ROOT, os.W_OK)):
+        folders = user_folders()
+        return Places(home=folders.data, folders=folders)
+    return Places(home=(Path(asked) if asked else ROOT).expanduser().resolve(), folders=None)
 
 
 def _read_file(path: Path) -> tuple[dict[str, Any], list[str]]:
@@ -98,11 +129,15 @@ def _read_file(path: Path) -> tuple[dict[str, Any], list[str]]:
         data = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
     except FileNotFoundError:
         return {}, []
+    except yaml.MarkedYAMLError as error:  # its own text would show the line, and a secret may stand there
+        mark, what = error.problem_mark, " ".join(filter(None, (error.context, error.problem)))
+        where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+        return {}, [f"{path.name}: cannot be read: {where}{what}"]
     except (yaml.YAMLError, UnicodeDecodeError, OSError) as error:
         return {}, [f"{path.name}: cannot be read: {' '.join(str(error).split())}"]
     if not isinstance(data, dict):
         return {}, [f"{path.name}: must be a mapping of settings, one `name: value` a line"]
-    known = Settings.model_fields.keys() - {"home"}
+    known = Settings.model_fields.keys() - Places.model_fields.keys()
     unknown = [f"{path.name}: {name}: unknown setting{_did_you_mean(str(name))}" for name in data if name not in known]
     return {k: v for k, v in data.items() if k in known and v is not None}, unknown
 

@@ -30,15 +30,16 @@ from gitrepo.branches import TRIES, attach, may_move
 from gitrepo.checkout import show_tip
 from gitrepo.discovery import MAIN, base_of, refuse_submodule_folder
 from gitrepo.merging import rebased
-from gitrepo.objects import edits_for, person
+from gitrepo.objects import edits_for
 from gitrepo.pushing import push
 from gitrepo.registry import Repositories, Where
 from gitrepo.repository import Repository, checked_out
+from gitrepo.undoing import Undoing
 
 NO_ENVIRONMENT: Mapping[str, str] = MappingProxyType({"PATH": os.defpath})
 
 
-class GitManager:
+class GitManager(Undoing):
     """Repositories, by the few verbs that an attempt needs.
 
     Args:
@@ -73,6 +74,11 @@ class GitManager:
             GitError: there is none, or it is too old.
         """
         return self._repositories.version()
+
+    def renew(self, author: Author, *, auto_push: bool) -> None:
+        """Go on under other settings; see the class's arguments."""
+        self._auto_push = auto_push
+        self._repositories.renew(author)
 
     def close(self) -> None:
         """End the processes that read objects; whoever reads after that starts one again."""
@@ -197,6 +203,8 @@ class GitManager:
     def advance(self, workspace: Workspace, candidate: Commit, expected_tip: str) -> bool:
         """Move the target from `expected_tip` to the candidate, with the task's branch; False: it moved meanwhile.
 
+        A candidate on no branch, such as a revert, moves the target alone.
+
         Raises:
             GitError: the target may not be moved (see `blocked`), or git failed.
         """
@@ -263,9 +271,6 @@ class GitManager:
     def recent_commits(self, where: Where, limit: int, name: str = "HEAD") -> tuple[LogLine, ...]:
         """The newest commits that a branch or commit reaches, newest first."""
         return history.newest(self._repositories.find(where), self.resolve(where, name), limit)
-
-    def _signature(self, author: Author) -> bytes:
-        return person(author.name or "", author.email or "", self._clock())
 
     def _follow(self, found: Repository, target: str, before: str) -> None:
         """Bring the files of the daemon's own repository to the tip, for whoever looks there.

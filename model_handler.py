@@ -11,7 +11,7 @@ of them, and once more with all its time when no model answers. That it cannot d
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -20,18 +20,18 @@ from typing import Any, Protocol
 from core.clock import Clock, utc_now
 from core.dialogue import Completion, ModelRequest
 from core.errors import Interruption, ModelRefused, ModelUnavailable, Parked
-from core.masking import Masker
 from core.ports import Sink
-from core.states import Phase
 from core.status import ModelStatus
 from core.tasks import Limits, Spent
 from models.base import BaseModelHandler, estimate_request
-from models.faults import BackendUnfit
+from models.faults import BackendUnfit, LeftAlone
 from models.line import Line
 from models.meter import Exhausted, Meter, Need
 from models.parking import may_come_back, next_times, why_nobody
-from models.policy import Budgets, CallPolicy, Price, Usage
-from models.purse import Purse
+from models.pauses import Pauses
+from models.policy import Budgets
+from models.purse import Ledger, Purse
+from models.roster import Roster, Terms, available, first_ready
 from models.telling import Telling
 
 Place = tuple[int, int, int, int]
@@ -48,6 +48,10 @@ class Replies(Protocol):
         """Store it, for its cost alone where the request has no place; the future is done when it is durable."""
         ...
 
+    def save_lost(self, request: ModelRequest, completion: Completion) -> Future[Any]:
+        """Store the cost of a reply that broke off."""
+        ...
+
 
 class BoundModel:
     """The door as one task sees it (`core.ports.Model`): with the task's limits and what it has spent."""
@@ -57,7 +61,7 @@ class BoundModel:
 
     @property
     def spent(self) -> Spent:
-        """All that the task has used, what it had used before included."""
+        """All that the task has used since its limits began to count, lost replies included."""
         return self._meter.spent
 
     async def complete(self, request: ModelRequest) -> Completion:
@@ -70,44 +74,53 @@ class ModelHandler:
 
     Args:
         backends: the chain, best first (`models.chain.build_chain`).
+        terms: on what terms they are asked.
         steps: where replies are stored.
         emit: takes the events.
         clock: the time, for days, pauses and parking.
-        policy: how patient to be with a backend.
         budgets: what a call, a day and everything together may cost.
-        prices: `backend=model` or `model` to its price; a model without one has its tokens counted only.
-        masker: takes secrets out of prompts and messages.
-        phase_models: the backend, model or `backend=model` that is asked first in a phase.
-        usage: what was spent today and ever before this process began; asked once.
+        ledger: what was spent since a moment or ever, before this process began; asked at the start of each day.
+        pauses: where it is kept, over restarts, that a provider asked to be left alone.
     """
 
-    def __init__(  # noqa: PLR0913 - what the owner set arrives by name, each under the word the settings use
+    def __init__(
         self,
         backends: Sequence[BaseModelHandler],
+        terms: Terms | None = None,
         *,
         steps: Replies,
         emit: Sink,
         clock: Clock = utc_now,
-        policy: CallPolicy | None = None,
         budgets: Budgets | None = None,
-        prices: Mapping[str, Price] | None = None,
-        masker: Callable[[str], str] | None = None,
-        phase_models: Mapping[Phase, str] | None = None,
-        usage: Callable[[], Usage] = Usage,
+        ledger: Ledger = lambda _since: Spent(),
+        pauses: Pauses | None = None,
     ) -> None:
-        self._steps, self._clock = steps, clock
-        self._policy, self._phase_models = policy or CallPolicy(), phase_models or {}
-        self._masker = masker or Masker()
-        self._lines = tuple(
-            Line(backend, policy=self._policy, clock=clock, emit=emit, masker=self._masker, prices=prices or {})
-            for backend in backends
-        )
-        self._models = tuple(line for line in self._lines if not line.is_engine)
-        self._engine = next((line for line in self._lines if line.is_engine), None)
-        self._purse = Purse(budgets or Budgets(), clock, usage())
+        self._steps, self._clock, self._emit, self._pauses = steps, clock, emit, pauses
+        self._roster = self._new_roster(backends, terms or Terms())
+        self._purse = Purse(budgets or Budgets(), clock, ledger)
+        self._telling = Telling(emit, self._roster.terms.masker)
         self._parked_at: datetime | None = None
         self._rises_told = 0
-        self._telling = Telling(emit, self._masker)
+        self._retiring = set[asyncio.Task[None]]()
+
+    def renew(self, backends: Sequence[BaseModelHandler], terms: Terms, budgets: Budgets) -> None:
+        """Use other backends, terms and budgets for requests that begin from now on.
+
+        What was spent today and ever stays, and so do the counts of models that are in both chains. Requests under way
+        end as they began; then the backends that they used are closed. Tasks that were parked for want of what is
+        there now are released by the caller (`QueueManager.unpark`).
+        """
+        old, self._roster = self._roster, self._new_roster(backends, terms)
+        self._roster.follow(old)
+        self._purse.renew(budgets)
+        self._telling = Telling(self._emit, terms.masker)
+        self._rises_told = 0
+        retiring = asyncio.get_running_loop().create_task(old.retire())
+        self._retiring.add(retiring)
+        retiring.add_done_callback(self._retiring.discard)
+
+    def _new_roster(self, backends: Sequence[BaseModelHandler], terms: Terms) -> Roster:
+        return Roster(backends, terms, clock=self._clock, emit=self._emit, pauses=self._pauses)
 
     def for_task(self, task_id: int | None, limits: Limits, spent: Spent) -> BoundModel:
         """The door for one attempt.
@@ -115,8 +128,8 @@ class ModelHandler:
         Args:
             task_id: the task; None for a request outside any.
             limits: its `model_calls`, `tokens` and `cost_usd` are kept.
-            spent: what the task had used at its last durable step. Replies that are replayed from a later time were
-                paid for, and are not in it: they are counted when they are replayed.
+            spent: what the task has used of them by the ledger, which knows each reply that was ever paid for, also
+                one that is replayed later or never looked into.
         """
         return BoundModel(self, self._purse.for_task(task_id, limits, spent))
 
@@ -124,36 +137,24 @@ class ModelHandler:
         """Answer, or replay the stored answer of this place.
 
         Raises:
-            Parked: no backend can answer now, or the day's or the total budget is spent.
-            BudgetSpent: a budget of the task, or that of a single call, is spent.
+            Parked: no backend can answer now, or the budget of a call, the day's or the total one is spent.
+            BudgetSpent: a budget of the task is spent.
             ModelRefused: no backend will ever answer this.
         """
         if request.place is not None and (stored := self._steps.reply(request.place)):
-            return self._replay(request, stored, task)
-        request = self._prepared(request)
-        lines, causes = self._route(request), dict[Line, Exception]()
-        if scouted := await self._scouted(request, lines, task):
-            return await self._deliver(request, scouted)
-        for line in (*lines, self._engine) if self._engine else lines:
-            if not await line.ready():
-                continue
-            try:
-                completion = await self._ask(line, request, task)
-            except (ModelRefused, ModelUnavailable, Exhausted) as error:
-                causes[line] = error
-                await self._digest(request, line, error)
-            else:
-                self._telling.fallback(request, lines, line, causes)
-                return await self._deliver(request, completion)
-        raise self._nobody(lines, causes)
+            self._telling.replayed(request, stored)
+            return replace(stored, replayed=True)
+        roster = self._roster
+        async with roster.in_use():
+            return await self._answered(roster, roster.prepared(request), task)
 
     def status(self) -> tuple[ModelStatus, ...]:
         """All backends, in the order of the chain."""
-        return tuple(line.status() for line in self._lines)
+        return self._roster.status()
 
     async def probe(self, *, models: bool = True, engine: bool = True) -> tuple[ModelStatus, ...]:
         """Look which backends are there, all at once, and say it; the engine is there once it has a sandbox."""
-        await self._look(line for line in self._lines if (engine if line.is_engine else models))
+        await self._roster.look(models=models, engine=engine)
         return self.status()
 
     async def watch(self, on_up: Callable[[], object]) -> None:
@@ -164,74 +165,74 @@ class ModelHandler:
         that the engine is there, as it always is, releases nothing then.
         """
         while True:
-            await self._look(self._lines)
-            parked_at, rises = self._parked_at, sum(line.rises for line in self._lines)
-            if parked_at and self._clock() - parked_at > timedelta(seconds=self._policy.probe_s):
-                self._parked_at = None
-            rose, self._rises_told = rises != self._rises_told, rises
-            if (rose and _available(self._lines)) or (parked_at and _available(self._models)):
+            roster = self._roster
+            await roster.look()
+            if roster is self._roster and self._released():
                 on_up()
-            await asyncio.sleep(self._policy.probe_s)
+            await asyncio.sleep(self._roster.terms.policy.probe_s)
+
+    def _released(self) -> bool:
+        """Whether tasks that wait for a model may go on now."""
+        roster, parked_at = self._roster, self._parked_at
+        if parked_at and self._clock() - parked_at > timedelta(seconds=roster.terms.policy.probe_s):
+            self._parked_at = None
+        rose, self._rises_told = roster.rises != self._rises_told, roster.rises
+        return (rose and available(roster.lines)) or (parked_at is not None and available(roster.models))
 
     async def aclose(self) -> None:
-        """Close all backends."""
-        for line in self._lines:
-            await line.backend.aclose()
+        """Close all backends, also those of earlier settings that are still in use."""
+        retiring = tuple(self._retiring)
+        for task in retiring:
+            task.cancel()
+        await asyncio.gather(*retiring, self._roster.aclose(), return_exceptions=True)
 
     # One request.
 
-    def _replay(self, request: ModelRequest, stored: Completion, task: Meter) -> Completion:
-        task.charge(stored.spent)
-        self._telling.replayed(request, stored)
-        return replace(stored, replayed=True)
+    async def _answered(self, roster: Roster, request: ModelRequest, task: Meter) -> Completion:
+        lines, causes = roster.route(request), dict[Line, Exception]()
+        if scouted := await self._scouted(roster, request, lines, task):
+            return await self._deliver(request, scouted)
+        for line in (*lines, roster.engine) if roster.engine else lines:
+            if not await line.ready():
+                continue
+            try:
+                completion = await self._ask(roster, line, request, task)
+            except (ModelRefused, ModelUnavailable, Exhausted) as error:
+                causes[line] = error
+                await self._digest(request, line, error)
+            else:
+                self._telling.fallback(request, lines, line, causes)
+                return await self._deliver(request, completion)
+        raise self._nobody(roster, lines, causes)
 
-    def _prepared(self, request: ModelRequest) -> ModelRequest:
-        """The request as it is sent: without secrets, and bolder the more often the loop was stuck."""
-        heats = self._policy.temperatures
-        heat = heats[min(request.escalation, len(heats) - 1)]
-        known = [t for t in (request.temperature, heat) if t is not None]
-        wanted = max(known, default=None) if request.escalation or request.temperature is None else request.temperature
-        messages = tuple(replace(message, text=self._masker(message.text)) for message in request.messages)
-        return replace(request, messages=messages, temperature=wanted)
-
-    def _route(self, request: ModelRequest) -> list[Line]:
-        """The models in the order in which they are asked. Stuck twice and more, the next one begins."""
-        wanted = self._phase_models.get(request.phase)
-        first = [line for line in self._models if wanted and line.is_called(wanted)][:1]
-        lines = [*first, *(line for line in self._models if line not in first)]
-        turn = max(0, request.escalation - 1) % max(1, len(lines))
-        return lines[turn:] + lines[:turn]
-
-    async def _scouted(self, request: ModelRequest, models: Sequence[Line], task: Meter) -> Completion | None:
+    async def _scouted(
+        self, roster: Roster, request: ModelRequest, models: Sequence[Line], task: Meter
+    ) -> Completion | None:
         """The engine's answer where it spares a call of a model that is there; None where it has none in its time."""
-        engine, wanted = self._engine, self._phase_models.get(request.phase)
-        preferred = bool(engine and wanted and engine.is_called(wanted))
-        if engine is None or request.material is None or not (preferred or self._policy.scout_s):
+        scout = roster.scout(request)
+        spared = await first_ready(models) if scout else None
+        if scout is None or spared is None or not await scout[0].ready():
             return None
-        spared = await _first_ready(models)
-        if spared is None or not await engine.ready():
-            return None
-        within_s = None if preferred else self._policy.scout_s
+        engine, within_s = scout
         try:
-            found = await self._ask(engine, replace(request, within_s=within_s), task)
+            found = await self._ask(roster, engine, replace(request, within_s=within_s), task)
         except (ModelRefused, ModelUnavailable) as error:
             await self._digest(request, engine, error)
             return None
         return replace(found, extra={**found.extra, "saved": spared.label})
 
-    async def _ask(self, line: Line, request: ModelRequest, task: Meter) -> Completion:
+    async def _ask(self, roster: Roster, line: Line, request: ModelRequest, task: Meter) -> Completion:
         """Ask one backend, with room for the call reserved in every budget; the engine needs none."""
         if line.is_engine:
             return await line.ask(request, lambda completion: task.charge(completion.spent))
-        reply = request.max_tokens or self._policy.reply_tokens
+        reply = request.max_tokens or roster.terms.policy.reply_tokens
         need = Need(prompt=estimate_request(request.messages), reply=reply, price=line.price)
         async with self._purse.reserve(task, need) as room:
 
             def charge(completion: Completion) -> None:
                 room.charge(completion)
                 if completion.extra.get("lost"):
-                    # Without a place: it is counted for good, and never replayed as a reply.
-                    self._steps.save_reply(replace(request, task_id=None), completion)
+                    self._steps.save_lost(request, completion)
 
             return await line.ask(replace(request, max_tokens=room.reply), charge)
 
@@ -246,7 +247,7 @@ class ModelHandler:
         """Find out more after a failure: is the backend gone, or does the owner have to know of a budget."""
         if isinstance(error, BackendUnfit):
             self._telling.unfit(request, line, error)
-        elif isinstance(error, ModelUnavailable):
+        elif isinstance(error, ModelUnavailable) and not isinstance(error, LeftAlone):
             await line.look()
         elif isinstance(error, Exhausted) and not error.meter.told:
             error.meter.told = True
@@ -254,28 +255,16 @@ class ModelHandler:
 
     # When nobody answers.
 
-    def _nobody(self, models: Sequence[Line], causes: Mapping[Line, Exception]) -> Interruption | ModelRefused:
+    def _nobody(
+        self, roster: Roster, models: Sequence[Line], causes: Mapping[Line, Exception]
+    ) -> Interruption | ModelRefused:
         """What to raise, given what each backend that was asked raised; that the engine declines ends nothing."""
         ended = {line: causes[line] for line in models if type(causes.get(line)) in (Exhausted, ModelRefused)}
         if ended and not any(may_come_back(line, causes) for line in models if line not in ended):
             over = next((cause for cause in ended.values() if isinstance(cause, Exhausted)), None)
             return self._purse.interruption(over) if over else ModelRefused("; ".join(map(str, ended.values())))
-        times = next_times([line for line in models if line not in ended], self._engine, causes)
+        times = next_times([line for line in models if line not in ended], roster.engine, causes)
         if not times:
             self._parked_at = self._clock()
-        return Parked(self._masker(why_nobody(models, self._engine, causes)), until=min(times, default=None))
-
-    async def _look(self, lines: Iterable[Line]) -> None:
-        await asyncio.gather(*(line.look() for line in lines))
-
-
-async def _first_ready(lines: Sequence[Line]) -> Line | None:
-    """The first of these that may be asked now."""
-    for line in lines:
-        if await line.ready():
-            return line
-    return None
-
-
-def _available(lines: Sequence[Line]) -> bool:
-    return any(line.presence.available for line in lines)
+        until = min(times, default=None)
+        return Parked(roster.terms.masker(why_nobody(models, roster.engine, causes, until)), until)

@@ -12,33 +12,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from core.clock import Clock, to_text, utc_now
 from core.errors import IllegalMove, StaleFence
 from core.events import Event, Kind, Level
 from core.gates import Approval, Ask
-from core.queueing import Heartbeat, PauseState, RetryPolicy, Submitted
+from core.queueing import BY_OWNER, Heartbeat, HoldSource, PauseState, RetryPolicy, Submitted
 from core.states import ENDED, Ending, Status
 from core.tasks import Spent, Task, TaskSpec
-from db import pause
+from db import holds, spending
 from db import task_rows as rows
 from db.database import Database
 from db.event_log import EventLog
+from db.holds import Holds
 from db.sqlite import Connection
 from db.task_asks import TaskAsks
 from db.task_moves import TaskMoves, first_status, lost
 from db.task_queries import TaskQueries
 from db.task_rows import Value
+from db.task_times import TaskTimes
 
 __all__ = ["Heartbeat", "PauseState", "QueueManager", "RetryPolicy", "Submitted"]
 
 GOOD = frozenset({Ending.COMMITTED, Ending.NO_CHANGE})
 RETRIED = frozenset({Ending.ERROR, Ending.CRASHED, Ending.TIMEOUT})
-SUSPECT = 2
-"""From so many crashes without progress on, a task rests 2^crashes seconds: its daemon may have died of others."""
-PROMOTED_AT_ONCE = 500
-"""How many due tasks one transaction promotes; the writer's other users must not wait for thousands."""
 
 
 class QueueManager(TaskQueries):
@@ -66,8 +65,9 @@ class QueueManager(TaskQueries):
         super().__init__(db)
         self._events, self._clock = events, clock
         self._retry = retry or RetryPolicy()
-        self._lease, self._max_crashes = timedelta(seconds=lease_s), max_crashes
-        self._moves = TaskMoves(events, clock)
+        self._lease = timedelta(seconds=lease_s)
+        self._holds, self._moves = Holds(events, clock), TaskMoves(events, clock)
+        self._times = TaskTimes(clock, self._moves, self._lease, max_crashes)
         self._asks = TaskAsks(events, clock, self._moves)
 
     def submit(self, spec: TaskSpec) -> Future[Submitted]:
@@ -92,7 +92,7 @@ class QueueManager(TaskQueries):
         return self._db.write(lambda conn: self._claim(conn, worker, only))
 
     def _claim(self, conn: Connection, worker: str, only: int | None) -> Task | None:
-        if only is None and pause.read(conn).paused:
+        if only is None and holds.stand(conn):
             return None
         while (entry := rows.next_ready(conn, only)) is not None:
             if not entry.fault:
@@ -102,16 +102,7 @@ class QueueManager(TaskQueries):
 
     def heartbeat(self, owned: Sequence[tuple[int, int]]) -> Future[Heartbeat]:
         """Renew the leases of (task id, fence) pairs."""
-
-        def job(conn: Connection) -> Heartbeat:
-            until = self._clock() + self._lease
-            answers = {task_id: rows.extend_lease(conn, task_id, fence, until) for task_id, fence in owned}
-            return Heartbeat(
-                lost=frozenset(task_id for task_id, answer in answers.items() if answer is None),
-                cancelled=frozenset(task_id for task_id, answer in answers.items() if answer),
-            )
-
-        return self._db.write(job)
+        return self._db.write(lambda conn: self._times.renew(conn, owned))
 
     def progress(self, task_id: int, fence: int, *, iterations: int, spent: Spent) -> Future[None]:
         """Note how far a running task is; `spent` is the task's total. Earlier crashes are forgiven: it gets ahead."""
@@ -168,16 +159,23 @@ class QueueManager(TaskQueries):
         return self._leave(task_id, fence, Status.SCHEDULED, reason, columns)
 
     def _leave(self, task_id: int, fence: int, to: Status, reason: str, columns: dict[str, Value]) -> Future[Task]:
-        return self._db.write(
-            lambda conn: self._moves.leave(conn, rows.owned(conn, task_id, fence).task, to, reason, columns)
-        )
+        def job(conn: Connection) -> Task:
+            task = rows.owned(conn, task_id, fence).task
+            return self._moves.leave(conn, task, to, reason, {**columns, **_spent_by_now(conn, task)})
+
+        return self._db.write(job)
 
     def hold(self, task_id: int, fence: int, message: str, asks: Sequence[Ask] = ()) -> Future[Task]:
         """Let a running task wait for its owner's decisions; without `asks` the message is a question (`release`).
 
         What the owner has decided on is not asked again; a task that has nothing else to ask goes back to the queue.
         """
-        return self._db.write(lambda conn: self._asks.hold(conn, rows.owned(conn, task_id, fence).task, message, asks))
+
+        def job(conn: Connection) -> Task:
+            task = rows.owned(conn, task_id, fence).task
+            return self._asks.hold(conn, task, message, asks, _spent_by_now(conn, task))
+
+        return self._db.write(job)
 
     def release(self, task_id: int, answer: str = "") -> Future[Task]:
         """Answer the question of a waiting task and let it go on. Fails with `UnknownTask` or `IllegalMove`."""
@@ -206,9 +204,10 @@ class QueueManager(TaskQueries):
         return self._db.write(job)
 
     def retry(self, task_id: int) -> Future[Task]:
-        """Queue a failed or cancelled task again, with all its tries. What failed because of it stays failed.
+        """Queue a failed or cancelled task again, with all its tries and a fresh budget.
 
-        The future fails with `UnknownTask`, or with `IllegalMove` when it has not ended or depends on what failed.
+        What it used before stays in all totals. What failed because of it stays failed. The future fails with
+        `UnknownTask`, or with `IllegalMove` when it has not ended or depends on what failed.
         """
 
         def job(conn: Connection) -> Task:
@@ -218,33 +217,29 @@ class QueueManager(TaskQueries):
             if fault := lost(needed):
                 raise IllegalMove(f"{fault}; retry that one first")
             status = first_status(needed, None, self._clock())
-            anew: dict[str, Value] = {"tries": 0, "crashes": 0, "resume": 0, "not_before": None}
+            before = rows.spent_text(spending.of_task(conn, task_id))
+            anew: dict[str, Value] = {"tries": 0, "crashes": 0, "resume": 0, "not_before": None, "spent_before": before}
             return self._moves.move(conn, task, status, anew, reason="retried by the owner")
 
         return self._db.write(job)
 
     def recover(self) -> Future[list[Task]]:
         """Give back what a dead daemon left running. Only under the single-instance lock, before any claim."""
-        return self._db.write(lambda conn: [self._survive(conn, e.task, "its daemon died") for e in rows.running(conn)])
+        return self._db.write(self._times.recover)
 
-    def sweep(self) -> Future[list[Task]]:
-        """Give back running tasks whose lease is over. Send heartbeats first: after a suspend all leases look old."""
+    def sweep(self, owned: Sequence[tuple[int, int]] = ()) -> Future[list[Task]]:
+        """Give back running tasks whose lease is over.
 
-        def job(conn: Connection) -> list[Task]:
-            expired = rows.running(conn, expired_at=self._clock())
-            return [self._survive(conn, entry.task, "its lease ran out") for entry in expired]
+        After a suspend all leases look old: those of the `owned` (task id, fence) pairs are renewed at the same moment.
+        """
+        return self._db.write(lambda conn: self._times.sweep(conn, owned))
 
-        return self._db.write(job)
+    def clock_jumped(self, by: timedelta, also: Callable[[Connection, int], None]) -> Future[None]:
+        """Make good that the clock jumped: renew all leases; after a jump back let nothing rest longer for it.
 
-    def _survive(self, conn: Connection, task: Task, what: str) -> Task:
-        crashes = task.crashes + 1
-        if crashes >= self._max_crashes and not task.cancel_requested:
-            reason = f"set aside: {what} {crashes} times while it ran, without progress in between"
-            return self._moves.end(conn, task, Status.FAILED, Ending.CRASHED, reason, {"crashes": crashes})
-        rest = to_text(self._clock() + timedelta(seconds=2**crashes)) if crashes >= SUSPECT else None
-        columns: dict[str, Value] = {"resume": 1, "crashes": crashes, "not_before": rest}
-        to = Status.SCHEDULED if rest else Status.QUEUED
-        return self._moves.leave(conn, task, to, what, columns, kind=Kind.TASK_RECOVERED, level=Level.WARNING)
+        Times that owners set stand as they are. `also` is told how many tasks are due sooner, in the same transaction.
+        """
+        return self._db.write(lambda conn: also(conn, self._times.jumped(conn, by)))
 
     def tick(self) -> Future[int]:
         """Queue scheduled tasks that are due, at most 500 at once; returns how many. Costs a read when none is."""
@@ -253,29 +248,31 @@ class QueueManager(TaskQueries):
             nothing: Future[int] = Future()
             nothing.set_result(0)
             return nothing
+        return self._db.write(self._times.promote)
 
-        def job(conn: Connection) -> int:
-            found = rows.due(conn, self._clock(), PROMOTED_AT_ONCE)
-            return len([self._moves.move(conn, entry.task, Status.QUEUED, reason="due") for entry in found])
-
-        return self._db.write(job)
+    def unpark(self) -> Future[int]:
+        """Queue all tasks that were parked, also those with a time: after new settings it may not hold any more."""
+        return self._db.write(self._times.unpark)
 
     def models_back(self) -> Future[int]:
         """Queue the tasks that were parked until a backend comes up; returns how many."""
+        return self._db.write(self._times.models_back)
 
-        def job(conn: Connection) -> int:
-            found = rows.without_model(conn)
-            return len([self._moves.move(conn, e.task, Status.QUEUED, reason="a backend has come up") for e in found])
+    def hold_back(self, source: HoldSource, reason: str) -> Future[PauseState]:
+        """Hold back all claims, also over a restart; what runs goes on. Doing so again only renews the reason."""
+        return self._db.write(lambda conn: self._holds.put(conn, source, reason))
 
-        return self._db.write(job)
+    def let_go(self, source: HoldSource) -> Future[PauseState]:
+        """Take away what one source holds; claims go on when no other holds them back."""
+        return self._db.write(lambda conn: self._holds.take(conn, (source,)))
 
     def pause(self, reason: str = "") -> Future[PauseState]:
-        """Hold back all claims, also over a restart; what runs goes on. Pausing again changes the reason."""
-        return self._db.write(lambda conn: pause.pause(conn, self._events, reason, self._clock()))
+        """Hold back all claims for the owner, until `resume`."""
+        return self.hold_back(HoldSource.OWNER, reason)
 
     def resume(self) -> Future[PauseState]:
-        """Allow claims again."""
-        return self._db.write(lambda conn: pause.resume(conn, self._events, self._clock()))
+        """Let go of the owner's own pause and of a checkpoint; what else holds claims back stands, and is returned."""
+        return self._db.write(lambda conn: self._holds.take(conn, BY_OWNER))
 
     def on_wake(self, callback: Callable[[], None]) -> Callable[[], None]:
         """Call `callback` after commits that give workers or the ticker something to do; returns what ends that.
@@ -286,9 +283,14 @@ class QueueManager(TaskQueries):
 
 
 def _wakes(event: Event) -> bool:
-    if event.kind in {Kind.RESUMED, Kind.TASK_CANCEL_REQUESTED}:
+    if event.kind in {Kind.RESUMED, Kind.LET_GO, Kind.TASK_CANCEL_REQUESTED}:
         return True
     return event.data.get("to") in {Status.QUEUED, Status.SCHEDULED}
+
+
+def _spent_by_now(conn: Connection, task: Task) -> dict[str, Value]:
+    """The column of what a task used, up to its last call: the ledger knows replies that no step was made of."""
+    return {"spent": rows.spent_text(replace(spending.of_task(conn, task.id), suite_s=task.spent.suite_s))}
 
 
 def _facts(*, spent: Spent | None, **columns: Value) -> dict[str, Value]:

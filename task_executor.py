@@ -10,10 +10,12 @@ worse than one that stops.
 from __future__ import annotations
 
 import asyncio
+import itertools
+import time
 import traceback
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from core.errors import (
@@ -34,33 +36,12 @@ from core.tasks import Task
 from core.work import Work
 from execution.attempt import Attempt, Result
 from execution.parts import Parts
+from execution.workers import Running, Worker
 
 TICK_S = 1.0
 """How often the clock and the writes of other processes are looked at, in seconds."""
 
 _T = TypeVar("_T")
-
-
-@dataclass(slots=True)
-class _Running:
-    """A task in the hands of a worker; `why` is set before its coroutine is cancelled."""
-
-    attempt: Attempt
-    job: asyncio.Task[Result]
-    why: Interruption | None = None
-
-    def interrupt(self, why: Interruption) -> None:
-        """Stop the attempt; the first reason holds."""
-        if self.why is None:
-            self.why = why
-            self.job.cancel()
-
-
-@dataclass(slots=True)
-class _Worker:
-    status: WorkerStatus
-    woken: asyncio.Event = field(default_factory=asyncio.Event)
-    running: _Running | None = None
 
 
 class TaskExecutor:
@@ -74,10 +55,14 @@ class TaskExecutor:
     """
 
     def __init__(self, parts: Parts, *, workers: int, lease_s: float, only: int | None = None) -> None:
-        self.parts, self._lease_s, self._only = parts, lease_s, only
+        self.parts, self.lease_s, self._only = parts, lease_s, only
+        self.renewed_at = time.monotonic()
         self._beat = asyncio.Event()
         self._stopping = False
-        self._workers = [_Worker(WorkerStatus(name=f"worker-{n}")) for n in range(1, workers + 1)]
+        self._group: asyncio.TaskGroup | None = None
+        self._serving: set[asyncio.Task[None]] = set()
+        self._workers: list[Worker] = []
+        self.resize(workers)
 
     def wake(self) -> None:
         """Something may be claimed, or was cancelled. Call it on the loop's own thread."""
@@ -102,12 +87,41 @@ class TaskExecutor:
         """Tell whether any task runs."""
         return any(worker.running for worker in self._workers)
 
+    def overdue(self, now: float) -> tuple[str, ...]:
+        """The names of workers whose attempts should have ended long ago; `now` is monotonic."""
+        return tuple(w.status.name for w in tuple(self._workers) if w.running and w.running.is_overdue(now))
+
+    def resize(self, count: int) -> None:
+        """Have so many workers: new ones begin at once, those too many leave when their tasks end, idle ones first."""
+        for worker in self._workers:
+            worker.leaving = False
+        spare = len(self._workers) - count
+        for worker in sorted(self._workers, key=lambda w: w.running is not None)[: max(0, spare)]:
+            worker.leaving = True
+            worker.woken.set()
+        taken = {worker.status.name for worker in self._workers}
+        names = (name for n in itertools.count(1) if (name := f"worker-{n}") not in taken)
+        for name in itertools.islice(names, max(0, -spare)):
+            self._workers.append(worker := Worker(WorkerStatus(name=name)))
+            self._start(worker)
+
+    def _start(self, worker: Worker) -> None:
+        if self._group is not None:
+            task = self._group.create_task(self._serve_forever(worker))
+            self._serving.add(task)
+            task.add_done_callback(self._serving.discard)
+
     async def run(self) -> None:
         """Serve until `stop` was called and every worker has put its task down."""
+        self.renewed_at = time.monotonic()
         async with asyncio.TaskGroup() as group:
+            self._group = group
             side = [group.create_task(self._renew_leases()), group.create_task(self._watch_the_clock())]
-            workers = [group.create_task(self._serve_forever(worker)) for worker in self._workers]
-            await asyncio.gather(*workers)
+            for worker in self._workers:
+                self._start(worker)
+            while self._serving:
+                await asyncio.wait(self._serving, return_when=asyncio.FIRST_COMPLETED)
+            self._group = None
             for task in side:
                 task.cancel()
 
@@ -124,8 +138,8 @@ class TaskExecutor:
 
     # --- workers
 
-    async def _serve_forever(self, worker: _Worker) -> None:
-        while not self._stopping:
+    async def _serve_forever(self, worker: Worker) -> None:
+        while not (self._stopping or worker.leaving):
             worker.woken.clear()
             task = await _done(self.parts.queue.claim(worker.status.name, only=self._only))
             if task is None:
@@ -135,11 +149,13 @@ class TaskExecutor:
             else:
                 await self._serve(worker, task)
             self._stopping |= self._only_one_ended()
+        if worker.leaving:
+            self._workers.remove(worker)
 
     def _only_one_ended(self) -> bool:
         return self._only is not None and self.parts.queue.get(self._only).status in {*ENDED, Status.WAITING}
 
-    async def _serve(self, worker: _Worker, task: Task) -> None:
+    async def _serve(self, worker: Worker, task: Task) -> None:
         worker.status = replace(
             worker.status,
             task_id=task.id,
@@ -153,7 +169,7 @@ class TaskExecutor:
             worker.status = replace(worker.status, phase=phase, iteration=work.iteration, last_line=line)
 
         attempt = Attempt(task, self.parts, self._sink(worker, task), show)
-        worker.running = _Running(attempt, asyncio.create_task(attempt.run()))
+        worker.running = Running(attempt, asyncio.create_task(attempt.run()))
         try:
             await self._conclude(task, worker.running)
         except StaleFence as stale:
@@ -169,7 +185,7 @@ class TaskExecutor:
             name=was.name, done=was.done + (end is Status.DONE), failed=was.failed + (end is Status.FAILED)
         )
 
-    async def _conclude(self, task: Task, running: _Running) -> None:
+    async def _conclude(self, task: Task, running: Running) -> None:
         """Wait for the attempt and make the move that follows from how it ended."""
         queue, at = self.parts.queue, (task.id, task.fence)
         try:
@@ -196,7 +212,7 @@ class TaskExecutor:
         else:
             await self._finish(task, result)
 
-    async def _interrupted(self, task: Task, running: _Running) -> None:
+    async def _interrupted(self, task: Task, running: Running) -> None:
         why = running.why
         if isinstance(why, CancelledByUser):
             await self._finish(task, running.attempt.ended(Ending.USER, str(why)))
@@ -223,7 +239,7 @@ class TaskExecutor:
 
     async def _renew_leases(self) -> None:
         while True:
-            await _wait(self._beat, self._lease_s / 3)
+            await _wait(self._beat, self.lease_s / 3)
             self._beat.clear()
             running = {w.running.attempt.task.id: w.running for w in self._workers if w.running}
             if running:
@@ -234,6 +250,7 @@ class TaskExecutor:
                 for task_id in beat.lost:
                     running[task_id].interrupt(LeaseLost())
             await _done(self.parts.queue.sweep())
+            self.renewed_at = time.monotonic()
 
     async def _watch_the_clock(self) -> None:
         db, queue = self.parts.db, self.parts.queue
@@ -250,7 +267,7 @@ class TaskExecutor:
 
     # --- telling
 
-    def _sink(self, worker: _Worker, task: Task) -> Sink:
+    def _sink(self, worker: Worker, task: Task) -> Sink:
         """A sink that knows task and worker, and keeps the worker's status fresh."""
 
         def emit(event: Event) -> None:

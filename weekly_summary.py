@@ -5,12 +5,12 @@ The same database and the same span give the same bytes: nothing in the report d
 
 from __future__ import annotations
 
-import os
 from datetime import datetime
 from pathlib import Path
 
 from db.database import Database
 from db.report_queries import ReportQueries
+from files.whole import write_whole
 from weekly.figures import Summary, fold
 from weekly.page import render, report_name
 
@@ -33,8 +33,5 @@ def write_report(summary: Summary, reports_dir: Path) -> Path:
         OSError: the folder cannot be written.
     """
     path = reports_dir / f"{report_name(summary.since, summary.until)}.md"
-    reports_dir.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    draft.write_text(render(summary), encoding="utf-8")
-    draft.replace(path)
+    write_whole(path, render(summary))
     return path

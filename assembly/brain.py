@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from datetime import UTC
 
 from assembly.engine import LateTrials
+from assembly.pauses import StoredPauses
 from assembly.store import Store
 from config import Settings
 from core.clock import Clock
@@ -13,9 +13,10 @@ from core.masking import Masker
 from memory.embedders import choose
 from memory.store import LongTermMemory
 from model_handler import ModelHandler
-from models.base import BackendSettings
+from models.base import BackendSettings, BaseModelHandler
 from models.chain import build_chain, phase_routes
-from models.policy import Budgets, CallPolicy, Price, Usage
+from models.policy import Budgets, CallPolicy, Price
+from models.roster import Terms
 
 
 def make_models(settings: Settings, store: Store, clock: Clock, trials: LateTrials) -> ModelHandler:
@@ -24,22 +25,38 @@ def make_models(settings: Settings, store: Store, clock: Clock, trials: LateTria
     Raises:
         ConfigError: a backend is unknown, or asked for and not configured.
     """
+    return ModelHandler(
+        _chain(settings, trials),
+        _terms(settings),
+        steps=store.steps,
+        emit=store.events.emit,
+        clock=clock,
+        budgets=_budgets(settings),
+        ledger=store.state.spent_since,
+        pauses=StoredPauses(store.state, clock),
+    )
 
-    def usage() -> Usage:
-        midnight = clock().astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-        return Usage(today=store.state.spent_since(midnight), total=store.state.spent_total())
 
-    chain = build_chain(
+def renew_models(models: ModelHandler, settings: Settings, trials: LateTrials) -> None:
+    """Let the door go on with other settings; see `ModelHandler.renew`. Call it on the workers' loop.
+
+    Raises:
+        ConfigError: a backend is unknown, or asked for and not configured; nothing was changed.
+    """
+    models.renew(_chain(settings, trials), _terms(settings), _budgets(settings))
+
+
+def _chain(settings: Settings, trials: LateTrials) -> tuple[BaseModelHandler, ...]:
+    return build_chain(
         _backend_settings(settings, trials),
         model_type=settings.model_type,
         model_name=settings.model_name,
         phase_models=settings.phase_models,
     )
-    return ModelHandler(
-        chain,
-        steps=store.steps,
-        emit=store.events.emit,
-        clock=clock,
+
+
+def _terms(settings: Settings) -> Terms:
+    return Terms(
         policy=CallPolicy(
             total_s=settings.model_timeout_s,
             max_wait_s=settings.model_max_wait_s,
@@ -47,16 +64,20 @@ def make_models(settings: Settings, store: Store, clock: Clock, trials: LateTria
             reply_tokens=settings.model_max_tokens,
             scout_s=settings.repair_first_s,
         ),
-        budgets=Budgets(
-            day_tokens=settings.day_tokens,
-            day_cost_usd=settings.day_cost_usd,
-            total_tokens=settings.total_tokens,
-            total_cost_usd=settings.total_cost_usd,
-        ),
         prices={name: Price(**price.model_dump()) for name, price in settings.model_prices.items()},
         masker=Masker(settings.secrets),
         phase_models=phase_routes(settings.phase_models),
-        usage=usage,
+    )
+
+
+def _budgets(settings: Settings) -> Budgets:
+    return Budgets(
+        call_tokens=settings.call_tokens,
+        call_cost_usd=settings.call_cost_usd,
+        day_tokens=settings.day_tokens,
+        day_cost_usd=settings.day_cost_usd,
+        total_tokens=settings.total_tokens,
+        total_cost_usd=settings.total_cost_usd,
     )
 
 

@@ -14,24 +14,26 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from datetime import datetime
-from pathlib import Path
 
-from assembly.greeting import greeting
+from assembly.greeting import greeting, in_a_line
+from assembly.house import House
 from assembly.rooms import Rooms
 from assembly.store import Store, open_store
 from assembly.web import open_web
-from config import VERSION, Settings
+from config import VERSION, Settings, service_manager
 from core.clock import Clock, utc_now
 from core.events import Event, Kind, Level
+from core.queueing import PauseState
 from core.states import DaemonState
 from core.status import DaemonStatus
 from execution.sweep import Sweep
 from intake.inbox import watch
 from server.host import Host
 from task_executor import TaskExecutor
-from upkeep.housekeeper import CHECKPOINT, Housekeeper, Schedule
+from upkeep.health import Vitals
 from upkeep.instance_lock import InstanceLock
+from upkeep.service_manager import ServiceManagerLink
+from upkeep.watchdog import Watchdog
 
 log = logging.getLogger("nightshift")
 
@@ -45,11 +47,13 @@ class Daemon:
         self._asked = asyncio.Event()
         self._at_once = asyncio.Event()
         self._life = DaemonState.STARTING
-        self._lag_s = 0.0
+        self._manager = service_manager()
+        self._link = ServiceManagerLink(self._manager.socket)
         self._store: Store
+        self._vitals: Vitals
         self._rooms: Rooms
         self._executor: TaskExecutor | None = None
-        self._housekeeper: Housekeeper
+        self._house: House
 
     def stop(self) -> None:
         """Drain and end; the second call ends at once."""
@@ -63,12 +67,14 @@ class Daemon:
             NightshiftError: something that is needed could not be had; the message says what.
         """
         with ExitStack() as stack:
-            stack.enter_context(InstanceLock(self._settings.lock_file))
+            self._settings.make_folders()
+            stack.enter_context(InstanceLock(self._settings.lock_file, self._settings.db_lock_file))
             self._store = open_store(self._settings, stack, self._clock)
+            self._vitals = Vitals(self._store.db)
             await asyncio.wrap_future(self._store.queue.recover())
             self._rooms = Rooms(self._settings, self._store, stack, self._clock)
-            self._housekeeper = self._make_housekeeper()
-            host = open_web(self._settings, self._store, self.status, lambda: self._lag_s, stack)
+            self._house = House(lambda: self._settings, self._store, self.status, self._clock)
+            host = open_web(self._settings, self._store, self.status, self._vitals, stack)
             parts = await self._rooms.prepare()
             if parts is not None:
                 self._executor = TaskExecutor(
@@ -81,6 +87,7 @@ class Daemon:
         self._life = DaemonState.STOPPED
 
     async def _work(self, host: Host, stack: ExitStack) -> None:
+        await self._house.prepare()
         self._open_inbox(stack)
         self._life = DaemonState.RUNNING
         gc.collect()
@@ -89,19 +96,22 @@ class Daemon:
         self._say(greeting(self.status(), host.url))
         async with asyncio.TaskGroup() as group:
             side = [
-                group.create_task(self._housekeeper.run()),
+                group.create_task(self._house.keeper.run()),
                 group.create_task(self._rooms.models.watch(self._store.queue.models_back)),
-                group.create_task(self._measure_lag()),
             ]
             if self._executor is not None:
                 sweep = Sweep(self._executor.parts, self._settings.workspace, lambda: not self._busy())
                 side.append(group.create_task(sweep.run()))
             pool = group.create_task(self._serve_tasks(stack))
+            signs = [group.create_task(self._vitals.beat()), group.create_task(self._watchdog(pool).run())]
+            self._link.ready()
             await self._until_asked(pool)
             for task in side:
                 task.cancel()
             await self._drain(pool)
-        await self._housekeeper.save_state()
+            for task in signs:
+                task.cancel()
+        await self._house.close()
         self._emit(Kind.DAEMON_STOPPED, "stopped")
 
     def _busy(self) -> bool:
@@ -129,6 +139,7 @@ class Daemon:
 
     async def _drain(self, pool: asyncio.Task[None]) -> None:
         self._life, executor = DaemonState.DRAINING, self._executor
+        self._link.stopping()
         if executor is not None:
             if self._busy():
                 self._say(f"finishing what runs, {self._settings.drain_s:g} s at most; a second signal stops at once")
@@ -142,15 +153,16 @@ class Daemon:
 
     def status(self) -> DaemonStatus:
         """What the daemon says about itself now; may be called from any thread."""
-        rooms = self._rooms
+        rooms, pause = self._rooms, self._store.queue.pause_state()
         return DaemonStatus(
-            state=self._state(),
+            state=self._state(pause),
+            holds=pause.holds,
             uptime_s=time.monotonic() - self._began,
             version=VERSION,
             workers=self._executor.statuses() if self._executor else (),
             queue={status.value: count for status, count in self._store.queue.counts().items()},
             models=rooms.models.status(),
-            next_checkpoint_at=self._housekeeper.next_checkpoint_at(),
+            next_checkpoint_at=self._house.checkpoint.due_at(),
             sandbox=rooms.sandbox_name,
             sandbox_detail=rooms.sandbox_detail,
             embedder=rooms.embedder,
@@ -159,47 +171,20 @@ class Daemon:
             pid=os.getpid(),
             approvals=self._store.queue.open_approvals(),
             saved=self._store.state.saved_replies(),
+            unread=self._store.state.unread_count(),
         )
 
-    def _state(self) -> DaemonState:
+    def _state(self, pause: PauseState) -> DaemonState:
         if self._life in {DaemonState.DRAINING, DaemonState.STOPPED}:
             return self._life
-        pause = self._store.queue.pause_state()
-        if not pause.paused:
-            return DaemonState.RUNNING
-        return DaemonState.CHECKPOINT if pause.reason == CHECKPOINT else DaemonState.PAUSED
+        return pause.state
 
-    def _make_housekeeper(self) -> Housekeeper:
-        settings, store = self._settings, self._store
-
-        def report(since: datetime, until: datetime) -> Path:
-            from weekly_summary import summarise, write_report  # noqa: PLC0415 - needed once a week
-
-            return write_report(summarise(store.db, since, until), settings.reports_dir)
-
-        schedule = Schedule(
-            state_interval_s=settings.state_interval_s,
-            checkpoint_days=settings.checkpoint_days,
-            state_file=settings.state_file,
-            backups_dir=settings.db_path.parent / "backups",
-            settle_s=settings.task_timeout,
+    def _watchdog(self, pool: asyncio.Task[None]) -> Watchdog:
+        if self._executor is not None:
+            self._vitals.watch(self._executor, lambda: not pool.done())
+        return Watchdog(
+            self._link, self._manager.watchdog_s, faults=self._vitals.faults, describe=lambda: in_a_line(self.status())
         )
-        return Housekeeper(
-            schedule,
-            queue=store.queue,
-            state=store.state,
-            events=store.events,
-            status=self.status,
-            write_report=report,
-            clock=self._clock,
-        )
-
-    async def _measure_lag(self) -> None:
-        """How late the workers' loop wakes, for `/healthz`."""
-        while True:
-            began = time.monotonic()
-            await asyncio.sleep(1.0)
-            self._lag_s = max(0.0, time.monotonic() - began - 1.0)
 
     def _inbox_died(self, error: Exception) -> None:
         log.error("tasks.yaml is no longer watched: %s", error)

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.dialogue import BUILT_IN
+from core.queueing import Hold
+from core.states import Status
 from core.status import DaemonStatus, ModelStatus, sandbox_in_brief
 
 ENGINE_ALONE = (
     "No model answers yet, so the built-in engine works alone. It needs no model: it mends Python code whose tests",
     "fail, and fills small stubs that have examples. All other tasks wait for a model, and go on by themselves.",
 )
+_OPEN = (Status.QUEUED, Status.SCHEDULED, Status.BLOCKED, Status.WAITING)
 NOBODY = ("No model answers yet. Tasks wait until one does; they go on by themselves.",)
 HOW_TO_GET_ONE = (
     "Any of these will do:",
@@ -23,6 +26,14 @@ HOW_TO_GET_ONE = (
 def greeting(status: DaemonStatus, url: str) -> str:
     """The message, as plain text."""
     return "\n".join(_lines(status, url))
+
+
+def in_a_line(status: DaemonStatus) -> str:
+    """What the daemon does, as the service manager shows it."""
+    busy = sum(worker.task_id is not None for worker in status.workers)
+    waiting = {name: count for name, count in status.queue.items() if count and name in _OPEN}
+    rest = f", {', '.join(f'{count} {name}' for name, count in waiting.items())}" if waiting else ""
+    return f"{status.state.value}, {busy} of {len(status.workers)} workers busy{rest}"
 
 
 def _lines(status: DaemonStatus, url: str) -> Iterator[str]:
@@ -40,6 +51,7 @@ def _lines(status: DaemonStatus, url: str) -> Iterator[str]:
         yield from ENGINE_ALONE if there else NOBODY
         yield from HOW_TO_GET_ONE
         yield ""
+    yield from (_hold(hold) for hold in status.holds)
     yield from status.notices
     yield "Give it a task: edit tasks.yaml, open the dashboard, or type"
     yield '  .venv/bin/python cli.py "Write slugify(text) with tests"'
@@ -50,6 +62,11 @@ def _model(model: ModelStatus) -> str:
     detail = f" ({model.detail})" if model.detail else ""
     name = " ".join(filter(None, (model.name, model.model)))
     return f"  model      {name}: {found}{detail}"
+
+
+def _hold(hold: Hold) -> str:
+    why = f": {hold.reason}" if hold.reason else ""
+    return f"No task is begun ({hold.source}){why}. It goes on {hold.lifted_by}."
 
 
 def _sandbox(status: DaemonStatus) -> Iterator[str]:

@@ -26,7 +26,8 @@ async def run_single(spec: TaskSpec, settings: Settings, on_event: Callable[[Eve
         AlreadyRunning: a daemon works on this home; give the task to it.
     """
     with ExitStack() as stack:
-        stack.enter_context(InstanceLock(settings.lock_file))
+        settings.make_folders()
+        stack.enter_context(InstanceLock(settings.lock_file, settings.db_lock_file))
         store = open_store(settings, stack)
         await asyncio.wrap_future(store.queue.recover())
         task_id = (await asyncio.wrap_future(store.queue.submit(spec))).task_id

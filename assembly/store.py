@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from config import Settings
 from core.clock import Clock, utc_now
-from core.events import Level
+from core.events import Event, Kind, Level
 from core.masking import Masker
 from db.database import Database
 from db.event_log import EventLog
@@ -36,7 +36,7 @@ def open_store(settings: Settings, stack: ExitStack, clock: Clock = utc_now) -> 
     """
     db = stack.enter_context(Database(settings.db_path))
     events = EventLog(db, clock, Masker(settings.secrets))
-    file_log = FileLog(settings.log_file, level=Level(settings.log_level))
+    file_log = _file_log(settings, events, clock)
     stack.callback(file_log.close)
     stack.callback(events.subscribe(file_log))
     retry = RetryPolicy(attempts=settings.max_retries, base_s=settings.retry_base_s)
@@ -46,4 +46,19 @@ def open_store(settings: Settings, stack: ExitStack, clock: Clock = utc_now) -> 
         steps=StepStore(db, events, clock=clock),
         state=StateStore(db, clock=clock),
         queue=QueueManager(db, events, clock=clock, retry=retry, lease_s=settings.lease_s, max_crashes=5),
+    )
+
+
+def _file_log(settings: Settings, events: EventLog, clock: Clock) -> FileLog:
+    def tell(text: str) -> None:
+        events.emit(Event(kind=Kind.WORKER_ERROR, level=Level.ERROR, message=text))
+
+    return FileLog(
+        settings.log_file,
+        level=Level(settings.log_level),
+        max_bytes=settings.log_max_mb << 20,
+        backups=settings.log_keep,
+        days=settings.log_days,
+        clock=clock,
+        tell=tell,
     )

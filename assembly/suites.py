@@ -25,6 +25,7 @@ async def find_sandbox(settings: Settings, runtime: Runtime, scratch: Path) -> C
         scratch=scratch,
         docker_host=settings.docker_host,
         docker_image=settings.docker_image,
+        nice=settings.sandbox_nice,
     )
 
 

@@ -8,16 +8,18 @@ from contextlib import ExitStack
 from assembly.store import Store
 from config import Settings
 from core.status import DaemonStatus
+from files.whole import write_whole
 from server.access import kept_token
 from server.desk import Desk
 from server.host import Host, Listen
+from upkeep.health import Vitals
 
 
 def open_web(
     settings: Settings,
     store: Store,
     status: Callable[[], DaemonStatus],
-    loop_lag_s: Callable[[], float],
+    vitals: Vitals,
     stack: ExitStack,
 ) -> Host:
     """Start the server and note its port for others on this machine; `stack` stops it.
@@ -34,7 +36,8 @@ def open_web(
         events=store.events,
         steps=store.steps,
         status=status,
-        loop_lag_s=loop_lag_s,
+        loop_lag_s=lambda: vitals.lag_s,
+        faults=vitals.faults,
     )
     exposed = settings.sandbox == "process"
     token = settings.api_token.get_secret_value() if settings.api_token else None
@@ -43,7 +46,6 @@ def open_web(
     host = Host(desk, Listen(address=settings.flask_host, port=settings.flask_port, token=token, exposed=exposed))
     host.start()
     stack.callback(host.stop)
-    settings.port_file.parent.mkdir(parents=True, exist_ok=True)
-    settings.port_file.write_text(f"{host.port}\n", encoding="utf-8")
+    write_whole(settings.port_file, f"{host.port}\n")
     stack.callback(settings.port_file.unlink, missing_ok=True)
     return host

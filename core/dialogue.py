@@ -126,4 +126,5 @@ class Completion:
             tokens_out=self.tokens_out,
             cost_usd=self.cost_usd or 0.0,
             model_s=self.latency_s,
+            unpriced=int(self.cost_usd is None and self.backend != BUILT_IN),
         )

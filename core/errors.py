@@ -22,6 +22,7 @@ NightshiftError
 ├── NoEvidence             a commit has no note that tells how it was judged
 └── GitError
     ├── UnknownCommit      a name stands for no commit, or for several
+    ├── NotReverted        nothing was taken back; says why, and what to do instead
     └── MergeConflict      the change no longer fits its target
 """
 
@@ -95,9 +96,19 @@ class Interruption(NightshiftError):
 
 
 class BudgetSpent(Interruption):
-    """A budget of this task is spent."""
+    """A budget of this task is spent.
+
+    Args:
+        message: which one, what was used, and what is allowed.
+        measure: the field of `core.tasks.Limits` that is reached, where its owner could grant more of it.
+        short: how much too little is left for the next call, in the unit of the measure.
+    """
 
     ending = Ending.BUDGET
+
+    def __init__(self, message: str = "", *, measure: str | None = None, short: float = 0.0) -> None:
+        super().__init__(message)
+        self.measure, self.short = measure, short
 
 
 class TimeUp(Interruption):
@@ -215,6 +226,10 @@ class GitError(NightshiftError):
 
 class UnknownCommit(GitError):
     """There is no such commit, or its name is ambiguous."""
+
+
+class NotReverted(GitError):
+    """Nothing was taken back; the message says why, and what to do instead."""
 
 
 class MergeConflict(GitError):

@@ -40,6 +40,7 @@ class AskKind(StrEnum):
     QUESTION = "question"
     PACKAGE = "package"
     FINDING = "finding"
+    BUDGET = "budget"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

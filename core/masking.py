@@ -32,15 +32,22 @@ class Masker:
     """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        forms = {form for secret in secrets if len(secret) >= _SHORTEST for form in _forms(secret)}
-        self._secrets = sorted(forms, key=len, reverse=True)
-        self._known = re.compile("|".join(map(re.escape, self._secrets))) if forms else None
+        self._known: tuple[re.Pattern[str] | None, tuple[str, ...]] = (None, ())
+        self.learn(secrets)
+
+    def learn(self, secrets: Iterable[str]) -> None:
+        """Mask these as well from now on; nothing is unlearnt, for an old key may still be in what comes."""
+        new = {form for secret in secrets if len(secret) >= _SHORTEST for form in _forms(secret)}
+        forms = tuple(sorted(new.union(self._known[1]), key=len, reverse=True))
+        # One assignment: other threads see the old secrets or all of them.
+        self._known = re.compile("|".join(map(re.escape, forms))) if forms else None, forms
 
     def __call__(self, text: str) -> str:
         """The text without secrets."""
-        if self._known:
-            text = self._known.sub(MASK, text)
-            for secret in self._secrets:
+        pattern, secrets = self._known
+        if pattern:
+            text = pattern.sub(MASK, text)
+            for secret in secrets:
                 text = _without_edges(text, secret)
         return _SHAPES.sub(MASK, text)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from core.states import Status
+from core.states import DaemonState, Status
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +28,10 @@ class Heartbeat:
 
 
 class HoldSource(StrEnum):
-    """Who holds claims back. The owner lets go of the first two; the others go when their cause does."""
+    """Who holds claims back. The owner lets go of the first two; the others go when their cause does.
+
+    `lifted_by` says for people what ends each.
+    """
 
     OWNER = "owner"
     CHECKPOINT = "checkpoint"
@@ -36,6 +39,23 @@ class HoldSource(StrEnum):
     QUIET = "quiet"
     BATTERY = "battery"
     DISK = "disk"
+
+    @property
+    def lifted_by(self) -> str:
+        """What lets the next task begin, to follow “goes on” in a sentence."""
+        return _LIFTED_BY[self]
+
+
+_LIFTED_BY = {
+    HoldSource.OWNER: "when you resume: `cli.py --resume`, or Resume on the dashboard",
+    HoldSource.CHECKPOINT: "when you resume: `cli.py --resume`, or Resume on the dashboard",
+    HoldSource.REVIEW: "by itself, once enough commits are read: `cli.py --reviewed COMMIT`, or `all`",
+    HoldSource.QUIET: "by itself, when the quiet hours are over",
+    HoldSource.BATTERY: "by itself, when the machine is plugged in",
+    HoldSource.DISK: "by itself, when there is room on the disk again",
+}
+BY_OWNER = (HoldSource.OWNER, HoldSource.CHECKPOINT)
+"""What `resume` lets go of."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,14 +66,43 @@ class Hold:
     reason: str
     since: datetime
 
+    @property
+    def lifted_by(self) -> str:
+        """What ends it, to follow “goes on” in a sentence."""
+        return self.source.lifted_by
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PauseState:
-    """Whether claims are held back, why, and since when."""
+    """What holds claims back, in the order of `HoldSource`; nothing does when it is empty."""
 
-    paused: bool
-    reason: str = ""
-    since: datetime | None = None
+    holds: tuple[Hold, ...] = ()
+
+    @property
+    def paused(self) -> bool:
+        """Tell whether no task is begun."""
+        return bool(self.holds)
+
+    @property
+    def reason(self) -> str:
+        """All reasons in one line."""
+        return "; ".join(hold.reason for hold in self.holds if hold.reason)
+
+    @property
+    def since(self) -> datetime | None:
+        """Since when no task was begun."""
+        return min((hold.since for hold in self.holds), default=None)
+
+    @property
+    def state(self) -> DaemonState:
+        """What this makes of a daemon that is up."""
+        if not self.holds:
+            return DaemonState.RUNNING
+        return DaemonState.CHECKPOINT if self.has(HoldSource.CHECKPOINT) else DaemonState.PAUSED
+
+    def has(self, source: HoldSource) -> bool:
+        """Tell whether this one holds claims back."""
+        return any(hold.source is source for hold in self.holds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from core.queueing import Hold
 from core.states import DaemonState, Phase
 
 
@@ -39,6 +40,7 @@ class ModelStatus:
     tokens_out: int = 0
     cost_usd: float = 0.0
     latency_s: float | None = None
+    unpriced: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +58,10 @@ class SavedReplies:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DaemonStatus:
-    """The daemon as a whole; `queue` counts the tasks of each status, `approvals` what waits for its owner."""
+    """The daemon as a whole; `queue` counts the tasks of each status, `approvals` what waits for its owner.
+
+    `unread` counts the commits that he has not read.
+    """
 
     state: DaemonState
     uptime_s: float
@@ -73,6 +78,8 @@ class DaemonStatus:
     pid: int = 0
     approvals: int = 0
     saved: SavedReplies = field(default_factory=SavedReplies)
+    holds: tuple[Hold, ...] = ()
+    unread: int = 0
 
 
 def sandbox_in_brief(detail: str) -> tuple[str, ...]:

@@ -51,9 +51,11 @@ class Language(StrEnum):
 class Limits:
     """What one task may use; None leaves it to the settings.
 
-    `wall_s` counts the seconds of one attempt, `tokens` prompt and reply together, over all attempts. The rest bound
-    each run in the sandbox: `suite_s` the seconds of its tests, `memory_mb`, `cpus` (cores at once), `pids` (processes
-    and threads) and `work_mb` (files that it writes) all its processes together.
+    `wall_s` counts the seconds of one attempt, but not those in which it waits for a model's reply, which has limits of
+    its own. `model_calls`, `tokens` (prompt and reply together) and `cost_usd` count over all attempts since the owner
+    last asked for the task. The rest bound each run in the sandbox: `suite_s` the seconds of its tests, `memory_mb`,
+    `cpus` (cores at once), `pids` (processes and threads) and `work_mb` (files that it writes) all its processes
+    together.
     """
 
     attempts: int | None = None
@@ -108,7 +110,10 @@ class TaskSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spent:
-    """What has been used so far; adds up with `+`."""
+    """What has been used so far; adds up with `+`.
+
+    `cost_usd` is the cost that is known; `unpriced` counts the calls of models whose price is not.
+    """
 
     model_calls: int = 0
     tokens_in: int = 0
@@ -116,9 +121,13 @@ class Spent:
     cost_usd: float = 0.0
     model_s: float = 0.0
     suite_s: float = 0.0
+    unpriced: int = 0
 
     def __add__(self, other: Spent) -> Spent:
         return Spent(**{f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self)})
+
+    def __sub__(self, earlier: Spent) -> Spent:
+        return Spent(**{f.name: getattr(self, f.name) - getattr(earlier, f.name) for f in fields(self)})
 
     @property
     def tokens(self) -> int:
@@ -128,7 +137,11 @@ class Spent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """A task in the queue. `fence` grows with each claim; a write that carries an older one is refused."""
+    """A task in the queue. `fence` grows with each claim; a write that carries an older one is refused.
+
+    `spent` is all that it used, `spent_before` what it had used when its owner last asked for it: its limits count
+    from there.
+    """
 
     id: int
     spec: TaskSpec
@@ -147,5 +160,6 @@ class Task:
     commit: str | None = None
     branch: str | None = None
     spent: Spent = field(default_factory=Spent)
+    spent_before: Spent = field(default_factory=Spent)
     started_at: datetime | None = None
     ended_at: datetime | None = None

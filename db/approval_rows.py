@@ -57,9 +57,15 @@ def open_of(conn: Connection, task_id: int) -> list[Approval]:
 
 
 def decided(conn: Connection, task_id: int) -> set[str]:
-    """The subjects that the owner has decided on for a task."""
-    query = "SELECT subject FROM approvals WHERE task_id = ? AND granted IS NOT NULL AND subject <> ''"
-    return {row["subject"] for row in conn.execute(query, (task_id,))}
+    """The subjects that the owner has decided on for a task.
+
+    That he denied more budget ended the attempt; when he has the task tried again, he may be asked again.
+    """
+    query = (
+        "SELECT subject FROM approvals WHERE task_id = ? AND granted IS NOT NULL AND subject <> '' "
+        "AND NOT (kind = ? AND NOT granted)"
+    )
+    return {row["subject"] for row in conn.execute(query, (task_id, AskKind.BUDGET))}
 
 
 def settle(conn: Connection, approval_id: int, granted: bool, answer: str, now: datetime) -> Approval:

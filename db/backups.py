@@ -1,75 +1,107 @@
-"""Copies of the database: made while it is in use, and put back when the original is damaged."""
+"""Copies of the database: made while it is in use, checked before they count, and kept by age.
+
+A copy is made by SQLite's online backup in one step: it reads one moment of the database, and the writer goes on in the
+log meanwhile. (`VACUUM INTO` would pack the pages anew; a copy with the same pages in the same places is faster to
+make, and tells where the tables of a damaged original begin.) It appears under its name when it is complete, on the
+disk and has passed SQLite's full check; then older ones go, so the last sound one is never among them.
+"""
 
 from __future__ import annotations
 
-import os
-import shutil
-from collections.abc import Iterable
+import re
 from contextlib import closing
-from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
-from db.sqlite import Error, connect, faults, store_error
+from core.errors import StoreError
+from db.sqlite import Error, connect, connect_draft, faults, store_error
+from files.whole import publish
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Restored:
-    """Where the damaged database went, and which backup took its place (None: no sound one was found)."""
-
-    aside: Path
-    backup: Path | None
+_NAME = re.compile(r"agent_logs-(\d{8}T\d{6})Z\.sqlite", re.ASCII)
 
 
 def copy(source: Path, to: Path) -> None:
-    """Copy a database with SQLite's online backup; `to` appears when the copy is complete and on the disk.
+    """Copy a database; `to` appears when the copy is complete, sound and on the disk.
 
     Raises:
-        StoreError: the copy could not be made; what stood at `to` is left as it was.
+        StoreError: the copy could not be made, or is not sound; what stood at `to` is left as it was.
     """
-    to.parent.mkdir(parents=True, exist_ok=True)
     part = to.with_name(to.name + ".part")
-    part.unlink(missing_ok=True)
     try:
-        with closing(connect(source, readonly=True)) as original, closing(connect(part)) as target:
+        to.parent.mkdir(parents=True, exist_ok=True)
+        part.unlink(missing_ok=True)
+    except OSError as error:
+        raise StoreError(f"{to}: the copy could not be written: {error}") from error
+    try:
+        _fill(source, part)
+        if found := faults(part):
+            raise StoreError(f"{to}: the copy is not sound and is not kept: {found[0]}")
+        publish(part, to)
+    except OSError as error:
+        raise StoreError(f"{to}: the copy could not be written: {error}") from error
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _fill(source: Path, part: Path) -> None:
+    try:
+        with closing(connect(source, readonly=True)) as original, closing(connect_draft(part)) as target:
             original.backup(target)
             # One file without a log beside it, so that it can be read from anywhere.
             target.execute("PRAGMA journal_mode=DELETE")
     except Error as error:
-        part.unlink(missing_ok=True)
-        raise store_error(error, to) from error
-    _publish(part, to)
+        raise store_error(error, part) from error
 
 
-def restore(path: Path, backups: Iterable[Path], now: datetime) -> Restored:
-    """Set a damaged database aside and put the newest sound backup in its place.
+def make(source: Path, folder: Path, now: datetime, *, keep: int, daily: int) -> Path:
+    """Make a backup and let go of old ones; its path.
 
-    Only while nobody has it open. Without a sound backup there is no database afterwards, and opening makes a new one.
+    Args:
+        source: the database.
+        folder: where backups lie, each named by its time.
+        now: its time.
+        keep: how many of the newest are kept.
+        daily: on how many days before today one a day is kept as well, the newest of it.
+
+    Raises:
+        StoreError: there is no sound new one; all old ones are kept.
     """
-    aside = path.with_name(f"{path.name}.damaged-{now:%Y%m%dT%H%M%S}")
-    for suffix in ("", "-wal", "-shm"):
-        part = path.with_name(path.name + suffix)
-        if part.exists():
-            part.rename(aside.with_name(aside.name + suffix))
-    newest_first = sorted((b for b in backups if b.is_file()), key=lambda b: b.stat().st_mtime, reverse=True)
-    sound = next((backup for backup in newest_first if not faults(backup)), None)
-    if sound is not None:
-        copied = path.with_name(path.name + ".part")
-        shutil.copyfile(sound, copied)
-        _publish(copied, path)
-    return Restored(aside=aside, backup=sound)
+    new = folder / f"agent_logs-{now.astimezone(UTC):%Y%m%dT%H%M%S}Z.sqlite"
+    copy(source, new)
+    for old in _superfluous(kept(folder, now), now, keep, daily):
+        if old != new:
+            old.unlink(missing_ok=True)
+    return new
 
 
-def _publish(part: Path, to: Path) -> None:
-    """Give a complete file its name, so that it survives a power cut."""
-    _flush(part)
-    part.replace(to)
-    _flush(to.parent)
+def kept(folder: Path, now: datetime) -> list[Path]:
+    """The backups in a folder, the newest first by the time in their names.
+
+    Those that were made after `now` were made under a wrong clock (or it is wrong now), and come last.
+    """
+    found = folder.glob("agent_logs-*.sqlite") if folder.is_dir() else ()
+    timed = [(at <= now, path.name, path) for path in found if (at := time_of(path))]
+    return [path for _, _, path in sorted(timed, reverse=True)]
 
 
-def _flush(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
+def time_of(backup: Path) -> datetime | None:
+    """When a backup was made, or None where its name does not say."""
+    match = _NAME.fullmatch(backup.name)
     try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        return datetime.strptime(match[1], "%Y%m%dT%H%M%S").replace(tzinfo=UTC) if match else None
+    except ValueError:
+        return None
+
+
+def _superfluous(newest_first: list[Path], now: datetime, keep: int, daily: int) -> list[Path]:
+    """Those that no rule keeps."""
+    today = now.astimezone(UTC).date()
+    days: set[date] = set()
+    gone: list[Path] = []
+    for number, path in enumerate(newest_first):
+        day = (time_of(path) or now).date()
+        of_its_day = day not in days and today - timedelta(days=daily) <= day < today
+        days.add(day)
+        if number >= keep and not of_its_day:
+            gone.append(path)
+    return gone

@@ -93,6 +93,11 @@ class Database:
             return future
         return self._writer.submit(job)
 
+    @property
+    def writes(self) -> bool:
+        """Tell whether a write would find its thread alive."""
+        return self._writer is not None and self._writer.is_alive
+
     def listen(self, listener: Listener) -> None:
         """Call `listener(conn)` after each commit, on the writer's thread; one that raises is dropped."""
         if self._writer is not None:

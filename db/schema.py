@@ -246,12 +246,32 @@ HOLDS = (
     "DELETE FROM system_state WHERE key = 'pause'",
     "ALTER TABLE git_commits ADD COLUMN reviewed_at TEXT",
     "ALTER TABLE git_commits ADD COLUMN reverted_by TEXT",  # the commit that takes it back
+    "ALTER TABLE git_commits ADD COLUMN target TEXT NOT NULL DEFAULT ''",  # the branch it was integrated into, in full
     "ALTER TABLE git_commits ADD COLUMN pushed_at TEXT",
     "ALTER TABLE git_commits ADD COLUMN files TEXT",  # [[path, lines added, removed], …]; NULL: not known
     "ALTER TABLE git_commits ADD COLUMN signs TEXT",  # what the attempt showed (db.commit_signs); NULL: not known
     "ALTER TABLE iterations ADD COLUMN lessons INTEGER",  # recalled for the attempt by then; NULL: not known
     "CREATE INDEX git_commits_unread ON git_commits (id) WHERE reviewed_at IS NULL",
     "CREATE INDEX tasks_ended ON tasks (ended_at) WHERE ended_at IS NOT NULL",
+    "ALTER TABLE tasks ADD COLUMN spent_before TEXT NOT NULL DEFAULT '{}'",  # when its owner last asked for it
+    "ALTER TABLE model_stats ADD COLUMN lost INTEGER NOT NULL DEFAULT 0",  # the reply broke off
+    "CREATE INDEX model_stats_task ON model_stats (task_id) WHERE task_id IS NOT NULL",
+    # Whose steps and replies were pruned, and by which setting. A text goes with the last row that names it.
+    """CREATE TABLE pruned_work (
+        task_id INTEGER PRIMARY KEY REFERENCES tasks (id),
+        at TEXT NOT NULL,
+        setting TEXT NOT NULL)""",
+    "CREATE INDEX steps_work ON steps (work)",
+    "CREATE INDEX replies_prompt ON replies (prompt)",
+    "CREATE INDEX replies_reply ON replies (reply)",
+    """CREATE INDEX execution_logs_artifact ON execution_logs (json_extract(data, '$.artifact'))
+        WHERE substr(data, 1, 6) = '{"cut"'""",
+    "ALTER TABLE task_specs ADD COLUMN digest TEXT NOT NULL DEFAULT ''",  # of the id and the text; '': not known
+    # Whose lessons memory has scored: an attempt whose daemon died before the task was finished ends once more.
+    """CREATE TABLE concluded (
+        task_id INTEGER NOT NULL REFERENCES tasks (id),
+        attempt INTEGER NOT NULL,
+        PRIMARY KEY (task_id, attempt)) WITHOUT ROWID""",
 )
 
 TABLES = (*QUEUE, *LOG, *STEPS, *MEMORY, *STATE)

@@ -80,6 +80,21 @@ def connect(path: Path, *, readonly: bool = False, busy_s: float = 5.0) -> Conne
         raise store_error(error, path) from error
 
 
+def connect_draft(path: Path) -> Connection:
+    """Open a file that nobody relies on until it is complete and flushed: no log, no flushes, no foreign keys.
+
+    Raises:
+        StoreError: it cannot be opened.
+    """
+    try:
+        conn = _open(path, "mode=rwc", 5.0)
+        conn.execute("PRAGMA journal_mode=MEMORY").fetchone()
+        conn.execute("PRAGMA synchronous=OFF")
+    except Error as error:
+        raise store_error(error, path) from error
+    return conn
+
+
 def _open(path: Path, query: str, busy_s: float) -> Connection:
     uri = f"file:{quote(str(path.absolute()))}?{query}"
     conn = sqlite3.connect(uri, uri=True, timeout=busy_s, isolation_level=None, check_same_thread=False)
@@ -90,6 +105,7 @@ def _open(path: Path, query: str, busy_s: float) -> Connection:
 def _open_writable(path: Path, busy_s: float) -> Connection:
     conn = _open(path, "mode=rwc", busy_s)
     try:
+        conn.execute("PRAGMA auto_vacuum=INCREMENTAL")  # heeded by a new file alone; see db/shrinking.py for others
         _use_wal(conn, busy_s)
         conn.execute("PRAGMA synchronous=FULL")
         conn.execute("PRAGMA foreign_keys=ON")

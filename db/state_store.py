@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -13,15 +13,21 @@ from core.clock import Clock, from_text, to_text, utc_now
 from core.dialogue import BUILT_IN
 from core.status import SavedReplies
 from core.tasks import Spent
-from db import backups, sqlite
+from db import backups, spending, sqlite
 from db.codec import encode, storable
+from db.commit_signs import ChangedFile, Signs, files_of, files_text, signs_of, signs_text
 from db.database import Database
 from db.sqlite import Connection, Row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Commit:
-    """A commit that the agent made. `label` is the worth of its verdict (`core.verdicts.Label`)."""
+    """A commit that the agent made. `label` is the worth of its verdict (`core.verdicts.Label`).
+
+    `files` and `signs` are None where they are not known. `target` is the full name of the branch that took it, empty
+    where it was left on a branch of its own, or not noted. `reviewed_at` tells when its owner had read it,
+    `reverted_by` is the id of the commit that takes it back. `id` is given by the ledger.
+    """
 
     task_id: int
     attempt: int
@@ -34,7 +40,14 @@ class Commit:
     model: str = ""
     iterations: int = 0
     integrated: bool = False
+    files: tuple[ChangedFile, ...] | None = None
+    signs: Signs | None = None
+    pushed_at: datetime | None = None
     at: datetime | None = None
+    target: str = ""
+    reviewed_at: datetime | None = None
+    reverted_by: str | None = None
+    id: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,20 +108,38 @@ class StateStore:
         def job(conn: Connection) -> None:
             conn.execute(
                 "INSERT INTO git_commits (at, task_id, attempt, repo, branch, commit_id, base, subject, label, model, "
-                "iterations, integrated) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (repo, commit_id) "
-                "DO UPDATE SET branch = excluded.branch, label = excluded.label, integrated = excluded.integrated",
+                "iterations, integrated, target, files, signs) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+                "ON CONFLICT (repo, commit_id) DO UPDATE SET branch = excluded.branch, label = excluded.label, "
+                "integrated = excluded.integrated, target = excluded.target, "
+                "files = coalesce(excluded.files, files), signs = coalesce(excluded.signs, signs)",
                 (
                     *(at, commit.task_id, commit.attempt, commit.repo, commit.branch, commit.commit, commit.base),
                     *(storable(commit.subject), commit.label, commit.model, commit.iterations, commit.integrated),
+                    *(commit.target, files_text(commit.files), signs_text(commit.signs)),
                 ),
             )
+
+        return self._db.write(job)
+
+    def record_push(self, repo: str, commit: str) -> Future[None]:
+        """Note that a commit of the ledger was pushed; the first time stays."""
+        at = to_text(self._clock())
+
+        def job(conn: Connection) -> None:
+            query = "UPDATE git_commits SET pushed_at = coalesce(pushed_at, ?) WHERE repo = ? AND commit_id = ?"
+            conn.execute(query, (at, repo, commit))
 
         return self._db.write(job)
 
     def commits(self, limit: int, *, task_id: int | None = None) -> list[Commit]:
         """The newest commits first, of all tasks or of one."""
         query = "SELECT * FROM git_commits WHERE (? IS NULL OR task_id = ?) ORDER BY id DESC LIMIT ?"
-        return [_commit(row) for row in self._db.reader().execute(query, (task_id, task_id, limit))]
+        return [commit_of(row) for row in self._db.reader().execute(query, (task_id, task_id, limit))]
+
+    def unread_count(self) -> int:
+        """How many commits wait to be read by their owner."""
+        query = "SELECT count(*) FROM git_commits WHERE reviewed_at IS NULL"
+        return int(self._db.reader().execute(query).fetchone()[0])
 
     def model_totals(self) -> list[ModelTotal]:
         """What each model was used for, the most used first."""
@@ -120,14 +151,8 @@ class StateStore:
         return [ModelTotal(**{**dict(row), "last_at": from_text(row["last_at"])}) for row in rows]
 
     def spent_since(self, moment: datetime | None) -> Spent:
-        """What all model calls since `moment` (None: ever) used together. Calls of unknown price add no cost."""
-        query = (
-            "SELECT COALESCE(SUM(backend <> ?), 0) AS model_calls, COALESCE(SUM(tokens_in), 0) AS tokens_in, "
-            "COALESCE(SUM(tokens_out), 0) AS tokens_out, TOTAL(cost_usd) AS cost_usd, TOTAL(latency_s) AS model_s "
-            "FROM model_stats WHERE at >= ?"
-        )
-        row = self._db.reader().execute(query, (BUILT_IN, to_text(moment) if moment else "")).fetchone()
-        return Spent(**dict(row))
+        """What all model calls since `moment` (None: ever) used together; `None` reads every call."""
+        return spending.since(self._db.reader(), moment)
 
     def spent_total(self) -> Spent:
         """What all model calls ever used; reads every call, so ask once and add what follows."""
@@ -170,7 +195,8 @@ class StateStore:
         return sqlite.faults(self._db.path)
 
 
-def _commit(row: Row) -> Commit:
+def commit_of(row: Row) -> Commit:
+    """A row of `git_commits`."""
     return Commit(
         task_id=row["task_id"],
         attempt=row["attempt"],
@@ -183,5 +209,12 @@ def _commit(row: Row) -> Commit:
         model=row["model"],
         iterations=row["iterations"],
         integrated=bool(row["integrated"]),
+        files=files_of(row["files"]),
+        signs=signs_of(row["signs"]),
+        pushed_at=row["pushed_at"] and from_text(row["pushed_at"]),
         at=from_text(row["at"]),
+        target=row["target"],
+        reviewed_at=row["reviewed_at"] and from_text(row["reviewed_at"]),
+        reverted_by=row["reverted_by"],
+        id=row["id"],
     )

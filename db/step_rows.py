@@ -45,7 +45,10 @@ class PhaseTime:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IterationRow:
-    """One try: its phases in order, the last test counts, and what its model calls used."""
+    """One try: its phases in order, the last test counts, and what its model calls used.
+
+    `lessons` counts those recalled for the attempt by then; None where that is not known.
+    """
 
     attempt: int
     iteration: int
@@ -59,6 +62,7 @@ class IterationRow:
     duration_s: float
     started_at: datetime
     ended_at: datetime
+    lessons: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +125,7 @@ def iteration_of(row: Row) -> IterationRow:
         duration_s=row["duration_s"],
         started_at=from_text(row["started_at"]),
         ended_at=from_text(row["ended_at"]),
+        lessons=row["lessons"],
     )
 
 

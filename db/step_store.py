@@ -17,9 +17,10 @@ from core.dialogue import Completion, ModelRequest
 from core.errors import StaleFence
 from core.events import Event, Kind
 from core.states import Phase, Status
+from core.tasks import Spent
 from core.verdicts import Result
 from core.work import Step, Work
-from db import artifacts
+from db import artifacts, spending
 from db.codec import decode, encode, storable
 from db.database import Database
 from db.event_log import EventLog
@@ -58,7 +59,7 @@ class StepStore:
             if not _owned(conn, task_id, fence):
                 raise StaleFence
             _insert_step(conn, task_id, attempt, step, started_at, duration_s, self._events)
-            _sum_up(conn, task_id, attempt, step.work.iteration)
+            _sum_up(conn, task_id, attempt, step.work)
             self._events.append(conn, _finished(task_id, attempt, step, duration_s))
 
         return self._db.write(job)
@@ -108,6 +109,15 @@ class StepStore:
                 _insert_reply(conn, request, completion, artifacts.put(conn, json.dumps(prompt)), at)
 
         return self._db.write(job)
+
+    def save_lost(self, request: ModelRequest, completion: Completion) -> Future[None]:
+        """Store the cost of a reply that broke off: it was paid for, and is never replayed."""
+        at = to_text(self._clock())
+        return self._db.write(lambda conn: _insert_stats(conn, request, completion, at, lost=True))
+
+    def spent_of(self, task_id: int) -> Spent:
+        """What all model calls of a task used, over all its attempts and whatever became of them."""
+        return spending.of_task(self._db.reader(), task_id)
 
     def calls(self, task_id: int) -> list[Call]:
         """All stored model calls of a task, in order."""
@@ -176,9 +186,9 @@ def _insert_step(
     )
 
 
-def _sum_up(conn: Connection, task_id: int, attempt: int, iteration: int) -> None:
+def _sum_up(conn: Connection, task_id: int, attempt: int, work: Work) -> None:
     """Fold the iteration's steps and calls into its row; the fold starts anew each time, so it may be repeated."""
-    where = (task_id, attempt, iteration)
+    where = (task_id, attempt, work.iteration)
     steps = conn.execute(
         "SELECT * FROM steps WHERE task_id = ? AND attempt = ? AND iteration = ? ORDER BY step_no", where
     ).fetchall()
@@ -192,24 +202,28 @@ def _sum_up(conn: Connection, task_id: int, attempt: int, iteration: int) -> Non
         judged = step if step["total"] is not None else judged
     conn.execute(
         "INSERT OR REPLACE INTO iterations (task_id, attempt, iteration, phases, passed, failed, total, tokens_in, "
-        "tokens_out, cost_usd, duration_s, started_at, ended_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "tokens_out, cost_usd, duration_s, started_at, ended_at, lessons) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             *where,
             json.dumps([[step["phase"], step["outcome"], step["duration_s"]] for step in steps]),
             *(judged["passed"], judged["failed"], judged["total"], int(tokens_in), int(tokens_out), cost_usd),
             *(sum(step["duration_s"] for step in steps), steps[0]["started_at"], steps[-1]["ended_at"]),
+            len(work.lessons),
         ),
     )
 
 
-def _insert_stats(conn: Connection, request: ModelRequest, completion: Completion, at: str) -> None:
+def _insert_stats(
+    conn: Connection, request: ModelRequest, completion: Completion, at: str, *, lost: bool = False
+) -> None:
     conn.execute(
         "INSERT INTO model_stats (at, task_id, attempt, phase, backend, model, tokens_in, tokens_out, cost_usd, "
-        "latency_s, saved) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "latency_s, saved, lost) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             *(at, request.task_id, request.attempt, request.phase, completion.backend, completion.model),
             *(completion.tokens_in, completion.tokens_out, completion.cost_usd, completion.latency_s),
-            storable(str(completion.extra.get("saved", ""))),
+            *(storable(str(completion.extra.get("saved", ""))), lost),
         ),
     )
 

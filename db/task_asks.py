@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from core.clock import Clock
 from core.errors import IllegalMove
@@ -16,6 +17,9 @@ from db import task_rows as rows
 from db.event_log import EventLog
 from db.sqlite import Connection
 from db.task_moves import MAX_REASON_CHARS, TaskMoves
+from db.task_rows import Value
+
+NOTHING: Mapping[str, Value] = MappingProxyType({})
 
 
 class TaskAsks:
@@ -30,13 +34,18 @@ class TaskAsks:
     def __init__(self, events: EventLog, clock: Clock, moves: TaskMoves) -> None:
         self._events, self._clock, self._moves = events, clock, moves
 
-    def hold(self, conn: Connection, task: Task, message: str, asks: Sequence[Ask]) -> Task:
-        """Let a running task wait; it is queued again instead when its owner has decided on everything meanwhile."""
+    def hold(
+        self, conn: Connection, task: Task, message: str, asks: Sequence[Ask], columns: Mapping[str, Value] = NOTHING
+    ) -> Task:
+        """Let a running task wait, and set `columns` with it.
+
+        It is queued again instead when its owner has decided on everything meanwhile.
+        """
         decided = approval_rows.decided(conn, task.id)
         question = Ask(kind=AskKind.QUESTION, subject="", question=self._events.clean(message, MAX_REASON_CHARS))
         wanted = [ask for ask in asks or (question,) if ask.subject not in decided]
         to, reason = (Status.WAITING, message) if wanted else (Status.QUEUED, "answered")
-        held = self._moves.leave(conn, task, to, reason, {"resume": 1})
+        held = self._moves.leave(conn, task, to, reason, {**columns, "resume": 1})
         if held.status is Status.WAITING:
             self._ask(conn, held, wanted)
         return held

@@ -8,7 +8,7 @@ from core.gates import Approval
 from core.queueing import PauseState
 from core.states import Status
 from core.tasks import Task
-from db import approval_rows, pause
+from db import approval_rows, holds
 from db import task_rows as rows
 from db.database import Database
 
@@ -73,5 +73,5 @@ class TaskQueries:
         return rows.next_due(self._db.reader())
 
     def pause_state(self) -> PauseState:
-        """Whether claims are held back."""
-        return pause.read(self._db.reader())
+        """What holds claims back."""
+        return holds.read(self._db.reader())

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from core.clock import from_text, to_text
 from core.errors import StaleFence, UnknownTask
@@ -91,6 +92,12 @@ def without_model(conn: Connection) -> list[Entry]:
     return [_entry(row) for row in rows]
 
 
+def parked(conn: Connection, crashes: int) -> list[Entry]:
+    """Scheduled tasks in the midst of an attempt, with fewer crashes than that."""
+    where = "WHERE status = 'scheduled' AND resume = 1 AND crashes < ? ORDER BY id"
+    return [_entry(row) for row in conn.execute(_SELECT + where, (crashes,))]
+
+
 def next_due(conn: Connection) -> datetime | None:
     """When the next scheduled task falls due."""
     query = "SELECT MIN(not_before) FROM tasks WHERE status = 'scheduled' AND not_before IS NOT NULL"
@@ -134,7 +141,9 @@ def insert(conn: Connection, spec: TaskSpec, status: Status, now: datetime) -> i
         ),
     )
     task_id = int(cursor.lastrowid or 0)
-    conn.execute("INSERT INTO task_specs (task_id, spec) VALUES (?, ?)", (task_id, encode(spec)))
+    text = encode(spec)
+    row = (task_id, text, spec_digest(task_id, text))
+    conn.execute("INSERT INTO task_specs (task_id, spec, digest) VALUES (?, ?, ?)", row)
     for other in spec.depends_on:
         conn.execute("INSERT INTO task_dependencies (task_id, depends_on) VALUES (?, ?)", (task_id, other))
     return task_id
@@ -165,6 +174,27 @@ def extend_lease(conn: Connection, task_id: int, fence: int, until: datetime) ->
     return bool(renewed[0]["cancel_requested"]) if renewed else None
 
 
+def renew_all(conn: Connection, until: datetime) -> None:
+    """Give every running task a lease until then, be it longer or shorter than the one it has."""
+    conn.execute("UPDATE tasks SET lease_until = ? WHERE status = 'running'", (to_text(until),))
+
+
+def bring_forward(conn: Connection, by: timedelta) -> int:
+    """Make scheduled tasks due sooner by so much, but not those that wait for a time of their owner's; how many."""
+    owners = "SELECT json_extract(spec, '$.not_before') FROM task_specs WHERE task_id = id"
+    found = conn.execute(
+        f"SELECT id, not_before, ({owners}) AS owners FROM tasks "  # noqa: S608  a constant of this function
+        "WHERE status = 'scheduled' AND not_before IS NOT NULL"
+    ).fetchall()
+    sooner = [
+        (max(to_text(from_text(row["not_before"]) - by), row["owners"] or ""), row["id"])
+        for row in found
+        if row["not_before"] != row["owners"]
+    ]
+    conn.executemany("UPDATE tasks SET not_before = ? WHERE id = ?", sooner)
+    return len(sooner)
+
+
 def find(conn: Connection, status: Status | None, limit: int, after: int | None, text: str | None) -> list[Task]:
     """The newest tasks first, with the filters that are not None; `after` is the last id of the page before."""
     clauses: Sequence[tuple[str, Value]] = (
@@ -182,6 +212,11 @@ def counts(conn: Connection) -> dict[Status, int]:
     """How many tasks have each status, read from an index alone."""
     found = dict(conn.execute("SELECT status, COUNT(*) FROM tasks GROUP BY status").fetchall())
     return {status: found.get(status, 0) for status in Status}
+
+
+def spec_digest(task_id: int, text: str) -> str:
+    """What tells, years later, that a stored specification is the one that was submitted under this id (SHA-256)."""
+    return hashlib.sha256(f"{task_id} {text}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def spent_text(spent: Spent) -> str:
@@ -220,10 +255,15 @@ def _task(row: Row, spec: TaskSpec) -> Task:
         iterations=row["iterations"],
         commit=row["commit_id"],
         branch=row["branch"],
-        spent=_NOTHING if row["spent"] == "{}" else Spent(**json.loads(row["spent"])),
+        spent=_spent(row["spent"]),
+        spent_before=_spent(row["spent_before"]),
         started_at=_time(row["started_at"]),
         ended_at=_time(row["ended_at"]),
     )
+
+
+def _spent(text: str) -> Spent:
+    return _NOTHING if text == "{}" else Spent(**json.loads(text))
 
 
 def _time(text: str | None) -> datetime | None:

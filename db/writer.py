@@ -114,6 +114,11 @@ class Writer:
             self._waiting.put(entry)  # type: ignore[arg-type]  # Entry is invariant in T
         return entry.future
 
+    @property
+    def is_alive(self) -> bool:
+        """Tell whether a job would be run: the thread starts with the first one."""
+        return not self._closed and (self._thread is None or self._thread.is_alive())
+
     def listen(self, listener: Listener) -> None:
         """Call `listener` with the writer's connection after each commit, on the writer's thread."""
         self._listeners.append(listener)

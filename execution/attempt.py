@@ -13,16 +13,18 @@ from dataclasses import dataclass, field, replace
 
 from agent.machine import FIRST, Machine
 from agent.tools import Tools
-from core.errors import CommandBlocked, GitError, Held, NightshiftError, TimeUp
+from core.errors import BudgetSpent, CommandBlocked, GitError, Held, NightshiftError, TimeUp
 from core.events import Event, Kind, Level
 from core.held import HeldOut
 from core.paths import at_or_below
-from core.ports import Sink
+from core.ports import Model, Sink
 from core.revisions import Workspace
 from core.states import Ending, Outcome, Phase
 from core.tasks import Limits, Spent, Task
 from core.work import Case, Step, Work
+from execution.budget import TaskBudget
 from execution.integration import Integration, Landed
+from execution.own_time import OwnTime, Patient
 from execution.parts import Parts
 from execution.regression import WithRegression
 from sandbox.held.holding import hold
@@ -57,6 +59,7 @@ class Attempt:
         self._work: Work | None = None
         self._held = HeldOut()
         self._step_began = parts.clock()
+        self._budget = TaskBudget(task, self.limits, parts)
 
     async def run(self) -> Result:
         """Work until the task is committed or given up.
@@ -65,11 +68,14 @@ class Attempt:
             Interruption: the attempt ends for a reason outside the work itself.
             NightshiftError: a part failed; another attempt may go better.
         """
+        time = OwnTime(self.limits.wall_s)
         try:
-            async with asyncio.timeout(self.limits.wall_s):
-                result = await self._until_ended()
+            async with time.limited():
+                result = await self._until_ended(time)
         except TimeoutError:
             raise TimeUp(f"not done within {self.limits.wall_s:g} s (limits.wall_s, TASK_TIMEOUT)") from None
+        except BudgetSpent as spent:
+            raise self._budget.question(spent) from spent
         if self._work:
             solved = result.ending is Ending.COMMITTED
             await self.parts.memory.conclude(self._work, self.task.id, solved=solved)
@@ -84,8 +90,12 @@ class Attempt:
             commit=commit,
             branch=branch,
             iterations=work.iteration if work else self.task.iterations,
-            spent=work.spent if work else self.task.spent,
+            spent=self._spent(work) if work else self.task.spent,
         )
+
+    def _spent(self, work: Work) -> Spent:
+        """What the task has used: of models as the ledger knows it, with lost replies, of suites as its case file."""
+        return replace(self._budget.spent, suite_s=work.spent.suite_s)
 
     def _check_command(self) -> None:
         """Refuse a test command that never runs before anything is spent on the task."""
@@ -98,10 +108,11 @@ class Attempt:
         self.emit(Event(kind=Kind.COMMAND_BLOCKED, level=Level.WARNING, message=text[:500], data=data))
         raise CommandBlocked(f"{text} To allow it, give the task `allow: [{blocked.rule}]`.")
 
-    async def _until_ended(self) -> Result:
+    async def _until_ended(self, time: OwnTime) -> Result:
         self._check_command()
         if why := self.parts.unable(self.task.spec):
             return self.ended(Ending.REFUSED, why)
+        model = Patient(await asyncio.to_thread(self._budget.open), time)
         stored = await asyncio.to_thread(self.parts.steps.last_work, self.task.id, self.task.attempt)
         try:
             workspace = await asyncio.to_thread(self._open, stored.base if stored else None)
@@ -114,7 +125,7 @@ class Attempt:
         while True:
             if work.phase is not Phase.COMMIT:
                 case = await asyncio.to_thread(self._case, workspace)
-                work = await self._machine(workspace, work).run(case, work)
+                work = await self._machine(workspace, model).run(case, work)
                 _check_asks(case, work)
             if work.phase is Phase.HOLD:
                 raise Held("; ".join(ask.question for ask in work.asks) or work.reason, work.asks)
@@ -151,9 +162,9 @@ class Attempt:
             spent=self.task.spent,
         )
 
-    def _machine(self, workspace: Workspace, work: Work) -> Machine:
+    def _machine(self, workspace: Workspace, model: Model) -> Machine:
         tools = Tools(
-            model=self.parts.models.for_task(self.task.id, self.limits, work.spent),
+            model=model,
             suite=WithRegression(self.parts.suite, self.parts.imports),
             memory=self.parts.memory,
             tree=workspace.tree,
@@ -200,7 +211,9 @@ class Attempt:
             started_at=began,
             duration_s=(now - began).total_seconds(),
         )
-        noted = self.parts.queue.progress(task.id, task.fence, iterations=step.work.iteration, spent=step.work.spent)
+        noted = self.parts.queue.progress(
+            task.id, task.fence, iterations=step.work.iteration, spent=self._spent(step.work)
+        )
         await asyncio.gather(asyncio.wrap_future(saved), asyncio.wrap_future(noted))
 
 

@@ -24,9 +24,10 @@ from core.tasks import Change, Files, Task
 from core.tree import Tree
 from core.verdicts import SuiteJob, Verdict
 from core.work import Work
-from db.state_store import Commit as LedgerEntry
 from execution import landed_packages
 from execution.evidence import to_note
+from execution.ledger import Landing, changed_files
+from execution.ledger import entry as ledger_entry
 from execution.parts import Parts
 from execution.regression import WithRegression
 
@@ -236,28 +237,22 @@ class Integration:
     async def _record(
         self, workspace: Workspace, work: Work, commit: Commit, verdict: Verdict | None, *, integrated: bool
     ) -> None:
-        git, label = self.parts.git, str(verdict.evidence.label) if verdict else ""
-        entry = LedgerEntry(
-            task_id=self.task.id,
-            attempt=self.task.attempt,
-            repo=str(workspace.repo),
-            branch=commit.branch,
-            commit=commit.id,
-            base=commit.parent,
-            subject=message_for(self.task, work, self.parts.events.mask).text().partition("\n")[0],
-            label=label,
-            model=", ".join(dict.fromkeys(work.models)),
-            iterations=work.iteration,
-            integrated=integrated,
-            at=self.parts.clock(),
+        git, state = self.parts.git, self.parts.state
+        landing = Landing(
+            task=self.task, workspace=workspace, work=work, commit=commit, verdict=verdict, integrated=integrated
         )
+        subject = message_for(self.task, work, self.parts.events.mask).text().partition("\n")[0]
+        files = await asyncio.to_thread(changed_files, git, workspace, commit, self._whole_change(work))
+        entry = ledger_entry(landing, subject, files, self.parts.clock())
         target = (workspace.target or "").removeprefix("refs/heads/") if integrated else commit.branch
         await asyncio.gather(
             self._note(workspace, work, commit, verdict),
-            asyncio.wrap_future(self.parts.state.record_commit(entry)),
+            asyncio.wrap_future(state.record_commit(entry)),
             self._keep_packages(workspace, work),
         )
-        await asyncio.to_thread(git.push, workspace, target)  # the note goes with the branch
+        pushed = await asyncio.to_thread(git.push, workspace, target)  # the note goes with the branch
+        if pushed.pushed:
+            await asyncio.wrap_future(state.record_push(entry.repo, entry.commit))
 
     async def _keep_packages(self, workspace: Workspace, work: Work) -> None:
         if workspace.is_own and work.packages:

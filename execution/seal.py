@@ -6,16 +6,16 @@ the repository cannot make the seal anew; whoever reads a note of another home l
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import hmac
 import json
-import os
 import secrets
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
+
+from files.whole import write_once
 
 FIELD = "seal"
 _KEY_BYTES = 32
@@ -52,14 +52,7 @@ def look(text: str, key: bytes) -> Sealed:
 
 def kept_key(file: Path) -> bytes:
     """The key of this home, made on first use; only the owner can read it."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    temporary = file.with_name(f".{file.name}-{os.getpid()}")
-    with contextlib.suppress(FileExistsError):
-        if not file.exists():
-            temporary.touch(mode=0o600)
-            temporary.write_text(secrets.token_hex(_KEY_BYTES))
-            os.link(temporary, file)  # whole or not at all, and of two that try one wins
-    temporary.unlink(missing_ok=True)
+    write_once(file, secrets.token_hex(_KEY_BYTES), mode=0o600)
     return read_key(file)
 
 

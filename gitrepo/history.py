@@ -10,22 +10,30 @@ from gitrepo import protocol
 from gitrepo.branches import TRIES, is_ours
 from gitrepo.objects import find
 from gitrepo.repository import Repository
+from gitrepo.reverting import reverted_by
 
 NOTES = "refs/notes/nightshift"
 
 
 def commit_of(found: Repository, workspace: Workspace) -> Commit | None:
-    """The task's commit: on its branch, or else in the target's history; None when it made none."""
+    """The task's commit: on its branch, or else in the target's history; None when it made none.
+
+    One that was taken back is none: whoever works on the task again has to make another.
+    """
+    tip = found.resolve(workspace.target)[0] if workspace.target else None
+
+    def counts(id_: str) -> bool:
+        return is_ours(found, id_, workspace) and not (tip and reverted_by(found, id_, tip))
+
     pattern = f"refs/heads/agent/{workspace.task_id}-*"
     for line in found.git("for-each-ref", "--format=%(objectname) %(refname)", pattern).text.splitlines():
         id_, _, name = line.partition(" ")
-        if is_ours(found, id_, workspace):
+        if counts(id_):
             return _described(found, id_, name.removeprefix("refs/heads/"))
-    tip = found.resolve(workspace.target)[0] if workspace.target else None
     since = [f"--since={int(workspace.since.timestamp()) - 1}"] if workspace.since else []
     grep = ("log", "--format=%H", "--fixed-strings", f"--grep=Task: {workspace.task_id}", *since)
     candidates = found.view(*grep, tip).text.split() if tip else []
-    ours = next((id_ for id_ in candidates if is_ours(found, id_, workspace)), None)
+    ours = next((id_ for id_ in candidates if counts(id_)), None)
     return _described(found, ours, workspace.branch) if ours else None
 
 

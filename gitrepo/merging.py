@@ -26,14 +26,19 @@ def rebased(found: Repository, commit: Commit, tip: str, committer: bytes) -> Co
     """
     ours, theirs = found.read_commit(commit.id), found.read_commit(tip)
     stand_in = found.write_commit(replace(theirs, parents=(commit.parent,)))
-    answer = found.view.ask("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", stand_in, commit.id)
-    if answer.code not in {0, 1}:
-        raise GitError(f"git merge-tree failed: {answer.error}")
-    merged = protocol.parse_merge(answer.out)
-    if answer.code == 1:
+    merged, clean = three_way(found, stand_in, commit.id)
+    if not clean:
         raise _conflict(found, merged, {stand_in: "the newer work", commit.id: "this change"})
     new = replace(ours, tree=merged.tree, parents=(tip,), committer=committer)
     return replace(commit, id=found.write_commit(new), tree=merged.tree, parent=tip)
+
+
+def three_way(found: Repository, ours: str, theirs: str) -> tuple[protocol.MergeAnswer, bool]:
+    """Merge two commits over their merge base, without a checkout; the second value tells whether nothing conflicts."""
+    answer = found.view.ask("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs)
+    if answer.code not in {0, 1}:
+        raise GitError(f"git merge-tree failed: {answer.error}")
+    return protocol.parse_merge(answer.out), answer.code == 0
 
 
 def _conflict(found: Repository, merged: protocol.MergeAnswer, names: Mapping[str, str]) -> MergeConflict:

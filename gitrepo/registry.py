@@ -69,6 +69,13 @@ class Repositories:
             raise GitError(f"{answer} is too old: version {need} or later is needed to merge without a checkout")
         return answer
 
+    def renew(self, author: Author) -> None:
+        """From now on another name stands in commits; what is open is opened again where it is needed."""
+        with self._lock:
+            if author != self._author:
+                self._author = author
+                self._forget()
+
     def close(self) -> None:
         """End the processes that read objects; whoever reads after that starts one again."""
         with self._lock:

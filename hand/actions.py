@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping
 
 from core.submission import as_input
 from hand.asked import Action, Asked
-from hand.blocks import Cell
+from hand.blocks import Cell, Lines
 from hand.deciding import approvals, decide
 from hand.door import Verb
 from hand.exits import Exit
 from hand.following import follow_logs, run, wait
 from hand.hand import Hand
 from hand.verifying import verify
+from hand.views import held
 from intake.inbox import with_ids
 from intake.tasks_file import load_file
 
@@ -109,9 +110,9 @@ def pause(hand: Hand, asked: Asked) -> int:
     """Pause or resume the daemon."""
     paused = asked.action is Action.PAUSE
     answer = hand.door.pause(paused)
-    state = str(answer.state) if hand.door.live else ("paused" if paused else "not paused")
-    hand.answer_line(answer, Cell(state))
-    hand.say_if_down(f"it will start {'without claiming tasks' if paused else 'working'}")
+    state = str(answer.state) if hand.door.live else ("paused" if answer.holds else "not paused")
+    hand.answer(answer, [Lines(lines=[Cell(state)]), *([held(answer.holds)] if answer.holds and not paused else [])])
+    hand.say_if_down(f"it will start {'without claiming tasks' if answer.holds else 'working'}")
     return Exit.OK
 
 

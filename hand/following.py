@@ -9,13 +9,13 @@ from itertools import count
 
 from core.clock import utc_now
 from core.events import Event
-from core.states import ENDED, DaemonState, Status
+from core.states import ENDED, Status
 from core.submission import parse_spec
 from hand.asked import Asked
 from hand.door import DaemonGone, LogQuery
 from hand.exits import Exit
 from hand.hand import Hand
-from hand.views import outcome
+from hand.views import held, outcome
 from server.schemas import LogLine, TaskDetail, log_line
 
 LOOK_S = 0.3
@@ -65,9 +65,8 @@ def wait(hand: Hand, asked: Asked) -> int:
 
 
 def _say_if_held_back(hand: Hand) -> None:
-    state = hand.door.report().state
-    if state in {DaemonState.PAUSED, DaemonState.CHECKPOINT}:
-        hand.out.note(f"the daemon claims no tasks ({state}); `cli.py --resume` lets it go on")
+    for line in held(hand.door.report().holds).lines:
+        hand.out.note(line.text)
 
 
 def _run_here(hand: Hand, asked: Asked) -> int:

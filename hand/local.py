@@ -16,8 +16,10 @@ from typing import Any, TypeVar
 from core import status
 from core.errors import NightshiftError, StoreMissing, UnknownApproval, UnknownTask
 from core.masking import Masker
+from core.queueing import PauseState
 from core.states import DaemonState, Status
 from core.submission import parse_spec
+from db import pruning
 from db.database import Database
 from db.event_log import EventLog
 from db.state_store import StateStore
@@ -27,6 +29,7 @@ from queue_manager import QueueManager
 from server.approvals import ApprovalRow, Approvals, approval_row
 from server.schemas import (
     DaemonReport,
+    Held,
     Logs,
     Moved,
     Paused,
@@ -74,17 +77,16 @@ class LocalDoor:
     def report(self) -> DaemonReport:
         """See `Door.report`: what the database alone can tell."""
         counts: Mapping[Status, int] = {}
-        asked, saved = 0, status.SavedReplies()
+        asked, unread, saved, pause = 0, 0, status.SavedReplies(), PauseState()
         notices = ["no database yet: nothing was ever submitted"]
         if self._reading:
             events = EventLog(self._reading)
             queue = QueueManager(self._reading, events)
-            saved = StateStore(self._reading).saved_replies()
+            state = StateStore(self._reading)
+            saved, unread = state.saved_replies(), state.unread_count()
             counts, pause, asked = queue.counts(), queue.pause_state(), queue.open_approvals()
             last = events.last(1)
             notices = [f"daemon stopped, as of {last[0].at:%Y-%m-%d %H:%M:%S} UTC" if last else "daemon stopped"]
-            if pause.paused:
-                notices.append(f"paused: it will start without claiming tasks{pause.reason and f' ({pause.reason})'}")
         return DaemonReport(
             state=DaemonState.STOPPED,
             uptime_s=0.0,
@@ -101,6 +103,8 @@ class LocalDoor:
             pid=0,
             approvals=asked,
             saved=SavedReplies.model_validate(saved),
+            holds=[Held.model_validate(hold) for hold in pause.holds],
+            unread=unread,
         )
 
     def logs(self, query: LogQuery) -> Logs:
@@ -130,7 +134,8 @@ class LocalDoor:
             raise UnknownTask(task_id)
         events = EventLog(self._reading)
         task = QueueManager(self._reading, events).get(task_id)
-        return task_detail(task, StepStore(self._reading, events).iterations(task.id))
+        pruned = pruning.notes(self._reading.reader(), task.id, task.ended_at)
+        return task_detail(task, StepStore(self._reading, events).iterations(task.id), pruned)
 
     def submit(self, data: Mapping[str, Any]) -> Added:
         """See `Door.submit`."""
@@ -147,8 +152,8 @@ class LocalDoor:
 
     def pause(self, paused: bool) -> Paused:
         """See `Door.pause`: it holds for the daemon's next start."""
-        _settled(self._writing.pause() if paused else self._writing.resume())
-        return Paused(state=DaemonState.STOPPED)
+        pause = _settled(self._writing.pause() if paused else self._writing.resume())
+        return Paused.model_validate({"state": DaemonState.STOPPED, "holds": pause.holds})
 
     def approvals(self) -> Approvals:
         """See `Door.approvals`."""

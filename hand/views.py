@@ -12,7 +12,7 @@ from core.states import ENDED, DaemonState, Status
 from core.status import sandbox_in_brief
 from hand.blocks import Block, Cell, Fields, Lines, Table, Tone, cell, span, stamp
 from server.approvals import Approvals
-from server.schemas import DaemonReport, Iteration, LogLine, Logs, SavedReplies, TaskDetail, Tasks, TaskSummary
+from server.schemas import DaemonReport, Held, Iteration, LogLine, Logs, SavedReplies, TaskDetail, Tasks, TaskSummary
 
 STATUS_TONE: Mapping[Status, Tone] = {
     Status.RUNNING: Tone.BUSY,
@@ -43,6 +43,8 @@ class Views:
             blocks.append(self._workers(report))
         if report.models:
             blocks.append(_models(report))
+        if report.holds:
+            blocks.append(held(report.holds))
         if report.notices:
             blocks.append(Lines(lines=[Cell(f"note: {text}", Tone.WARN) for text in report.notices]))
         return blocks
@@ -72,6 +74,8 @@ class Views:
         if task.iterations:
             head = ("attempt", "iteration", "passed", "failed", "tests", "seconds", "phases")
             blocks.append(Table(head=head, rows=[_iteration_row(row) for row in task.iterations]))
+        if task.pruned:
+            blocks.append(Lines(lines=[Cell(note) for note in task.pruned]))
         return blocks
 
     def _task_fields(self, task: TaskDetail) -> list[tuple[str, Cell]]:
@@ -161,6 +165,12 @@ class Views:
             for worker in report.workers
         ]
         return Table(head=("worker", "task", "phase", "iteration", "since", "done", "failed", "doing"), rows=rows)
+
+
+def held(holds: Sequence[Held]) -> Lines:
+    """Why no task is begun, and what ends each reason."""
+    told = ((hold.source, f": {hold.reason}" if hold.reason else "", hold.lifted_by) for hold in holds)
+    return Lines(lines=[Cell(f"held back ({source}){why}; goes on {how}", Tone.WARN) for source, why, how in told])
 
 
 def outcome(task: TaskSummary) -> Cell:

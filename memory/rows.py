@@ -96,6 +96,13 @@ def add_pattern(conn: Connection, task_id: int, problem: str, solution: str, les
     )
 
 
+def conclude(conn: Connection, task_id: int, attempt: int) -> bool:
+    """Note that an attempt was concluded; False when it was before."""
+    query = "INSERT INTO concluded (task_id, attempt) SELECT id, ? FROM tasks WHERE id = ? ON CONFLICT DO NOTHING"
+    conn.execute(query, (attempt, task_id))
+    return bool(conn.execute("SELECT changes()").fetchone()[0])
+
+
 def score(conn: Connection, lessons: Sequence[Lesson], *, helped: bool, at: datetime) -> list[tuple[Kind, int]]:
     """Count a use of each lesson, and retire those that do not help; gives the retired ones."""
     retired: list[tuple[Kind, int]] = []

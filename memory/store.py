@@ -106,6 +106,8 @@ class LongTermMemory:
     async def conclude(self, work: Work, task_id: int, solved: bool) -> None:
         """Complete the task's failures with the fix, if there is one, and score the lessons that were recalled.
 
+        Once for each attempt: one whose daemon dies before the task is finished ends again, and counts no lesson twice.
+
         Raises:
             StoreError: the database cannot be written.
         """
@@ -147,6 +149,8 @@ class LongTermMemory:
         forgetters = [space.forgetter() for space in self._spaces]
 
         def job(conn: Connection) -> None:
+            if not rows.conclude(conn, task_id, work.attempt):
+                return
             for id_, fix in fixes:
                 rows.solve(conn, id_, fix, lesson, at)
             gone = rows.score(conn, work.lessons, helped=solved, at=at)

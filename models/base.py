@@ -82,6 +82,11 @@ class BaseModelHandler(ABC):
         """Whether its replies cost nothing because it runs on the owner's machine."""
         return False
 
+    @property
+    def account(self) -> str:
+        """A name for the account that is asked, where there is one; without its key."""
+        return ""
+
     @abstractmethod
     def is_available(self) -> bool:
         """Look whether it could answer now. Blocking, but for a few seconds at most; called in a thread; never raises.

@@ -15,6 +15,8 @@ from core.masking import MASK, printable
 RETRYABLE = frozenset({408, 409, 423, 425, 429})
 MISCONFIGURED = frozenset({401, 402, 403, 404})
 NO_CREDIT_WAIT_S = 3600.0
+LONGEST_WAIT_S = 31 * 86400.0
+"""A server that asks for more than a month does not mean it."""
 _RESETS = (
     ("x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"),
     ("x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"),
@@ -27,6 +29,14 @@ _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 class BackendMisconfigured(ModelRefused):
     """The backend's key, model or address is wrong: it will refuse every request until the owner mends it."""
+
+
+class TimedOut(ModelUnavailable):
+    """A whole time-out went by; the same backend is not asked again at once."""
+
+
+class LeftAlone(ModelUnavailable):
+    """The backend was not asked, because it failed a moment ago; nothing new was learnt about it."""
 
 
 class BackendUnfit(ModelRefused):
@@ -54,14 +64,15 @@ def from_status(
         headers: the response's, with lower-case names.
         message: what the server said, already without secrets.
         mend: what the owner can do about a wrong key or model.
-        now: the present, for headers that name a time of day.
+        now: the present, for headers that name a time of day, where the server does not say what it takes for it.
     """
     said = f"{who} answered {status}: {message}"
     if status == 429 and "insufficient_quota" in message:
         wait = f"{said} (no credit is left at the provider: add some there)"
         return ModelUnavailable(wait, retry_after_s=NO_CREDIT_WAIT_S)
     if status in RETRYABLE or status >= 500:
-        return ModelUnavailable(said, retry_after_s=retry_after_s(headers, now or datetime.now(UTC)))
+        present = _when_sent(headers) or now or datetime.now(UTC)
+        return ModelUnavailable(said, retry_after_s=retry_after_s(headers, present))
     if status in MISCONFIGURED:
         return BackendMisconfigured(f"{said}. {mend}".rstrip(". ") + ".")
     return ModelRefused(said)
@@ -80,6 +91,11 @@ def retry_after_s(headers: Mapping[str, str], now: datetime) -> float | None:
     OpenAI (`6m0s`), Anthropic (RFC 3339) and others (seconds, or a Unix time in seconds or milliseconds), of which
     those count whose limit is used up.
     """
+    wait = _wait_s(headers, now)
+    return None if wait is None else min(wait, LONGEST_WAIT_S)
+
+
+def _wait_s(headers: Mapping[str, str], now: datetime) -> float | None:
     if wait := _number(headers.get("retry-after-ms")):
         return wait / 1000
     if text := headers.get("retry-after"):
@@ -87,6 +103,15 @@ def retry_after_s(headers: Mapping[str, str], now: datetime) -> float | None:
     waits = [(headers.get(left), _when(headers[reset], now)) for left, reset in _RESETS if reset in headers]
     used_up = [wait for left, wait in waits if wait is not None and left in {"0", None}]
     return max(used_up, default=None)
+
+
+def _when_sent(headers: Mapping[str, str]) -> datetime | None:
+    """What time it was for the server: its wait is right by its own clock, whatever ours says."""
+    try:
+        at = email.utils.parsedate_to_datetime(headers.get("date", ""))
+    except ValueError:
+        return None
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
 
 
 def _when(text: str, now: datetime) -> float | None:

@@ -20,7 +20,8 @@ from core.status import ModelStatus
 from models.base import BaseModelHandler
 from models.call import Charge, call_once
 from models.circuit import Circuit, State
-from models.faults import BackendMisconfigured, BackendUnfit
+from models.faults import BackendMisconfigured, BackendUnfit, LeftAlone, TimedOut
+from models.pauses import Kept, Pauses
 from models.policy import CallPolicy, Price, price_of
 from models.presence import Presence
 
@@ -34,6 +35,7 @@ class _Tally:
     tokens_in: int = 0
     tokens_out: int = 0
     cost_usd: float = 0.0
+    unpriced: int = 0
     latency_s: float = 0.0
 
 
@@ -47,6 +49,7 @@ class Line:
         emit: takes the events.
         masker: takes secrets out of what vendors say.
         prices: what the owner's models cost.
+        pauses: where it is kept that a provider asked to be left alone, over restarts.
 
     Attributes:
         rises: how often it came up since the process began.
@@ -61,9 +64,10 @@ class Line:
         emit: Sink,
         masker: Callable[[str], str],
         prices: Mapping[str, Price],
+        pauses: Pauses,
     ) -> None:
         self.backend, self._policy, self._clock, self._emit, self._masker = backend, policy, clock, emit, masker
-        self._prices = prices
+        self._prices, self._pauses = prices, pauses
         self.circuit = Circuit(
             clock, failures=policy.breaker_failures, pause_s=policy.breaker_s, pause_max_s=policy.breaker_max_s
         )
@@ -79,6 +83,15 @@ class Line:
     def label(self) -> str:
         """`backend=model`, as settings write it."""
         return self.presence.label
+
+    @property
+    def account(self) -> str:
+        """What a provider's limits are about: the model, and whose key asks for it."""
+        return f"{self.label} {self.backend.account}".strip()
+
+    def follow(self, earlier: Line) -> None:
+        """Go on with the counts of a line to the same model under earlier settings."""
+        self._tally = replace(earlier._tally)
 
     @property
     def is_engine(self) -> bool:
@@ -105,8 +118,10 @@ class Line:
         now = self._clock()
         if not self.presence.available:
             return None
-        known = [at for at in (self.circuit.opens_at, self._quiet_until) if at and at > now]
-        return max(known, default=now + timedelta(seconds=self._policy.breaker_s))
+        held = self.circuit.opens_at if self.circuit.state is State.OPEN else None
+        known = [at for at in (held, self._quiet_until) if at and at > now]
+        # Where somebody else is trying it just now, it is known no sooner than after the next pause.
+        return max(known, default=now + timedelta(seconds=self.circuit.pause_s))
 
     def status(self) -> ModelStatus:
         """The line as pages show it; `latency_s` is the mean."""
@@ -123,6 +138,7 @@ class Line:
             tokens_in=tally.tokens_in,
             tokens_out=tally.tokens_out,
             cost_usd=tally.cost_usd,
+            unpriced=tally.unpriced,
             latency_s=tally.latency_s / tally.calls if tally.calls else None,
         )
 
@@ -137,9 +153,16 @@ class Line:
         came_up = await self.presence.look(fresh_s)
         if came_up:
             self.rises += 1
-            self.circuit.succeeded()
+            self.circuit.came_up()
             self._why = ""
+            self._remember()
         return came_up
+
+    def _remember(self) -> None:
+        """Keep to what the provider asked this process or an earlier one for."""
+        if kept := self._pauses.read(self.account):
+            self.circuit.restore(kept.pause)
+            self._why = kept.why if self.circuit.state is State.OPEN else ""
 
     async def ask(self, request: ModelRequest, charge: Charge) -> Completion:
         """Ask until there is an answer or no patience is left. `charge` gets what was used, also by a lost reply.
@@ -151,7 +174,7 @@ class Line:
         for tries in count(1):
             await self._keep_quiet()
             if not self.circuit.enter():
-                raise ModelUnavailable(f"{self.label} is left alone until {self.circuit.opens_at}: {self._why}")
+                raise LeftAlone(f"{self.label} is left alone for a while: {self._why}")
             try:
                 async with self._places:
                     completion = await call_once(self.backend, request, self._policy, self._lost_to(charge))
@@ -195,6 +218,7 @@ class Line:
         tally.tokens_in += completion.tokens_in
         tally.tokens_out += completion.tokens_out
         tally.cost_usd += completion.cost_usd or 0.0
+        tally.unpriced += completion.cost_usd is None
         tally.latency_s += completion.latency_s
         return completion
 
@@ -213,6 +237,8 @@ class Line:
             self.circuit.open_for(policy.breaker_max_s)
         elif isinstance(error, ModelRefused):
             self.circuit.succeeded()
+        elif isinstance(error, TimedOut):
+            self.circuit.failed()
         elif isinstance(error, ModelUnavailable):
             return self._pause(error.retry_after_s, tries)
         else:
@@ -221,17 +247,18 @@ class Line:
 
     def _pause(self, asked_s: float | None, tries: int) -> float | None:
         policy = self._policy
-        if asked_s is None:
-            self.circuit.failed()
-            longest_s = min(policy.backoff_s * 2 ** (tries - 1), policy.backoff_max_s)
-            return random.uniform(0, longest_s)  # noqa: S311 - no secret
-        if asked_s > policy.max_wait_s:
-            self.circuit.open_for(asked_s)
+        if asked_s is not None and asked_s > policy.max_wait_s:
+            self.circuit.open_for(asked_s, asked=True)
+            if self.circuit.asked:
+                self._pauses.write(self.account, Kept(pause=self.circuit.asked, why=self._masker(self._why)))
             return None
-        # It works and is only busy: that is no failure of the kind the circuit counts.
-        self.circuit.left()
-        self._quiet_until = self._clock() + timedelta(seconds=asked_s)
-        return 0.0
+        # One that is busy again and again is left alone like one that fails: asking it all night helps nobody.
+        self.circuit.failed()
+        if asked_s is not None:
+            self._quiet_until = self._clock() + timedelta(seconds=asked_s)
+            return 0.0
+        longest_s = min(policy.backoff_s * 2 ** (tries - 1), policy.backoff_max_s)
+        return random.uniform(0, longest_s)  # noqa: S311 - no secret
 
     def _tell(self, request: ModelRequest, error: ModelError, tries: int, retry_in_s: float | None) -> None:
         data = {

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
+from core.allowance import Measure
 from core.tasks import Spent
 from models.policy import Price
 
@@ -32,12 +33,21 @@ class Need:
         return Spent(model_calls=1, tokens_in=self.prompt, tokens_out=reply, cost_usd=self.cost_usd(reply))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shortage:
+    """Which limit has no room, how much too little is left for the call, and what to say of it."""
+
+    measure: Measure
+    short: float
+    text: str
+
+
 class Exhausted(Exception):
     """A meter has no room for the call; the text names limit, used and allowed."""
 
-    def __init__(self, message: str, meter: Meter) -> None:
-        super().__init__(message)
-        self.meter = meter
+    def __init__(self, meter: Meter, shortage: Shortage) -> None:
+        super().__init__(f"{meter.what}: {shortage.text}")
+        self.meter, self.shortage = meter, shortage
 
 
 class Meter:
@@ -52,6 +62,8 @@ class Meter:
         told: whether the owner was told that it is used up; kept here for whoever tells.
     """
 
+    what: str
+
     def __init__(
         self,
         what: str,
@@ -63,9 +75,15 @@ class Meter:
     ) -> None:
         self.what, self.spent = what, spent
         self.told = False
-        self._calls, self._tokens, self._cost_usd = calls, tokens, cost_usd
         self._held: list[Spent] = []
         self._settled = asyncio.Event()
+        self.limit(calls=calls, tokens=tokens, cost_usd=cost_usd)
+
+    def limit(self, *, calls: int | None = None, tokens: int | None = None, cost_usd: float | None = None) -> None:
+        """Set the limits anew; what was spent and what is held stays, and who waits for room looks again."""
+        self._calls, self._tokens, self._cost_usd = calls, tokens, cost_usd
+        self.told = False
+        self._let_others_look()
 
     @asynccontextmanager
     async def hold(self, need: Need) -> AsyncIterator[Need]:
@@ -79,19 +97,22 @@ class Meter:
         while (granted := self._room(need, sum(self._held, self.spent))) < need.reply and self._held:
             await self._settled.wait()
         if granted < min(need.reply, LEAST_REPLY):
-            raise Exhausted(self._text(need), self)
+            raise Exhausted(self, self._shortage(need))
         held = need.spent(granted)
         self._held.append(held)
         try:
             yield replace(need, reply=granted)
         finally:
             self._held.remove(held)
-            self._settled.set()
-            self._settled = asyncio.Event()
+            self._let_others_look()
 
     def charge(self, spent: Spent) -> None:
         """Count what a call used in the end."""
         self.spent = self.spent + spent
+
+    def _let_others_look(self) -> None:
+        self._settled.set()
+        self._settled = asyncio.Event()
 
     def _room(self, need: Need, used: Spent) -> int:
         """The longest reply that fits: `need.reply` or less, negative when not even the prompt does."""
@@ -111,12 +132,17 @@ class Meter:
         left_usd -= need.cost_usd(0)
         return need.reply if each == 0 and left_usd >= 0 else int(left_usd * 1e6 / each) if each else -1
 
-    def _text(self, need: Need) -> str:
-        used = self.spent
+    def _shortage(self, need: Need) -> Shortage:
+        used, least = self.spent, min(need.reply, LEAST_REPLY)
         if self._calls is not None and used.model_calls >= self._calls:
-            return f"{self.what}: the limit of {self._calls} model calls is reached ({used.model_calls} used)"
-        if self._tokens is not None and self._tokens - used.tokens - need.prompt < LEAST_REPLY:
+            text = f"the limit of {self._calls} model calls is reached ({used.model_calls} used)"
+            return Shortage(measure=Measure.MODEL_CALLS, short=used.model_calls + 1 - self._calls, text=text)
+        if self._tokens is not None and (short := used.tokens + need.prompt + least - self._tokens) > 0:
             next_one = f"the next prompt has about {need.prompt}"
-            return f"{self.what}: the limit of {self._tokens} tokens is reached ({used.tokens} used, {next_one})"
-        next_one = f"the next call costs at least {need.cost_usd(LEAST_REPLY):.4f}"
-        return f"{self.what}: the limit of {self._cost_usd} USD is reached ({used.cost_usd:.4f} used, {next_one})"
+            text = f"the limit of {self._tokens} tokens is reached ({used.tokens} used, {next_one})"
+            return Shortage(measure=Measure.TOKENS, short=short, text=text)
+        each_usd = need.cost_usd(least)
+        next_one = f"the next call costs at least {each_usd:.4f}"
+        text = f"the limit of {self._cost_usd} USD is reached ({used.cost_usd:.4f} used, {next_one})"
+        short_usd = used.cost_usd + each_usd - (self._cost_usd or 0.0)
+        return Shortage(measure=Measure.COST_USD, short=max(0.0, short_usd), text=text)

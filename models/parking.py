@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 
 from core.errors import ModelRefused
 from models.chain import how_to_get_one
 from models.faults import BackendMisconfigured
 from models.line import Line
+from models.meter import Exhausted
 
 Causes = Mapping[Line, Exception]
 """What each backend that was asked raised."""
@@ -30,14 +31,20 @@ def next_times(models: Sequence[Line], engine: Line | None, causes: Causes) -> l
     return [at for line in hopeful if (at := line.next_time)]
 
 
-def why_nobody(models: Sequence[Line], engine: Line | None, causes: Causes) -> str:
-    """Why the task waits, what the engine tried, and how to get a model where none is there."""
+def why_nobody(models: Sequence[Line], engine: Line | None, causes: Causes, until: datetime | None) -> str:
+    """Why the task waits and until when, what the engine tried, and how to get a model where none is there."""
     tried = _tried(engine, causes.get(engine) if engine else None)
+    then = f"going on at {until.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC" if until else "going on when a model is there"
     if any(line.presence.available for line in models):
-        whys = "; ".join(f"{line.label}: {line.why or 'busy'}" for line in models)
-        return f"{tried}no model can answer now: {whys}"
+        whys = "; ".join(f"{line.label}: {_why(line, causes.get(line))}" for line in models)
+        return f"{tried}no model can answer now, {then}: {whys}"
     whys = "".join(f" ({line.why})" for line in models)
-    return f"{tried}no model is available{whys}. To get one: {how_to_get_one()}"
+    return f"{tried}no model is available{whys}, {then}. To get one: {how_to_get_one()}"
+
+
+def _why(line: Line, cause: Exception | None) -> str:
+    """Why this one does not answer; that it must not be paid is known of this request alone."""
+    return str(cause) if isinstance(cause, Exhausted) else line.why or "busy"
 
 
 def _tried(engine: Line | None, cause: Exception | None) -> str:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from core.dialogue import Completion
-from core.tasks import Spent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,7 +13,8 @@ class CallPolicy:
     """Patience with one backend.
 
     Attributes:
-        first_text_s: how long the first sign of life may take; a local model reads a long prompt for minutes.
+        first_text_s: how long the first sign of life may take; a model of the owner's own, which may load for minutes
+            and read a long prompt for more, has all of `total_s` for it.
         gap_s: how long the stream may pause after that.
         total_s: how long a whole reply may take.
         tries: how often one backend is asked for one reply.
@@ -57,14 +57,6 @@ class Budgets:
     day_cost_usd: float | None = None
     total_tokens: int | None = None
     total_cost_usd: float | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
-    """What was spent before this process began, as the database knows it."""
-
-    today: Spent = field(default_factory=Spent)
-    total: Spent = field(default_factory=Spent)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

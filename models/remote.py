@@ -6,6 +6,7 @@ That is the lazily loaded client, the translation of its errors, and unlearning 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
@@ -45,6 +46,12 @@ class RemoteBackend(BaseModelHandler):
     def free(self) -> bool:
         """A server on this machine costs nothing."""
         return is_loopback(self._base_url)
+
+    @property
+    def account(self) -> str:
+        """The address and a digest of the key: with another key the limits are others, too."""
+        digest = hashlib.sha256((self._key or "").encode()).hexdigest()[:12]
+        return f"{self._base_url} {digest}"
 
     @abstractmethod
     def _new_client(self, http_options: dict[str, Any]) -> Any:

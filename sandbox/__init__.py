@@ -40,10 +40,11 @@ class _Place:
     scratch: Path
     docker_host: str
     docker_image: str
+    nice: int
 
 
 async def choose(
-    name: str, *, runtime: Runtime, scratch: Path, docker_host: str = "", docker_image: str = ""
+    name: str, *, runtime: Runtime, scratch: Path, docker_host: str = "", docker_image: str = "", nice: int = 0
 ) -> Choice:
     """Take the strongest sandbox that passes its self-test, or the one that is named.
 
@@ -53,6 +54,7 @@ async def choose(
         scratch: a folder for jobs that have no file system of their own.
         docker_host: the engine's address; the usual places when empty.
         docker_image: an image of the owner's; one is made from this machine when empty.
+        nice: how many levels jobs stand back for other work (`sandbox.priority`).
 
     Raises:
         KeyError: there is no sandbox of that name.
@@ -60,7 +62,7 @@ async def choose(
     from sandbox import selftest  # noqa: PLC0415 (loaded when first needed, as the sandboxes are)
 
     lines = []
-    place = _Place(runtime=runtime, scratch=scratch, docker_host=docker_host, docker_image=docker_image)
+    place = _Place(runtime=runtime, scratch=scratch, docker_host=docker_host, docker_image=docker_image, nice=nice)
     for candidate in _STRONG if name == "auto" else (name,):
         try:
             sandbox, remark = await asyncio.to_thread(_MAKERS[candidate], place)
@@ -74,15 +76,16 @@ async def choose(
     return Choice(sandbox=None, report="\n".join([*lines, f"nothing is executed; {INSTALL}"]))
 
 
-def _bubblewrap(_place: _Place) -> tuple[Sandbox, str]:
+def _bubblewrap(place: _Place) -> tuple[Sandbox, str]:
     from sandbox import cgroup_search  # noqa: PLC0415 (see `choose`)
     from sandbox.bubblewrap import BubblewrapSandbox  # noqa: PLC0415 (see `choose`)
     from sandbox.cgroups import CgroupError  # noqa: PLC0415 (see `choose`)
 
     try:
-        return BubblewrapSandbox(cgroup_search.find()), ""
+        return BubblewrapSandbox(cgroup_search.find(nice=place.nice), nice=place.nice), ""
     except CgroupError as error:
-        return BubblewrapSandbox(None), f" without control groups ({error}): limits hold for each process alone"
+        alone = BubblewrapSandbox(None, nice=place.nice)
+        return alone, f" without control groups ({error}): limits hold for each process alone"
 
 
 def _process(place: _Place) -> tuple[Sandbox, str]:
@@ -90,7 +93,7 @@ def _process(place: _Place) -> tuple[Sandbox, str]:
     from sandbox.process import ProcessSandbox  # noqa: PLC0415 (see `choose`)
 
     return ProcessSandbox(
-        places.private(place.scratch / "process-jobs")
+        places.private(place.scratch / "process-jobs"), place.nice
     ), ": no isolation, chosen by name; what fails below is open to jobs"
 
 
@@ -105,7 +108,7 @@ def _docker(place: _Place) -> tuple[Sandbox, str]:
         own = place.docker_image
         return docker_image.named(engine, own) if own else docker_image.from_machine(engine, runtime)
 
-    return DockerSandbox(engine, image, runtime.python), f" at {engine.host}"
+    return DockerSandbox(engine, image, runtime.python, nice=place.nice), f" at {engine.host}"
 
 
 _MAKERS: dict[str, Callable[[_Place], tuple[Sandbox, str]]] = {

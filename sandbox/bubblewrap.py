@@ -52,6 +52,7 @@ class BubblewrapSandbox(Isolation):
 
     Args:
         hierarchy: where control groups are made; None leaves limits to each process alone, which is weaker.
+        nice: how many levels jobs stand back (`sandbox.priority`).
 
     Raises:
         SandboxError: a program is missing, or there is no system-call filter for this machine.
@@ -59,15 +60,15 @@ class BubblewrapSandbox(Isolation):
 
     name = NAME
 
-    def __init__(self, hierarchy: Hierarchy | None) -> None:
-        needed = ["bwrap", "prlimit", *(["setpriv"] if os.geteuid() == 0 else [])]
+    def __init__(self, hierarchy: Hierarchy | None, *, nice: int = 0) -> None:
+        needed = ["bwrap", "prlimit", *(["ionice"] if nice else []), *(["setpriv"] if os.geteuid() == 0 else [])]
         if missing := [program for program in needed if shutil.which(program) is None]:
             raise SandboxError(f"{', '.join(missing)} missing; type `sudo apt-get install bubblewrap util-linux`")
         try:
             self.filter = seccomp.program()
         except KeyError as error:
             raise SandboxError(f"there is no system-call filter for {error.args[0]}") from None
-        self.hierarchy = hierarchy
+        self.hierarchy, self.nice = hierarchy, nice
 
     async def begin(self, job: SandboxJob) -> Begun:
         """Start a job without its standard input.
@@ -107,7 +108,7 @@ class BubblewrapSandbox(Isolation):
         join = group.join_files if group else ()
         return child.Launch(
             argv=[
-                *launcher.prefix(job.limits, join, address_space=group is None),
+                *launcher.prefix(job.limits, join, address_space=group is None, nice=self.nice),
                 *_namespaces(job, descriptors),
                 *_inside(job, marker, bound_processes=group is None),
             ],

@@ -13,6 +13,7 @@ import re
 from pathlib import Path
 
 from core.isolation import SandboxLimits
+from sandbox import priority
 from sandbox.cgroups import V1, V2, CgroupError, Hierarchy, text_of, write
 
 SHARES = 1024
@@ -22,8 +23,12 @@ _PARENT = "nightshift"
 _CONTROLLERS = ("memory", "pids", "cpu")
 
 
-def find(proc: Path = Path("/proc/self")) -> Hierarchy:
+def find(proc: Path = Path("/proc/self"), *, nice: int = 0) -> Hierarchy:
     """Find a place for groups and try one out.
+
+    Args:
+        proc: what the kernel tells about this process.
+        nice: how many levels all jobs together stand back (`sandbox.priority`).
 
     Raises:
         CgroupError: there is none that this process may use; says why for each version.
@@ -31,7 +36,7 @@ def find(proc: Path = Path("/proc/self")) -> Hierarchy:
     faults = []
     for look in (_find_v2, _find_v1):
         try:
-            hierarchy = look(proc)
+            hierarchy = look(proc, nice)
             group = hierarchy.create(SandboxLimits())
         except (CgroupError, OSError) as error:
             faults.append(str(error))
@@ -41,7 +46,7 @@ def find(proc: Path = Path("/proc/self")) -> Hierarchy:
     raise CgroupError("; ".join(faults))
 
 
-def _find_v2(proc: Path) -> V2:
+def _find_v2(proc: Path, nice: int) -> V2:
     own = _own_groups(proc).get("")
     mount = _mounts(proc).get("")
     if own is None or mount is None:
@@ -60,11 +65,14 @@ def _find_v2(proc: Path) -> V2:
     parent.mkdir(exist_ok=True)
     for level in (folder, parent):
         write(level / "cgroup.subtree_control", "+memory +pids +cpu")
+    for name in ("cpu.weight", "io.weight"):  # the second is there only where this controller was handed on
+        if (parent / name).exists():
+            write(parent / name, priority.weight(nice, 100))
     _sweep(parent)
     return V2(parent)
 
 
-def _find_v1(proc: Path) -> V1:
+def _find_v1(proc: Path, nice: int) -> V1:
     own, mounts = _own_groups(proc), _mounts(proc)
     if missing := [name for name in _CONTROLLERS if name not in own or name not in mounts]:
         raise CgroupError(f"version 1 has no {', '.join(missing)} controller mounted")
@@ -76,7 +84,7 @@ def _find_v1(proc: Path) -> V1:
         parent.mkdir(exist_ok=True)
         _sweep(parent)
         if name == "cpu":  # all jobs together weigh as much as a busy process for each core, not as much as one
-            write(parent / "cpu.shares", SHARES * (os.cpu_count() or 1))
+            write(parent / "cpu.shares", priority.weight(nice, SHARES * (os.cpu_count() or 1), 2))
         parents.append(parent)
     return V1(tuple(parents))
 

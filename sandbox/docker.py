@@ -22,7 +22,7 @@ from typing import Any
 from core.errors import SandboxError
 from core.isolation import WORK, Ended, SandboxJob, SandboxResult
 from core.masking import printable
-from sandbox import child, docker_engine, launcher, seccomp
+from sandbox import child, docker_engine, launcher, priority, seccomp
 from sandbox.docker_engine import Engine, ImageGoneError
 from sandbox.docker_stream import Streams
 
@@ -47,6 +47,7 @@ class DockerSandbox:
         engine: makes them.
         image: gives the image's name; called again when the image has gone.
         python: the words that start the image's interpreter.
+        nice: how many levels jobs stand back (`sandbox.priority`).
 
     Raises:
         SandboxError: there is no image, or no system-call filter for this machine.
@@ -54,12 +55,13 @@ class DockerSandbox:
 
     name = NAME
 
-    def __init__(self, engine: Engine, image: Callable[[], str], python: Sequence[str]) -> None:
+    def __init__(self, engine: Engine, image: Callable[[], str], python: Sequence[str], *, nice: int = 0) -> None:
         try:
             self._filter = seccomp.program()
         except KeyError as error:
             raise SandboxError(f"there is no system-call filter for {error.args[0]}") from None
         self._engine, self._find_image, self._python = engine, image, python
+        self._nice = nice
         self._enter = (_INSIDE / "enter.py").read_text()
         self._image = image()
         engine.reap()
@@ -116,7 +118,7 @@ class DockerSandbox:
             stdin_open=True,
             network_disabled=True,
             healthcheck={"test": ["NONE"]},
-            host=_bounds(job, user, self._engine.cpus),
+            host={**_bounds(job, user, self._engine.cpus), **_weights(self._nice)},
         )
 
     def _command(self, job: SandboxJob, marker: str) -> list[str]:
@@ -156,6 +158,13 @@ def _bounds(job: SandboxJob, user: int, cpus: int) -> Mapping[str, Any]:
         },
         "mounts": [docker_engine.bind(host, inside) for host, inside in shown],
     }
+
+
+def _weights(nice: int) -> Mapping[str, int]:
+    """What a container weighs against others; the engine leaves out what its kernel does not know."""
+    if not nice:
+        return {}
+    return {"cpu_shares": priority.weight(nice, 1024, 2), "blkio_weight": priority.weight(nice, 500, 10)}
 
 
 class Container:

@@ -1,4 +1,4 @@
-"""The prefix of every job's command line: control group, limits of each process, and an unprivileged user.
+"""The prefix of every job's command line: group, priority, limits of each process, and an unprivileged user.
 
 The order matters. A process enters its control group and takes its limits while it still may, and drops root last,
 before anything that touches untrusted code. Started by root, bubblewrap alone would leave the job root in the kernel's
@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from core.isolation import SandboxLimits
+from sandbox import priority
 
 JOB_UID = 64321
 """User and group of jobs when the daemon runs as root; no other process uses it."""
@@ -44,17 +45,18 @@ def drop_root() -> tuple[str, ...]:
     return _DROP if os.geteuid() == 0 else ()
 
 
-def prefix(limits: SandboxLimits, join_files: Sequence[Path], *, address_space: bool) -> list[str]:
+def prefix(limits: SandboxLimits, join_files: Sequence[Path], *, address_space: bool, nice: int = 0) -> list[str]:
     """The words before the command.
 
     Args:
         limits: of the job.
         join_files: control files to enter the job's group.
         address_space: bound the memory of each process too, where no group bounds that of all.
+        nice: how many levels it stands back (`sandbox.priority`).
     """
     enter = "".join(f"echo $$ > '{file}' && " for file in join_files)
     group = ["/bin/sh", "-c", f'{enter}exec "$@"', "sh"] if join_files else []
-    return [*group, *rlimits(limits, address_space=address_space), *drop_root()]
+    return [*group, *priority.words(nice), *rlimits(limits, address_space=address_space), *drop_root()]
 
 
 def each_process(limits: SandboxLimits) -> dict[str, tuple[int, int]]:

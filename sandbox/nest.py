@@ -30,7 +30,7 @@ from typing import IO, cast
 from core.errors import SandboxError
 from core.isolation import WORK, SandboxJob
 from core.masking import printable
-from sandbox import cgroups, child, launcher
+from sandbox import cgroups, child, launcher, priority
 from sandbox.bubblewrap import FILES, NAME, SHM_MB, TMP_MB, BubblewrapSandbox, memory_files, namespaces
 from sandbox.cgroups import Group
 from sandbox.child import Finished, Pipes, Running
@@ -79,7 +79,7 @@ class NestedSandbox(Isolation):
         """The zygote of a role; a new one in the place of one that died."""
         task = self._zygotes.get(role)
         if task is None or (task.done() and (task.cancelled() or task.exception() or not task.result().is_alive)):
-            old, task = task, asyncio.create_task(Zygote.start(self._runtime, role))
+            old, task = task, asyncio.create_task(Zygote.start(self._runtime, role, nice=self._outer.nice))
             self._zygotes[role] = task
             if old and not old.cancelled() and not old.exception():
                 await old.result().close()
@@ -115,7 +115,7 @@ class Zygote:
         return self.answers and not self.running.is_over
 
     @classmethod
-    async def start(cls, runtime: Runtime, role: str) -> Zygote:
+    async def start(cls, runtime: Runtime, role: str, *, nice: int = 0) -> Zygote:
         """Start one and wait until it takes orders.
 
         Raises:
@@ -124,7 +124,7 @@ class Zygote:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             with theirs:
-                zygote = cls(_spawned(runtime, role, theirs.fileno()), ours)
+                zygote = cls(_spawned(runtime, role, theirs.fileno(), nice), ours)
         except SandboxError:
             ours.close()
             raise
@@ -182,12 +182,19 @@ class Zygote:
         await child.uninterrupted(self.running.end())
 
 
-def _spawned(runtime: Runtime, role: str, orders: int) -> Running:
-    """Start the outer sandbox with the zygote in it; `orders` is the descriptor of its socket."""
+def _spawned(runtime: Runtime, role: str, orders: int, nice: int) -> Running:
+    """Start the outer sandbox with the zygote in it; `orders` is its socket. What it forks stands back as it does."""
     fixed = [f"--{name}={value}" for name, (_, value) in launcher.FIXED.items()]
     with memory_files(*(text.encode() for text in FILES.values())) as files:
         argv = [
-            *("prlimit", *fixed, "--", *launcher.drop_root(), *namespaces(runtime.mounts, files, work_mb=1)),
+            *(
+                *priority.words(nice),
+                "prlimit",
+                *fixed,
+                "--",
+                *launcher.drop_root(),
+                *namespaces(runtime.mounts, files, work_mb=1),
+            ),
             *("--remount-ro", "/", "--", *runtime.zygote(orders, role)),
         ]
         return child.spawn(

@@ -35,9 +35,11 @@ class ProcessSandbox:
 
     Args:
         scratch: an existing folder for temporary folders, which the jobs' user can enter.
+        nice: how many levels jobs stand back (`sandbox.priority`).
     """
 
     scratch: Path
+    nice: int = 0
     name = NAME
 
     async def run(self, job: SandboxJob) -> SandboxResult:
@@ -49,7 +51,7 @@ class ProcessSandbox:
         folder = Path(tempfile.mkdtemp(prefix="job-", dir=self.scratch))
         try:
             await asyncio.to_thread(_fill, folder, job)
-            finished = await child.run(_launch(folder, job))
+            finished = await child.run(_launch(folder, job, self.nice))
         except OSError as error:
             raise SandboxError(f"the job's folder could not be filled: {error}") from error
         finally:
@@ -89,7 +91,7 @@ def _remove(folder: Path) -> None:
         subprocess.run(["rm", "-rf", "--", str(folder)], stderr=subprocess.DEVNULL, check=False)
 
 
-def _launch(folder: Path, job: SandboxJob) -> child.Launch:
+def _launch(folder: Path, job: SandboxJob, nice: int) -> child.Launch:
     mark = secrets.token_hex(16)
     mounts = {mount.inside: str(mount.host) for mount in job.mounts if not mount.inside.startswith(WORK + "/")}
     places = {**mounts, WORK: str(folder / "work")}
@@ -97,7 +99,7 @@ def _launch(folder: Path, job: SandboxJob) -> child.Launch:
     bound = ["prlimit", f"--nproc={_processes() + job.limits.pids}", "--"]
     return child.Launch(
         argv=[
-            *launcher.prefix(job.limits, (), address_space=True),
+            *launcher.prefix(job.limits, (), address_space=True, nice=nice),
             *bound,
             *(_translated(word, places) for word in job.argv),
         ],

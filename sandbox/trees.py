@@ -47,15 +47,21 @@ class TreeStore:
         return found
 
     def _sweep(self, oldest: float) -> None:
-        """Remove what nobody used for a while; what is being read stays readable."""
+        """Remove what nobody used for a while, and drafts of the dead; what is being read stays readable."""
         for path in self._folder.iterdir():
-            if path.stat().st_mtime < oldest:
+            if path.stat().st_mtime < oldest or _abandoned(path):
                 path.unlink(missing_ok=True)
 
     def _make_room(self) -> None:
         kept = sorted(self._folder.glob(f"*{_SUFFIX}"), key=lambda path: path.stat().st_mtime_ns, reverse=True)
         for path in kept[self._keep :]:
             path.unlink(missing_ok=True)
+
+
+def _abandoned(path: Path) -> bool:
+    """Tell whether it is the draft of a process that is gone."""
+    number = path.suffix.removeprefix(".")
+    return number.isdecimal() and not Path("/proc", number).exists()
 
 
 def _contents(tree: Tree) -> Iterator[tuple[str, bytes]]:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import os
 import secrets
 from pathlib import Path
 
+from files.whole import write_once
 from server.asgi import Scope, header
 from server.limits import Attempts
 
@@ -70,17 +70,12 @@ def kept_token(path: Path) -> str:
     Raises:
         OSError: the file can be neither read nor written.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return path.read_text(encoding="ascii").strip() or _remade(path)
-    with os.fdopen(handle, "w", encoding="ascii") as file:
-        file.write(token := secrets.token_urlsafe(32))
-    return token
+    if write_once(path, token := secrets.token_urlsafe(32), mode=0o600):
+        return token
+    return path.read_text(encoding="ascii").strip() or _remade(path)
 
 
 def _remade(path: Path) -> str:
-    """An empty file is what a crash between creating and writing leaves behind."""
+    """An empty file is what a version before this one left behind when it died between creating and writing."""
     path.unlink()
     return kept_token(path)

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
 from flask import Blueprint, Flask, Response, request
 from pydantic import BaseModel, ValidationError
 
-from core.errors import StoreError
+from core.queueing import PauseState
+from db import pruning
 from server import openapi
 from server.approvals import Approvals, DecisionIn, approval_row
 from server.bodies import BadBody, read_json, read_task_body
+from server.calls import Call, Reply
+from server.commits import CommitsQuery, RevertIn, ReviewIn, Taken
 from server.contract import ENDPOINTS, Endpoint, PauseIn
-from server.desk import Desk, settled
+from server.desk import REVERT_WALL_S, Busy, Desk, settled
+from server.health import look
 from server.listing import task_page
-from server.query import ApprovalsQuery, LogsQuery, Query, TasksQuery, read_query
+from server.query import ApprovalsQuery, LogsQuery, TasksQuery, read_query
+from server.reviewing import Reviewing
 from server.schemas import (
-    Answer,
     DaemonReport,
-    Health,
     Logs,
     Moved,
     Paused,
@@ -30,28 +32,7 @@ from server.schemas import (
     task_detail,
 )
 
-PROBE_WALL_S = 2.0
-
 _B = TypeVar("_B", bound=BaseModel)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
-    """One request, with its parameters validated."""
-
-    desk: Desk
-    query: Query
-    task_id: int = 0
-    approval_id: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
-    """What a view answers; the contract names the model of each status."""
-
-    answer: Answer
-    status: int = 200
-    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 def submit_task(call: Call) -> Reply:
@@ -68,7 +49,10 @@ def submit_task(call: Call) -> Reply:
 def show_task(call: Call) -> Reply:
     """One task with its iterations."""
     task = call.desk.queue.get(call.task_id)
-    return Reply(answer=task_detail(task, call.desk.steps.iterations(task.id)))
+    pruned = pruning.notes(call.desk.database.reader(), task.id, task.ended_at)
+    detail = task_detail(task, call.desk.steps.iterations(task.id), pruned)
+    reverted_by = _reviewing(call.desk).reverted_by(task.id)
+    return Reply(answer=detail.model_copy(update={"reverted_by": reverted_by}))
 
 
 def list_tasks(call: Call) -> Reply:
@@ -104,6 +88,31 @@ def decide_approval(call: Call) -> Reply:
     return Reply(answer=approval_row(decided))
 
 
+def list_commits(call: Call) -> Reply:
+    """A page of commits."""
+    return Reply(answer=_reviewing(call.desk).commits(cast("CommitsQuery", call.query)))
+
+
+def review_task(call: Call) -> Reply:
+    """Mark the commits of a task as read."""
+    return Reply(answer=_reviewing(call.desk).review_task(call.task_id))
+
+
+def review_commits(call: Call) -> Reply:
+    """Mark one commit as read, or all."""
+    return Reply(answer=_reviewing(call.desk).review(_body(ReviewIn)))
+
+
+def revert_task(call: Call) -> Reply:
+    """Take back what a task integrated, or bring it back."""
+    said = _body(RevertIn) if request.content_length else RevertIn()
+    try:
+        done = call.desk.revert(call.task_id, said.force, said.reapply).result(REVERT_WALL_S)
+    except TimeoutError:
+        raise Busy("the tests still run, and the revert may still be made: look at the task's page") from None
+    return Reply(answer=Taken.model_validate(done))
+
+
 def show_status(call: Call) -> Reply:
     """The daemon as a whole."""
     return Reply(answer=DaemonReport.model_validate(call.desk.status()))
@@ -111,14 +120,16 @@ def show_status(call: Call) -> Reply:
 
 def pause(call: Call) -> Reply:
     """Claim no more tasks."""
-    settled(call.desk.queue.pause(_pause_reason()))
-    return Reply(answer=Paused(state=call.desk.status().state))
+    return _paused(call.desk, settled(call.desk.queue.pause(_pause_reason())))
 
 
 def resume(call: Call) -> Reply:
-    """Claim tasks again."""
-    settled(call.desk.queue.resume())
-    return Reply(answer=Paused(state=call.desk.status().state))
+    """Claim tasks again, unless something else holds them back."""
+    return _paused(call.desk, settled(call.desk.queue.resume()))
+
+
+def _paused(desk: Desk, pause: PauseState) -> Reply:
+    return Reply(answer=Paused.model_validate({"state": desk.status().state, "holds": pause.holds}))
 
 
 def list_logs(call: Call) -> Reply:
@@ -137,22 +148,16 @@ def list_logs(call: Call) -> Reply:
 
 
 def check_health(call: Call) -> Reply:
-    """Read the database, and let the writer commit an empty transaction."""
-    desk = call.desk
-    reads, writes = _works(desk.events.newest_id), _works(lambda: desk.database.write(_nothing).result(PROBE_WALL_S))
-    health = Health(
-        status="ok" if reads and writes else "failing",
-        database=reads,
-        writer=writes,
-        loop_lag_s=desk.loop_lag_s() if desk.loop_lag_s else None,
-    )
-    return Reply(answer=health, status=200 if reads and writes else 503)
+    """Look at the daemon's signs of life."""
+    health = look(call.desk)
+    return Reply(answer=health, status=200 if health.status == "ok" else 503)
 
 
 VIEWS: Mapping[str, Callable[[Call], Reply]] = {
     view.__name__: view
     for view in (
-        submit_task, show_task, list_tasks, cancel_task, retry_task, list_approvals, decide_approval, show_status,
+        submit_task, show_task, list_tasks, cancel_task, retry_task, list_approvals, decide_approval, list_commits,
+        review_task, review_commits, revert_task, show_status,
         pause, resume, list_logs, check_health,
     )
 }  # fmt: skip
@@ -183,6 +188,10 @@ def _view(desk: Desk, endpoint: Endpoint) -> Callable[..., Response]:
     return respond
 
 
+def _reviewing(desk: Desk) -> Reviewing:
+    return Reviewing(desk.database, desk.events)
+
+
 def _pause_reason() -> str:
     return _body(PauseIn).reason if request.content_length else ""
 
@@ -193,15 +202,3 @@ def _body(model: type[_B]) -> _B:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         raise BadBody(f"{'.'.join(map(str, first['loc'])) or 'body'}: {first['msg']}") from None
-
-
-def _works(probe: Callable[[], object]) -> bool:
-    try:
-        probe()
-    except (StoreError, TimeoutError):
-        return False
-    return True
-
-
-def _nothing(_: object) -> None:
-    """A write that changes nothing."""

@@ -10,8 +10,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from core.submission import TaskIn
 from server.approvals import ApprovalRow, Approvals, DecisionIn
+from server.commits import Commits, CommitsQuery, RevertIn, Reviewed, ReviewIn, Taken
+from server.health import Health
 from server.query import ApprovalsQuery, LogsQuery, Query, StreamQuery, TasksQuery
-from server.schemas import Answer, DaemonReport, Health, Logs, Moved, Paused, Submitted, TaskDetail, Tasks
+from server.schemas import Answer, DaemonReport, Logs, Moved, Paused, Submitted, TaskDetail, Tasks
 
 
 class PauseIn(BaseModel):
@@ -110,6 +112,42 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         body=DecisionIn,
         body_required=True,
         answers={200: ApprovalRow},
+        errors=(400, 404, 409, 415, 503),
+    ),
+    Endpoint(
+        name="list_commits",
+        method="GET",
+        path="/api/commits",
+        summary="The commits that were made, newest first, page by page.",
+        query=CommitsQuery,
+        answers={200: Commits},
+        errors=(400,),
+    ),
+    Endpoint(
+        name="review_commits",
+        method="POST",
+        path="/api/commits/reviewed",
+        summary="Mark one commit as read, or all.",
+        body=ReviewIn,
+        body_required=True,
+        answers={200: Reviewed},
+        errors=(400, 404, 415, 503),
+    ),
+    Endpoint(
+        name="review_task",
+        method="POST",
+        path="/api/task/{task_id}/reviewed",
+        summary="Mark the commits of a task as read.",
+        answers={200: Reviewed},
+        errors=(400, 404, 503),
+    ),
+    Endpoint(
+        name="revert_task",
+        method="POST",
+        path="/api/task/{task_id}/revert",
+        summary="Take back what a task integrated, by a commit on top; answers when it is made, after running tests.",
+        body=RevertIn,
+        answers={200: Taken},
         errors=(400, 404, 409, 415, 503),
     ),
     Endpoint(

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TypeVar
 
 from core.clock import Clock, utc_now
-from core.errors import StoreError
+from core.errors import NotReverted, StoreError
 from core.status import DaemonStatus
 from core.submission import parse_spec
 from core.tasks import TaskSpec
+from core.undo import Reverted
 from db.database import Database
 from db.event_log import EventLog
 from db.step_store import StepStore
 from queue_manager import QueueManager
 
 WRITE_WALL_S = 20.0
+REVERT_WALL_S = 900.0
 
 _T = TypeVar("_T")
+
+
+def cannot_revert(_task_id: int, _force: bool, _reapply: bool) -> Future[Reverted]:
+    """What a desk without a daemon behind it answers."""
+    raise NotReverted("nothing can be taken back here: no daemon is behind this server")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +34,8 @@ class Desk:
     """Everything behind the counter.
 
     `status` is called from several threads and reads what holds now; after `queue.pause` has finished it says so.
-    `loop_lag_s` is how late the workers' loop lately was.
+    `loop_lag_s` is how late the workers' loop lately was, `faults` what else is not well with the daemon. `revert`
+    takes a task's id, whether to force it, and whether to bring back instead; it may be called from any thread.
     """
 
     database: Database
@@ -37,6 +45,8 @@ class Desk:
     status: Callable[[], DaemonStatus]
     read_task: Callable[[object], TaskSpec] = parse_spec
     loop_lag_s: Callable[[], float] | None = None
+    faults: Callable[[], Sequence[str]] = tuple
+    revert: Callable[[int, bool, bool], Future[Reverted]] = cannot_revert
     clock: Clock = utc_now
 
 

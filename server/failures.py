@@ -8,7 +8,16 @@ from collections.abc import Mapping
 from flask import Flask, Response, make_response, render_template, request
 from werkzeug.exceptions import HTTPException
 
-from core.errors import IllegalMove, InvalidTask, StoreError, StoreFull, UnknownApproval, UnknownTask
+from core.errors import (
+    GitError,
+    IllegalMove,
+    InvalidTask,
+    StoreError,
+    StoreFull,
+    UnknownApproval,
+    UnknownCommit,
+    UnknownTask,
+)
 from server.bodies import BadBody
 from server.desk import Busy
 from server.query import BadQuery
@@ -24,6 +33,8 @@ def register(app: Flask) -> None:
     app.register_error_handler(BadBody, lambda error: answer(error.status, str(error)))
     app.register_error_handler(UnknownTask, lambda error: answer(404, str(error)))
     app.register_error_handler(UnknownApproval, lambda error: answer(404, str(error)))
+    app.register_error_handler(UnknownCommit, lambda error: answer(404, str(error)))
+    app.register_error_handler(GitError, lambda error: answer(409, str(error)))
     app.register_error_handler(IllegalMove, lambda error: answer(409, str(error)))
     app.register_error_handler(Busy, _busy)
     app.register_error_handler(StoreFull, lambda error: answer(507, str(error)))

@@ -12,6 +12,7 @@ from core.events import Level
 from core.masking import printable
 from core.states import Status, may_move
 from core.tasks import Kind
+from db import pruning
 from server.approvals import approval_row
 from server.desk import Desk
 from server.listing import task_page
@@ -52,13 +53,14 @@ class Pages:
         _query(Query)
         desk = self._desk
         task = desk.queue.get(task_id)
+        pruned = pruning.notes(desk.database.reader(), task_id, task.ended_at)
         work = desk.steps.last_work(task_id, task.attempt) if task.attempt else None
         asked = [approval_row(each) for each in desk.queue.approvals(open_only=False, task_id=task_id)]
         return render_template(
             "task.html",
             approvals=[each for each in asked if each.granted is None and task.status is Status.WAITING],
             decisions=[each for each in asked if each.granted is not None],
-            task=task_detail(task, desk.steps.iterations(task_id)),
+            task=task_detail(task, desk.steps.iterations(task_id), pruned),
             spec=task.spec,
             attempts=shown_attempts(desk, task_id),
             change=shown_change(task, work) if work else [],
@@ -77,6 +79,9 @@ class Pages:
                 parts = spoken(self._desk, call)
                 text = "\n\n".join(f"===== {role}\n{printable(said, max_chars=len(said))}" for role, said in parts)
                 return Response(text, mimetype="text/plain")
+        if gone := pruning.work_pruned(self._desk.database.reader(), task_id):
+            text = f"The prompts and replies of task {task_id} were pruned on {gone.at:%Y-%m-%d} ({gone.setting}).\n"
+            return Response(text, status=410, mimetype="text/plain")
         raise UnknownTask(task_id)
 
     def logs(self) -> str:

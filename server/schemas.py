@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, WithJsonSche
 
 from core.clock import to_text
 from core.events import Event, Kind, Level
+from core.queueing import HoldSource
 from core.states import DaemonState, Ending, Outcome, Phase, Status
 from core.tasks import Kind as TaskKind
 from core.tasks import Language, Task
@@ -110,13 +111,15 @@ class TaskSummary(Answer):
 
 
 class TaskDetail(TaskSummary):
-    """One task in full."""
+    """One task in full; `pruned` says what of it is no longer kept, when it went, and by which setting."""
 
     base: str | None
     key: str | None
     depends_on: list[int]
     metadata: dict[str, Any]
+    reverted_by: str | None = None
     iterations: list[Iteration]
+    pruned: list[str]
 
 
 class Tasks(Answer):
@@ -165,6 +168,15 @@ class SavedReplies(Answer):
     solved: int
 
 
+class Held(Answer):
+    """A reason why no task is begun; “it goes on” is completed by `lifted_by`."""
+
+    source: HoldSource
+    reason: str
+    since: Moment
+    lifted_by: str
+
+
 class DaemonReport(Answer):
     """The daemon as a whole; `queue` counts the tasks of each status, `approvals` what waits for its owner."""
 
@@ -183,12 +195,15 @@ class DaemonReport(Answer):
     pid: int
     approvals: int
     saved: SavedReplies
+    holds: list[Held]
+    unread: int
 
 
 class Paused(Answer):
-    """The daemon's state after a pause or a resume."""
+    """The daemon's state after a pause or a resume, and what holds tasks back then."""
 
     state: DaemonState
+    holds: list[Held]
 
 
 class LogLine(Answer):
@@ -214,21 +229,8 @@ class Logs(Answer):
     last_id: int
 
 
-class Health(Answer):
-    """Whether the daemon can do its work; shows nothing of any task."""
-
-    status: Literal["ok", "failing"]
-    database: bool
-    writer: bool
-    loop_lag_s: float | None
-
-
 def build_models(kind: type[Answer] = Answer) -> None:
-    """Build all models now.
-
-    They are built when first used, which spares the command line a tenth of a second; but several threads must not
-    build one at once.
-    """
+    """Build all models now, for several threads must not build one at once; the command line is spared the time."""
     for model in kind.__subclasses__():
         model.model_rebuild()
         build_models(model)
@@ -259,7 +261,7 @@ def task_summary(task: Task) -> TaskSummary:
     return TaskSummary.model_validate({**_fields(task), "description": cut})
 
 
-def task_detail(task: Task, rows: Sequence[IterationRow]) -> TaskDetail:
+def task_detail(task: Task, rows: Sequence[IterationRow], pruned: Sequence[str] = ()) -> TaskDetail:
     """The task in full."""
     spec = task.spec
     more = {
@@ -268,6 +270,7 @@ def task_detail(task: Task, rows: Sequence[IterationRow]) -> TaskDetail:
         "depends_on": list(spec.depends_on),
         "metadata": dict(spec.metadata),
         "iterations": _iterations(rows),
+        "pruned": list(pruned),
     }
     return TaskDetail.model_validate({**_fields(task), **more})
 

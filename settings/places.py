@@ -1,4 +1,4 @@
-"""Where everything lies: the checkout unless told otherwise."""
+"""Where everything lies: below one home, the checkout unless told otherwise, or in the user's XDG folders."""
 
 from __future__ import annotations
 
@@ -6,18 +6,31 @@ from pathlib import Path
 
 from pydantic_settings import BaseSettings
 
+from settings.layout import Folders
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
 class Places(BaseSettings):
-    """The files and folders of one home."""
+    """The files and folders of one daemon. `folders` is None in the layout of one home."""
 
     home: Path = ROOT
+    folders: Folders | None = None
+
+    @property
+    def config_dir(self) -> Path:
+        """Where `config.yaml` and `.env` are looked for."""
+        return self.folders.config if self.folders else self.home
 
     @property
     def db_path(self) -> Path:
         """The database."""
         return self.home / "db" / "agent_logs.sqlite"
+
+    @property
+    def backups_dir(self) -> Path:
+        """The newest backups of the database, and older ones by the day."""
+        return self.db_path.parent / "backups"
 
     @property
     def tasks_file(self) -> Path:
@@ -27,7 +40,7 @@ class Places(BaseSettings):
     @property
     def log_file(self) -> Path:
         """The log as JSON lines."""
-        return self.home / "logs" / "agent.log"
+        return (self.folders.state if self.folders else self.home) / "logs" / "agent.log"
 
     @property
     def workspace(self) -> Path:
@@ -42,27 +55,32 @@ class Places(BaseSettings):
     @property
     def state_file(self) -> Path:
         """The hourly crash-recovery state."""
-        return self.home / "state.json"
+        return (self.folders.state if self.folders else self.home) / "state.json"
 
     @property
     def state_dir(self) -> Path:
-        """Staging, locks and sockets."""
-        return self.home / "state"
+        """Staging and keys."""
+        return self.folders.state if self.folders else self.home / "state"
 
     @property
     def lock_file(self) -> Path:
         """Held by the daemon of this home as long as it lives."""
-        return self.state_dir / "lock"
+        return self._open_dir / "lock"
+
+    @property
+    def db_lock_file(self) -> Path:
+        """Held as well, beside the database itself: another name of the home leads to the same one."""
+        return self.db_path.resolve().with_name(self.db_path.name + ".lock")
 
     @property
     def packages_dir(self) -> Path:
         """Packages that tasks may use, as they are shown inside the sandbox."""
-        return self.state_dir / "packages"
+        return (self.folders.cache if self.folders else self.state_dir) / "packages"
 
     @property
     def port_file(self) -> Path:
         """The port that the daemon got, for those on this machine who want to speak to it."""
-        return self.state_dir / "port"
+        return self._open_dir / "port"
 
     @property
     def token_file(self) -> Path:
@@ -71,10 +89,27 @@ class Places(BaseSettings):
 
     @property
     def seal_file(self) -> Path:
-        """The key that seals the evidence of commits; only the owner can read it."""
-        return self.state_dir / "seal"
+        """The key that seals the evidence of commits; only the owner can read it, and old evidence needs it."""
+        return (self.folders.data if self.folders else self.state_dir) / "seal"
 
     @property
     def runner_dir(self) -> Path:
         """The test libraries shown inside the sandbox; made at set-up, shared by all homes of a checkout."""
         return ROOT / ".runner"
+
+    @property
+    def _open_dir(self) -> Path:
+        """What exists only while a daemon runs."""
+        return self.folders.runtime if self.folders else self.state_dir
+
+    def make_folders(self) -> None:
+        """Make the XDG folders, for their owner alone as the specification asks; a home is there already.
+
+        Raises:
+            OSError: one of them cannot be made.
+        """
+        if self.folders is None:
+            return
+        own = self.folders
+        for folder in (own.config, own.data, own.state, own.cache, own.runtime):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)

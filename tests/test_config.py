@@ -107,3 +107,10 @@ def test_all_state_lies_below_the_home(tmp_path: Path) -> None:
     found = load_settings(home=tmp_path)
     paths = (found.db_path, found.tasks_file, found.log_file, found.workspace, found.reports_dir, found.state_dir)
     assert all(path.is_relative_to(tmp_path) for path in paths)
+
+
+def test_a_line_that_is_no_yaml_is_named_and_not_shown(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text("worker_count: 2\nopenai_api_key: very-secret: key\n")
+    with pytest.raises(ConfigError, match=r"config\.yaml: cannot be read: line 2, column") as refused:
+        load_settings(home=tmp_path)
+    assert "very-secret" not in str(refused.value)

@@ -18,7 +18,7 @@ FLOORS = {
     "queue_manager": 2, "model_handler": 2, "models": 2, "test_runner": 2, "sandbox": 2, "git_manager": 2, "gitrepo": 2,
     "memory": 2, "intake": 2, "weekly_summary": 2, "weekly": 2,
     "config": 1, "settings": 1, "db": 1,
-    "core": 0,
+    "core": 0, "files": 0,
 }  # fmt: skip
 SIDE_DOORS = {
     ("cli", "hand"), ("model_handler", "models"), ("test_runner", "sandbox"), ("weekly_summary", "weekly"),

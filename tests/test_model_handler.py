@@ -20,7 +20,7 @@ from core.states import Phase
 from core.tasks import Limits, Spent
 from models.base import BackendSettings, BaseModelHandler, OnText
 from models.chain import build_chain
-from models.policy import Budgets, Usage
+from models.policy import Budgets
 from tests.support.door import PRICE, QUICK, TEN_TOKENS_OUT, HandClock, Setting, ask, backend
 from tests.support.wire_server import WireServer
 
@@ -50,20 +50,20 @@ async def test_an_answer_is_told_stored_and_replayed(setting: Setting) -> None:
 
 async def test_after_a_crash_every_reply_is_counted_exactly_once(setting: Setting) -> None:
     with WireServer(lambda _p, _m: TEN_TOKENS_OUT) as server:
+        server.fail_next("cut")  # was paid for as well, and is no reply
         async with setting.door(backend(server)) as door:
             task = door.task()
             await task.complete(ask(step_no=0))
-            durable = task.spent  # what the last durable step knows
             await task.complete(ask(step_no=1, call_no=0))
             await task.complete(ask(step_no=1, call_no=1))
             before = task.spent
         async with setting.door(backend(server)) as door:  # the daemon died in step 1 and was started again
-            resumed = door.task(spent=durable)
+            resumed = door.task(spent=door.steps.spent_of(7))
             for call_no in range(2):
                 assert (await resumed.complete(ask(step_no=1, call_no=call_no))).replayed
-            assert resumed.spent == before
-            assert resumed.spent.model_calls == 3
-    assert len(server.requests) == 3
+            assert replace(resumed.spent, model_s=0.0) == replace(before, model_s=0.0)
+            assert resumed.spent.model_calls == 4
+    assert len(server.requests) == 4
 
 
 async def test_a_reply_that_came_is_stored_even_when_its_step_is_cancelled(setting: Setting) -> None:
@@ -185,25 +185,18 @@ async def test_the_circuit_opens_after_failures_in_a_row_and_closes_after_a_prob
 
 
 @pytest.mark.parametrize("kind", ["hang", "stall"])
-async def test_silence_is_a_failure_and_the_connection_is_closed(setting: Setting, kind: str) -> None:
-    policy = replace(QUICK, first_text_s=0.15, gap_s=0.1)
+async def test_silence_is_a_failure_that_parks_and_the_connection_is_closed(setting: Setting, kind: str) -> None:
     with WireServer(lambda _p, _m: "word " * 100) as server:
         server.fail_next(kind)
-        async with setting.door(backend(server), policy=policy) as door:
-            assert (await door.task().complete(ask())).finish is Finish.STOP
+        async with setting.door(backend(server), policy=replace(QUICK, gap_s=0.1, total_s=0.3)) as door:
+            with pytest.raises(Parked) as caught:
+                await door.task().complete(ask())
+            assert caught.value.until, "it is tried again by itself"
             await asyncio.to_thread(server.until, lambda: server.requests[0].gone)
-    assert "answer" in door.of(Kind.MODEL_FAILED)[0].message
-
-
-async def test_a_slow_stream_is_no_silence_but_has_an_end(setting: Setting) -> None:
-    policy = replace(QUICK, first_text_s=0.1, gap_s=0.1, total_s=5.0)
-    with WireServer(lambda _p, _m: "word " * 80, chunk_s=0.015) as server:
-        async with setting.door(backend(server), policy=policy) as door:
-            await door.task().complete(ask())
-            assert door.kinds().count(Kind.MODEL_FAILED) == 0
-        async with setting.door(backend(server), policy=replace(policy, total_s=0.15, tries=1)) as door:
-            with pytest.raises(Parked, match="in the middle"):
-                await door.task().complete(ask(step_no=1))
+        assert len(server.requests) == 1, "a time-out went by; asking again at once would take another"
+        assert "answer" in door.of(Kind.MODEL_FAILED)[0].message
+        async with setting.door(backend(server)) as door:
+            assert (await door.task().complete(ask())).finish is Finish.STOP
 
 
 async def test_cancelling_passes_at_once_and_closes_the_connection(setting: Setting) -> None:
@@ -411,8 +404,11 @@ async def test_the_budget_of_a_day_parks_until_midnight_and_outlives_a_restart(s
     clock = HandClock(datetime(2026, 3, 31, 22, 15, tzinfo=UTC))
     budgets = Budgets(day_tokens=1000)
     with WireServer(lambda _p, _m: TEN_TOKENS_OUT) as server:
-        used = Usage(today=Spent(tokens_in=990), total=Spent(tokens_in=10**6))
-        async with setting.door(backend(server), clock=clock, budgets=budgets, usage=lambda: used) as door:
+
+        def ledger(since: datetime | None) -> Spent:
+            return Spent(tokens_in=990) if since == datetime(2026, 3, 31, tzinfo=UTC) else Spent()
+
+        async with setting.door(backend(server), clock=clock, budgets=budgets, ledger=ledger) as door:
             for _ in range(2):
                 with pytest.raises(Parked, match="today") as caught:
                     await door.task().complete(ask())
@@ -424,9 +420,9 @@ async def test_the_budget_of_a_day_parks_until_midnight_and_outlives_a_restart(s
 
 async def test_the_total_budget_parks_for_good(setting: Setting) -> None:
     with WireServer() as server:
-        used = Usage(total=Spent(cost_usd=5.0))
+        used = Spent(cost_usd=5.0)
         money: dict[str, Any] = {"budgets": Budgets(total_cost_usd=5.0), "prices": {"openai=tiny-coder": PRICE}}
-        async with setting.door(backend(server), usage=lambda: used, **money) as door:
+        async with setting.door(backend(server), ledger=lambda _: used, **money) as door:
             with pytest.raises(Parked, match="TOTAL_COST_USD") as caught:
                 await door.task().complete(ask())
             assert caught.value.until is None
@@ -457,12 +453,20 @@ async def test_calls_at_once_do_not_overspend(setting: Setting) -> None:
     assert spent <= 400
 
 
-async def test_one_call_has_a_budget_of_its_own(setting: Setting) -> None:
+async def test_a_call_is_cut_to_its_own_budget_or_refused_with_what_would_mend_it(setting: Setting) -> None:
     with WireServer() as server:
         async with setting.door(backend(server), budgets=Budgets(call_tokens=500)) as door:
-            with pytest.raises(BudgetSpent, match="one call"):
+            with pytest.raises(Parked, match=r"one call: the limit of 500 tokens.*CALL_TOKENS") as caught:
                 await door.task().complete(ask("word " * 2000))
+            assert caught.value.until is None
+            assert server.requests == []
             assert (await door.task().complete(ask(step_no=1))).text
+            assert server.requests[0].body["max_tokens"] < 500
+    dear: dict[str, Any] = {"budgets": Budgets(call_cost_usd=0.5), "prices": {"openai=tiny-coder": PRICE}}
+    with WireServer() as paid, WireServer(lambda _p, _m: "for free") as free:
+        async with setting.door(backend(paid), backend(free, "ollama"), **dear) as door:
+            assert (await door.task().complete(ask("word " * 2000, step_no=2))).text == "for free"
+        assert paid.requests == []
 
 
 async def test_prices_are_applied_or_left_unknown_but_never_guessed(setting: Setting) -> None:

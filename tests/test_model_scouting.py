@@ -16,7 +16,7 @@ from core.states import Phase
 from core.tasks import Spent
 from models.base import BackendSettings, BaseModelHandler
 from models.chain import build_chain
-from models.policy import Budgets, Usage
+from models.policy import Budgets
 from models.repair.backend import RepairBackend
 from models.repair.problem import Finding, Problem, Tell
 from tests.support.door import QUICK, Door, Setting, ask, backend
@@ -176,8 +176,9 @@ async def test_it_stands_in_for_a_model_that_fails_and_that_is_told_as_any_fallb
 
 async def test_budgets_do_not_bind_it(setting: Setting) -> None:
     spent_up: dict[str, Any] = {
-        "budgets": Budgets(day_tokens=1, total_cost_usd=0.0), "usage": lambda: Usage(today=Spent(tokens_in=5)),
-    }  # fmt: skip
+        "budgets": Budgets(day_tokens=1, total_cost_usd=0.0),
+        "ledger": lambda since: Spent(tokens_in=5) if since else Spent(),
+    }
     with WireServer() as server:
         for scout_s in (0.0, 5.0):
             chain = (backend(server), RepairBackend(TinySolver()))

@@ -47,7 +47,7 @@ class Week:
             text,
             to_text(created),
         )
-        self.run("INSERT INTO task_specs VALUES (?, json_object('kind', ?))", task_id, kind)
+        self.run("INSERT INTO task_specs (task_id, spec) VALUES (?, json_object('kind', ?))", task_id, kind)
         if ending is None:
             return
         status = Status.DONE if ending is Ending.COMMITTED else Status.FAILED

@@ -1,14 +1,24 @@
-"""One daemon for each home: a lock that dies with its process, so that no stale PID file can lie."""
+"""One daemon for each home: locks that die with their process, so that no stale PID file can lie.
+
+The home's own lock answers for its folder; a second one lies beside the database, because two homes may lead to the
+same file (a link, a mount, another layout). A lock's text names its holder for people, and is not what counts.
+"""
 
 from __future__ import annotations
 
 import fcntl
+import json
 import os
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import IO
 
+from core.clock import Clock, from_text, to_text, utc_now
 from core.errors import NightshiftError
+from core.masking import printable
+
+_PROC = Path("/proc")
 
 
 class AlreadyRunning(NightshiftError):
@@ -16,44 +26,85 @@ class AlreadyRunning(NightshiftError):
 
 
 class InstanceLock:
-    """An exclusive `flock`; the file's text names the holder for people.
+    """An exclusive `flock` on each of the files, taken in their order; all or none.
 
     Raises:
-        AlreadyRunning: on entering, when another process holds the lock; says which.
+        AlreadyRunning: on entering, when another process holds one of them; says which process, and since when.
+        NightshiftError: a file cannot be made.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._file: IO[str] | None = None
+    def __init__(self, *paths: Path, clock: Clock = utc_now) -> None:
+        self._paths, self._clock = paths, clock
+        self._held = ExitStack()
 
     def __enter__(self) -> InstanceLock:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        file = self._path.open("a+", encoding="utf-8")
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            file.seek(0)
-            holder = file.read().strip() or "unknown"
-            file.close()
-            raise AlreadyRunning(f"process {holder} already works on {self._path.parent.parent}") from None
-        file.truncate(0)
-        file.write(str(os.getpid()))
-        file.flush()
-        self._file = file
+        with ExitStack() as held:
+            for path in dict.fromkeys(self._paths):
+                held.enter_context(_taken(path, self._text()))
+            self._held = held.pop_all()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._file:
-            self._file.close()
-            self._file = None
+        self._held.close()
+
+    def _text(self) -> str:
+        about = {"pid": os.getpid(), "since": to_text(self._clock()), "command": _command_of(os.getpid())}
+        return json.dumps(about) + "\n"
+
+
+def _taken(path: Path, text: str) -> IO[str]:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = path.open("a+", encoding="utf-8")
+    except OSError as error:
+        raise NightshiftError(f"the lock {path} cannot be made: {error.strerror}") from error
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.seek(0)
+        said = file.read()
+        file.close()
+        raise AlreadyRunning(_who_holds(path, said)) from None
+    except BaseException:
+        file.close()
+        raise
+    file.truncate(0)
+    file.write(text)
+    file.flush()
+    return file
+
+
+def _who_holds(path: Path, said: str) -> str:
+    """A sentence on the holder; what its note says is checked against the process of that number."""
+    try:
+        note = json.loads(said)
+        pid, since = int(note["pid"]), f"{from_text(note['since']):%Y-%m-%d %H:%M:%S} UTC"
+    except (ValueError, KeyError, TypeError, OverflowError):
+        return f"another process already works here: {path} is locked; `fuser {path}` names it"
+    command = _command_of(pid)
+    if not command or command != note.get("command"):  # dead, or another process by the same number
+        return (
+            f"process {pid}, which worked here since {since}, is gone, but a process that it started still holds "
+            f"{path}; `fuser {path}` names it"
+        )
+    shown = printable(" ".join(command.split()), max_chars=300)
+    return f"process {pid} ({shown}) already works here since {since}: it holds {path}"
+
+
+def _command_of(pid: int) -> str:
+    """A living process's command line, empty when there is none."""
+    try:
+        return (_PROC / str(pid) / "cmdline").read_bytes().decode("utf-8", "replace").replace("\0", " ").strip()
+    except OSError:
+        return ""
 
 
 def is_held(path: Path) -> bool:
     """Tell whether a living process holds the lock."""
     try:
-        with path.open("a+", encoding="utf-8") as file:
+        with path.open("r", encoding="utf-8") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
 from core.clock import to_text
 from core.status import DaemonStatus
+from files.whole import write_whole
 
 
 def snapshot(status: DaemonStatus) -> Mapping[str, object]:
@@ -27,22 +27,6 @@ def snapshot(status: DaemonStatus) -> Mapping[str, object]:
     }
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Replace a file so that a crash leaves either the old or the new one, never a part."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    with draft.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
-
-
 def save(path: Path, status: DaemonStatus) -> None:
     """Write the state file."""
-    write_atomically(path, json.dumps(snapshot(status), indent=2) + "\n")
+    write_whole(path, json.dumps(snapshot(status), indent=2) + "\n")

@@ -38,8 +38,14 @@ function modelRow(model) {
     el('small', {}, model.detail || (model.available ? 'available' : 'not reachable')));
 }
 
+function holdLine(hold) {
+  return el('p', {class: 'notice'}, 'Held back since ', moment(hold.since),
+    ` (${hold.source})${hold.reason ? `: ${hold.reason}` : ''}. It goes on ${hold.lifted_by}.`);
+}
+
 function showReport(report) {
   byId('state').dataset.state = report.state;
+  byId('state').dataset.held = report.holds.map((hold) => hold.source).join(' ');
   byId('state-name').className = `pill ${report.state}`;
   byId('state-name').textContent = report.state;
   showPause(report.state);
@@ -49,6 +55,7 @@ function showReport(report) {
     item.className = count ? status : `${status} zero`;
     item.firstElementChild.textContent = String(count);
   }
+  byId('holds').replaceChildren(...report.holds.map(holdLine));
   byId('notices').replaceChildren(...report.notices.map((text) => el('p', {class: 'notice'}, text)));
   if (report.workers.length) byId('workers').replaceChildren(...report.workers.map(workerRow));
   if (report.models.length) byId('models').replaceChildren(...report.models.map(modelRow));
@@ -75,11 +82,16 @@ const refresh = gently(async () => {
 
 function showPause(state) {
   byId('pause').hidden = !['running', 'paused', 'checkpoint'].includes(state);
-  byId('pause').textContent = state === 'paused' ? 'Resume' : 'Pause';
+  byId('pause').textContent = ownersHold() ? 'Resume' : 'Pause';
+}
+
+// What else holds tasks back ends by itself: the button says nothing to it.
+function ownersHold() {
+  return byId('state').dataset.held.split(' ').some((source) => source === 'owner' || source === 'checkpoint');
 }
 
 byId('pause').addEventListener('click', async () => {
-  const path = byId('state').dataset.state === 'paused' ? '/api/resume' : '/api/pause';
+  const path = ownersHold() ? '/api/resume' : '/api/pause';
   const answer = await ask(path, {});
   if (!answer.ok) byId('notices').prepend(el('p', {class: 'notice', role: 'alert'}, answer.data.error));
   refresh();

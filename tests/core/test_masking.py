@@ -90,3 +90,9 @@ def test_long_lines_and_texts_say_that_they_were_cut() -> None:
 @given(st.binary(max_size=300))
 def test_whatever_comes_in_what_goes_out_is_printable(raw: bytes) -> None:
     assert all(c.isprintable() or c in "\t\n" for c in printable(raw) if c not in " \u00a0\u3000" and not c.isspace())
+
+
+def test_a_secret_that_is_learnt_later_is_masked_and_the_first_stays_masked() -> None:
+    mask = Masker(["first-secret-9"])
+    mask.learn(["second-secret-9"])
+    assert mask("first-secret-9 and second-secret-9") == "*** and ***"

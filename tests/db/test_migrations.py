@@ -14,7 +14,7 @@ from db.sqlite import IntegrityError, connect
 
 TABLES = {
     *("tasks", "task_dependencies", "steps", "replies", "artifacts", "iterations", "execution_logs", "failures"),
-    *("patterns", "approvals", "git_commits", "model_stats", "metrics", "system_state"),
+    *("patterns", "approvals", "git_commits", "model_stats", "metrics", "system_state", "holds"),
 }
 
 

@@ -8,6 +8,7 @@ from core.dialogue import Completion, ModelRequest
 from core.states import Phase
 from core.status import SavedReplies
 from core.tasks import Spent
+from db.commit_signs import ChangedFile, Signs
 from db.database import Database
 from db.state_store import Commit, StateStore
 from tests.support.store import Store, open_store
@@ -108,3 +109,19 @@ def test_a_backup_is_made_while_writers_go_on_and_is_whole(store: Store, tmp_pat
 def test_a_sound_database_has_no_faults(store: Store) -> None:
     store.state.set("k", 1).result()
     assert store.state.integrity() == []
+
+
+def test_the_ledger_keeps_files_and_signs_and_the_first_push(store: Store) -> None:
+    files = (ChangedFile(path="a\udce4.py", added=3, removed=0), ChangedFile(path="b.png", added=None, removed=None))
+    signs = Signs(own_tests=("test_a.py",), packages={"toolz": "1.0"}, escalations=1)
+    first = Commit(
+        task_id=1, attempt=1, repo="/r", branch="b", commit="c1", base="b", subject="s", label="verified",
+        files=files, signs=signs, at=store.clock(),
+    )  # fmt: skip
+    for commit in (first, replace(first, integrated=True, files=None, signs=None)):
+        store.state.record_commit(commit).result()
+    pushed_at = store.clock()
+    for _ in range(2):
+        store.state.record_push("/r", "c1").result()
+        store.clock.advance(60)
+    assert store.state.commits(9) == [replace(first, integrated=True, pushed_at=pushed_at)]

@@ -14,7 +14,7 @@ from core.events import Kind
 from core.states import Outcome, Phase
 from core.tasks import Task, TaskSpec
 from core.verdicts import CaseResult, Evidence, Label, Result, Verdict
-from core.work import Step, Work
+from core.work import Lesson, Step, Work
 from db.step_rows import PhaseTime
 from tests.support.store import Store, open_store
 
@@ -128,8 +128,9 @@ def test_an_iteration_is_the_sum_of_its_steps_and_calls(store: Store) -> None:
     save(store, task, step(1, Phase.CODING, iteration=1)).result()
     save(store, task, step(2, Phase.TESTING, Outcome.REDO, iteration=1, verdict=bad)).result()
     save(store, task, step(3, Phase.REFLECTING, Outcome.REDO, iteration=1, verdict=bad)).result()
-    save(store, task, step(4, Phase.CODING, iteration=2, verdict=bad)).result()
-    save(store, task, step(5, Phase.TESTING, iteration=2, verdict=good)).result()
+    lesson = Lesson(id=7, text="t", score=0.5)
+    save(store, task, step(4, Phase.CODING, iteration=2, verdict=bad, lessons=(lesson,))).result()
+    save(store, task, step(5, Phase.TESTING, iteration=2, verdict=good, lessons=(lesson,))).result()
     none, first, second = store.steps.iterations(task.id)
     assert (none.iteration, none.total) == (0, None)
     assert first.phases == (
@@ -141,6 +142,7 @@ def test_an_iteration_is_the_sum_of_its_steps_and_calls(store: Store) -> None:
     assert (first.tokens_in, first.tokens_out, first.cost_usd, first.duration_s) == (200, 20, 0.25, 6)
     assert (second.passed, second.failed, second.total, second.tokens_in) == (1, 0, 1, 0)
     assert second.ended_at - second.started_at == timedelta(seconds=4)
+    assert (none.lessons, first.lessons, second.lessons) == (0, 0, 1)
 
 
 def test_storing_a_step_twice_changes_nothing(store: Store) -> None:

@@ -57,6 +57,14 @@ def test_an_author_that_is_not_set_is_the_one_of_the_repository(bench: Bench, re
     assert git(repo, "log", "-1", "--format=%an <%ae>", made.id) == "Ow ner <night@example.org>"
 
 
+def test_another_author_holds_from_the_next_commit_on_also_where_a_task_works_already(bench: Bench, repo: Path) -> None:
+    where = bench.git.open(str(repo), None, 7, "x")
+    bench.git.renew(Author(name="Day", email="day@example.org"), auto_push=False)
+    made = commit(bench, where, {"a.py": "a = 3\n"})
+    assert git(repo, "log", "-1", "--format=%an <%ae>", made.id) == "Day <day@example.org>"
+    assert where.tree.read("a.py") == b"a = 1\n", "what was read before can still be read"
+
+
 def test_a_change_that_changes_nothing_is_no_commit(bench: Bench, repo: Path) -> None:
     where = bench.git.open(str(repo), None, 7, "x")
     assert bench.git.commit(where, where.base, {"a.py": "a = 1\n", "gone.py": None}, message()) is None

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from config import load_settings
+from core.queueing import HoldSource
 from core.states import Ending
 from server.desk import Desk
 from tests.support.home import Home, Said
@@ -109,6 +110,19 @@ def test_pause_and_resume_are_kept(either: Home) -> None:
     assert either.cli("--resume").code == 0
     assert not desk.queue.pause_state().paused
     desk.database.close()
+
+
+def test_a_resume_tells_what_else_holds_tasks_back(either: Home) -> None:
+    desk = either.desk()
+    desk.queue.pause("lunch").result()
+    desk.queue.hold_back(HoldSource.REVIEW, "20 commits wait to be read").result()
+    said = either.cli("--resume")
+    assert (said.code, said.out.splitlines()[0]) == (0, "paused")
+    assert "held back (review): 20 commits wait to be read; goes on by itself, once enough commits are read" in said.out
+    assert "lunch" not in said.out
+    desk.queue.let_go(HoldSource.REVIEW).result()
+    desk.database.close()
+    assert "held back" not in either.cli("--resume").out
 
 
 def test_the_log_is_read_with_its_filters(either: Home) -> None:
@@ -223,7 +237,7 @@ def test_waiting_while_the_daemon_is_paused_says_so(home: Home, desk: Desk) -> N
     thread.start()
     said = home.cli("--run", "do it")
     thread.join()
-    assert said.err == "the daemon claims no tasks (paused); `cli.py --resume` lets it go on\n"
+    assert said.err.startswith("held back (owner); goes on when you resume: `cli.py --resume`")
     assert (said.code, said.out.splitlines()[-1][:16]) == (1, "task 1 cancelled")
 
 
@@ -273,7 +287,7 @@ def test_looking_creates_no_database(home: Home) -> None:
 
 def test_a_pause_for_the_next_start_is_told(home: Home) -> None:
     assert home.cli("--pause").err == "the daemon is not running; it will start without claiming tasks\n"
-    assert "note: paused: it will start without claiming tasks" in home.cli("--status").out
+    assert "held back (owner); goes on when you resume: `cli.py --resume`" in home.cli("--status").out
 
 
 def test_the_daemon_of_another_home_is_left_alone(home: Home, tmp_path: Path) -> None:

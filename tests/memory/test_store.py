@@ -137,13 +137,21 @@ async def test_a_lesson_that_helps_rises_and_one_that_does_not_retires(memory: L
     for turn in range(4):
         other = submit(store)
         await memory.conclude(work("x\n", lessons=(by_task[good],)), other, True)
-        await memory.conclude(work("x\n", lessons=(by_task[bad],)), other, False)
+        await memory.conclude(work("x\n", lessons=(by_task[bad],), attempt=2), other, False)
         assert [lesson.id for lesson in await memory.recall(ERROR, 2)] == [by_task[good].id, by_task[bad].id], turn
     await memory.conclude(work("x\n", lessons=(by_task[bad],)), submit(store), False)
     found = await memory.recall(ERROR, 2)
     assert ("failure", by_task[bad].id) not in [(lesson.source, lesson.id) for lesson in found]
     vectors = store.db.reader().execute("SELECT item FROM memory_vectors WHERE kind = 'failure'").fetchall()
     assert [row[0] for row in vectors] == [by_task[good].id]
+
+
+async def test_an_attempt_that_ends_twice_scores_its_lessons_once(memory: LongTermMemory, store: Store) -> None:
+    await learn(memory, store, "Parse a CSV file of prices", ERROR, "Good advice.")
+    (lesson,), other = await memory.recall(ERROR, 1), submit(store)
+    for _ in range(2):
+        await memory.conclude(work("x\n", lessons=(lesson,)), other, True)
+    assert tuple(store.db.reader().execute("SELECT times_used, helped FROM failures").fetchone()) == (1, 1)
 
 
 async def test_an_old_lesson_counts_less(memory: LongTermMemory, store: Store) -> None:
@@ -156,7 +164,7 @@ async def test_an_old_lesson_counts_less(memory: LongTermMemory, store: Store) -
 async def test_a_task_solved_again_has_one_pattern(memory: LongTermMemory, store: Store) -> None:
     task_id = await learn(memory, store, "Parse a CSV file", ERROR, "First.")
     await memory.remember(work("z\n", failed("'x'", "KeyError"), attempt=2), task_id, "d")
-    await memory.conclude(work("y\n", None, "Second."), task_id, True)
+    await memory.conclude(work("y\n", None, "Second.", attempt=2), task_id, True)
     rows = store.db.reader().execute("SELECT lesson FROM patterns").fetchall()
     assert [row[0] for row in rows] == ["Second."]
     kinds = store.db.reader().execute("SELECT count(*) FROM memory_vectors WHERE kind = 'pattern'").fetchone()

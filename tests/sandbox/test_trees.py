@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -50,3 +51,13 @@ def test_what_earlier_daemons_left_is_removed_when_nobody_used_it_for_long(tmp_p
     os.utime(tmp_path / f"{old.commit}.tree", (0, 0))
     TreeStore(tmp_path)
     assert [path.stem for path in tmp_path.iterdir()] == [new.commit]
+
+
+def test_the_draft_of_a_dead_process_goes_and_that_of_a_living_one_stays(tmp_path: Path) -> None:
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    drafts = [tmp_path / f"{'a' * 40}.{pid}" for pid in (dead.pid, os.getpid())]
+    for draft in drafts:
+        draft.write_text("half")
+    TreeStore(tmp_path)
+    assert [draft.exists() for draft in drafts] == [False, True]

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from core.events import Level
+from core.queueing import HoldSource
 from server.desk import Desk
 from server.schemas import MAX_LISTED_CHARS
 from tests.support.desk import Client, fill, make_desk, serving
@@ -280,12 +281,24 @@ def test_an_illegal_move_is_a_conflict(client: Client, desk: Desk) -> None:
 
 
 def test_pause_and_resume_hold_and_free_the_queue(client: Client, desk: Desk) -> None:
-    assert client.post("/api/pause", {"reason": "lunch"}).json == {"state": "paused"}
+    paused = client.post("/api/pause", {"reason": "lunch"}).json
+    assert paused["state"] == "paused"
+    assert [(hold["source"], hold["reason"]) for hold in paused["holds"]] == [("owner", "lunch")]
     assert desk.queue.pause_state().reason == "lunch"
     submit(desk, "a")
     assert desk.queue.claim("worker-1").result() is None
-    assert client.request("POST", "/api/resume").json == {"state": "running"}
-    assert client.request("POST", "/api/pause").json == {"state": "paused"}
+    assert client.request("POST", "/api/resume").json == {"state": "running", "holds": []}
+    assert client.request("POST", "/api/pause").json["state"] == "paused"
+
+
+def test_a_resume_says_what_still_holds_tasks_back(client: Client, desk: Desk) -> None:
+    desk.queue.hold_back(HoldSource.CHECKPOINT, "the week is over").result()
+    assert client.get("/api/status").json["state"] == "checkpoint"
+    desk.queue.hold_back(HoldSource.QUIET, "quiet hours until 07:00").result()
+    resumed = client.request("POST", "/api/resume").json
+    assert resumed["state"] == "paused"
+    assert [(hold["source"], hold["reason"]) for hold in resumed["holds"]] == [("quiet", "quiet hours until 07:00")]
+    assert client.get("/api/status").json["holds"] == resumed["holds"]
 
 
 @pytest.mark.parametrize("body", [{"why": "x"}, {"reason": 5}, {"reason": "x" * 501}, []])
@@ -317,7 +330,8 @@ def test_another_method_is_refused_with_those_that_are_possible(
 def test_health_is_told_without_a_word_of_any_task(client: Client, desk: Desk) -> None:
     submit(desk, "secret plans")
     got = client.get("/healthz")
-    assert (got.status, got.json) == (200, {"status": "ok", "database": True, "writer": True, "loop_lag_s": 0.001})
+    well = {"status": "ok", "database": True, "writer": True, "loop_lag_s": 0.001, "faults": []}
+    assert (got.status, got.json) == (200, well)
 
 
 def test_a_closed_database_is_seen_by_the_health_check(tmp_path: Path) -> None:
@@ -352,3 +366,11 @@ def test_eight_clients_at_once_lose_nothing(client: Client, desk: Desk) -> None:
         ids = list(threads.map(send, range(80)))
     assert sorted(ids) == list(range(1, 81))
     assert json.loads(client.get("/api/tasks?limit=500").body)["tasks"][0]["task_id"] == 80
+
+
+def test_an_unhealthy_daemon_says_what_is_not_well(desk: Desk) -> None:
+    ill = replace(desk, faults=lambda: ("the workers have ended",))
+    with serving(ill) as client:
+        got = client.get("/healthz")
+        assert (got.status, got.json["status"], got.json["database"]) == (503, "failing", True)
+        assert got.json["faults"] == ["the workers have ended"]

@@ -34,10 +34,11 @@ class Daemon:
     Args:
         home: its `NIGHTSHIFT_HOME`.
         settings: environment variables on top of a nearly empty environment.
+        script: what is run.
     """
 
-    def __init__(self, home: Path, settings: Mapping[str, str] | None = None) -> None:
-        self.home, self.settings = home, dict(settings or {})
+    def __init__(self, home: Path, settings: Mapping[str, str] | None = None, script: Path = ROOT / "main.py") -> None:
+        self.home, self.settings, self.script = home, dict(settings or {}), script
         self.process: subprocess.Popen[bytes] | None = None
         self.url = ""
 
@@ -60,7 +61,7 @@ class Daemon:
         self.home.mkdir(parents=True, exist_ok=True)
         with (self.home / "daemon.out").open("ab") as out:
             self.process = subprocess.Popen(
-                [sys.executable, str(ROOT / "main.py")],
+                [sys.executable, str(self.script)],
                 env=self.environment(), cwd=self.home, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
             )  # fmt: skip
         end = time.monotonic() + wait_s

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from core.events import Event, Kind, Level
-from core.states import DaemonState, Phase
+from core.states import Phase
 from core.status import DaemonStatus, ModelStatus, WorkerStatus
 from db.database import Database
 from db.event_log import EventLog
@@ -30,7 +30,8 @@ def make_desk(folder: Path) -> Desk:
 
     def status() -> DaemonStatus:
         return DaemonStatus(
-            state=DaemonState.PAUSED if queue.pause_state().paused else DaemonState.RUNNING,
+            state=queue.pause_state().state,
+            holds=queue.pause_state().holds,
             uptime_s=3725.5,
             version="0.1.0",
             workers=(

@@ -22,6 +22,7 @@ from model_handler import BoundModel, ModelHandler
 from models.base import BackendSettings, BaseModelHandler
 from models.chain import build_chain
 from models.policy import CallPolicy, Price
+from models.roster import Terms
 from queue_manager import QueueManager
 from tests.support.wire_server import WireServer
 
@@ -58,6 +59,7 @@ class Door:
     handler: ModelHandler
     db: Database
     state: StateStore
+    steps: StepStore
     events: list[Event]
 
     def task(self, task_id: int = 7, *, spent: Spent | None = None, **limits: Any) -> BoundModel:
@@ -86,9 +88,12 @@ class Setting:
             steps = StepStore(db, log)
             if not log.newest_id():
                 QueueManager(db, log).submit_many([TaskSpec(description=f"task {n}") for n in range(40)]).result()
-            handler = ModelHandler(backends, steps=steps, emit=events.append, clock=clock, **{"policy": QUICK, **more})
+            terms = {name: more.pop(name) for name in ("policy", "prices", "masker", "phase_models") if name in more}
+            handler = ModelHandler(
+                backends, Terms(**{"policy": QUICK, **terms}), steps=steps, emit=events.append, clock=clock, **more
+            )
             try:
-                yield Door(handler, db, StateStore(db), events)
+                yield Door(handler, db, StateStore(db), steps, events)
             finally:
                 await handler.aclose()
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from config import load_settings
-from core.states import DaemonState, Phase
+from core.states import Phase
 from core.status import DaemonStatus, ModelStatus, WorkerStatus
 from db.database import Database
 from db.event_log import EventLog
@@ -74,7 +74,8 @@ class Home:
 
         def status() -> DaemonStatus:
             return DaemonStatus(
-                state=DaemonState.PAUSED if queue.pause_state().paused else DaemonState.RUNNING,
+                state=queue.pause_state().state,
+                holds=queue.pause_state().holds,
                 uptime_s=3725.5,
                 version="0.1.0",
                 workers=(

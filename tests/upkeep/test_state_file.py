@@ -1,9 +1,7 @@
-"""`state.json` is whole, whatever happens while it is written."""
+"""`state.json` says what the daemon was doing; `tests/files` shows that it is whole."""
 
 import json
 from pathlib import Path
-
-import pytest
 
 from core.states import DaemonState, Phase
 from core.status import DaemonStatus, WorkerStatus
@@ -23,16 +21,3 @@ def test_it_says_what_was_in_flight(tmp_path: Path) -> None:
     kept = json.loads((tmp_path / "state.json").read_text())
     assert kept["in_flight"] == [{"task_id": 7, "worker": "worker-1", "phase": "CODING", "iteration": 2}]
     assert (kept["state"], kept["uptime_s"], kept["queue"]) == ("running", 61.2, {"queued": 3})
-
-
-def test_the_old_file_stays_when_the_new_one_cannot_be_written(tmp_path: Path) -> None:
-    path = tmp_path / "state.json"
-    state_file.write_atomically(path, "old")
-    with pytest.raises(UnicodeEncodeError):
-        state_file.write_atomically(path, "\udc80")
-    assert path.read_text() == "old"
-
-
-def test_nothing_is_left_beside_it(tmp_path: Path) -> None:
-    state_file.write_atomically(tmp_path / "state.json", "text")
-    assert [file.name for file in tmp_path.iterdir()] == ["state.json"]

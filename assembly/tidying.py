@@ -1,0 +1,47 @@
+"""The chores that keep a daemon of months bounded: pruning, packing, room on the disk; made from the settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from assembly.store import Store
+from config import Settings
+from core.clock import Clock
+from core.states import Status
+from db import checkpoints
+from upkeep.pruning import Keep, Pruner
+from upkeep.rounds import Chore
+
+HOUR_S = 3600.0
+
+
+def tidying(settings: Callable[[], Settings], store: Store, clock: Clock) -> Sequence[Chore]:
+    """The chores.
+
+    Args:
+        settings: what holds now.
+        store: the database and its rooms.
+        clock: the time.
+    """
+
+    def quiet() -> bool:
+        return not store.queue.counts()[Status.RUNNING]
+
+    pruner = Pruner(
+        store.db,
+        store.events,
+        store.state,
+        keep=lambda: _keep(settings()),
+        clock=clock,
+        quiet=quiet,
+        report_since=lambda: checkpoints.read(store.db.reader()).last,
+    )
+    return [Chore(name="pruning", every_s=HOUR_S, run=pruner.run, first_s=120.0)]
+
+
+def _keep(settings: Settings) -> Keep:
+    return Keep(
+        events_days=settings.keep_events_days,
+        work_days=settings.keep_work_days,
+        database_mb=settings.database_max_mb,
+    )

@@ -1,0 +1,97 @@
+"""What a task may use of models: its limits, and what its owner has granted on top of them.
+
+A grant names the new limit and not the step to it (`budget:tokens:100000`), counted from the task's first day: so
+several add up whatever became of the attempts between them, one that is read twice counts once, and a limit that was
+raised in the settings meanwhile is not raised again by it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import replace
+from enum import StrEnum
+from typing import Any
+
+from core.gates import Ask, AskKind
+from core.tasks import Limits, Spent
+
+_PREFIX = "budget"
+
+
+class Measure(StrEnum):
+    """What a budget is counted in: fields of `Limits`, and of `Spent`."""
+
+    MODEL_CALLS = "model_calls"
+    TOKENS = "tokens"
+    COST_USD = "cost_usd"
+
+
+_UNITS = {Measure.MODEL_CALLS: "model calls", Measure.TOKENS: "tokens", Measure.COST_USD: "USD"}
+
+
+def raised(limits: Limits, before: Spent, granted: Iterable[str]) -> Limits:
+    """The limits as they stand, counted from `before`.
+
+    Args:
+        limits: the task's own and the settings' limits.
+        before: what it had used when its owner last asked for it.
+        granted: the subjects of what he granted since he first did.
+    """
+    subjects = tuple(granted)
+    ceilings: dict[str, Any] = {each.value: _ceiling(each, limits, before, subjects) for each in Measure}
+    return replace(limits, **ceilings)
+
+
+def ask_for_more(
+    measure: Measure, task_id: int, limits: Limits, before: Spent, used: Spent, granted: Iterable[str], short: float
+) -> Ask | None:
+    """The question to the owner: as much again, or as often as much as the next call needs.
+
+    Args:
+        measure: the limit that is reached.
+        task_id: whose.
+        limits: the task's own and the settings' limits.
+        before: what it had used when its owner last asked for it.
+        used: what it has used since.
+        granted: the subjects of what he granted.
+        short: how much too little is left for the next call.
+
+    Returns:
+        None where there is no such limit, or none that would grow.
+    """
+    step, now = getattr(limits, measure), _ceiling(measure, limits, before, tuple(granted))
+    if not step or now is None:
+        return None
+    more = step * max(1, math.ceil(short / step))
+    whole = getattr(before, measure) + now + more
+    unit = _UNITS[measure]
+    has = f"task {task_id} has used {_shown(getattr(used, measure))} of {_shown(now)} {unit}"
+    next_one = f" and the next call needs {_shown(short)} more" if short > step else ""
+    wish = f"grant {_shown(more)} more" if more > step else f"grant as much again ({_shown(more)})"
+    return Ask(kind=AskKind.BUDGET, subject=f"{_PREFIX}:{measure}:{whole:.12g}", question=f"{has}{next_one}; {wish}?")
+
+
+def _ceiling(measure: Measure, limits: Limits, before: Spent, granted: tuple[str, ...]) -> float | int | None:
+    """What may be used after `before`; None is unlimited."""
+    own: float | int | None = getattr(limits, measure)
+    if own is None:
+        return None
+    start = getattr(before, measure)
+    given = [whole - start for subject in granted if (whole := _whole(measure, subject)) is not None]
+    most = max([own, *given])
+    return most if measure is Measure.COST_USD else int(most)
+
+
+def _whole(measure: Measure, subject: str) -> float | None:
+    """The limit that a subject grants; None where it is about something else."""
+    prefix, _, rest = subject.partition(":")
+    name, _, number = rest.partition(":")
+    try:
+        return float(number) if (prefix, name) == (_PREFIX, measure.value) else None
+    except ValueError:
+        return None
+
+
+def _shown(amount: float) -> str:
+    return f"{amount:,.4f}".rstrip("0").rstrip(".") if isinstance(amount, float) else f"{amount:,}"

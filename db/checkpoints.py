@@ -1,0 +1,114 @@
+"""What is known of checkpoints: when the last report ended, from when the next one counts, and one that is under way.
+
+All of it stands in `system_state`, so a daemon that dies in the middle of a checkpoint goes on with it: the span of a
+report is fixed before the report is written, and the checkpoint is closed in the transaction that tells of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from core.clock import from_text, to_text
+from core.events import Event, Kind
+from core.queueing import HoldSource
+from db import holds
+from db.event_log import EventLog
+from db.holds import COUNTS_FROM, Holds
+from db.sqlite import Connection
+from db.state_store import read_state, write_state
+
+LAST = "last_checkpoint_at"
+_OPEN = "checkpoint"
+_ASKED = "checkpoint_asked_at"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoints:
+    """Where checkpoints stand.
+
+    Attributes:
+        last: the end of the last report's span; None before the first start.
+        counts_from: the next one is due CHECKPOINT_DAYS after this: the last resume, or the first start.
+        asked: somebody wants one now.
+        waits: one holds tasks back, until its owner resumes.
+        since: the beginning of the span of one whose report is not written yet, else None.
+        until: the end of that span, once it is fixed.
+    """
+
+    last: datetime | None
+    counts_from: datetime | None
+    asked: bool
+    waits: bool
+    since: datetime | None
+    until: datetime | None
+
+
+def read(conn: Connection) -> Checkpoints:
+    """Where checkpoints stand now."""
+    under_way = read_state(conn, _OPEN) or {}
+    last = _time(read_state(conn, LAST))
+    return Checkpoints(
+        last=last,
+        counts_from=_time(read_state(conn, COUNTS_FROM)) or last,
+        asked=read_state(conn, _ASKED) is not None,
+        waits=holds.read(conn).has(HoldSource.CHECKPOINT),
+        since=_time(under_way.get("since")),
+        until=_time(under_way.get("until")),
+    )
+
+
+def count_from(conn: Connection, now: datetime) -> None:
+    """Begin to count: at the first start of all."""
+    write_state(conn, LAST, to_text(now), now)
+    write_state(conn, COUNTS_FROM, to_text(now), now)
+
+
+def ask(conn: Connection, now: datetime) -> bool:
+    """Want a checkpoint at once; False when one is under way or waits already."""
+    here = read(conn)
+    if here.waits or here.since:
+        return False
+    write_state(conn, _ASKED, to_text(now), now)
+    return True
+
+
+def begin(conn: Connection, held: Holds, reason: str, now: datetime) -> None:
+    """Hold tasks back and fix where the report begins."""
+    here = read(conn)
+    held.put(conn, HoldSource.CHECKPOINT, reason)
+    write_state(conn, _OPEN, {"since": to_text(min(here.last or now, now))}, now)
+    write_state(conn, _ASKED, None, now)
+
+
+def fix_end(conn: Connection, now: datetime) -> Checkpoints:
+    """Fix where the report ends, unless that was done; returns where checkpoints stand then."""
+    here = read(conn)
+    if here.since is None or here.until is not None:
+        return here
+    write_state(conn, _OPEN, {"since": to_text(here.since), "until": to_text(max(here.since, now))}, now)
+    return read(conn)
+
+
+def close(conn: Connection, held: Holds, events: EventLog, report: str, now: datetime) -> None:
+    """Tell of the report and remember where the next one begins; done twice, it changes nothing."""
+    here = read(conn)
+    if here.until is None:
+        return
+    write_state(conn, LAST, to_text(here.until), now)
+    write_state(conn, _OPEN, None, now)
+    text = f"checkpoint: {report} is written"
+    if here.waits:
+        held.put(conn, HoldSource.CHECKPOINT, text)
+    events.append(conn, Event(kind=Kind.CHECKPOINT, message=text, data={"report": report, "waits": here.waits}))
+
+
+def shift(conn: Connection, by: timedelta, now: datetime) -> None:
+    """Move what is counted from with the clock, which was set by so much."""
+    for key in (LAST, COUNTS_FROM):
+        if (kept := _time(read_state(conn, key))) is not None:
+            write_state(conn, key, to_text(kept + by), now)
+
+
+def _time(text: str | None) -> datetime | None:
+    return None if text is None else from_text(text)

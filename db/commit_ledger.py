@@ -1,0 +1,123 @@
+"""What became of the agent's commits afterwards: read by their owner, taken back, or neither yet.
+
+A commit that was taken back needs no reading, so taking it back marks it as read: what is unread has no `reviewed_at`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+
+from core.clock import Clock, to_text, utc_now
+from core.events import Event, Kind
+from db.database import Database
+from db.event_log import EventLog
+from db.sqlite import Connection, Row
+from db.state_store import Commit, commit_of, read_state, write_state
+
+_PENDING = "revert_pending"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pending:
+    """A revert that is about to move its branch: commit `by` takes `entry` back, or brings it back where `reapply`."""
+
+    entry: int
+    by: str
+    reapply: bool
+
+
+class CommitLedger:
+    """The ledger as the owner works with it.
+
+    Args:
+        db: where it is kept.
+        events: gets an event for each change, in its transaction.
+        clock: dates the reviews.
+    """
+
+    def __init__(self, db: Database, events: EventLog, *, clock: Clock = utc_now) -> None:
+        self._db, self._events, self._clock = db, events, clock
+
+    def page(
+        self, limit: int, *, after: int | None = None, task_id: int | None = None, unread: bool = False,
+        standing: bool = False,
+    ) -> list[Commit]:  # fmt: skip
+        """Commits, the newest first.
+
+        Args:
+            limit: how many at most.
+            after: the last id of the page before; older ones follow.
+            task_id: only those of this task.
+            unread: only those that wait to be read.
+            standing: only those that were integrated and not taken back.
+        """
+        where = "(? IS NULL OR id < ?) AND (? IS NULL OR task_id = ?)"
+        where += " AND reviewed_at IS NULL" if unread else ""
+        where += " AND integrated AND reverted_by IS NULL" if standing else ""
+        query = f"SELECT * FROM git_commits WHERE {where} ORDER BY id DESC LIMIT ?"  # noqa: S608  # constants
+        return self._rows(query, after, after, task_id, task_id, limit)
+
+    def entry(self, entry_id: int) -> Commit | None:
+        """One row by its id."""
+        return next(iter(self._rows("SELECT * FROM git_commits WHERE id = ?", entry_id)), None)
+
+    def named(self, start: str) -> list[Commit]:
+        """The commits whose id begins so, the newest first; `start` is hexadecimal, in lower case."""
+        query = "SELECT * FROM git_commits WHERE commit_id >= ? AND commit_id < ? ORDER BY id DESC LIMIT 100"
+        return self._rows(query, start, f"{start}g")
+
+    def review(self, *, task_id: int | None = None, entries: Sequence[int] | None = None) -> Future[list[Commit]]:
+        """Mark commits as read: those of a task, those with these ids, or all. Gives those that were unread."""
+
+        def job(conn: Connection) -> list[Commit]:
+            query = "SELECT * FROM git_commits WHERE reviewed_at IS NULL AND (? IS NULL OR task_id = ?) ORDER BY id"
+            found = [commit_of(row) for row in conn.execute(query, (task_id, task_id))]
+            found = [each for each in found if entries is None or each.id in entries]
+            at = to_text(self._clock())
+            for each in found:
+                conn.execute("UPDATE git_commits SET reviewed_at = ? WHERE id = ?", (at, each.id))
+            if found:
+                self._events.append(conn, _reviewed(found))
+            return found
+
+        return self._db.write(job)
+
+    def pending(self) -> Pending | None:
+        """The revert that was under way when its process died, if one did."""
+        kept = read_state(self._db.reader(), _PENDING)
+        return Pending(**kept) if kept else None
+
+    def begin(self, pending: Pending | None) -> Future[None]:
+        """Note a revert before its branch is moved; None forgets one that did not come to it."""
+        kept = pending and {"entry": pending.entry, "by": pending.by, "reapply": pending.reapply}
+        return self._db.write(lambda conn: write_state(conn, _PENDING, kept, self._clock()))
+
+    def settle(self, done: Pending, event: Event) -> Future[None]:
+        """Enter a revert whose branch was moved, with its event, and forget that it was under way."""
+
+        def job(conn: Connection) -> None:
+            conn.execute(
+                "UPDATE git_commits SET reverted_by = ?, reviewed_at = coalesce(reviewed_at, ?) WHERE id = ?",
+                (None if done.reapply else done.by, to_text(self._clock()), done.entry),
+            )
+            write_state(conn, _PENDING, None, self._clock())
+            self._events.append(conn, event)
+
+        return self._db.write(job)
+
+    def _rows(self, query: str, *values: object) -> list[Commit]:
+        rows: list[Row] = self._db.reader().execute(query, values).fetchall()
+        return [commit_of(row) for row in rows]
+
+
+def _reviewed(found: Sequence[Commit]) -> Event:
+    tasks = sorted({each.task_id for each in found})
+    many = f"{len(found)} commits" if len(found) > 1 else found[0].commit[:10]
+    return Event(
+        kind=Kind.REVIEWED,
+        message=f"{many} read by the owner",
+        task_id=tasks[0] if len(tasks) == 1 else None,
+        data={"commits": [each.commit for each in found[:50]], "count": len(found)},
+    )

@@ -1,0 +1,72 @@
+"""A task's budget for models: what it has used of it, what its owner granted, and how he is asked for more."""
+
+from __future__ import annotations
+
+from core import allowance
+from core.errors import BudgetSpent, Held, Interruption
+from core.gates import Approval, AskKind
+from core.tasks import Limits, Spent, Task
+from execution.parts import Parts
+from model_handler import BoundModel
+
+
+class TaskBudget:
+    """The budget of one run of an attempt.
+
+    Args:
+        task: the claimed task.
+        limits: its own limits over those of the settings.
+        parts: the rooms.
+    """
+
+    def __init__(self, task: Task, limits: Limits, parts: Parts) -> None:
+        self._task, self._limits, self._parts = task, limits, parts
+        self._model: BoundModel | None = None
+        self._granted: tuple[str, ...] = ()
+
+    @property
+    def spent(self) -> Spent:
+        """All that the task has used of models since it was submitted."""
+        return self._task.spent_before + self._used
+
+    @property
+    def _used(self) -> Spent:
+        return self._model.spent if self._model else self._task.spent - self._task.spent_before
+
+    def open(self) -> BoundModel:
+        """The door to the models, with what is left. Reads the ledger: call it in a thread.
+
+        Raises:
+            BudgetSpent: the owner has denied this attempt more.
+        """
+        task = self._task
+        asked = self._parts.queue.approvals(open_only=False, task_id=task.id)
+        decided = [each for each in asked if each.ask.kind is AskKind.BUDGET and each.granted is not None]
+        self._granted = tuple(each.ask.subject for each in decided if each.granted)
+        used = self._parts.steps.spent_of(task.id) - task.spent_before
+        limits = allowance.raised(self._limits, task.spent_before, self._granted)
+        self._model = self._parts.models.for_task(task.id, limits, used)
+        for each in decided:
+            if not each.granted and each.attempt == task.attempt:
+                raise BudgetSpent(_denied(each))
+        return self._model
+
+    def question(self, over: BudgetSpent) -> Interruption:
+        """How an attempt waits for its owner whose budget is spent; where he cannot help, it ends as it would."""
+        if over.measure is None:
+            return over
+        ask = allowance.ask_for_more(
+            allowance.Measure(over.measure),
+            self._task.id,
+            self._limits,
+            self._task.spent_before,
+            self._used,
+            self._granted,
+            over.short,
+        )
+        return Held(ask.question, (ask,)) if ask else over
+
+
+def _denied(approval: Approval) -> str:
+    remark = f" ({approval.answer})" if approval.answer else ""
+    return f"its owner did not grant more{remark}: {approval.ask.question.partition(';')[0]}"

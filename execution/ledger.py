@@ -1,0 +1,97 @@
+"""What the ledger of commits is told when a change has landed: its names, its files, and what its attempt showed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from core.errors import GitError
+from core.revisions import Commit, Workspace
+from core.tasks import Task
+from core.tree import Tree
+from core.verdicts import Result, Verdict
+from core.work import Work
+from db.commit_signs import ChangedFile, Signs
+from db.state_store import Commit as LedgerEntry
+from git_manager import GitManager
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Landing:
+    """A commit that landed, with what led to it. `verdict` is the last one on what was committed."""
+
+    task: Task
+    workspace: Workspace
+    work: Work
+    commit: Commit
+    verdict: Verdict | None
+    integrated: bool
+
+
+def entry(landing: Landing, subject: str, files: tuple[ChangedFile, ...] | None, at: datetime) -> LedgerEntry:
+    """The row of a commit."""
+    task, work, commit, verdict = landing.task, landing.work, landing.commit, landing.verdict
+    return LedgerEntry(
+        task_id=task.id,
+        attempt=task.attempt,
+        repo=str(landing.workspace.repo),
+        branch=commit.branch,
+        commit=commit.id,
+        base=commit.parent,
+        subject=subject,
+        label=str(verdict.evidence.label) if verdict else "",
+        model=", ".join(dict.fromkeys(work.models)),
+        iterations=work.iteration,
+        integrated=landing.integrated,
+        target=(landing.workspace.target or "") if landing.integrated else "",
+        files=files,
+        signs=_signs(work, verdict),
+        at=at,
+    )
+
+
+def changed_files(
+    git: GitManager, workspace: Workspace, commit: Commit, paths: Iterable[str]
+) -> tuple[ChangedFile, ...] | None:
+    """How many lines a commit added to and took from each of these paths, as far as it changed them.
+
+    Lines are compared as a multiset, which takes linear time: a line that only moved counts as neither. None where git
+    cannot read the trees: the commit is made, and a figure of the report is not worth its task.
+    """
+    try:
+        return tuple(_differing(git.tree(workspace, commit.parent), git.tree(workspace, commit.id), paths))
+    except GitError:
+        return None
+
+
+def _differing(before: Tree, after: Tree, paths: Iterable[str]) -> Iterable[ChangedFile]:
+    old, new = before.entries(), after.entries()
+    for path in sorted(paths):
+        if old.get(path) != new.get(path):
+            yield _compared(path, _bytes(before, old, path), _bytes(after, new, path))
+
+
+def _compared(path: str, old: bytes, new: bytes) -> ChangedFile:
+    if b"\0" in old or b"\0" in new:
+        return ChangedFile(path=path, added=None, removed=None)
+    then, now = Counter(old.splitlines()), Counter(new.splitlines())
+    return ChangedFile(path=path, added=(now - then).total(), removed=(then - now).total())
+
+
+def _bytes(tree: Tree, entries: Mapping[str, str], path: str) -> bytes:
+    return tree.read(path) if path in entries else b""
+
+
+def _signs(work: Work, verdict: Verdict | None) -> Signs:
+    evidence = verdict.evidence if verdict else None
+    return Signs(
+        own_tests=tuple(sorted(work.own_tests)),
+        tests_passed=verdict.count(Result.PASSED) if verdict else 0,
+        held_out=evidence.held_out if evidence else 0,
+        escalations=work.escalation,
+        packages=work.packages,
+        findings=tuple(sorted(work.noted)),
+        left_out=tuple(sorted(evidence.dropped)) if evidence else (),
+    )

@@ -1,0 +1,45 @@
+"""A worker of the pool, and what it has in hand."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+
+from core.errors import Interruption
+from core.status import WorkerStatus
+from execution.attempt import Attempt, Result
+
+GRACE_S = 300.0
+"""An attempt ends at its wall time; what it then still does (a reply is stored) is long done after this."""
+
+
+@dataclass(slots=True)
+class Running:
+    """A task in the hands of a worker; `why` is set before its coroutine is cancelled."""
+
+    attempt: Attempt
+    job: asyncio.Task[Result]
+    why: Interruption | None = None
+    began: float = field(default_factory=time.monotonic)
+
+    def interrupt(self, why: Interruption) -> None:
+        """Stop the attempt; the first reason holds."""
+        if self.why is None:
+            self.why = why
+            self.job.cancel()
+
+    def is_overdue(self, now: float) -> bool:
+        """Tell whether it should have ended long ago; `now` is monotonic."""
+        wall_s = self.attempt.limits.wall_s
+        return wall_s is not None and now - self.began > wall_s + GRACE_S
+
+
+@dataclass(slots=True)
+class Worker:
+    """One worker; a leaving one puts its task down and claims no other."""
+
+    status: WorkerStatus
+    woken: asyncio.Event = field(default_factory=asyncio.Event)
+    running: Running | None = None
+    leaving: bool = False

@@ -1,0 +1,112 @@
+"""Commits as the API shows them, and what their owner makes of them: read, taken back, brought back."""
+
+from __future__ import annotations
+
+from typing import Annotated, Self
+
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, model_validator
+
+from db.state_store import Commit
+from server.query import Id, Query
+from server.schemas import Answer, Moment
+
+
+class CommitRow(Answer):
+    """A commit of the agent's. `id` is its place in the ledger, `branch` that of the task.
+
+    `target` is the branch that took it, empty where it was left for its owner; `label` the worth of its verdict.
+    """
+
+    id: int
+    task_id: int
+    commit: str
+    subject: str
+    label: str
+    repo: str
+    branch: str
+    target: str
+    integrated: bool
+    at: Moment | None
+    reviewed_at: Moment | None
+    reverted_by: str | None
+
+
+class Commits(Answer):
+    """A page of commits, newest first; `next_after` is the `after` of the next page. `unread` counts all of them."""
+
+    commits: list[CommitRow]
+    next_after: int | None
+    unread: int
+
+
+class Reviewed(Answer):
+    """The commits that were marked as read by this request, and how many are left."""
+
+    commits: list[CommitRow]
+    unread: int
+
+
+class Taken(Answer):
+    """What was taken back, or with `reapplied` brought back: `by` is the new commit on `branch`."""
+
+    task_id: int
+    commit: str
+    subject: str
+    by: str
+    branch: str
+    repo: str
+    judged: str
+    forced: bool
+    reapplied: bool
+
+
+class CommitsQuery(Query):
+    """Which commits to list."""
+
+    unread: bool = Field(False, description="only those that wait to be read")
+    standing: bool = Field(False, description="only those that were integrated and not taken back")
+    task: Id | None = Field(None, description="only those of this task")
+    limit: int = Field(50, ge=1, le=500, description="at most so many")
+    after: Id | None = Field(None, description="the last id of the page before")
+
+
+class RevertIn(BaseModel):
+    """How to take a task's work back. `force` does it though other tests fail; `reapply` brings back what was taken."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    force: StrictBool = False
+    reapply: StrictBool = False
+
+
+class ReviewIn(BaseModel):
+    """Which commits were read: the one whose id begins so, or all."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    commit: Annotated[str, Field(pattern=r"^[0-9a-fA-F]{4,64}$")] | None = None
+    all: StrictBool = False
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        if (self.commit is None) == (not self.all):
+            raise ValueError("give either `commit` or `all`")
+        return self
+
+
+def commit_row(commit: Commit) -> CommitRow:
+    """The entry of the ledger as the API shows it."""
+    return CommitRow(
+        id=commit.id,
+        task_id=commit.task_id,
+        commit=commit.commit,
+        subject=commit.subject,
+        label=commit.label,
+        repo=commit.repo,
+        branch=commit.branch,
+        target=commit.target.removeprefix("refs/heads/"),
+        integrated=commit.integrated,
+        at=commit.at,
+        reviewed_at=commit.reviewed_at,
+        reverted_by=commit.reverted_by,
+    )

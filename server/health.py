@@ -1,0 +1,51 @@
+"""Whether the daemon can do its work, as `/healthz` says it.
+
+What “healthy” means stands in `upkeep.health`; here it is joined by what only a question from outside can show: that
+the database answers and takes a write now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+from core.errors import StoreError
+from server.desk import Desk
+from server.schemas import Answer
+
+PROBE_WALL_S = 2.0
+
+
+class Health(Answer):
+    """Whether the daemon can do its work; shows nothing of any task. `faults` are sentences, empty when it can."""
+
+    status: Literal["ok", "failing"]
+    database: bool
+    writer: bool
+    loop_lag_s: float | None
+    faults: list[str]
+
+
+def look(desk: Desk) -> Health:
+    """Read the database, let the writer commit an empty transaction, and look at the workers' signs of life."""
+    reads, writes = _works(desk.events.newest_id), _works(lambda: desk.database.write(_nothing).result(PROBE_WALL_S))
+    faults = list(desk.faults())
+    return Health(
+        status="ok" if reads and writes and not faults else "failing",
+        database=reads,
+        writer=writes,
+        loop_lag_s=desk.loop_lag_s() if desk.loop_lag_s else None,
+        faults=faults,
+    )
+
+
+def _works(probe: Callable[[], object]) -> bool:
+    try:
+        probe()
+    except (StoreError, TimeoutError):
+        return False
+    return True
+
+
+def _nothing(_: object) -> None:
+    """A write that changes nothing."""

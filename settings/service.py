@@ -1,0 +1,32 @@
+"""What a service manager says to a process that it starts: `sd_notify(3)` and `sd_watchdog_enabled(3)`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+VARIABLES = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "FDSTORE", "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES")
+"""For this process alone; none of its children may speak in its name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceManager:
+    """Where to tell it what happens (empty: nobody listens), and how often it wants a sign of life (None: never)."""
+
+    socket: str = ""
+    watchdog_s: float | None = None
+
+
+def service_manager_in(environ: Mapping[str, str], pid: int) -> ServiceManager:
+    """Read the variables; those of the watchdog count for the process that they name.
+
+    Args:
+        environ: the variables.
+        pid: of this process.
+    """
+    microseconds = environ.get("WATCHDOG_USEC", "")
+    meant = environ.get("WATCHDOG_PID", str(pid)) == str(pid)
+    watched = meant and microseconds.isascii() and microseconds.isdigit() and int(microseconds) > 0
+    return ServiceManager(
+        socket=environ.get("NOTIFY_SOCKET", ""), watchdog_s=int(microseconds) / 1e6 if watched else None
+    )

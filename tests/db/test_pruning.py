@@ -1,0 +1,282 @@
+"""Old rows go; whatever goes, open tasks can go on, references hold, and no text is left that nobody names."""
+
+import json
+from datetime import datetime, timedelta
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.dialogue import Completion, Message, ModelRequest
+from core.events import Event, Kind
+from core.states import ENDED, Ending, Outcome, Phase
+from core.tasks import Task, TaskSpec
+from core.work import Step, Work
+from db import pruning
+from db.event_log import MAX_DATA_BYTES
+from db.pruning import Gone, Pruned
+from tests.support.store import Store, open_store
+
+DAY_S = 86_400.0
+SETTING = "keep_work_days"
+TEXTS = st.sampled_from(["a", "b", "c", "d"])
+CALLS = st.tuples(TEXTS, TEXTS)
+ATTEMPTS = st.lists(st.lists(CALLS, max_size=2), min_size=1, max_size=3)
+ENDS = st.sampled_from(["committed", "gave_up", "cancelled", "parked", "waiting", "running", "retried"])
+
+
+def work_on(store: Store, task: Task, steps: list[list[tuple[str, str]]]) -> None:
+    """Steps of an attempt, each with its calls as (prompt, reply)."""
+    for number, calls in enumerate(steps):
+        for call_no, (prompt, reply) in enumerate(calls):
+            ask(store, task, number, call_no, prompt, reply)
+        done = Step(
+            phase=Phase.CODING,
+            outcome=Outcome.OK,
+            work=Work(phase=Phase.CODING, base="b", step_no=number + 1, plan=calls[0][1] if calls else ""),
+        )
+        kept = store.steps.save_step(task.id, task.attempt, task.fence, done, started_at=store.clock(), duration_s=1)
+        kept.result()
+
+
+def ask(store: Store, task: Task, step_no: int, call_no: int, prompt: str, reply: str) -> None:
+    request = ModelRequest(
+        phase=Phase.CODING,
+        messages=(Message(role="user", text=prompt),),
+        task_id=task.id,
+        attempt=task.attempt,
+        step_no=step_no,
+        call_no=call_no,
+        iteration=0,
+    )
+    answer = Completion(text=reply, backend="x", model="m", tokens_in=1, tokens_out=1, cost_usd=0.5, latency_s=1)
+    store.steps.save_reply(request, answer).result()
+
+
+def begun(store: Store, spec: TaskSpec | None = None) -> Task:
+    made = store.queue.submit(spec or TaskSpec(description="x")).result()
+    task = store.queue.claim("w", only=made.task_id).result()
+    assert task is not None
+    return task
+
+
+def leave(store: Store, task: Task, how: str) -> None:
+    """End a running task, or leave it open."""
+    at = (task.id, task.fence)
+    if how in {"committed", "gave_up", "retried"}:
+        store.queue.finish(*at, Ending.COMMITTED if how == "committed" else Ending.GAVE_UP).result()
+    elif how == "cancelled":
+        store.queue.finish(*at, Ending.USER).result()
+    elif how == "parked":
+        store.queue.park(*at, "no model", None).result()
+    elif how == "waiting":
+        store.queue.hold(*at, "which one?").result()
+    if how == "retried":
+        store.queue.retry(task.id).result()
+
+
+def prune_all(store: Store, days: float) -> list[int]:
+    """Prune work and events older than some days; the tasks whose work went."""
+    before = store.clock() - timedelta(days=days)
+    found = store.db.write(lambda conn: pruning.long_ended(conn, before, 1000)).result()
+    for task_id in found:
+        while prune_some(store, task_id, before).rows:
+            pass
+    reached: int | None = 0
+    while reached is not None:
+        some = partial(pruning.prune_events, after=reached, upto=10**9, before=before)
+        reached = store.db.write(some).result().reached
+    sweep(store)
+    return found
+
+
+def prune_some(store: Store, task_id: int, before: datetime) -> Gone:
+    now = store.clock()
+    return store.db.write(lambda conn: pruning.prune_work(conn, task_id, before, now, SETTING)).result()
+
+
+def sweep(store: Store) -> int:
+    texts, reached = 0, ""
+    while True:
+        found, end = pruning.unnamed(store.db.reader(), reached, 3)
+        texts += store.db.write(partial(pruning.drop_unnamed, digests=found)).result()
+        if end is None:
+            return texts
+        reached = end
+
+
+def named(store: Store) -> set[str]:
+    """Every digest that some row names, read without any index or helper of the code under test."""
+    conn = store.db.reader()
+    found = {row[0] for row in conn.execute("SELECT work FROM steps")}
+    found |= {digest for row in conn.execute("SELECT prompt, reply FROM replies") for digest in row}
+    texts = (row[0] for row in conn.execute("SELECT data FROM execution_logs"))
+    return found | {data["artifact"] for data in map(json.loads, texts) if "artifact" in data}
+
+
+def kept(store: Store) -> set[str]:
+    return {row[0] for row in store.db.reader().execute("SELECT digest FROM artifacts")}
+
+
+def rows(store: Store, table: str) -> list[tuple[object, ...]]:
+    return [tuple(row) for row in store.db.reader().execute(f"SELECT * FROM {table}")]
+
+
+TASKS = st.lists(st.tuples(ENDS, ATTEMPTS, st.floats(0, 40), st.booleans()), min_size=1, max_size=6)
+NEVER = ("tasks", "task_specs", "iterations", "model_stats", "git_commits", "approvals", "failures")
+
+
+@settings(max_examples=40, deadline=None)
+@given(TASKS, st.floats(0, 120))
+def test_whatever_is_pruned_open_tasks_and_references_hold(
+    tasks: list[tuple[str, list[list[tuple[str, str]]], float, bool]], days: float
+) -> None:
+    with TemporaryDirectory() as folder, open_store(Path(folder) / "a.sqlite") as store:
+        for how, steps, rest_days, wordy in tasks:
+            task = begun(store)
+            work_on(store, task, steps)
+            if wordy:
+                text = "x" * (MAX_DATA_BYTES + 1)
+                store.events.emit(Event(kind=Kind.SUITE_JUDGED, task_id=task.id, data={"text": text}))
+                store.db.write(lambda _: None).result()
+            leave(store, task, how)
+            store.clock.advance(rest_days * DAY_S)
+        before, cut = {table: rows(store, table) for table in NEVER}, store.clock() - timedelta(days=days)
+        whole = {task.id: store.steps.timeline(task.id) for task in store.queue.find(limit=100)}
+        newest = store.events.newest_id()
+        gone = prune_all(store, days)
+        assert {table: rows(store, table) for table in NEVER} == before
+        assert named(store) == kept(store)
+        assert store.db.reader().execute("PRAGMA foreign_key_check").fetchall() == []
+        assert store.events.newest_id() == newest
+        for task in store.queue.find(limit=100):
+            may_go = task.status in ENDED and task.ended_at is not None and task.ended_at < cut
+            assert bool(store.steps.timeline(task.id)) != may_go
+            assert (task.id in gone) == may_go == (pruning.work_pruned(store.db.reader(), task.id) is not None)
+            if not may_go:
+                assert store.steps.timeline(task.id) == whole[task.id]
+                last = store.steps.last_work(task.id, task.attempt)
+                assert last is not None
+                assert all(store.steps.artifact(call.prompt) for call in store.steps.calls(task.id))
+                assert store.events.after(0, limit=100, task_id=task.id)[0].kind is Kind.TASK_SUBMITTED
+
+
+def test_a_text_that_another_task_names_stays(store: Store) -> None:
+    first = begun(store)
+    work_on(store, first, [[("same", "own")]])
+    leave(store, first, "committed")
+    second = begun(store)
+    work_on(store, second, [[("same", "other")]])
+    store.clock.advance(31 * DAY_S)
+    assert prune_all(store, 30) == [first.id]
+    (call,) = store.steps.calls(second.id)
+    assert json.loads(store.steps.artifact(call.prompt) or "") == [["user", "same"]]
+    assert store.steps.reply((second.id, 1, 0, 0)) is not None
+
+
+def test_a_task_that_is_asked_for_again_while_it_is_pruned_keeps_what_is_left(store: Store) -> None:
+    task = begun(store)
+    work_on(store, task, [[("p", "r")]])
+    leave(store, task, "gave_up")
+    store.clock.advance(31 * DAY_S)
+    found = pruning.long_ended(store.db.reader(), store.clock(), 10)
+    store.queue.retry(task.id).result()
+    (task_id,) = found
+    assert prune_some(store, task_id, store.clock()) == Gone()
+    assert store.steps.timeline(task.id)
+
+
+def test_a_pruned_task_can_be_asked_for_again(store: Store) -> None:
+    task = begun(store)
+    work_on(store, task, [[("p", "r")]])
+    leave(store, task, "gave_up")
+    store.clock.advance(31 * DAY_S)
+    prune_all(store, 30)
+    store.queue.retry(task.id).result()
+    again = store.queue.claim("w").result()
+    assert again is not None
+    assert again.attempt == 2
+    work_on(store, again, [[("p", "r")]])
+    leave(store, again, "committed")
+    assert [step.attempt for step in store.steps.timeline(task.id)] == [2]
+
+
+def test_what_was_pruned_of_a_task_is_told(store: Store) -> None:
+    task = begun(store)
+    work_on(store, task, [[]])
+    leave(store, task, "committed")
+    assert pruning.work_pruned(store.db.reader(), task.id) is None
+    store.clock.advance(31 * DAY_S)
+    prune_all(store, 30)
+    assert pruning.work_pruned(store.db.reader(), task.id) == Pruned(at=store.clock(), setting=SETTING)
+
+
+def test_when_events_were_pruned_is_told(store: Store) -> None:
+    assert pruning.events_pruned(store.db.reader()) is None
+    said = Pruned(at=store.clock(), setting="keep_events_days", before=store.clock() - timedelta(days=90))
+    store.db.write(lambda conn: pruning.note_events(conn, said)).result()
+    assert pruning.events_pruned(store.db.reader()) == said
+
+
+def test_texts_that_nobody_names_are_found(store: Store) -> None:
+    task = begun(store)
+    ask(store, task, 0, 0, "p", "first")
+    ask(store, task, 0, 0, "p", "second")  # the place is taken: the reply is counted and not stored
+    assert len(kept(store)) == 3
+    assert sweep(store) == 1
+    assert kept(store) == named(store)
+
+
+def test_ids_of_events_never_come_again(store: Store) -> None:
+    for _ in range(5):
+        store.events.emit(Event(kind=Kind.STATE_SAVED))
+    store.db.write(lambda _: None).result()
+    newest = store.events.newest_id()
+    store.clock.advance(100 * DAY_S)
+    prune_all(store, 90)
+    assert [event.id for event in store.events.last(10)] == [newest]
+    store.events.emit(Event(kind=Kind.STATE_SAVED))
+    store.db.write(lambda _: None).result()
+    assert store.events.newest_id() == newest + 1
+    assert [event.id for event in store.events.after(2, limit=10)] == [newest, newest + 1]
+    assert store.events.cursor_at(store.clock()) == newest
+
+
+def test_events_of_a_clock_that_went_back_go_by_their_own_time(store: Store) -> None:
+    store.events.emit(Event(kind=Kind.STATE_SAVED, message="young", at=store.clock() + timedelta(days=99)))
+    store.events.emit(Event(kind=Kind.STATE_SAVED, message="old"))
+    store.events.emit(Event(kind=Kind.STATE_SAVED, message="newest"))
+    store.clock.advance(100 * DAY_S)
+    prune_all(store, 90)
+    assert [event.message for event in store.events.last(10)] == ["young", "newest"]
+
+
+def test_one_job_removes_no_more_than_its_share(store: Store) -> None:
+    task = begun(store)
+    work_on(store, task, [[]])
+
+    def many(conn: object) -> None:
+        for number in range(1, 451):
+            conn.execute(  # type: ignore[attr-defined]  # a connection of either SQLite module
+                "INSERT INTO steps SELECT task_id, attempt, ?, iteration, phase, outcome, note, data, work, passed, "
+                "failed, total, started_at, ended_at, duration_s FROM steps WHERE step_no = 0",
+                (number,),
+            )
+
+    store.db.write(many).result()
+    leave(store, task, "committed")
+    store.clock.advance(31 * DAY_S)
+    found = [prune_some(store, task.id, store.clock()) for _ in range(4)]
+    assert [gone.rows for gone in found] == [200, 200, 51, 0]
+    assert [gone.texts for gone in found] == [0, 0, 1, 0]
+
+
+@pytest.mark.parametrize("table", ["steps", "replies", "execution_logs"])
+def test_asking_who_names_a_text_reads_an_index(store: Store, table: str) -> None:
+    plan = store.db.reader().execute("EXPLAIN QUERY PLAN " + pruning._DROP, ("x",)).fetchall()
+    said = [row["detail"] for row in plan if f" {table} " in f"{row['detail']} "]
+    assert said
+    assert all("INDEX" in detail and detail.startswith("SEARCH") for detail in said)

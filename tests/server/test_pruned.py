@@ -1,0 +1,95 @@
+"""What visitors see of what was pruned: that it went, when, and by which setting; and streams that go on after it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from core.events import Event, Kind
+from db import pruning
+from db.pruning import Pruned
+from server.desk import Desk
+from tests.support.desk import Client, fill
+from tests.support.sse import Listener
+from tests.support.worked_task import submit, work_on
+
+AT = datetime(2026, 11, 22, 4, 30, tzinfo=UTC)
+LATER = datetime(2100, 1, 1, tzinfo=UTC)
+SAID = "Its steps, prompts and replies were pruned on 2026-11-22 (keep_work_days)."
+
+
+def prune(desk: Desk, task_id: int) -> None:
+    gone = desk.database.write(lambda conn: pruning.prune_work(conn, task_id, LATER, AT, "keep_work_days")).result()
+    assert gone.rows
+
+
+def prune_log(desk: Desk, upto: int) -> None:
+    desk.database.write(lambda conn: pruning.prune_events(conn, 0, upto, LATER)).result()
+    said = Pruned(at=AT, setting="keep_events_days", before=datetime.now(UTC) + timedelta(minutes=1))
+    desk.database.write(lambda conn: pruning.note_events(conn, said)).result()
+
+
+@pytest.fixture
+def worked(desk: Desk) -> int:
+    """A task that ended with steps and calls."""
+    task_id = submit(desk, "Add two numbers")
+    task = work_on(desk)
+    assert task.id == task_id
+    if desk.queue.get(task_id).ended_at is None:
+        desk.queue.cancel(task_id).result()
+    return task_id
+
+
+def test_a_page_of_a_pruned_task_says_so(client: Client, desk: Desk, worked: int) -> None:
+    assert "pruned" not in client.get(f"/task/{worked}").text
+    prune(desk, worked)
+    shown = client.get(f"/task/{worked}")
+    assert shown.status == 200
+    assert SAID in shown.text
+    assert "No step has finished yet." not in shown.text
+
+
+def test_the_api_says_so(client: Client, desk: Desk, worked: int) -> None:
+    assert client.get(f"/api/task/{worked}").json["pruned"] == []
+    prune(desk, worked)
+    assert client.get(f"/api/task/{worked}").json["pruned"] == [SAID]
+
+
+def test_a_call_that_was_pruned_is_gone_and_not_unknown(client: Client, desk: Desk, worked: int) -> None:
+    assert client.get(f"/task/{worked}/call/1/0/0").status == 200
+    prune(desk, worked)
+    gone = client.get(f"/task/{worked}/call/1/0/0")
+    assert (gone.status, "keep_work_days" in gone.text) == (410, True)
+
+
+def test_a_task_whose_lines_of_the_log_were_pruned_says_so(client: Client, desk: Desk, worked: int) -> None:
+    desk.events.emit(Event(kind=Kind.STATE_SAVED))
+    prune_log(desk, 10**9)
+    notes = client.get(f"/api/task/{worked}").json["pruned"]
+    assert notes == ["Its lines of the log were pruned on 2026-11-22 (keep_events_days)."]
+    assert notes[0] in client.get(f"/task/{worked}").text
+
+
+def test_a_stream_resumes_with_an_id_that_was_pruned_since(desk: Desk, client: Client, listen: type[Listener]) -> None:
+    fill(desk, 10)
+    prune_log(desk, 8)
+    assert listen(client.host.port, "?after=3").ids(2) == [9, 10]
+    late = listen(client.host.port, last_id=10)
+    fill(desk, 1)
+    assert late.ids(1) == [11]
+
+
+def test_a_stream_goes_on_while_what_it_has_shown_is_pruned(desk: Desk, client: Client, listen: type[Listener]) -> None:
+    live = listen(client.host.port, "?after=0")
+    fill(desk, 10)
+    assert live.ids(10) == list(range(1, 11))
+    prune_log(desk, 10)
+    fill(desk, 2)
+    assert live.ids(2) == [11, 12]
+
+
+def test_log_pages_go_on_behind_what_was_pruned(desk: Desk, client: Client) -> None:
+    fill(desk, 10)
+    prune_log(desk, 8)
+    assert [line["id"] for line in client.get("/api/logs?after=2").json["events"]] == [9, 10]

@@ -1,0 +1,107 @@
+"""Landed tasks, and what takes them back, over the real rooms of a daemon."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from core.commit_message import CommitMessage
+from core.events import Event, Kind
+from core.ports import Suite
+from core.revisions import Workspace
+from core.submission import parse_spec
+from core.verdicts import SuiteJob, Verdict
+from db.commit_ledger import CommitLedger
+from db.state_store import Commit as Entry
+from execution.undo import Undo, UndoParts
+from execution.verification import Opened as Suites
+from tests.support.rooms import Opened
+
+CALC = "def add(a, b):\n    return a + b\n"
+TEST_CALC = "from calc import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"
+SUMS = "from calc import add\n\n\ndef total(items):\n    return add(*items)\n"
+TEST_SUMS = "from sums import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n"
+OTHER = "def shout(text):\n    return text.upper()\n"
+TEST_OTHER = "from other import shout\n\n\ndef test_shout():\n    assert shout('a') == 'A'\n"
+
+
+@dataclass
+class Counting:
+    """The real suite, with a note of each job."""
+
+    suite: Suite
+    jobs: list[SuiteJob] = field(default_factory=list)
+
+    async def judge(self, job: SuiteJob) -> Verdict:
+        self.jobs.append(job)
+        return await self.suite.judge(job)
+
+
+class Site:
+    """A daemon's rooms with an undo over them; `why_not` takes its sandbox away."""
+
+    def __init__(self, rooms: Opened, why_not: str = "") -> None:
+        self.rooms, self.suite = rooms, Counting(rooms.parts.suite)
+        self.git, store = rooms.parts.git, rooms.store
+        self.ledger = CommitLedger(store.db, store.events)
+        self.why_not = why_not
+        self.undo = Undo(
+            UndoParts(
+                git=self.git,
+                queue=store.queue,
+                state=store.state,
+                steps=store.steps,
+                events=store.events,
+                ledger=self.ledger,
+                limits=rooms.parts.defaults.limits,
+                open_suite=self._open_suite,
+                merge_locks=defaultdict(asyncio.Lock),
+            )
+        )
+
+    async def _open_suite(self) -> Suites:
+        return Suites(suite=None, why_not=self.why_not) if self.why_not else Suites(suite=self.suite)
+
+    def land(
+        self, change: dict[str, str | None], *, repo: Path | None = None, base: str | None = None,
+        integrated: bool = True, target: str | None = None,
+    ) -> Entry:  # fmt: skip
+        """Commit a change as the next task, integrate it, and enter it into the ledger."""
+        where = str(repo) if repo else None
+        spec = parse_spec({"description": f"change {', '.join(change)}", "repo": where, "base": base})
+        number = self.rooms.store.queue.submit(spec).result().task_id
+        task = self.rooms.store.queue.get(number)
+        workspace = self.git.open(where, base, number, spec.description, task.created_at)
+        made = self.git.commit(workspace, workspace.base, change, _message(number))
+        assert made
+        if integrated:
+            assert self.git.advance(workspace, made, workspace.base)
+        entry = Entry(
+            task_id=number, attempt=1, repo=str(workspace.repo), branch=made.branch, commit=made.id, base=made.parent,
+            subject=f"Task {number}", label="tests_passed", integrated=integrated,
+            target=((workspace.target or "") if integrated else "") if target is None else target,
+        )  # fmt: skip
+        self.rooms.store.state.record_commit(entry).result()
+        return entry
+
+    def entry(self, task_id: int) -> Entry:
+        """What the ledger has of a task now."""
+        return self.ledger.page(1, task_id=task_id)[0]
+
+    def workspace(self, task_id: int = 1, repo: Path | None = None, base: str | None = None) -> Workspace:
+        return self.git.open(str(repo) if repo else None, base, task_id, "x")
+
+    def files(self, repo: Path | None = None, base: str | None = None) -> set[str]:
+        """The paths at the tip."""
+        workspace = self.workspace(repo=repo, base=base)
+        return set(self.git.tree(workspace, self.git.tip(workspace)).entries())
+
+    def reverts(self) -> list[Event]:
+        """The events that tell of reverts."""
+        return [event for event in self.rooms.store.events.last(200) if event.kind is Kind.REVERTED]
+
+
+def _message(number: int) -> CommitMessage:
+    return CommitMessage(subject=f"Task {number}", trailers={"Task": str(number), "Model": "m", "Iterations": "1"})

@@ -1,0 +1,39 @@
+"""Backups of the database: one an hour and one at each clean stop, checked, the newest and one a day kept."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+from core.clock import Clock
+from core.errors import StoreError
+from core.events import Event, Kind, Level
+from core.ports import Sink
+from db import backups
+
+
+class Backup:
+    """Makes backups; one that cannot be made is told, and the old ones stay.
+
+    Args:
+        database: the file.
+        folder: where backups go.
+        clock: gives them their names.
+        kept: how many of the newest are kept, and on how many days one of each day.
+        sink: is told when there is no new backup.
+    """
+
+    def __init__(
+        self, database: Path, folder: Path, clock: Clock, kept: Callable[[], tuple[int, int]], sink: Sink
+    ) -> None:
+        self._database, self._folder, self._clock, self._kept, self._sink = database, folder, clock, kept, sink
+
+    async def make(self) -> None:
+        """Make one, in a thread of its own."""
+        keep, daily = self._kept()
+        try:
+            await asyncio.to_thread(backups.make, self._database, self._folder, self._clock(), keep=keep, daily=daily)
+        except StoreError as error:
+            text = f"there is no new backup, the old ones are kept: {error}"
+            self._sink(Event(kind=Kind.BACKUP_FAILED, level=Level.ERROR, message=text))

@@ -1,0 +1,106 @@
+"""The rounds of the house: small jobs that come again and again, each at its own pace.
+
+Each chore is a task of its own, so one that takes minutes (packing, a backup) keeps none of the others waiting; it is
+not begun again while it still runs. Pace is monotonic time: neither a wrong clock nor its correction brings a flood of
+chores, or years without one. Clock and sleep are handed in, so weeks can be lived through in a moment.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import traceback
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from core.events import Event, Kind, Level
+from core.ports import Sink
+
+Sleep = Callable[[float], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chore:
+    """A small job that comes again and again.
+
+    Attributes:
+        name: as an error names it, such as `backup`.
+        every_s: from one beginning to the next, in seconds of monotonic time.
+        run: does it once; what it raises ends this turn and no other.
+        first_s: how long after the start it is done for the first time.
+    """
+
+    name: str
+    every_s: float
+    run: Callable[[], Awaitable[None]]
+    first_s: float = 0.0
+
+
+class Housekeeper:
+    """Does chores when they are due.
+
+    Args:
+        chores: what is to be done; names are unique.
+        sink: is told of each chore that fails; of the same failure again only after it went well in between.
+        monotonic: seconds that never jump.
+        sleep: waits some of them. A simulation moves its clocks here, after `settled`.
+    """
+
+    def __init__(
+        self,
+        chores: Sequence[Chore],
+        sink: Sink,
+        *,
+        monotonic: Callable[[], float] = time.monotonic,
+        sleep: Sleep = asyncio.sleep,
+    ) -> None:
+        self._chores, self._sink, self._monotonic, self._sleep = tuple(chores), sink, monotonic, sleep
+        now = monotonic()
+        self._due = {chore.name: now + chore.first_s for chore in chores}
+        self._running: dict[str, asyncio.Task[None]] = {}
+        self._faults: dict[str, str] = {}
+
+    async def run(self) -> None:
+        """Keep house until cancelled; then what runs is cancelled too, and waited for."""
+        try:
+            while True:
+                await self._sleep(self._begin_due())
+        finally:
+            for task in self._running.values():
+                task.cancel()
+            await self.settled()
+
+    async def settled(self) -> None:
+        """Wait until no chore runs any more."""
+        if self._running:
+            await asyncio.wait(self._running.values())
+
+    def _begin_due(self) -> float:
+        """Begin what is due; returns after how many seconds to look again."""
+        now = self._monotonic()
+        for chore in self._chores:
+            if self._due[chore.name] <= now:
+                self._due[chore.name] = now + chore.every_s
+                self._begin(chore)
+        return max(0.0, min(self._due.values(), default=now + 1.0) - now)
+
+    def _begin(self, chore: Chore) -> None:
+        if chore.name not in self._running:
+            task = asyncio.create_task(self._do(chore), name=chore.name)
+            self._running[chore.name] = task
+            task.add_done_callback(lambda _: self._running.pop(chore.name))
+
+    async def _do(self, chore: Chore) -> None:
+        try:
+            await chore.run()
+        except Exception as error:  # noqa: BLE001 - whatever a chore throws ends its turn, not the daemon
+            self._tell(chore, error)
+        else:
+            self._faults.pop(chore.name, None)
+
+    def _tell(self, chore: Chore, error: Exception) -> None:
+        text = f"{chore.name}: {type(error).__name__}: {error}"
+        if self._faults.get(chore.name) != text:
+            self._faults[chore.name] = text
+            data = {"chore": chore.name, "trace": "".join(traceback.format_exception(error))}
+            self._sink(Event(kind=Kind.WORKER_ERROR, level=Level.ERROR, message=text, data=data))
