@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import tempfile
 import time
 from pathlib import Path
 
@@ -56,3 +58,12 @@ async def test_silence_is_no_evidence() -> None:
 async def test_a_sandbox_that_does_not_start_says_why() -> None:
     found = await selftest.probe(Broken(), runtime())
     assert found.report == "FAILED start: no user namespaces"
+
+
+async def test_the_bait_of_a_process_that_was_killed_is_removed() -> None:
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    left = Path(tempfile.gettempdir(), f"nightshift-probe-{dead.pid}-left")
+    left.touch()
+    await selftest.probe(Silent(), runtime())
+    assert not left.exists()
