@@ -242,14 +242,14 @@ class TaskExecutor:
             await _wait(self._beat, self.lease_s / 3)
             self._beat.clear()
             running = {w.running.attempt.task.id: w.running for w in self._workers if w.running}
-            if running:
-                owned = [(r.attempt.task.id, r.attempt.task.fence) for r in running.values()]
+            owned = [(r.attempt.task.id, r.attempt.task.fence) for r in running.values()]
+            if owned:
                 beat = await _done(self.parts.queue.heartbeat(owned))
                 for task_id in beat.cancelled:
                     running[task_id].interrupt(CancelledByUser())
                 for task_id in beat.lost:
                     running[task_id].interrupt(LeaseLost())
-            await _done(self.parts.queue.sweep())
+            await _done(self.parts.queue.sweep(owned))
             self.renewed_at = time.monotonic()
 
     async def _watch_the_clock(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
 
 from assembly.engine import LateTrials
@@ -37,13 +38,14 @@ def make_models(settings: Settings, store: Store, clock: Clock, trials: LateTria
     )
 
 
-def renew_models(models: ModelHandler, settings: Settings, trials: LateTrials) -> None:
-    """Let the door go on with other settings; see `ModelHandler.renew`. Call it on the workers' loop.
+def renewed_models(models: ModelHandler, settings: Settings, trials: LateTrials) -> Callable[[], None]:
+    """Check other settings for the door, and return what puts them in place (`ModelHandler.renew`) on its loop.
 
     Raises:
-        ConfigError: a backend is unknown, or asked for and not configured; nothing was changed.
+        ConfigError: a backend is unknown, or asked for and not configured.
     """
-    models.renew(_chain(settings, trials), _terms(settings), _budgets(settings))
+    chain, terms = _chain(settings, trials), _terms(settings)
+    return lambda: models.renew(chain, terms, _budgets(settings))
 
 
 def _chain(settings: Settings, trials: LateTrials) -> tuple[BaseModelHandler, ...]:

@@ -19,6 +19,7 @@ from assembly.greeting import greeting, in_a_line
 from assembly.house import House
 from assembly.rooms import Rooms
 from assembly.store import Store, open_store
+from assembly.undoing import from_threads, undo_of
 from assembly.web import open_web
 from config import VERSION, Settings, service_manager
 from core.clock import Clock, utc_now
@@ -27,6 +28,7 @@ from core.queueing import PauseState
 from core.states import DaemonState
 from core.status import DaemonStatus
 from execution.sweep import Sweep
+from execution.undo import Undo
 from intake.inbox import watch
 from server.host import Host
 from task_executor import TaskExecutor
@@ -52,6 +54,7 @@ class Daemon:
         self._store: Store
         self._vitals: Vitals
         self._rooms: Rooms
+        self._undo: Undo
         self._executor: TaskExecutor | None = None
         self._house: House
 
@@ -74,7 +77,9 @@ class Daemon:
             await asyncio.wrap_future(self._store.queue.recover())
             self._rooms = Rooms(self._settings, self._store, stack, self._clock)
             self._house = House(lambda: self._settings, self._store, self.status, self._clock)
-            host = open_web(self._settings, self._store, self.status, self._vitals, stack)
+            self._undo = undo_of(self._settings, self._store, self._rooms)
+            revert = from_threads(self._undo, asyncio.get_running_loop())
+            host = open_web(self._settings, self._store, self.status, self._vitals, revert, stack)
             parts = await self._rooms.prepare()
             if parts is not None:
                 self._executor = TaskExecutor(
@@ -88,6 +93,7 @@ class Daemon:
 
     async def _work(self, host: Host, stack: ExitStack) -> None:
         await self._house.prepare()
+        await self._undo.recover()
         self._open_inbox(stack)
         self._life = DaemonState.RUNNING
         gc.collect()

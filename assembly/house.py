@@ -16,10 +16,13 @@ from core.status import DaemonStatus
 from upkeep import state_file
 from upkeep.backup import Backup
 from upkeep.checkpoint import Checkpoint
+from upkeep.clock_watch import ClockWatch
 from upkeep.rounds import Chore, Housekeeper
 
 LOOK_S = 2.0
 """How often is looked for what an owner waits for, such as a checkpoint."""
+CLOCK_S, NOTE_S = 5.0, 300.0
+"""How often the clocks are compared, and how often the time is noted for the next start."""
 
 
 class House:
@@ -36,12 +39,14 @@ class House:
         self, settings: Callable[[], Settings], store: Store, status: Callable[[], DaemonStatus], clock: Clock
     ) -> None:
         self._settings, self._store, self._status, self._clock = settings, store, status, clock
+        self._watch = ClockWatch(store.db, store.queue, store.events, clock)
         self.checkpoint = Checkpoint(
             db=store.db,
             events=store.events,
             days=lambda: settings().checkpoint_days,
             write_report=self._report,
             clock=clock,
+            steady=self._watch.steady,
         )
         self._backup = Backup(
             settings().db_path,
@@ -56,6 +61,8 @@ class House:
         """All chores; a new one gets its line here."""
         hourly_s = self._settings().state_interval_s
         return [
+            Chore(name="clock", every_s=CLOCK_S, run=self._watch.look),
+            Chore(name="last time seen", every_s=NOTE_S, run=self._watch.note),
             Chore(name="checkpoint", every_s=LOOK_S, run=self.checkpoint.look),
             Chore(name="state", every_s=hourly_s, run=self.save_state),
             Chore(name="backup", every_s=hourly_s, run=self._backup.make),
@@ -64,11 +71,13 @@ class House:
 
     async def prepare(self) -> None:
         """What must stand before the first task is begun."""
+        await self._watch.begin()
         await self.checkpoint.begin_if_due()
 
     async def close(self) -> None:
         """What is done last, when nothing runs any more."""
         await self.save_state()
+        await self._watch.note()
         await self._backup.make()
 
     async def save_state(self) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from contextlib import ExitStack
+from pathlib import Path
 
 from agent.tools import AgentSettings, EditFormat
 from assembly.brain import make_memory, make_models
@@ -52,10 +54,22 @@ def defaults(settings: Settings) -> Defaults:
         integrate=settings.git_integrate,
         held_out_share=settings.held_out_share,
         agent=AgentSettings(
-            prompt_tokens=min(24_000, settings.model_num_ctx - settings.model_max_tokens),
+            prompt_tokens=settings.prompt_tokens,
             edit_format=EditFormat(settings.edit_format),
             recall_limit=settings.recall_limit,
         ),
+    )
+
+
+def make_git(settings: Settings, store: Store, clock: Clock) -> GitManager:
+    """The repositories, as the settings want them used."""
+    return GitManager(
+        workspace=settings.workspace,
+        author=Author(name=settings.git_author_name, email=settings.git_author_email),
+        auto_push=settings.git_auto_push,
+        emit=store.events.emit,
+        clock=clock,
+        environ=settings.process_environment,
     )
 
 
@@ -71,14 +85,8 @@ class Rooms:
         self._trials = LateTrials()
         self.models: ModelHandler = make_models(settings, store, clock, self._trials)
         self.memory: LongTermMemory = make_memory(settings, store, stack, clock)
-        self.git = GitManager(
-            workspace=settings.workspace,
-            author=Author(name=settings.git_author_name, email=settings.git_author_email),
-            auto_push=settings.git_auto_push,
-            emit=store.events.emit,
-            clock=clock,
-            environ=settings.process_environment,
-        )
+        self.git = make_git(settings, store, clock)
+        self.merge_locks: defaultdict[Path, asyncio.Lock] = defaultdict(asyncio.Lock)
         stack.callback(self.git.close)
         self._checker = make_checker(settings)
         self.sandbox_name, self.sandbox_detail = "", "being tested"
@@ -152,6 +160,7 @@ class Rooms:
             clock=self._clock,
             seal_key=seal.kept_key(settings.seal_file),
             imports=imports,
+            merge_locks=self.merge_locks,
             hooks=self._checker.hooks,
             widened=self._checker.policy.widened,
             gates=(

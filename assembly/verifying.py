@@ -49,7 +49,7 @@ async def verify_commit(name: str, repo: Path | None, settings: Settings) -> Rep
             looking = Verification(
                 git,
                 str(where.expanduser().resolve()),
-                _suites(settings, Path(folder)),
+                suites(settings, Path(folder)),
                 seal.read_key(settings.seal_file),
             )
             return await looking.verify(name)
@@ -57,7 +57,7 @@ async def verify_commit(name: str, repo: Path | None, settings: Settings) -> Rep
             git.close()
 
 
-def _suites(settings: Settings, folder: Path) -> Callable[[], Awaitable[Opened]]:
+def suites(settings: Settings, folder: Path) -> Callable[[], Awaitable[Opened]]:
     """Finds a sandbox when there is something to run; nothing is kept warm for one commit."""
 
     async def opened() -> Opened:

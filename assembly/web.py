@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import ExitStack
 
 from assembly.store import Store
 from config import Settings
 from core.status import DaemonStatus
+from core.undo import Reverted
 from files.whole import write_whole
 from server.access import kept_token
 from server.desk import Desk
@@ -20,6 +22,7 @@ def open_web(
     store: Store,
     status: Callable[[], DaemonStatus],
     vitals: Vitals,
+    revert: Callable[[int, bool, bool], Future[Reverted]],
     stack: ExitStack,
 ) -> Host:
     """Start the server and note its port for others on this machine; `stack` stops it.
@@ -38,6 +41,7 @@ def open_web(
         status=status,
         loop_lag_s=lambda: vitals.lag_s,
         faults=vitals.faults,
+        revert=revert,
     )
     exposed = settings.sandbox == "process"
     token = settings.api_token.get_secret_value() if settings.api_token else None

@@ -186,11 +186,11 @@ def bring_forward(conn: Connection, by: timedelta) -> int:
         f"SELECT id, not_before, ({owners}) AS owners FROM tasks "  # noqa: S608  a constant of this function
         "WHERE status = 'scheduled' AND not_before IS NOT NULL"
     ).fetchall()
-    sooner = [
-        (max(to_text(from_text(row["not_before"]) - by), row["owners"] or ""), row["id"])
+    times = [
+        (max(to_text(from_text(row["not_before"]) - by), row["owners"] or ""), row["id"], row["not_before"])
         for row in found
-        if row["not_before"] != row["owners"]
     ]
+    sooner = [(new, task_id) for new, task_id, old in times if new < old]
     conn.executemany("UPDATE tasks SET not_before = ? WHERE id = ?", sooner)
     return len(sooner)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from core.revisions import Author, Workspace
 from gitrepo import ownership, protocol
 from gitrepo.commands import Git
 from gitrepo.discovery import MAIN, Place, discovered, given
+from gitrepo.gate import Gate
 from gitrepo.names import Names
 from gitrepo.repository import MOVE, NO_LOG, Repository
 from gitrepo.session import Session
@@ -70,11 +73,13 @@ class Repositories:
         return answer
 
     def renew(self, author: Author) -> None:
-        """From now on another name stands in commits; what is open is opened again where it is needed."""
+        """From now on another name stands in commits, also in repositories that are open."""
         with self._lock:
-            if author != self._author:
-                self._author = author
-                self._forget()
+            self._author = author
+            for folder, known in self._known.items():
+                with contextlib.suppress(GitError):  # one that is gone is told when a task needs it
+                    theirs = discovered(known.root, self._user_config).author
+                    self._known[folder] = replace(known, author=author.over(theirs))
 
     def close(self) -> None:
         """End the processes that read objects; whoever reads after that starts one again."""
@@ -118,7 +123,8 @@ class Repositories:
             "GIT_OBJECT_DIRECTORY": str(place.common / "objects"),
             "GIT_SHALLOW_FILE": str(place.common / "shallow"),
         }
-        view = Git(self._view(place), {**self._env, **objects})
+        storing = Gate()
+        view = Git(self._view(place), {**self._env, **objects}, gate=storing)
         git = Git(place.folder, self._env)
         found = Repository(
             root=place.root,
@@ -127,6 +133,7 @@ class Repositories:
             author=self._author.over(place.author),
             git=git,
             view=view,
+            storing=storing,
             reader=Reader(view),
             names=Names(git),
             logged=Session(git, *MOVE),

@@ -27,6 +27,8 @@ PROBED_MB = 96
 PROBED_PIDS = 24
 NAMES = ("network", "home", "processes", "environment", "kernel settings", "memory limit", "process limit")
 """The probes, in their order."""
+_BAIT = "nightshift-probe-"
+"""What the names of bait files begin with; the number of their process follows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,8 +108,12 @@ async def _bait() -> AsyncIterator[tuple[dict[str, object], list[str]]]:
 
 @contextlib.contextmanager
 def _open_file() -> Iterator[str]:
-    """A file that is open to all: only the isolation stands before it."""
-    with tempfile.NamedTemporaryFile(prefix="nightshift-probe-") as file:
+    """A file that is open to all: only the isolation stands before it. Those of processes that were killed go."""
+    for left in Path(tempfile.gettempdir()).glob(f"{_BAIT}*-*"):
+        if not Path("/proc", left.name.removeprefix(_BAIT).partition("-")[0]).exists():
+            with contextlib.suppress(OSError):  # another user's
+                left.unlink()
+    with tempfile.NamedTemporaryFile(prefix=f"{_BAIT}{os.getpid()}-") as file:
         file.write(secrets.token_hex(16).encode())
         file.flush()
         os.fchmod(file.fileno(), 0o644)

@@ -17,6 +17,7 @@ from server.approvals import approval_row
 from server.desk import Desk
 from server.listing import task_page
 from server.query import LoginQuery, PageQuery, Query, StreamQuery, read_query
+from server.reviewing import Reviewing
 from server.schemas import DaemonReport, log_line, task_detail
 from server.task_view import shown_attempts, shown_change, spoken
 
@@ -61,6 +62,7 @@ class Pages:
             approvals=[each for each in asked if each.granted is None and task.status is Status.WAITING],
             decisions=[each for each in asked if each.granted is not None],
             task=task_detail(task, desk.steps.iterations(task_id), pruned),
+            reverted_by=Reviewing(desk.database, desk.events).reverted_by(task_id),
             spec=task.spec,
             attempts=shown_attempts(desk, task_id),
             change=shown_change(task, work) if work else [],

@@ -280,9 +280,7 @@ def _iterations(rows: Sequence[IterationRow]) -> list[Iteration]:
     before = {row.attempt: row.phases for row in rows if row.iteration == 0}
     begun = {row.attempt for row in rows if row.iteration == 1}
     found = []
-    for row in rows:
-        if row.iteration == 0 and row.attempt in begun:
-            continue
+    for row in (row for row in rows if row.iteration or row.attempt not in begun):
         phases = (*before.get(row.attempt, ()), *row.phases) if row.iteration == 1 else row.phases
         found.append(Iteration.model_validate(replace(row, phases=phases)))
     return found

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlite_utils import Database as Tables
 from sqlite_utils import Migrations
@@ -78,6 +78,7 @@ def test_letting_go_wakes_who_waits_for_work(store: Store) -> None:
     assert woken
 
 
+@settings(deadline=None, max_examples=50)
 @given(changes=CHANGES)
 def test_tasks_are_held_back_exactly_while_a_hold_stands(
     tmp_path_factory: pytest.TempPathFactory, changes: list[tuple[bool, HoldSource] | str]

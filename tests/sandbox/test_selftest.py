@@ -1,7 +1,12 @@
 from __future__ import annotations
 
+import os
+import subprocess
+import tempfile
 import time
 from pathlib import Path
+
+import pytest
 
 from core.errors import SandboxError
 from core.isolation import Ended, SandboxJob, SandboxResult
@@ -56,3 +61,17 @@ async def test_silence_is_no_evidence() -> None:
 async def test_a_sandbox_that_does_not_start_says_why() -> None:
     found = await selftest.probe(Broken(), runtime())
     assert found.report == "FAILED start: no user namespaces"
+
+
+@pytest.fixture
+def bait_of_the_dead() -> Path:
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    left = Path(tempfile.gettempdir(), f"nightshift-probe-{dead.pid}-left")
+    left.touch()
+    return left
+
+
+async def test_the_bait_of_a_process_that_was_killed_is_removed(bait_of_the_dead: Path) -> None:
+    await selftest.probe(Silent(), runtime())
+    assert not os.path.lexists(bait_of_the_dead)

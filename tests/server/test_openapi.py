@@ -9,6 +9,7 @@ from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator, validate
 
 from core.submission import TaskIn
+from db.state_store import Commit, StateStore
 from server.contract import ENDPOINTS
 from server.desk import Desk
 from server.openapi import document
@@ -16,6 +17,11 @@ from tests.support.asking import package, wait_for
 from tests.support.desk import Client, Got, fill
 from tests.support.sse import Listener
 from tests.support.worked_task import submit, work_on
+
+COMMIT = Commit(
+    task_id=1, attempt=1, repo="/r", branch="agent/1-x", commit="a" * 40, base="b" * 40, subject="Add",
+    label="verified", integrated=True, target="refs/heads/main",
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -50,6 +56,23 @@ def test_the_document_names_every_endpoint_of_the_contract_once(described: dict[
 
 def test_the_document_takes_the_fields_that_the_parser_takes(described: dict[str, Any]) -> None:
     assert set(described["components"]["schemas"]["TaskIn"]["properties"]) == set(TaskIn.model_fields)
+
+
+def asked_of_commits(desk: Desk, client: Client, described: dict[str, Any]) -> set[tuple[str, int]]:
+    seen, commits, task = set(), "/api/commits", "/api/task/{task_id}"
+    StateStore(desk.database).record_commit(COMMIT).result()
+    for query in ("", "?unread=1&standing=1&task=1&limit=2", "?after=x"):
+        seen.add((commits, check(described, "GET", commits, client.get(commits + query))))
+    for body in ({"commit": "aaaa"}, {"all": True}, {"commit": "bbbb"}, {}, {"commit": "abcd", "all": True}):
+        path = f"{commits}/reviewed"
+        seen.add((path, check(described, "POST", path, client.post(path, body))))
+    for number, verb in ((1, "reviewed"), (2, "reviewed"), (99, "reviewed"), (1, "revert"), (2, "revert")):
+        path = f"{task}/{verb}"
+        seen.add((path, check(described, "POST", path, client.post(f"/api/task/{number}/{verb}"))))
+    for body in ({"force": True, "reapply": True}, {"force": 1}):
+        path = f"{task}/revert"
+        seen.add((path, check(described, "POST", path, client.post("/api/task/1/revert", body))))
+    return seen
 
 
 def test_every_answer_is_as_the_document_says(desk: Desk, client: Client, described: dict[str, Any]) -> None:
@@ -90,6 +113,7 @@ def test_every_answer_is_as_the_document_says(desk: Desk, client: Client, descri
         (99, {"granted": True}),
     ):
         seen.add((decide, check(described, "POST", decide, client.post(f"{approvals}/{number}", body))))
+    seen |= asked_of_commits(desk, client, described)
     for path in ("/api/pause", "/api/resume"):
         seen.add((path, check(described, "POST", path, client.request("POST", path))))
     described_ok = {(e.path, status) for e in ENDPOINTS for status in e.answers if status < 300}

@@ -34,11 +34,10 @@ class Daemon:
     Args:
         home: its `NIGHTSHIFT_HOME`.
         settings: environment variables on top of a nearly empty environment.
-        script: what is run.
     """
 
-    def __init__(self, home: Path, settings: Mapping[str, str] | None = None, script: Path = ROOT / "main.py") -> None:
-        self.home, self.settings, self.script = home, dict(settings or {}), script
+    def __init__(self, home: Path, settings: Mapping[str, str] | None = None) -> None:
+        self.home, self.settings = home, dict(settings or {})
         self.process: subprocess.Popen[bytes] | None = None
         self.url = ""
 
@@ -59,11 +58,7 @@ class Daemon:
         port_file = self.home / "state" / "port"
         port_file.unlink(missing_ok=True)
         self.home.mkdir(parents=True, exist_ok=True)
-        with (self.home / "daemon.out").open("ab") as out:
-            self.process = subprocess.Popen(
-                [sys.executable, str(self.script)],
-                env=self.environment(), cwd=self.home, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-            )  # fmt: skip
+        self.process = self._spawned()
         end = time.monotonic() + wait_s
         while time.monotonic() < end:
             if self.process.poll() is not None:
@@ -73,6 +68,13 @@ class Daemon:
                 return
             time.sleep(0.02)
         raise AssertionError(f"the daemon does not answer:\n{self.output()}")
+
+    def _spawned(self) -> subprocess.Popen[bytes]:
+        with (self.home / "daemon.out").open("ab") as out:
+            return subprocess.Popen(
+                [sys.executable, str(ROOT / "main.py")],
+                env=self.environment(), cwd=self.home, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+            )  # fmt: skip
 
     def stop(self, wait_s: float = 30) -> int:
         """SIGTERM, and wait for its end."""

@@ -5,15 +5,18 @@ from __future__ import annotations
 import http.client
 import json
 from collections.abc import Iterator, Mapping
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from core.errors import NotReverted, UnknownTask
 from core.events import Event, Kind, Level
 from core.states import Phase
 from core.status import DaemonStatus, ModelStatus, WorkerStatus
+from core.undo import Reverted
 from db.database import Database
 from db.event_log import EventLog
 from db.step_store import StepStore
@@ -49,8 +52,24 @@ def make_desk(folder: Path) -> Desk:
 
     return Desk(
         database=database, queue=queue, events=events, steps=StepStore(database, events), status=status,
-        loop_lag_s=lambda: 0.001,
+        loop_lag_s=lambda: 0.001, revert=reverted,
     )  # fmt: skip
+
+
+def reverted(task_id: int, force: bool, reapply: bool) -> Future[Reverted]:
+    """What a daemon answers that has task 1 alone to take back."""
+    if task_id == 99:
+        raise UnknownTask(task_id)
+    if task_id != 1:
+        raise NotReverted(f"task {task_id} made no commit, so there is nothing to take back")
+    done: Future[Reverted] = Future()
+    done.set_result(
+        Reverted(
+            task_id=1, commit="a" * 40, subject="Add", by="b" * 40, branch="main", repo="/r", judged="1 test passed.",
+            forced=force, reapplied=reapply,
+        )
+    )  # fmt: skip
+    return done
 
 
 def fill(desk: Desk, count: int, *, size: int = 10, level: Level = Level.INFO, task_id: int | None = None) -> None:

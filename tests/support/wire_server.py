@@ -30,14 +30,18 @@ the `with` block ends. Tokens are counted as words. Streams are cut into chunks 
 | `cut` | half of the answer, then the connection is reset |
 | `quiet` | half of the answer, then a polite end without the final event |
 | `error_event` | half of the answer, then the API's own error event |
+| `drip` | a word every `seconds`, for ever |
+| `flood` | one line without an end, as fast as it goes |
 | `broken` | 200 with an HTML page instead of the wire format |
+| `raw` | 200 with `body` (bytes) as `content_type` |
 | `garbage` | a sound answer whose text is nonsense without code |
 | `empty` | a sound answer whose text is empty |
 | `length` | the first half of the text, finish reason “length” |
 
 **Looking back.** `server.requests` holds every chat request (`Recorded`), `server.probes` every other one (list of
 models and so on); `recorded.gone` turns true when the client hung up early; `server.until(condition)` waits for it.
-`stop()` and `start()` take the server away and bring it back on the same port. With `keys={…}` a request without one
+`stop()` and `start()` take the server away and bring it back on the same port; while `portal` is set every page is
+that text, as behind a login page. `fail_next(…, about="job_7")` fails requests that mention it. With `keys={…}` a request without one
 of these keys gets 401; a model that is not in `models` gets 404. `/v1/embeddings` and `/api/embed` give hashed words.
 """
 
@@ -85,9 +89,11 @@ class Fault:
     phase: str | None
     api: str | None
     options: Mapping[str, Any]
+    about: str
 
     def fits(self, request: Recorded) -> bool:
-        return self.left > 0 and self.phase in (None, request.phase) and self.api in (None, request.api)
+        of_that = self.phase in (None, request.phase) and self.api in (None, request.api)
+        return self.left > 0 and of_that and self.about in "".join(turn["content"] for turn in request.messages)
 
 
 def _default_reply(phase: str, messages: list[dict[str, str]]) -> str:
@@ -116,6 +122,7 @@ class WireServer:
         self.probes: list[str] = []
         self.errors: list[Exception] = []
         self.port = 0
+        self.portal = ""
         self._faults: list[Fault] = []
         self._thread: threading.Thread | None = None
         self._halt: Callable[[], object] = lambda: None
@@ -138,10 +145,17 @@ class WireServer:
         return f"{self.base_url}/v1"
 
     def fail_next(
-        self, kind: str, n: float = 1, *, phase: str | None = None, api: str | None = None, **options: Any
+        self,
+        kind: str,
+        n: float = 1,
+        *,
+        phase: str | None = None,
+        api: str | None = None,
+        about: str = "",
+        **options: Any,
     ) -> None:
-        """Let the next `n` chat requests fail so (of that phase, over that API, when given)."""
-        self._faults.append(Fault(kind=kind, left=n, phase=phase, api=api, options=options))
+        """Let the next `n` chat requests fail so (of that phase, over that API, about that, when given)."""
+        self._faults.append(Fault(kind=kind, left=n, phase=phase, api=api, options=options, about=about))
 
     def fail_always(self, kind: str, **options: Any) -> None:
         """Fail so until `heal`."""
@@ -208,6 +222,9 @@ class WireServer:
         chats = {"/v1/chat/completions": "openai", "/v1/messages": "anthropic", "/api/chat": "ollama"}
         api = chats.get(request.path)
         body = await request.json() if request.can_read_body else {}
+        if self.portal:
+            self.probes.append(f"{request.method} {request.path}")
+            return web.Response(text=self.portal, content_type="text/html")
         if self.keys and not self.keys & _keys_of(request):
             return _refuse(request.path, 401, "this is not a valid API key", "invalid_api_key")
         if api is None:
@@ -269,6 +286,10 @@ class WireServer:
             return await _reset(request)
         if kind == "broken":
             return web.Response(text="<html><body>Bad gateway, sorry.</body></html>", content_type="text/html")
+        if kind == "raw":
+            return web.Response(body=options["body"], content_type=options.get("content_type", "application/json"))
+        if kind == "flood":
+            return await _flood(request, dialect)
         if record.body.get("model") not in self.models:
             return _status(dialect, 404, {"message": f"model '{record.body.get('model')}' not found"})
         try:
@@ -276,7 +297,7 @@ class WireServer:
         except Exception as error:  # noqa: BLE001 - the test's own script; raised again at the end of the test
             self.errors.append(error)
             return _status(dialect, 500, {"message": repr(error)})
-        return await self._send(request, dialect, record, answer, kind)
+        return await self._send(request, dialect, record, answer, kind, options.get("seconds", 0.1))
 
     def _answer(self, record: Recorded, kind: str) -> Answer:
         given = self.reply(record.phase, record.messages)
@@ -290,9 +311,9 @@ class WireServer:
         return Answer(model=str(record.body["model"]), reply=reply, tokens_in=words)
 
     async def _send(
-        self, request: web.Request, dialect: Dialect, record: Recorded, answer: Answer, kind: str
+        self, request: web.Request, dialect: Dialect, record: Recorded, answer: Answer, kind: str, drip_s: float
     ) -> web.StreamResponse:
-        broken_off = kind in ("stall", "cut", "quiet", "error_event")
+        broken_off = kind in ("stall", "cut", "quiet", "error_event", "drip")
         if not record.body.get("stream", record.api == "ollama"):
             return await _reset(request) if broken_off else web.json_response(dialect.whole(answer))
         response = web.StreamResponse(headers={"Content-Type": dialect.content_type})
@@ -304,6 +325,9 @@ class WireServer:
             await response.write(event)
             if self.chunk_s:
                 await asyncio.sleep(self.chunk_s)
+        while kind == "drip":
+            await response.write(events[1])
+            await asyncio.sleep(drip_s)
         if kind == "stall":
             await asyncio.Event().wait()
         if kind == "cut":
@@ -337,6 +361,14 @@ def _status(dialect: Dialect, status: int, options: Mapping[str, Any]) -> web.Re
 def _refuse(path: str, status: int, message: str, code: str) -> web.Response:
     api = "ollama" if path.startswith("/api") else "anthropic" if path.startswith("/v1/messages") else "openai"
     return _status(DIALECTS[api], status, {"message": message, "code": code})
+
+
+async def _flood(request: web.Request, dialect: Dialect) -> web.StreamResponse:
+    """Never a line's end; ends when the client has hung up."""
+    response = web.StreamResponse(headers={"Content-Type": dialect.content_type})
+    await response.prepare(request)
+    while True:
+        await response.write(b"x" * 65536)
 
 
 async def _reset(request: web.Request, response: web.StreamResponse | None = None) -> web.StreamResponse:

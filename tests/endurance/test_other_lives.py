@@ -1,0 +1,71 @@
+"""Other lives than the plain one: they pass through every row of the phase table and every move between statuses.
+
+Where a life comes through a point that an earlier one had, it is the same write in the same place; so each is killed at
+the points that are new with it. With ENDURANCE=full each is killed at all of its own.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from agent.machine import PHASES, TABLE
+from core.states import MOVES, Status
+from tests.support.endurance import Campaign, campaign
+from tests.support.house import Point
+from tests.support.lives import LIVES, Life
+
+FULL = os.environ.get("ENDURANCE") == "full"
+S = Status
+NOBODY_MAKES = {
+    (S.QUEUED, S.SCHEDULED): "a task in the queue is ready",
+    (S.QUEUED, S.BLOCKED): "what a queued task needs is done",
+    (S.QUEUED, S.FAILED): "only where its specification cannot be read: tests/test_queue_manager.py",
+    (S.SCHEDULED, S.BLOCKED): "what a scheduled task needs is done",
+    (S.SCHEDULED, S.FAILED): "what a scheduled task needs is done",
+    (S.BLOCKED, S.SCHEDULED): "two conditions in one: tests/test_queue_manager.py",
+    (S.WAITING, S.FAILED): "a question has no time limit",
+    (S.WAITING, S.CANCELLED): "as from queued: tests/test_queue_manager.py",
+    (S.RUNNING, S.CANCELLED): "as to failed: tests/e2e/test_interruptions.py",
+    (S.FAILED, S.SCHEDULED): "as from cancelled: tests/test_queue_manager.py",
+    (S.FAILED, S.QUEUED): "as from cancelled: tests/test_queue_manager.py",
+    (S.CANCELLED, S.SCHEDULED): "as to queued: tests/test_queue_manager.py",
+    (S.CANCELLED, S.BLOCKED): "as from failed: this file",
+}
+
+
+def test_every_phase_outcome_and_move_is_passed_through_and_died_at(tmp_path: Path) -> None:
+    seen: set[str] = set()
+    steps: set[tuple[str, str]] = set()
+    moves: set[tuple[str, str]] = set()
+    wrong: list[str] = []
+
+    def work(house: Campaign) -> None:
+        points = [point for point in house.record() if FULL or not point.tells_only]
+        steps.update((row[3], row[4]) for rows in house.model.facts["steps"] for row in rows)
+        moves.update(house.model.moves)
+        for point in _new(points, seen) if type(house.life) is not Life else ():
+            for moment in point.moments:
+                wrong.extend(house.die_at(point, moment))
+        seen.update(point.name for point in points)
+
+    _live_all(tmp_path, work)
+    assert not wrong, "\n".join(wrong)
+    table = {(str(phase), str(outcome)) for phase, outcome in TABLE if phase in PHASES}
+    assert steps >= table, f"no life passes through {sorted(table - steps)}"
+    wanted = {(str(a), str(b)) for a in Status for b in MOVES[a]} - {(str(a), str(b)) for a, b in NOBODY_MAKES}
+    assert moves >= wanted, f"no life makes the moves {sorted(wanted - moves)}"
+
+
+def _new(points: list[Point], seen: set[str]) -> list[Point]:
+    return (
+        points
+        if FULL
+        else list({point.name: point for point in reversed(points) if point.name not in seen}.values())[::-1]
+    )
+
+
+def _live_all(folder: Path, work: Callable[[Campaign], None]) -> None:
+    for kind in LIVES:
+        campaign(folder / kind.__name__, kind(), work)

@@ -1,0 +1,89 @@
+"""Commits over the API: what is listed, what is marked as read, and how a revert is asked for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from db.state_store import Commit, StateStore
+from server.desk import Desk
+from tests.support.desk import Client
+from tests.support.worked_task import submit
+
+FIRST = Commit(
+    task_id=1, attempt=1, repo="/r", branch="agent/1-x", commit="aa11" + "0" * 36, base="b" * 40, subject="Add",
+    label="verified", integrated=True, target="refs/heads/main",
+)  # fmt: skip
+
+
+@pytest.fixture
+def ledger(desk: Desk) -> StateStore:
+    """Three tasks; the first has one commit, the second two, the third none."""
+    state = StateStore(desk.database)
+    for number in range(3):
+        submit(desk, f"task {number}")
+    second = replace(FIRST, task_id=2, commit="aa22" + "0" * 36, integrated=False, target="")
+    for commit in (FIRST, second, replace(second, commit="bb33" + "0" * 36)):
+        state.record_commit(commit).result()
+    return state
+
+
+def test_commits_are_listed_newest_first_page_by_page(client: Client, ledger: StateStore) -> None:
+    page = client.get("/api/commits?limit=2").json
+    assert [row["commit"][:4] for row in page["commits"]] == ["bb33", "aa22"]
+    assert page["unread"] == 3
+    rest = client.get(f"/api/commits?limit=2&after={page['next_after']}").json
+    assert [(row["commit"][:4], row["target"]) for row in rest["commits"]] == [("aa11", "main")]
+    assert rest["next_after"] is None
+    assert [row["task_id"] for row in client.get("/api/commits?standing=1").json["commits"]] == [1]
+
+
+def test_marking_as_read_is_idempotent_and_shows_everywhere(client: Client, ledger: StateStore) -> None:
+    first = client.post("/api/task/2/reviewed").json
+    assert (len(first["commits"]), first["unread"]) == (2, 1)
+    assert client.post("/api/task/2/reviewed").json == {"commits": [], "unread": 1}
+    (left,) = client.get("/api/commits?unread=1").json["commits"]
+    assert left["task_id"] == 1
+    assert client.post("/api/commits/reviewed", {"commit": "AA11"}).json["unread"] == 0
+    assert client.get("/api/commits?unread=1").json["commits"] == []
+
+
+def test_all_are_marked_at_once(client: Client, ledger: StateStore) -> None:
+    assert len(client.post("/api/commits/reviewed", {"all": True}).json["commits"]) == 3
+    assert ledger.unread_count() == 0
+
+
+def test_what_cannot_be_marked_is_told(client: Client, ledger: StateStore) -> None:
+    assert "made no commit" in client.post("/api/task/3/reviewed").json["error"]
+    assert client.post("/api/task/9/reviewed").status == 404
+    assert "begins with cccc" in client.post("/api/commits/reviewed", {"commit": "cccc"}).json["error"]
+    for body in ({}, {"commit": "aa11", "all": True}, {"commit": "x y"}, {"commit": "aa"}):
+        assert client.post("/api/commits/reviewed", body).status == 400
+    assert ledger.unread_count() == 3
+
+
+def test_an_ambiguous_beginning_marks_nothing(client: Client, ledger: StateStore) -> None:
+    ledger.record_commit(replace(FIRST, task_id=3, commit="aa11" + "1" * 36)).result()
+    got = client.post("/api/commits/reviewed", {"commit": "aa11"})
+    assert (got.status, "2 commits begin with aa11" in got.json["error"]) == (404, True)
+    assert ledger.unread_count() == 4
+
+
+def test_a_revert_is_passed_on_with_what_was_asked(client: Client, ledger: StateStore) -> None:
+    assert client.request("POST", "/api/task/1/revert").json["forced"] is False
+    said = client.post("/api/task/1/revert", {"force": True, "reapply": True}).json
+    assert (said["forced"], said["reapplied"], said["by"]) == (True, True, "b" * 40)
+    refused = client.request("POST", "/api/task/2/revert")
+    assert (refused.status, "nothing to take back" in refused.json["error"]) == (409, True)
+
+
+def test_a_task_tells_by_what_it_was_taken_back(desk: Desk, client: Client, ledger: StateStore) -> None:
+    assert client.get("/api/task/1").json["reverted_by"] is None
+    desk.database.write(
+        lambda conn: conn.execute("UPDATE git_commits SET reverted_by = 'dd44' WHERE task_id = 1")
+    ).result()
+    assert client.get("/api/task/1").json["reverted_by"] == "dd44"
+    assert client.get("/api/task/2").json["reverted_by"] is None
+    assert "taken back by <code>dd44" in client.get("/task/1").text
+    assert "taken back by" not in client.get("/task/2").text

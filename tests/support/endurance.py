@@ -1,0 +1,89 @@
+"""Lives are recorded, and lived again with a death at each of the points that the recording shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+
+from tests.support.house import House, Point
+from tests.support.lives import Life
+from tests.support.nursery import Nursery
+from tests.support.traces import SCORES, Trace, trace
+from tests.support.wire_server import WireServer
+
+RECORDED = 6
+"""How many lives are recorded: the first ones fill the memory, the last two must be alike."""
+
+
+@dataclass(kw_only=True)
+class Campaign:
+    """One life in one house, lived again and again."""
+
+    life: Life
+    house: House
+    model: Trace = field(default_factory=lambda: Trace(facts={}))
+    numbers: Iterator[int] = field(default_factory=lambda: count(1))
+
+    def record(self) -> list[Point]:
+        """Live it without a death; the points that all lives have in common, in order."""
+        passed: list[list[Point]] = []
+        for _ in range(RECORDED):
+            n = next(self.numbers)
+            self.house.order(f"life-{n}")
+            self.model = self._lived(n)
+            passed.append(self.house.points(f"life-{n}"))
+        common = set(passed[-1]).intersection(passed[-2])
+        return [point for point in passed[-1] if point in common and not point.incidental]
+
+    def die_at(self, point: Point, moment: str) -> list[str]:
+        """Live it with a death; what was lost, doubled or left behind."""
+        n, deaths = next(self.numbers), self.house.deaths
+        self.house.order(f"life-{n}", point, moment)
+        lived = self._lived(n)
+        if self.house.deaths == deaths:
+            self.house.doomed()
+        wrong = [] if self.house.deaths == deaths + 1 else ["it did not die"]
+        wrong += [f"orphan {line}" for line in self.house.orphans()]
+        wrong += differences(self.model, lived, point, moment, asks_again=self.life.asks_again)
+        return [f"{moment} {point}: {fault}" for fault in wrong]
+
+    def _lived(self, n: int) -> Trace:
+        scores = self.house.rows(SCORES)[0]
+        ids = self.life.live(self.house, n)
+        return trace(self.house, ids, f"job_{n}.py", self.life.repo(self.house), scores)
+
+
+def differences(model: Trace, lived: Trace, point: Point, moment: str, *, asks_again: bool = False) -> list[str]:
+    """What a life with a death may not have otherwise than one without.
+
+    A reply that came and was not durable yet is the one thing that may be asked for, and paid, once more.
+    """
+    wrong = [
+        f"{name}: {lived.facts[name]} instead of {wanted}"
+        for name, wanted in model.facts.items()
+        if lived.facts[name] != wanted
+    ]
+    if asks_again:
+        return wrong
+    for what, ours, theirs in (("asked", lived.asked, model.asked), ("paid", lived.paid, model.paid)):
+        more = ours - theirs
+        allowed = 1 if moment == "before" and ("replies[" in point.name or "model_called" in point.name) else 0
+        if more.total() > allowed or theirs - ours:
+            wrong.append(f"{what}: {dict(ours)} instead of {dict(theirs)}")
+    return wrong
+
+
+def campaign(folder: Path, life: Life, work: Callable[[Campaign], None]) -> None:
+    """Let `work` go on in a new house, and see that nothing is left in it at the end."""
+    folder.mkdir(parents=True, exist_ok=True)
+    life.prepare(folder)
+    with Nursery() as nursery, WireServer(life.reply) as server:
+        house = House(folder, server, nursery, WORKER_COUNT="1", **life.settings)
+        with house:
+            work(Campaign(life=life, house=house))
+        assert house.orphans() == []
+        repo = life.repo(house)
+        faults = house.faults(*({repo} - {house.home / "workspace"}))
+        assert not faults, faults

@@ -1,0 +1,220 @@
+"""A home whose daemon is started again whenever it dies, as a service manager would, and what can be told of it."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import http.client
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from tests.support.daemon import ENDED, Daemon, git, settings_for
+from tests.support.nursery import Nursery
+from tests.support.wire_server import WireServer
+
+PR_SET_CHILD_SUBREAPER = 36
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """A durable point: its name, and the how manieth of that name it was since the life began."""
+
+    name: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.name} #{self.number}"
+
+    @property
+    def moments(self) -> tuple[str, ...]:
+        return ("before", "sent", "after") if self.name.startswith(("git:", "ref:")) else ("before", "after")
+
+    @property
+    def tells_only(self) -> bool:
+        """Whether nothing but lines of the log become durable here."""
+        parts = self.name.removeprefix("db: ").split("; ")
+        return self.name.startswith("db:") and all(part.startswith("insert execution_logs") for part in parts)
+
+    @property
+    def incidental(self) -> bool:
+        """Whether it comes when the clock says so: a lease is renewed, state is saved."""
+        return self.name in {"db: update tasks", "file: state.json"} or "agent_logs-" in self.name
+
+
+def adopt_orphans() -> None:
+    """Become the parent of whatever the daemons leave behind, so that it can be found."""
+    assert ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
+
+
+def children() -> set[int]:
+    """The living children of this process; what has ended without a parent of its own is put to rest."""
+    found = set()
+    for file in Path("/proc/self/task").glob("*/children"):
+        found |= {int(pid) for pid in file.read_text().split()}
+    return found
+
+
+class Forked(Daemon):
+    """A daemon that the nursery starts."""
+
+    def __init__(self, home: Path, settings: Mapping[str, str], nursery: Nursery) -> None:
+        super().__init__(home, settings)
+        self._nursery = nursery
+
+    def _spawned(self) -> Any:
+        return self._nursery.start(self.environment(), self.home, self.home / "daemon.out")
+
+
+class House:
+    """The home, its daemon, and its scripted model.
+
+    Args:
+        folder: an empty folder.
+        server: the model.
+        nursery: starts the daemon.
+        settings: of the daemon, on top of the usual ones.
+    """
+
+    def __init__(self, folder: Path, server: WireServer, nursery: Nursery, **settings: str) -> None:
+        self.folder, self.server = folder, server
+        self.home, self._mortal, self._tmp = folder / "home", folder / "mortal", folder / "tmp"
+        for path in (self._mortal, self._tmp):
+            path.mkdir(parents=True)
+        more = {"MORTAL_DIR": str(self._mortal), "TMPDIR": str(self._tmp), **settings}
+        self.daemon = Forked(self.home, settings_for(server, **more), nursery)
+        self.deaths = 0
+        self._before: set[int] = set()
+
+    def __enter__(self) -> Self:
+        adopt_orphans()
+        self._before = children()
+        self.daemon.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            assert self.stop() == 0
+        elif self.daemon.process and self.daemon.process.poll() is None:
+            self.daemon.kill()
+
+    # --- orders
+
+    def order(self, life: str, point: Point | None = None, moment: str = "") -> None:
+        """Begin to count points anew, and have the daemon die at one of them."""
+        wanted = {"point": point.name, "number": point.number, "moment": moment} if point else {}
+        draft = self._mortal / "draft"
+        draft.write_text(json.dumps({"life": life, **wanted}))
+        draft.replace(self._mortal / "orders.json")
+
+    def points(self, life: str) -> list[Point]:
+        """What a life passed through."""
+        rows = (line.split("\t", 2) for line in (self._mortal / "points.log").read_text().splitlines())
+        return [Point(name=name, number=int(number)) for told, number, name in rows if told == life]
+
+    # --- the daemon
+
+    def ask(self, method: str, path: str, body: object = None) -> Any:
+        """One request that succeeds in the end, whatever the daemon dies of meanwhile."""
+        while True:
+            try:
+                status, answer = self.daemon.ask(method, path, body)
+            except (OSError, http.client.HTTPException, ValueError):
+                self.revive()
+                continue
+            return (status, answer)
+
+    def revive(self) -> None:
+        """Start the daemon again after it was killed; whatever else ends it is an error."""
+        process = self.daemon.process
+        assert process
+        assert process.wait(20) == -signal.SIGKILL, self.daemon.output()[-3000:]
+        (self._mortal / "orders.json").unlink(missing_ok=True)
+        self.deaths += 1
+        self.daemon.start()
+
+    def submit(self, **task: Any) -> int:
+        """Submit a task; the key lets it be said twice."""
+        status, answer = self.ask("POST", "/api/task", task)
+        assert status in {200, 201}, answer
+        return int(answer["task_id"])
+
+    def task(self, task_id: int) -> dict[str, Any]:
+        status, answer = self.ask("GET", f"/api/task/{task_id}")
+        assert status == 200, answer
+        return dict(answer)
+
+    def until(self, task_id: int, *statuses: str, within_s: float = 60) -> dict[str, Any]:
+        """Wait until a task has one of these statuses."""
+        end = time.monotonic() + within_s
+        while (task := self.task(task_id))["status"] not in statuses:
+            assert time.monotonic() < end, f"task {task_id} is {task['status']}: {task}\n{self.daemon.output()[-3000:]}"
+            time.sleep(0.02)
+        return task
+
+    def ended(self, *task_ids: int) -> list[dict[str, Any]]:
+        return [self.until(task_id, *ENDED) for task_id in task_ids]
+
+    def doomed(self, within_s: float = 10) -> None:
+        """Wait for a death that was ordered and has not come yet, and start the daemon again."""
+        process = self.daemon.process
+        assert process
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(within_s)
+            self.revive()
+
+    def stop(self) -> int:
+        return self.daemon.stop()
+
+    # --- what was left behind
+
+    def orphans(self, within_s: float = 20) -> list[str]:
+        """Processes of dead daemons that have not ended after a while, by their command lines."""
+        end = time.monotonic() + within_s
+        mine = {self.daemon.process.pid} if self.daemon.process else set()
+        while True:
+            left = children() - self._before - mine
+            for pid in list(left):
+                with contextlib.suppress(ChildProcessError):
+                    if os.waitpid(pid, os.WNOHANG)[0]:
+                        left.discard(pid)
+            if not left or time.monotonic() > end:
+                return [_command(pid) for pid in left]
+            time.sleep(0.02)
+
+    def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        """What the database holds."""
+        with contextlib.closing(sqlite3.connect(f"file:{self.home}/db/agent_logs.sqlite?mode=ro", uri=True)) as db:
+            return [tuple(row) for row in db.execute(query, values)]
+
+    def faults(self, *repos: Path) -> list[str]:
+        """What is wrong with the database, the repositories and the folders of a daemon that was stopped."""
+        found = [row for (row,) in self.rows("PRAGMA integrity_check") if row != "ok"]
+        found += [str(row) for row in self.rows("PRAGMA foreign_key_check")]
+        for repo in (repo for repo in (self.home / "workspace", *repos) if (repo / ".git").exists()):
+            if text := git(repo, "fsck", "--strict", "--no-dangling"):
+                found.append(f"{repo}: {text}")
+            found += [f"lock: {path}" for path in (repo / ".git").rglob("*.lock")]
+        found += [
+            f"left: {path}" for place in ("staging", "trials") for path in self._below(self.home / "state" / place)
+        ]
+        return found + [f"left: {path}" for path in self._below(self._tmp)]
+
+    @staticmethod
+    def _below(folder: Path) -> Sequence[Path]:
+        """What lies there, but for packed trees, which are kept for the next job on the same commit."""
+        return sorted(path for path in folder.iterdir() if path.suffix != ".tree") if folder.is_dir() else ()
+
+
+def _command(pid: int) -> str:
+    try:
+        return f"{pid}: " + Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+    except OSError:
+        return str(pid)

@@ -1,0 +1,208 @@
+"""Lives of tasks for the tests that kill the daemon: what the model says, what the owner does, how it ends.
+
+What the model says depends on nothing but the prompt: a request that is made again after a death gets the same answer,
+so that two lives may be compared whatever happened in between.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.support.answers import PLAN, RIGHT, TESTS, WRONG
+from tests.support.git_repo import git, make_repo
+from tests.support.house import House
+
+
+def reflection(n: int, *, replan: bool = False) -> str:
+    """A reflection that a later prompt is known by."""
+    said = {
+        "pattern": "AssertionError: wrong sum", "root_cause": f"off by one in number {n}",
+        "hypothesis": "the comparison lets the boundary through", "suggested_fix": f"compare strictly, number {n}",
+        "replan": replan,
+    }  # fmt: skip
+    return f"```json\n{json.dumps(said)}\n```"
+
+
+@dataclass(kw_only=True)
+class Life:
+    """A kind of life; this one is wrong at first and right after it reflected, in the daemon's own workspace."""
+
+    name: str = "own"
+    settings: dict[str, str] = field(default_factory=dict)
+    asks_again: bool = False
+    """Whether a request is under way most of the time, so that a death costs one."""
+
+    def prepare(self, folder: Path) -> None:
+        """Make what it needs, before the daemon starts."""
+
+    def repo(self, house: House) -> Path:
+        """Where its commits land."""
+        return house.home / "workspace"
+
+    def reply(self, phase: str, messages: list[dict[str, str]]) -> str:
+        """What the model says."""
+        text = "\n".join(message["content"] for message in messages)
+        found = re.search(r"job_(\d+)", messages[-1]["content"]) or re.search(r"job_(\d+)", text)
+        assert found, messages
+        return self.say(phase, int(found[1]), text)
+
+    def say(self, phase: str, n: int, text: str) -> str:
+        if phase == "CODING":
+            return self.code(n, RIGHT if f"number {n}" in text else WRONG)
+        if phase == "REFLECTING":
+            return reflection(n)
+        return PLAN
+
+    @staticmethod
+    def code(n: int, code: str) -> str:
+        return f"Summary: Sum what is above {n}\n\n```python path=job_{n}.py\n{code.format(n=n)}```"
+
+    def task(self, n: int, **more: object) -> dict[str, object]:
+        tests = {f"test_job_{n}.py": TESTS.format(n=n)}
+        return {"description": f"Write total() in job_{n}.py", "tests": tests, "key": f"{self.name}-{n}", **more}
+
+    def live(self, house: House, n: int) -> list[int]:
+        """Live it once, whatever the daemon dies of meanwhile; the tasks, all of them ended."""
+        id_ = house.submit(**self.task(n))
+        house.ended(id_)
+        return [id_]
+
+
+@dataclass(kw_only=True)
+class GivesUp(Life):
+    """Cannot be read, plans anew, is wrong, and gives up; whoever depends on it is not begun, its owner lets it be."""
+
+    name: str = "gives-up"
+
+    def say(self, phase: str, n: int, text: str) -> str:
+        if phase == "CODING":
+            return self.code(n, WRONG) if f"number {n}" in text else "I would rather talk about the weather."
+        if phase == "REFLECTING":
+            return reflection(n, replan=True)
+        return PLAN
+
+    def live(self, house: House, n: int) -> list[int]:
+        first = house.submit(**self.task(n, limits={"iterations": 2}))
+        second = house.submit(**self.task(n, key=f"later-{n}", depends_on=[first]))
+        house.ended(first, second)
+        return [first, second]
+
+
+@dataclass(kw_only=True)
+class Asks(Life):
+    """Writes its own tests, asks its owner for leave, and goes on when he gave it."""
+
+    name: str = "asks"
+
+    def say(self, phase: str, n: int, text: str) -> str:
+        if phase == "TESTING":
+            return f"```python path=test_job_{n}.py\n{TESTS.format(n=n)}```"
+        if phase == "CODING":
+            return self.code(
+                n, f"import subprocess\n\n\ndef version():\n    return subprocess.run(['ls'])\n\n\n{RIGHT}"
+            )
+        return super().say(phase, n, text)
+
+    def live(self, house: House, n: int) -> list[int]:
+        id_ = house.submit(**self.task(n, tests={}))
+        if house.until(id_, "waiting", "done", "failed")["status"] == "waiting":
+            for (approval,) in house.rows("SELECT id FROM approvals WHERE task_id = ? AND granted IS NULL", id_):
+                house.ask("POST", f"/api/approvals/{approval}", {"granted": True})
+        house.ended(id_)
+        return [id_]
+
+
+@dataclass(kw_only=True)
+class Owners(Life):
+    """Works in a repository of its owner's: integrated into a branch that nobody looks at, and pushed."""
+
+    name: str = "owners"
+    integrate: bool = True
+    folder: Path = Path()
+    settings: dict[str, str] = field(default_factory=lambda: {"GIT_AUTO_PUSH": "true"})
+
+    def prepare(self, folder: Path) -> None:
+        self.folder = make_repo(folder / "theirs")
+        git(folder, "init", "-q", "--bare", "remote.git")
+        git(self.folder, "remote", "add", "origin", str(folder / "remote.git"))
+        git(self.folder, "branch", "nightly")
+
+    def repo(self, house: House) -> Path:
+        return self.folder
+
+    def live(self, house: House, n: int) -> list[int]:
+        more = {"repo": str(self.folder), "base": "nightly", "integrate": self.integrate}
+        id_ = house.submit(**self.task(n, **more))
+        house.ended(id_)
+        return [id_]
+
+
+@dataclass(kw_only=True)
+class Parks(Life):
+    """Its model is out of breath for a while, and its first attempt takes too long."""
+
+    name: str = "parks"
+    settings: dict[str, str] = field(default_factory=lambda: {"MODEL_MAX_WAIT_S": "0.2", "RETRY_BASE_S": "0.1"})
+
+    def live(self, house: House, n: int) -> list[int]:
+        house.server.fail_next("429", 1, phase="PLANNING", retry_after=1)
+        id_ = house.submit(**self.task(n))
+        house.ended(id_)
+        return [id_]
+
+
+@dataclass(kw_only=True)
+class Late(Life):
+    """Its model is slower than the task may take, whatever attempt it is."""
+
+    name: str = "late"
+    settings: dict[str, str] = field(default_factory=lambda: {"RETRY_BASE_S": "0.1"})
+    asks_again: bool = True
+
+    def say(self, phase: str, n: int, text: str) -> str:
+        time.sleep(0.8)
+        return PLAN
+
+    def live(self, house: House, n: int) -> list[int]:
+        id_ = house.submit(**self.task(n, limits={"wall_s": 0.4, "attempts": 2}))
+        house.ended(id_)
+        return [id_]
+
+
+@dataclass(kw_only=True)
+class Hand(Life):
+    """Nothing is begun; its owner cancels what waits for a worker, a time, a task or him, and asks for some again."""
+
+    name: str = "hand"
+
+    def live(self, house: House, n: int) -> list[int]:
+        house.ask("POST", "/api/pause", {"reason": "the owner looks"})
+        first = house.submit(**self.task(n))
+        later = house.submit(**self.task(n, key=f"later-{n}", not_before="2099-01-01T00:00:00Z"))
+        needs = house.submit(**self.task(n, key=f"needs-{n}", depends_on=[first]))
+        again = house.submit(**self.task(n, key=f"again-{n}", depends_on=[later]))
+        for id_ in (needs, later, first):
+            self._press(house, id_, "cancel", "cancelled")
+        for id_, status in ((later, "queued"), (needs, "cancelled"), (again, "blocked")):
+            if status != "cancelled":
+                self._press(house, id_, "retry", status)
+        self._press(house, later, "cancel", "cancelled")
+        house.ask("POST", "/api/resume", {})
+        house.ended(first, later, needs, again)
+        return [first, later, needs, again]
+
+    @staticmethod
+    def _press(house: House, task_id: int, button: str, status: str) -> None:
+        """Press a button until its effect is there; it may have been before the daemon died."""
+        for _ in range(3):
+            if house.task(task_id)["status"] == status:
+                return
+            house.ask("POST", f"/api/task/{task_id}/{button}")
+        raise AssertionError(f"task {task_id} is {house.task(task_id)['status']}, not {status}, after {button}")
+
+
+LIVES = (Life, GivesUp, Asks, Owners, Parks, Late, Hand)

@@ -1,0 +1,197 @@
+"""The real daemon, made mortal: it dies by SIGKILL just before, in the middle of, or just after a named durable point.
+
+The nursery starts it. Nothing of the product is changed: the three libraries below it through which anything outlives
+the process are watched, `sqlite3` (or `pysqlite3`), `subprocess` for git, and `os` for files that are put in the place
+of others. Whatever passes there is a *point* and has a name made of what it does, so that it is found again in another
+run although lines of the log fall into other transactions there:
+
+| point | name | moments |
+|---|---|---|
+| a write job | `db: ` verb and table of its statements, with statuses, phases and so on | before, after COMMIT |
+| a git command that may write | `git: ` and its words | before, sent (it has its input), after |
+| a git session that moves references | `ref: ` and the references | before, sent, after |
+| a file put in the place of another | `file: ` and its path | before, after |
+
+`MORTAL_DIR` names a folder with `orders.json` (who shall die where) and `points.log` (what was passed). A point is
+counted from the moment the orders were given.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import json
+import os
+import re
+import subprocess
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from tests.support.mortal_git import die, generic, watched_popen
+
+_WRITES = re.compile(
+    r"\s*(INSERT|UPDATE|DELETE|REPLACE|CREATE|DROP)\b(?: OR \w+)?(?: INTO| FROM)?\s+(\w+)", re.IGNORECASE
+)
+
+
+class Reaper:
+    """Knows the orders, counts the points, and kills."""
+
+    def __init__(self, folder: Path) -> None:
+        self._orders, self._log = folder / "orders.json", folder / "points.log"
+        self._given: dict[str, Any] = {}
+        self._stamp = 0
+        self._passed: Counter[str] = Counter()
+        self._lock = threading.Lock()
+
+    def arrive(self, names: Sequence[str]) -> set[str]:
+        """Come to points that are reached together; the moments at which the process has to die there."""
+        with self._lock:
+            self._read()
+            doomed = set()
+            for name in names:
+                self._passed[name] += 1
+                if name == self._given.get("point") and self._passed[name] == self._given.get("number", 1):
+                    doomed.add(str(self._given["moment"]))
+            self._write([f"{self._given.get('life', '')}\t{self._passed[name]}\t{name}" for name in names])
+        return doomed
+
+    def _read(self) -> None:
+        try:
+            stamp = self._orders.stat().st_mtime_ns
+        except FileNotFoundError:
+            stamp, self._given = 0, {}
+        if stamp and stamp != self._stamp:
+            self._given = json.loads(self._orders.read_text())
+            self._passed.clear()
+        self._stamp = stamp
+
+    def _write(self, lines: Sequence[str]) -> None:
+        file = os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        os.write(file, "".join(f"{line}\n" for line in lines).encode())
+        os.close(file)
+
+
+# --- the database
+
+
+def vocabulary() -> frozenset[str]:
+    """The words that tell one write of a table from another: statuses, endings, phases, outcomes, kinds of events."""
+    from core.events import Kind
+    from core.queueing import HoldSource
+    from core.states import Ending, Outcome, Phase, Status
+
+    return frozenset(str(word) for words in (Status, Ending, Phase, Outcome, Kind, HoldSource) for word in words)
+
+
+def statement(sql: str, parameters: object, words: frozenset[str]) -> str:
+    """The name of a writing statement, or ""."""
+    found = _WRITES.match(sql)
+    if not found:
+        return ""
+    values = parameters if isinstance(parameters, (tuple, list)) else ()
+    known = [str(value) for value in values if isinstance(value, str) and value in words]
+    return f"{found[1].lower()} {found[2]}" + (f"[{','.join(known)}]" if known else "")
+
+
+class Journal:
+    """The jobs of the transaction that is open, each by the names of its statements."""
+
+    def __init__(self) -> None:
+        self._words, self.jobs = vocabulary(), list[list[str]]()
+
+    def note(self, sql: str, parameters: object = ()) -> None:
+        """Read a statement before it runs."""
+        if sql.startswith("BEGIN"):
+            self.jobs = []
+        elif sql == "SAVEPOINT job":
+            self.jobs.append([])
+        elif sql == "ROLLBACK TO job":
+            self.jobs[-1].clear()
+        elif self.jobs and (name := statement(sql, parameters, self._words)) and name not in self.jobs[-1]:
+            self.jobs[-1].append(name)
+
+    def points(self) -> list[str]:
+        """The names of the jobs that wrote something; they are over."""
+        jobs, self.jobs = self.jobs, []
+        return [f"db: {'; '.join(job)}" for job in jobs if job]
+
+
+def watched_connection(base: type, reaper: Reaper) -> type:
+    """A connection that announces each commit of the writer with the names of the jobs in it."""
+
+    class Watched(base):  # type: ignore[misc]  # the class comes from whichever SQLite is installed
+        def __init__(self, *args: Any, **named: Any) -> None:
+            super().__init__(*args, **named)
+            self._journal = Journal()
+
+        def execute(self, sql: str, *parameters: Any) -> Any:
+            if sql == "COMMIT" and (points := self._journal.points()):
+                return self._commit(points)
+            self._journal.note(sql, *parameters)
+            return super().execute(sql, *parameters)
+
+        def executemany(self, sql: str, rows: Any) -> Any:
+            self._journal.note(sql)
+            return super().executemany(sql, rows)
+
+        def _commit(self, points: list[str]) -> Any:
+            doomed = reaper.arrive(points)
+            if "before" in doomed:
+                die()
+            done = super().execute("COMMIT")
+            if "after" in doomed:
+                die()
+            return done
+
+    return Watched
+
+
+# --- files
+
+
+def watched_rename(real: Callable[..., None], home: Path, reaper: Reaper) -> Callable[..., None]:
+    """`os.replace` or `os.rename` that announces files of the home that come to stand in the place of others."""
+
+    @functools.wraps(real)
+    def rename(old: Any, new: Any, **named: Any) -> None:
+        path = Path(os.fsdecode(new))
+        ours = path.is_absolute() and path.is_relative_to(home)
+        doomed = reaper.arrive([generic(f"file: {path.relative_to(home)}")]) if ours else set()
+        if "before" in doomed:
+            die()
+        real(old, new, **named)
+        if "after" in doomed:
+            die()
+
+    return rename
+
+
+def _libraries() -> Iterator[Any]:
+    yield importlib.import_module("sqlite3")
+    try:
+        yield importlib.import_module("pysqlite3")
+    except ImportError:
+        return
+
+
+def install(folder: Path, home: Path) -> None:
+    """Watch the libraries."""
+    reaper = Reaper(folder)
+    for library in _libraries():
+        factory = watched_connection(library.Connection, reaper)
+        library.connect = functools.partial(library.connect, factory=factory)
+    subprocess.Popen = watched_popen(reaper)  # type: ignore[misc, assignment]  # that is the point
+    for name in ("replace", "rename"):
+        setattr(os, name, watched_rename(getattr(os, name), home, reaper))
+
+
+def live() -> int:
+    """Run the daemon with its libraries watched; its exit code."""
+    install(Path(os.environ["MORTAL_DIR"]), Path(os.environ["NIGHTSHIFT_HOME"]))
+    import main
+
+    return main.main()

@@ -1,0 +1,177 @@
+"""Starts daemons quickly: a process that has imported the program, and forks for each start.
+
+A daemon takes a second to import what it needs, which is more than the rest of its start. Where one is killed a hundred
+times, that second is spent once: the nursery imports and has no threads, its children are the daemons.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Self
+
+ROOT = Path(__file__).resolve().parents[2]
+LOADED = (
+    *("tests.support.mortal", "main", "assembly.daemon", "assembly.single", "weekly_summary"),
+    *("uvicorn", "uvicorn.protocols.http.h11_impl", "a2wsgi", "openai", "sqlite_utils", "sqlite_vec", "numpy"),
+)
+"""What a daemon imports sooner or later."""
+
+
+class Nursling:
+    """A daemon of the nursery, as far as `subprocess.Popen` is asked of it."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.returncode: int | None = None
+        self._ended = threading.Event()
+
+    def ended(self, returncode: int) -> None:
+        self.returncode = returncode
+        self._ended.set()
+
+    def poll(self) -> int | None:
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        if not self._ended.wait(timeout):
+            raise subprocess.TimeoutExpired("daemon", timeout or 0)
+        assert self.returncode is not None
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        if self.returncode is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+
+class Nursery:
+    """A context manager; `start` gives a daemon that has just been forked."""
+
+    def __enter__(self) -> Self:
+        self._process = subprocess.Popen(
+            [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+        )
+        self._born: dict[int, Nursling] = {}
+        self._news = threading.Condition()
+        self._reader = threading.Thread(target=self._listen, name="nursery")
+        self._reader.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert self._process.stdin
+        self._process.stdin.close()
+        self._process.wait(20)
+        self._reader.join()
+        assert self._process.stdout
+        self._process.stdout.close()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def start(self, env: Mapping[str, str], cwd: Path, out: Path) -> Nursling:
+        """Fork a daemon with this environment, in this folder, with its output added to this file."""
+        assert self._process.stdin
+        with self._news:
+            before = len(self._born)
+            self._process.stdin.write(json.dumps({"env": dict(env), "cwd": str(cwd), "out": str(out)}) + "\n")
+            assert self._news.wait_for(lambda: len(self._born) > before, 30), "the nursery is silent"
+            return list(self._born.values())[-1]
+
+    def _listen(self) -> None:
+        assert self._process.stdout
+        for line in self._process.stdout:
+            word, pid, status = line.split()
+            with self._news:
+                if word == "born":
+                    self._born[int(pid)] = Nursling(int(pid))
+                    self._news.notify_all()
+                else:
+                    self._born[int(pid)].ended(int(status))
+
+
+# --- inside the nursery
+
+
+def _serve() -> None:
+    """Fork for each line on standard input, and tell of births and deaths on standard output."""
+    news, rung = os.pipe()
+    os.set_blocking(rung, False)
+    os.set_blocking(news, False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(rung)  # a signal that comes just before the process sleeps wakes it as well
+    waiting = b""
+    while True:
+        ready, _, _ = select.select([0, news], [], [])
+        if news in ready:
+            os.read(news, 4096)
+        _bury()
+        if 0 in ready:
+            said = os.read(0, 65536)
+            if not said:
+                return
+            *lines, waiting = (waiting + said).split(b"\n")
+            for line in lines:
+                _bear(json.loads(line))
+
+
+def _bear(wanted: dict[str, object]) -> None:
+    pid = os.fork()
+    if pid == 0:
+        _live(wanted)
+    _tell("born", pid, 0)
+
+
+def _tell(word: str, pid: int, status: int) -> None:
+    os.write(1, f"{word} {pid} {status}\n".encode())
+
+
+def _bury() -> None:
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return
+        if not pid:
+            return
+        _tell("died", pid, os.waitstatus_to_exitcode(status))
+
+
+def _live(wanted: dict[str, object]) -> None:
+    """Be a daemon."""
+    code = 70
+    try:
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        os.environ.clear()
+        os.environ.update(wanted["env"])  # type: ignore[call-overload]  # it was a mapping of texts
+        os.chdir(str(wanted["cwd"]))
+        out = os.open(str(wanted["out"]), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        for old, new in ((nothing, 0), (out, 1), (out, 2)):
+            os.dup2(old, new)
+        from tests.support import mortal
+
+        code = mortal.live()
+    finally:
+        sys.stdout.flush()
+        os._exit(code)
+
+
+if __name__ == "__main__":
+    import importlib
+
+    sys.path.insert(0, str(ROOT))
+    for name in LOADED:
+        importlib.import_module(name)
+    _serve()

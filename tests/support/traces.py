@@ -1,0 +1,98 @@
+"""What became of a life, without times, ids and whatever else differs between two that went alike."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.support.daemon import git
+from tests.support.house import House
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trace:
+    """What a life left behind.
+
+    `facts` must be the same in each life; `asked` and `paid` count requests and stored costs by phase, `told` the lines
+    of the log by kind; `moves` are those of the tasks from status to status.
+    """
+
+    facts: Mapping[str, Any]
+    asked: Counter[str] = field(default_factory=Counter)
+    paid: Counter[str] = field(default_factory=Counter)
+    told: Counter[str] = field(default_factory=Counter)
+    moves: frozenset[tuple[str, str]] = frozenset()
+
+
+FACTS = {
+    "tasks": "SELECT status, ending, attempt, iterations, json_extract(spent, '$.model_calls'), commit_id IS NULL, "
+    "branch FROM tasks WHERE id = ?",
+    "steps": "SELECT attempt, step_no, iteration, phase, outcome, passed, failed, total FROM steps WHERE task_id = ? "
+    "ORDER BY attempt, step_no",
+    "replies": "SELECT attempt, step_no, call_no, iteration, phase, backend FROM replies WHERE task_id = ? "
+    "ORDER BY attempt, step_no, call_no",
+    "tries": "SELECT attempt, iteration, passed, failed, total FROM iterations WHERE task_id = ? ORDER BY 1, 2",
+    "failures": "SELECT attempt, signature, solved, COUNT(*) FROM failures WHERE task_id = ? GROUP BY 1, 2, 3",
+    "patterns": "SELECT COUNT(*) FROM patterns WHERE task_id = ?",
+    "commits": "SELECT attempt, branch, label, iterations, integrated FROM git_commits WHERE task_id = ?",
+    "asks": "SELECT subject, granted FROM approvals WHERE task_id = ? ORDER BY id",
+    "ends": "SELECT json_extract(data, '$.to'), json_extract(data, '$.ending'), COUNT(*) FROM execution_logs "
+    "WHERE task_id = ? AND json_extract(data, '$.to') IN ('done', 'failed', 'cancelled') GROUP BY 1, 2",
+}
+MOVES = (
+    "SELECT DISTINCT json_extract(data, '$.from'), json_extract(data, '$.to') FROM execution_logs WHERE task_id = ? "
+    "AND json_extract(data, '$.from') IS NOT NULL"
+)
+SCORES = (
+    "SELECT (SELECT TOTAL(times_used) FROM failures) + (SELECT TOTAL(times_used) FROM patterns), "
+    "(SELECT TOTAL(helped) FROM failures) + (SELECT TOTAL(helped) FROM patterns)"
+)
+
+
+def trace(house: House, ids: Sequence[int], words: str, repo: Path, scores: tuple[float, ...]) -> Trace:
+    """What became of these tasks; `words` tells their requests from others, `scores` are those before they began."""
+    facts: dict[str, Any] = {}
+    for name, query in FACTS.items():
+        facts[name] = [[generic(row) for row in house.rows(query, id_)] for id_ in ids]
+    facts["scores"] = tuple(now - then for now, then in zip(house.rows(SCORES)[0], scores, strict=True))
+    facts["git"] = [_git_facts(repo, id_) for id_ in ids]
+    asked = Counter(request.phase for request in house.server.requests if words in str(request.messages))
+    paid: Counter[str] = Counter()
+    told: Counter[str] = Counter()
+    moves: set[tuple[str, str]] = set()
+    for id_ in ids:
+        paid.update(dict(house.rows("SELECT phase, COUNT(*) FROM model_stats WHERE task_id = ? GROUP BY 1", id_)))
+        told.update(dict(house.rows("SELECT kind, COUNT(*) FROM execution_logs WHERE task_id = ? GROUP BY 1", id_)))
+        moves |= set(house.rows(MOVES, id_))
+    return Trace(facts=facts, asked=asked, paid=paid, told=told, moves=frozenset(moves))
+
+
+def generic(row: Sequence[Any]) -> tuple[Any, ...]:
+    """A row without what numbers tell one task from another."""
+    return tuple(re.sub(r"\d+", "N", value) if isinstance(value, str) else value for value in row)
+
+
+def _git_facts(repo: Path, task_id: int) -> dict[str, Any]:
+    """The task's commits by branch, and whether each has its evidence."""
+    found: dict[str, Any] = {}
+    if not (repo / ".git").exists():
+        return found
+    for ref in git(repo, "for-each-ref", "--format=%(refname)", "refs/heads").splitlines():
+        if ref.startswith("refs/heads/agent/") and not ref.startswith(f"refs/heads/agent/{task_id}-"):
+            continue
+        log = git(repo, "log", "--format=%H %(trailers:key=Task,valueonly,separator=)", ref).splitlines()
+        mine = [line.split()[0] for line in log if line.split()[1:] == [str(task_id)]]
+        if mine:
+            noted = [bool(_note(repo, commit)) for commit in mine]
+            found[re.sub(r"\d+", "N", ref)] = (len(mine), all(noted))
+    return found
+
+
+def _note(repo: Path, commit: str) -> str:
+    command = ["git", "-C", str(repo), "notes", "--ref=nightshift", "show", commit]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout
