@@ -198,9 +198,9 @@ def _blob_id(raw: bytes) -> str:
 class NoMemory:
     """A memory that holds nothing, for callers who bring none."""
 
-    async def recall(self, query: str, limit: int) -> Sequence[Lesson]:
+    async def recall(self, query: str, limit: int, *, task_id: int | None = None, attempt: int = 1) -> Sequence[Lesson]:
         """Nothing was learned."""
-        del query, limit
+        del query, limit, task_id, attempt
         return ()
 
     async def remember(self, work: Work, task_id: int, description: str) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from agent.tools import Tools
 from core.events import Event, Kind
 from core.states import Phase
-from core.work import Case, Work
+from core.work import Case, Lesson, Work
 
 _QUERY_CHARS = 4000
 
@@ -22,7 +22,8 @@ async def with_lessons(case: Case, work: Work, tools: Tools, query: str, phase: 
     if room <= 0:
         return work
     known = {lesson.id for lesson in work.lessons}
-    found = await tools.memory.recall(query[:_QUERY_CHARS], room + len(known))
+    asked = room + len(known)
+    found = await tools.memory.recall(query[:_QUERY_CHARS], asked, task_id=case.task.id, attempt=work.attempt)
     new = tuple(lesson for lesson in found if lesson.id not in known)[:room]
     if new:
         tools.emit(
@@ -33,7 +34,14 @@ async def with_lessons(case: Case, work: Work, tools: Tools, query: str, phase: 
                 attempt=work.attempt,
                 iteration=work.iteration,
                 phase=phase,
-                data={"lessons": [lesson.id for lesson in new]},
+                data={"lessons": [_plain(lesson) for lesson in new]},
             )
         )
     return replace(work, lessons=(*work.lessons, *new))
+
+
+def _plain(lesson: Lesson) -> dict[str, object]:
+    """A lesson for the timeline: which one, how near, how old."""
+    first = lesson.text.strip().split("\n", 1)[0][:160]
+    age_days = round(lesson.age_s / 86_400, 1)
+    return {"id": lesson.id, "kind": lesson.source, "score": lesson.score, "age_days": age_days, "about": first}

@@ -84,6 +84,7 @@ class Kind(StrEnum):
     CHECKOUT_LEFT = "checkout_left"
     LESSON_RECALLED = "lesson_recalled"
     LESSON_STORED = "lesson_stored"
+    LESSON_RETIRED = "lesson_retired"
     EMBEDDER_READY = "embedder_ready"
     EMBEDDER_MISSING = "embedder_missing"
     WORKER_ERROR = "worker_error"

@@ -64,8 +64,8 @@ class Suite(Protocol):
 class Memory(Protocol):
     """Long-term memory."""
 
-    async def recall(self, query: str, limit: int) -> Sequence[Lesson]:
-        """The nearest lessons, best first."""
+    async def recall(self, query: str, limit: int, *, task_id: int | None = None, attempt: int = 1) -> Sequence[Lesson]:
+        """The nearest lessons, best first; an attempt that is named may draw a lot and see none of them."""
         ...
 
     async def remember(self, work: Work, task_id: int, description: str) -> None:

@@ -49,12 +49,18 @@ def _holds(db: Tables) -> None:
         db.execute(statement)
 
 
+def _learning(db: Tables) -> None:
+    for statement in schema.LEARNING:
+        db.execute(statement)
+
+
 STEPS: tuple[tuple[str, Callable[[Tables], None]], ...] = (
     ("0001_tables", _tables),
     ("0002_vectors", _vectors),
     ("0003_approvals", _approvals),
     ("0004_saved", _saved),
     ("0005_holds", _holds),
+    ("0006_learning", _learning),
 )
 
 

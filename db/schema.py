@@ -274,4 +274,22 @@ HOLDS = (
         PRIMARY KEY (task_id, attempt)) WITHOUT ROWID""",
 )
 
+# The sixth migration: what became of each attempt that a lesson was near to, whether it saw the lesson or not.
+LEARNING = (
+    """CREATE TABLE recalls (
+        task_id INTEGER NOT NULL,
+        attempt INTEGER NOT NULL,
+        kind TEXT NOT NULL, -- failure or pattern
+        item INTEGER NOT NULL, -- its id
+        arm TEXT NOT NULL, -- shown; control: the attempt sees nothing; probation: this lesson is left out
+        score REAL NOT NULL,
+        at TEXT NOT NULL,
+        solved INTEGER, -- NULL until the attempt has ended
+        iterations INTEGER,
+        tokens INTEGER,
+        PRIMARY KEY (task_id, attempt, kind, item)) WITHOUT ROWID""",
+    "CREATE INDEX recalls_item ON recalls (kind, item)",
+    "ALTER TABLE approvals ADD COLUMN fallback TEXT NOT NULL DEFAULT ''",  # assumed when nobody answers in time
+)
+
 TABLES = (*QUEUE, *LOG, *STEPS, *MEMORY, *STATE)

@@ -11,10 +11,6 @@ from core.work import Lesson
 from db.sqlite import Connection
 from memory.index import Kind, Near
 
-RETIRE_AFTER = 5
-RETIRE_BELOW = 0.2
-"""A lesson that was used so often and helped in a smaller share of the cases is not recalled any more."""
-
 _TEXT = {
     "failure": "SELECT id, signature AS text FROM failures WHERE solved = 1 AND retired = 0",
     "pattern": "SELECT id, problem AS text FROM patterns WHERE retired = 0",
@@ -103,19 +99,18 @@ def conclude(conn: Connection, task_id: int, attempt: int) -> bool:
     return bool(conn.execute("SELECT changes()").fetchone()[0])
 
 
-def score(conn: Connection, lessons: Sequence[Lesson], *, helped: bool, at: datetime) -> list[tuple[Kind, int]]:
-    """Count a use of each lesson, and retire those that do not help; gives the retired ones."""
-    retired: list[tuple[Kind, int]] = []
+def used(conn: Connection, lessons: Sequence[Lesson], *, helped: bool, at: datetime) -> None:
+    """Count a use of each lesson, and whether its task was solved."""
     for kind, table in _TABLES.items():
-        update = (
-            f"UPDATE {table} SET times_used = times_used + 1, helped = helped + ?, last_used_at = ?, "  # noqa: S608
-            "retired = (times_used + 1 >= ? AND helped + ? < ? * (times_used + 1)) WHERE id = ? RETURNING retired"
-        )
+        update = f"UPDATE {table} SET times_used = times_used + 1, helped = helped + ?, last_used_at = ? WHERE id = ?"  # noqa: S608
         for lesson in (lesson for lesson in lessons if lesson.source == kind):
-            values = (int(helped), to_text(at), RETIRE_AFTER, int(helped), RETIRE_BELOW, lesson.id)
-            if (row := conn.execute(update, values).fetchone()) and row[0]:
-                retired.append((kind, lesson.id))
-    return retired
+            conn.execute(update, (int(helped), to_text(at), lesson.id))
+
+
+def retire(conn: Connection, kind: Kind, item: int) -> bool:
+    """Recall a lesson no more; False when it was retired before or is gone."""
+    update = f"UPDATE {_TABLES[kind]} SET retired = 1 WHERE id = ? AND retired = 0"  # noqa: S608  our own name
+    return bool(conn.execute(update, (item,)).rowcount)
 
 
 def any_lesson(conn: Connection) -> bool:

@@ -2,7 +2,8 @@
 
 A failure is stored when it happens and completed when the task is solved: with the difference between the change that
 failed and the one that passed, and the last reflection's advice in a line. A pattern says what solved the whole task.
-Lessons that were recalled are scored by whether their task was solved, and retire when they do not help.
+What becomes of an attempt is entered for each lesson that was near to it, whether it saw the lesson or not; a lesson
+that does not help retires (`memory.uplift`).
 
 Hashed vectors are there at once. A sentence-transformer takes seconds and hundreds of megabytes to load, so that
 happens on a thread of its own when there first is something to recall; when all memories are embedded with it, it
@@ -24,16 +25,21 @@ from core.ports import Sink
 from core.work import Lesson, Work
 from db.database import Database
 from db.sqlite import Connection
-from memory import rows
+from memory import recalls, rows
 from memory.embedders import Choice, EmbedderMissing, SentenceTransformerEmbedder
+from memory.index import Kind as MemoryKind
 from memory.lessons import as_patch, difference, errors_of, from_patch, lesson_of, told
+from memory.recalls import Arm, MemoryUplift, Recalled
 from memory.rows import Stored
 from memory.signature import signature
 from memory.space import Space
+from memory.uplift import Standing
 
 CATCH_UP = 256
 """How many memories a recall embeds at most before it looks."""
 CANDIDATES = 20
+PROBATION_SHARE = 0.5
+"""How often a lesson under suspicion is left out."""
 PATIENCE_S = 30.0
 """How long `close` waits; a library that is being imported cannot be stopped."""
 HALF_LIFE_S = 365 * 86_400.0
@@ -50,6 +56,7 @@ class LongTermMemory:
         emit: told when the better embedder is ready or cannot be had.
         masker: takes secrets out of what is stored.
         extension: whether to use sqlite-vec where it can be loaded.
+        control_share: the share of attempts that see no lessons, so that it can be known what these are worth.
     """
 
     def __init__(
@@ -61,7 +68,9 @@ class LongTermMemory:
         emit: Sink,
         masker: Masker | None = None,
         extension: bool = True,
+        control_share: float = 0.1,
     ) -> None:
+        self._control_share = control_share
         self._db, self._clock, self._emit = db, clock, emit
         self._masker, self._extension = masker or Masker(), extension
         self._choice, self._state = embedder, embedder.why
@@ -81,13 +90,24 @@ class LongTermMemory:
         if self._loader is not None:
             self._loader.join(PATIENCE_S)
 
-    async def recall(self, query: str, limit: int) -> Sequence[Lesson]:
+    async def recall(self, query: str, limit: int, *, task_id: int | None = None, attempt: int = 1) -> Sequence[Lesson]:
         """The nearest lessons, best first, at most one for each task.
+
+        An attempt that is named may have drawn the lot to see nothing; what would have been shown is noted.
 
         Raises:
             StoreError: the database cannot be read or written.
         """
-        return await asyncio.to_thread(self._recall, query, limit) if limit > 0 and query.strip() else ()
+        if limit <= 0 or not query.strip():
+            return ()
+        near = await asyncio.to_thread(self._nearest, query, limit)
+        if not near or task_id is None:
+            return tuple(map(self._lesson, near))
+        return await asyncio.to_thread(self._drawn, near, task_id, attempt)
+
+    def uplift(self) -> MemoryUplift:
+        """What memory has been worth so far."""
+        return recalls.uplift(self._db.reader())
 
     async def remember(self, work: Work, task_id: int, description: str) -> None:  # noqa: ARG002  tasks has it too
         """Store the failures that the last verdict of `work` shows; those this attempt has met before are renewed.
@@ -113,7 +133,7 @@ class LongTermMemory:
         """
         await asyncio.to_thread(self._conclude, work, task_id, solved)
 
-    def _recall(self, query: str, limit: int) -> tuple[Lesson, ...]:
+    def _nearest(self, query: str, limit: int) -> tuple[Stored, ...]:
         if not rows.any_lesson(self._db.reader()):
             return ()
         self._load_better()
@@ -126,7 +146,22 @@ class LongTermMemory:
             if worth > best.get(one.task_id, (0.0, one))[0]:
                 best[one.task_id] = (worth, one)
         ranked = sorted(best.values(), key=lambda pair: -pair[0])
-        return tuple(self._lesson(one) for _, one in ranked[:limit])
+        return tuple(one for _, one in ranked[:limit])
+
+    def _drawn(self, near: Sequence[Stored], task_id: int, attempt: int) -> tuple[Lesson, ...]:
+        """The lessons that the attempt's lot lets it see; all that are near are noted before any is shown."""
+        conn, at = self._db.reader(), self._clock()
+        arms = {one: self._arm(conn, one, task_id, attempt) for one in near}
+        noted = [Recalled(kind=one.kind, item=one.id, arm=arm, score=one.similarity) for one, arm in arms.items()]
+        self._db.write(lambda conn: recalls.add(conn, task_id, attempt, noted, at)).result()
+        return tuple(self._lesson(one) for one, arm in arms.items() if arm is Arm.SHOWN)
+
+    def _arm(self, conn: Connection, one: Stored, task_id: int, attempt: int) -> Arm:
+        if recalls.lot("attempt", task_id, attempt) < self._control_share:
+            return Arm.CONTROL
+        suspect = recalls.standing_of(conn, one.kind, one.id) is Standing.SUSPECT
+        left_out = suspect and recalls.lot(one.kind, one.id, task_id, attempt) < PROBATION_SHARE
+        return Arm.PROBATION if left_out else Arm.SHOWN
 
     def _worth(self, one: Stored) -> float:
         """Similarity, less for age, and less where it was tried and did not help (a rate with one of each added)."""
@@ -142,7 +177,7 @@ class LongTermMemory:
     def _conclude(self, work: Work, task_id: int, solved: bool) -> None:
         at, conn = self._clock(), self._db.reader()
         failures = rows.open_failures(conn, task_id) if solved else []
-        if not failures and not work.lessons:
+        if not failures and not work.lessons and not recalls.any_of(conn, task_id, work.attempt):
             return
         fixes = [(id_, difference(from_patch(code), work.change, self._masker)) for id_, code in failures]
         problem, lesson = self._masker(rows.description(conn, task_id)), self._masker(lesson_of(work))
@@ -153,7 +188,8 @@ class LongTermMemory:
                 return
             for id_, fix in fixes:
                 rows.solve(conn, id_, fix, lesson, at)
-            gone = rows.score(conn, work.lessons, helped=solved, at=at)
+            rows.used(conn, work.lessons, helped=solved, at=at)
+            gone = self._retired(conn, work, task_id, solved)
             if fixes and problem:
                 gone += rows.drop_patterns(conn, task_id)
                 rows.add_pattern(conn, task_id, problem, fixes[0][1], lesson, at)
@@ -163,6 +199,19 @@ class LongTermMemory:
         self._db.write(job).result()
         for space in self._spaces:
             space.catch_up(CATCH_UP)
+
+    def _retired(self, conn: Connection, work: Work, task_id: int, solved: bool) -> list[tuple[MemoryKind, int]]:
+        """Enter how the attempt ended, and retire what does not help; gives what is retired."""
+        near = recalls.end(conn, task_id, work.attempt, solved=solved, iterations=work.iteration)
+        found = [one for one in near if recalls.standing_of(conn, *one) is Standing.RETIRED and rows.retire(conn, *one)]
+        for kind, item in found:
+            shown, withheld = recalls.tallies(conn, kind, item)
+            text = (
+                f"lesson {item} ({kind}) retires: {shown.solved} of {shown.count} attempts were solved with it, "
+                f"{withheld.solved} of {withheld.count} without"
+            )
+            self._emit(Event(kind=Kind.LESSON_RETIRED, message=text, data={"lesson": item, "kind": kind}))
+        return found
 
     def _load_better(self) -> None:
         with self._lock:

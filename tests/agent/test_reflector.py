@@ -57,12 +57,15 @@ async def test_lessons_are_recalled_once_and_shown_in_all_phases_that_think() ->
     assert all("lesson number 3" in bench.model.prompt(n) for n in range(4))
     assert not any("lesson number 4" in bench.model.prompt(n) for n in range(4))
     (told,) = [event for event in bench.events if event.kind is Kind.LESSON_RECALLED]
-    assert told.data["lessons"] == [1, 2, 3]
+    assert [lesson["id"] for lesson in told.data["lessons"]] == [1, 2, 3]
+    assert {"score", "age_days", "about", "kind"} < told.data["lessons"][0].keys()
 
 
 async def test_a_failure_brings_one_more_lesson_where_there_is_room() -> None:
     class Growing(ListMemory):
-        async def recall(self, query: str, limit: int) -> Sequence[Lesson]:
+        async def recall(
+            self, query: str, limit: int, *, task_id: int | None = None, attempt: int = 1
+        ) -> Sequence[Lesson]:
             await super().recall(query, limit)
             return [Lesson(id=n, text=f"lesson number {n}", score=1.0) for n in range(1, len(self.asked) + 1)][:limit]
 

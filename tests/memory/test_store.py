@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -41,12 +41,23 @@ def memory(request: pytest.FixtureRequest, store: Store) -> LongTermMemory:
 
 
 def make(
-    store: Store, choice: Choice | None = None, *, extension: bool = True, secret: str = "hunter22"
+    store: Store,
+    choice: Choice | None = None,
+    *,
+    extension: bool = True,
+    secret: str = "hunter22",
+    control_share: float = 0.0,
 ) -> LongTermMemory:
     masker = Masker([secret])
     chosen = choice or choose("hashed")
     return LongTermMemory(
-        store.db, chosen, clock=store.clock, emit=store.events.emit, masker=masker, extension=extension
+        store.db,
+        chosen,
+        clock=store.clock,
+        emit=store.events.emit,
+        masker=masker,
+        extension=extension,
+        control_share=control_share,
     )
 
 
@@ -127,23 +138,45 @@ async def test_secrets_are_not_stored(memory: LongTermMemory, store: Store) -> N
         assert "hunter22" not in str([tuple(row) for row in store.db.reader().execute(f"SELECT * FROM {table}")])
 
 
-async def test_a_lesson_that_helps_rises_and_one_that_does_not_retires(memory: LongTermMemory, store: Store) -> None:
-    good = await learn(memory, store, "Parse a CSV file of prices", ERROR, "Good advice.")
-    bad = await learn(memory, store, "Parse a CSV file of prices", ERROR, "Bad advice.")
-    by_task = {
-        row[1]: Lesson(id=row[0], text="", score=1, source="failure")
-        for row in store.db.reader().execute("SELECT id, task_id FROM failures")
-    }
-    for turn in range(4):
-        other = submit(store)
-        await memory.conclude(work("x\n", lessons=(by_task[good],)), other, True)
-        await memory.conclude(work("x\n", lessons=(by_task[bad],), attempt=2), other, False)
-        assert [lesson.id for lesson in await memory.recall(ERROR, 2)] == [by_task[good].id, by_task[bad].id], turn
-    await memory.conclude(work("x\n", lessons=(by_task[bad],)), submit(store), False)
-    found = await memory.recall(ERROR, 2)
-    assert ("failure", by_task[bad].id) not in [(lesson.source, lesson.id) for lesson in found]
-    vectors = store.db.reader().execute("SELECT item FROM memory_vectors WHERE kind = 'failure'").fetchall()
-    assert [row[0] for row in vectors] == [by_task[good].id]
+async def attempt(memory: LongTermMemory, store: Store, *, solved: Callable[[bool], bool]) -> tuple[Lesson, ...]:
+    """One attempt at a task that a lesson is near to; `solved` says how it ends with lessons and without."""
+    task_id = submit(store)
+    lessons = tuple(await memory.recall(ERROR, 3, task_id=task_id))
+    await memory.conclude(work("x\n", lessons=lessons), task_id, solved(bool(lessons)))
+    return lessons
+
+
+async def test_a_share_of_the_attempts_sees_no_lesson_and_is_counted(store: Store) -> None:
+    memory = make(store, control_share=0.3)
+    await learn(memory, store, "Parse a CSV file of prices", ERROR, "Good advice.")
+    seen = [bool(await attempt(memory, store, solved=lambda with_it: with_it)) for _ in range(100)]
+    found = memory.uplift()
+    assert 15 <= seen.count(False) <= 45
+    assert (found.shown.solved, found.shown.count) == (seen.count(True), seen.count(True))
+    assert (found.control.solved, found.control.count) == (0, seen.count(False))
+    assert found.solve_rate.low > 0.8
+
+
+async def test_an_attempt_keeps_its_lot_however_often_it_asks(store: Store) -> None:
+    memory = make(store, control_share=0.5)
+    await learn(memory, store, "Parse a CSV file of prices", ERROR, "Good advice.")
+    for _ in range(12):
+        task_id = submit(store)
+        first = await memory.recall(ERROR, 3, task_id=task_id)
+        assert await make(store, control_share=0.5).recall(ERROR, 3, task_id=task_id) == first
+        await memory.conclude(work("x\n", lessons=tuple(first)), task_id, True)
+
+
+async def test_a_lesson_that_harms_is_put_to_the_test_and_retires_and_one_that_helps_stays(store: Store) -> None:
+    for harmful in (True, False):
+        memory = make(store)
+        await learn(memory, store, "Parse a CSV file of prices", ERROR, "Some advice.")
+        for _ in range(60):
+            await attempt(memory, store, solved=lambda with_it: with_it is not harmful)  # noqa: B023  called at once
+        assert bool(await memory.recall(ERROR, 3)) is not harmful
+        told = [event.message for event in events(store) if event.kind is Kind.LESSON_RETIRED]
+        assert len(told) == 1
+        assert "attempts were solved with it" in told[0]
 
 
 async def test_an_attempt_that_ends_twice_scores_its_lessons_once(memory: LongTermMemory, store: Store) -> None:

@@ -139,7 +139,7 @@ class ListMemory:
     remembered: list[Work] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
 
-    async def recall(self, query: str, limit: int) -> Sequence[Lesson]:
+    async def recall(self, query: str, limit: int, *, task_id: int | None = None, attempt: int = 1) -> Sequence[Lesson]:
         self.asked.append(query)
         return self.lessons[:limit]
 

@@ -1,0 +1,126 @@
+"""The SQL of what became of lessons: which attempt was near to which, whether it saw it, and how it ended."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from core.clock import to_text
+from db.sqlite import Connection
+from memory.index import Kind
+from memory.uplift import Interval, Standing, Tally, mean_difference, rate_difference, standing
+
+
+class Arm(StrEnum):
+    """What an attempt saw of a lesson that was near: the lesson, nothing at all, or the others without this one."""
+
+    SHOWN = "shown"
+    CONTROL = "control"
+    PROBATION = "probation"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recalled:
+    """A lesson that was near to an attempt."""
+
+    kind: Kind
+    item: int
+    arm: Arm
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryUplift:
+    """What memory as a whole is worth: attempts that saw lessons beside those that saw none by lot.
+
+    The intervals are differences, with lessons less without; None where too few attempts have ended.
+    """
+
+    shown: Tally
+    control: Tally
+    solve_rate: Interval
+    iterations: Interval | None
+    tokens: Interval | None
+
+
+def lot(*parts: object) -> float:
+    """A number in [0, 1) that is drawn once for good: the same parts give the same one, also after a restart."""
+    text = ":".join(map(str, parts))
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:7], "big") / 2**56
+
+
+def add(conn: Connection, task_id: int, attempt: int, found: Sequence[Recalled], at: datetime) -> None:
+    """Note what was near to an attempt; what was noted for it before stays as it is."""
+    conn.executemany(
+        "INSERT INTO recalls (task_id, attempt, kind, item, arm, score, at) VALUES (?, ?, ?, ?, ?, ?, ?) "
+        "ON CONFLICT DO NOTHING",
+        [(task_id, attempt, one.kind, one.item, one.arm, one.score, to_text(at)) for one in found],
+    )
+
+
+def end(conn: Connection, task_id: int, attempt: int, *, solved: bool, iterations: int) -> list[tuple[Kind, int]]:
+    """Enter how an attempt ended; gives the lessons that were near to it."""
+    tokens = conn.execute(
+        "SELECT COALESCE(SUM(tokens_in + tokens_out), 0) FROM model_stats WHERE task_id = ? AND attempt = ?",
+        (task_id, attempt),
+    ).fetchone()[0]
+    rows = conn.execute(
+        "UPDATE recalls SET solved = ?, iterations = ?, tokens = ? WHERE task_id = ? AND attempt = ? "
+        "AND solved IS NULL RETURNING kind, item",
+        (int(solved), iterations, tokens, task_id, attempt),
+    )
+    return [(row[0], int(row[1])) for row in rows.fetchall()]
+
+
+def any_of(conn: Connection, task_id: int, attempt: int) -> bool:
+    """Tell whether any lesson was near to an attempt."""
+    select = "SELECT 1 FROM recalls WHERE task_id = ? AND attempt = ? LIMIT 1"
+    return conn.execute(select, (task_id, attempt)).fetchone() is not None
+
+
+def standing_of(conn: Connection, kind: Kind, item: int) -> Standing:
+    """What is to be thought of a lesson, by all attempts that it was near to."""
+    return standing(*tallies(conn, kind, item), _withheld(conn))
+
+
+def tallies(conn: Connection, kind: Kind, item: int) -> tuple[Tally, Tally]:
+    """The attempts that saw a lesson, and those that would have."""
+    select = (
+        "SELECT arm = 'shown', COALESCE(SUM(solved), 0), COUNT(*) FROM recalls "
+        "WHERE kind = ? AND item = ? AND solved IS NOT NULL GROUP BY 1"
+    )
+    found = {bool(row[0]): Tally(int(row[1]), int(row[2])) for row in conn.execute(select, (kind, item))}
+    return found.get(True, Tally()), found.get(False, Tally())
+
+
+def _withheld(conn: Connection) -> Tally:
+    select = (
+        "SELECT COALESCE(SUM(solved), 0), COUNT(*) FROM (SELECT DISTINCT task_id, attempt, solved FROM recalls "
+        "WHERE arm <> 'shown' AND solved IS NOT NULL)"
+    )
+    return Tally(*map(int, conn.execute(select).fetchone()))
+
+
+def uplift(conn: Connection, since: datetime | None = None, until: datetime | None = None) -> MemoryUplift:
+    """What memory was worth to the attempts that lessons were near to, in a span of time or ever."""
+    select = (
+        "SELECT MAX(arm = 'control') AS control, MAX(solved) AS solved, MAX(iterations) AS iterations, "
+        "MAX(tokens) AS tokens FROM recalls WHERE solved IS NOT NULL AND at >= ? AND at < ? "
+        "GROUP BY task_id, attempt HAVING control OR MAX(arm = 'shown')"
+    )
+    span = (to_text(since) if since else "", to_text(until) if until else "\x7f")
+    groups: dict[bool, list[tuple[int, int, int]]] = {True: [], False: []}
+    for row in conn.execute(select, span):
+        groups[bool(row[0])].append((int(row[1]), int(row[2]), int(row[3])))
+    control, shown = groups[True], groups[False]
+    tally_shown, tally_control = (Tally(sum(one[0] for one in group), len(group)) for group in (shown, control))
+    return MemoryUplift(
+        shown=tally_shown,
+        control=tally_control,
+        solve_rate=rate_difference(tally_shown, tally_control),
+        iterations=mean_difference([one[1] for one in shown], [one[1] for one in control]),
+        tokens=mean_difference([one[2] for one in shown], [one[2] for one in control]),
+    )
