@@ -8,7 +8,6 @@ from datetime import datetime
 from pathlib import Path
 
 from assembly.store import Store
-from assembly.tidying import tidying
 from config import Settings
 from core.clock import Clock
 from core.events import Event, Kind
@@ -38,7 +37,7 @@ class House:
     def __init__(
         self, settings: Callable[[], Settings], store: Store, status: Callable[[], DaemonStatus], clock: Clock
     ) -> None:
-        self._settings, self._store, self._status, self._clock = settings, store, status, clock
+        self._settings, self._store, self._status = settings, store, status
         self._watch = ClockWatch(store.db, store.queue, store.events, clock)
         self.checkpoint = Checkpoint(
             db=store.db,
@@ -66,7 +65,6 @@ class House:
             Chore(name="checkpoint", every_s=LOOK_S, run=self.checkpoint.look),
             Chore(name="state", every_s=hourly_s, run=self.save_state),
             Chore(name="backup", every_s=hourly_s, run=self._backup.make),
-            *tidying(self._settings, self._store, self._clock),
         ]
 
     async def prepare(self) -> None:
