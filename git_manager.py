@@ -27,6 +27,7 @@ from core.tasks import Change
 from core.tree import Tree
 from gitrepo import history, protocol
 from gitrepo.branches import TRIES, attach, may_move
+from gitrepo.care import Care
 from gitrepo.checkout import show_tip
 from gitrepo.discovery import MAIN, base_of, refuse_submodule_folder
 from gitrepo.merging import rebased
@@ -64,6 +65,7 @@ class GitManager(Undoing):
         self._auto_push, self._emit, self._clock = auto_push, emit, clock
         self._push_env = protocol.push_environment(environ)
         self._repositories = Repositories(workspace, author, self._signature, environ)
+        self.care = Care(self._repositories)
         self._following, self._behind = threading.Lock(), threading.Event()
         self._left: str | None = None
 

@@ -159,6 +159,7 @@ class TaskExecutor:
         worker.status = replace(
             worker.status,
             task_id=task.id,
+            attempt=task.attempt,
             description=task.spec.description[:200],
             since=self.parts.clock(),
             last_line="",

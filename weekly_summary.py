@@ -1,6 +1,6 @@
-"""The report of a week: a fold over what was stored, rendered as Markdown, with advice that follows from its figures.
+"""The report of a week: a fold over what was stored, written as Markdown and as HTML, with advice that follows from it.
 
-The same database and the same span give the same bytes: nothing in the report depends on when it was written.
+The same database and the same span give the same bytes: nothing in the report depends on when or where it was written.
 """
 
 from __future__ import annotations
@@ -9,12 +9,14 @@ from datetime import datetime
 from pathlib import Path
 
 from db.database import Database
+from db.report_log import ReportLog
 from db.report_queries import ReportQueries
 from files.whole import write_whole
+from weekly import html, markdown
 from weekly.figures import Summary, fold
-from weekly.page import render, report_name
+from weekly.page import page_of, report_name
 
-__all__ = ["Summary", "render", "summarise", "write_report"]
+__all__ = ["Summary", "render", "render_html", "summarise", "write_report"]
 
 
 def summarise(database: Database, since: datetime, until: datetime) -> Summary:
@@ -23,15 +25,28 @@ def summarise(database: Database, since: datetime, until: datetime) -> Summary:
     Raises:
         StoreError: the database cannot be read.
     """
-    return fold(ReportQueries(database), since, until)
+    return fold(ReportQueries(database), ReportLog(database), since, until)
+
+
+def render(summary: Summary) -> str:
+    """The report as Markdown."""
+    return markdown.render(page_of(summary))
+
+
+def render_html(summary: Summary) -> str:
+    """The report as one HTML file that needs nothing else."""
+    return html.render(page_of(summary))
 
 
 def write_report(summary: Summary, reports_dir: Path) -> Path:
-    """Write the report whole or not at all; a report of the same span is replaced.
+    """Write the report, `.html` beside `.md`, each whole or not at all; gives the path of the latter.
+
+    A report of the same name is replaced.
 
     Raises:
         OSError: the folder cannot be written.
     """
-    path = reports_dir / f"{report_name(summary.since, summary.until)}.md"
-    write_whole(path, render(summary))
+    page, path = page_of(summary), reports_dir / f"{report_name(summary.since, summary.until)}.md"
+    write_whole(path.with_suffix(".html"), html.render(page))
+    write_whole(path, markdown.render(page))
     return path

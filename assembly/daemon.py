@@ -19,10 +19,11 @@ from assembly.greeting import greeting, in_a_line
 from assembly.house import House
 from assembly.rooms import Rooms
 from assembly.store import Store, open_store
+from assembly.tidying import tidying
 from assembly.undoing import from_threads, undo_of
 from assembly.web import open_web
 from config import VERSION, Settings, service_manager
-from core.clock import Clock, utc_now
+from core.clock import Clock, Clocks, utc_now
 from core.events import Event, Kind, Level
 from core.queueing import PauseState
 from core.states import DaemonState
@@ -74,9 +75,10 @@ class Daemon:
             stack.enter_context(InstanceLock(self._settings.lock_file, self._settings.db_lock_file))
             self._store = open_store(self._settings, stack, self._clock)
             self._vitals = Vitals(self._store.db)
-            await asyncio.wrap_future(self._store.queue.recover())
+            self._house = House(lambda: self._settings, self._store, self.status, Clocks(wall=self._clock))
+            await self._house.take_over()
             self._rooms = Rooms(self._settings, self._store, stack, self._clock)
-            self._house = House(lambda: self._settings, self._store, self.status, self._clock)
+            self._house.keeper.add(tidying(lambda: self._settings, self._store, self._rooms, self._clock))
             self._undo = undo_of(self._settings, self._store, self._rooms)
             revert = from_threads(self._undo, asyncio.get_running_loop())
             host = open_web(self._settings, self._store, self.status, self._vitals, revert, stack)
@@ -98,8 +100,9 @@ class Daemon:
         self._life = DaemonState.RUNNING
         gc.collect()
         gc.freeze()  # what the libraries made stays anyway; looking through it again and again takes time
-        self._emit(Kind.DAEMON_STARTED, f"version {VERSION}, process {os.getpid()}, {host.url}")
-        self._say(greeting(self.status(), host.url))
+        before = self._house.last_run
+        self._emit(Kind.DAEMON_STARTED, f"version {VERSION}, process {os.getpid()}, {host.url}. {before}".rstrip(". "))
+        self._say(greeting(self.status(), host.url, before))
         async with asyncio.TaskGroup() as group:
             side = [
                 group.create_task(self._house.keeper.run()),

@@ -23,9 +23,9 @@ HOW_TO_GET_ONE = (
 )
 
 
-def greeting(status: DaemonStatus, url: str) -> str:
-    """The message, as plain text."""
-    return "\n".join(_lines(status, url))
+def greeting(status: DaemonStatus, url: str, before: str = "") -> str:
+    """The message, as plain text; `before` says how the last run ended."""
+    return "\n".join(_lines(status, url, before))
 
 
 def in_a_line(status: DaemonStatus) -> str:
@@ -36,7 +36,7 @@ def in_a_line(status: DaemonStatus) -> str:
     return f"{status.state.value}, {busy} of {len(status.workers)} workers busy{rest}"
 
 
-def _lines(status: DaemonStatus, url: str) -> Iterator[str]:
+def _lines(status: DaemonStatus, url: str, before: str) -> Iterator[str]:
     yield f"Nightshift {status.version} is {status.state.value}: {url}"
     yield ""
     yield from (_model(model) for model in status.models)
@@ -51,6 +51,7 @@ def _lines(status: DaemonStatus, url: str) -> Iterator[str]:
         yield from ENGINE_ALONE if there else NOBODY
         yield from HOW_TO_GET_ONE
         yield ""
+    yield from filter(None, [before])
     yield from (_hold(hold) for hold in status.holds)
     yield from status.notices
     yield "Give it a task: edit tasks.yaml, open the dashboard, or type"

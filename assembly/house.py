@@ -8,16 +8,16 @@ from datetime import datetime
 from pathlib import Path
 
 from assembly.store import Store
-from assembly.tidying import tidying
 from config import Settings
-from core.clock import Clock
-from core.events import Event, Kind
+from core.clock import Clocks
+from core.states import ENDED
 from core.status import DaemonStatus
-from upkeep import state_file
+from db import clock_seen
 from upkeep.backup import Backup
 from upkeep.checkpoint import Checkpoint
 from upkeep.clock_watch import ClockWatch
-from upkeep.rounds import Chore, Housekeeper
+from upkeep.rounds import Chore, Housekeeper, Sleep
+from upkeep.state_keeper import StateKeeper, told
 
 LOOK_S = 2.0
 """How often is looked for what an owner waits for, such as a checkpoint."""
@@ -32,30 +32,40 @@ class House:
         settings: what holds now; asked again where a setting may change while the daemon runs.
         store: the database and its rooms.
         status: what the daemon says about itself.
-        clock: the time.
+        clocks: all clocks of the machine.
+        sleep: waits for the next chore.
     """
 
     def __init__(
-        self, settings: Callable[[], Settings], store: Store, status: Callable[[], DaemonStatus], clock: Clock
+        self,
+        settings: Callable[[], Settings],
+        store: Store,
+        status: Callable[[], DaemonStatus],
+        clocks: Clocks,
+        *,
+        sleep: Sleep = asyncio.sleep,
     ) -> None:
-        self._settings, self._store, self._status, self._clock = settings, store, status, clock
-        self._watch = ClockWatch(store.db, store.queue, store.events, clock)
+        self._settings, self._store = settings, store
+        self.last_run = ""
+        self._state = StateKeeper(settings().state_file, store.state, status, store.events.emit, clocks.wall)
+        self._watch = ClockWatch(store.db, store.queue, store.events, clocks)
         self.checkpoint = Checkpoint(
             db=store.db,
             events=store.events,
             days=lambda: settings().checkpoint_days,
             write_report=self._report,
-            clock=clock,
+            clock=clocks.wall,
             steady=self._watch.steady,
+            monotonic=clocks.monotonic,
         )
         self._backup = Backup(
             settings().db_path,
             settings().backups_dir,
-            clock,
+            clocks.wall,
             lambda: (settings().backups_keep, settings().backups_daily),
             store.events.emit,
         )
-        self.keeper = Housekeeper(self._chores(), store.events.emit)
+        self.keeper = Housekeeper(self._chores(), store.events.emit, monotonic=clocks.monotonic, sleep=sleep)
 
     def _chores(self) -> list[Chore]:
         """All chores; a new one gets its line here."""
@@ -64,27 +74,26 @@ class House:
             Chore(name="clock", every_s=CLOCK_S, run=self._watch.look),
             Chore(name="last time seen", every_s=NOTE_S, run=self._watch.note),
             Chore(name="checkpoint", every_s=LOOK_S, run=self.checkpoint.look),
-            Chore(name="state", every_s=hourly_s, run=self.save_state),
+            Chore(name="state", every_s=hourly_s, run=self._state.save),
             Chore(name="backup", every_s=hourly_s, run=self._backup.make),
-            *tidying(self._settings, self._store, self._clock),
         ]
+
+    async def take_over(self) -> None:
+        """Take over what the last run left: its clock is compared with ours, and its tasks are given back."""
+        seen, before = clock_seen.last_seen(self._store.db.reader()), self._state.last_run()
+        await self._watch.begin()
+        left = await asyncio.wrap_future(self._store.queue.recover())
+        self.last_run = told(before, seen, [task.id for task in left if task.status not in ENDED])
 
     async def prepare(self) -> None:
         """What must stand before the first task is begun."""
-        await self._watch.begin()
         await self.checkpoint.begin_if_due()
 
     async def close(self) -> None:
-        """What is done last, when nothing runs any more."""
-        await self.save_state()
-        await self._watch.note()
-        await self._backup.make()
-
-    async def save_state(self) -> None:
-        """Write `state.json`."""
-        path = self._settings().state_file
-        await asyncio.to_thread(state_file.save, path, self._status())
-        self._store.events.emit(Event(kind=Kind.STATE_SAVED, message=f"state saved to {path.name}"))
+        """What is done last, when nothing runs any more; a part that fails is told and ends no other."""
+        await self.keeper.do("last time seen", self._watch.note)
+        await self.keeper.do("backup", self._backup.make)
+        await self.keeper.do("state", lambda: self._state.save(clean=True))
 
     def _report(self, since: datetime, until: datetime) -> Path:
         from weekly_summary import summarise, write_report  # noqa: PLC0415 - needed once a week

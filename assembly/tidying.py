@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from assembly.rooms import Rooms
 from assembly.store import Store
 from config import Settings
 from core.clock import Clock
@@ -11,16 +12,18 @@ from core.states import Status
 from db import checkpoints
 from upkeep.pruning import Keep, Pruner
 from upkeep.rounds import Chore
+from upkeep.workspace import Workspace
 
 HOUR_S = 3600.0
 
 
-def tidying(settings: Callable[[], Settings], store: Store, clock: Clock) -> Sequence[Chore]:
+def tidying(settings: Callable[[], Settings], store: Store, rooms: Rooms, clock: Clock) -> Sequence[Chore]:
     """The chores.
 
     Args:
         settings: what holds now.
         store: the database and its rooms.
+        rooms: what the workers use, as far as it grows.
         clock: the time.
     """
 
@@ -36,7 +39,19 @@ def tidying(settings: Callable[[], Settings], store: Store, clock: Clock) -> Seq
         quiet=quiet,
         report_since=lambda: checkpoints.read(store.db.reader()).last,
     )
-    return [Chore(name="pruning", every_s=HOUR_S, run=pruner.run, first_s=120.0)]
+    workspace = Workspace(
+        rooms.git.care,
+        store.db,
+        store.state,
+        store.events,
+        keep_days=lambda: settings().keep_work_days,
+        quiet=quiet,
+        clock=clock,
+    )
+    return [
+        Chore(name="pruning", every_s=HOUR_S, run=pruner.run, first_s=120.0),
+        Chore(name="packing", every_s=HOUR_S, run=workspace.run, first_s=600.0),
+    ]
 
 
 def _keep(settings: Settings) -> Keep:

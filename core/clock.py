@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 Clock = Callable[[], datetime]
+Seconds = Callable[[], float]
 
 
 def utc_now() -> datetime:
     """The current time, aware UTC."""
     return datetime.now(UTC)
+
+
+def boottime() -> float:
+    """Seconds that have passed since some moment, those that the machine slept included."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clocks:
+    """All clocks of a machine: the wall's, which may be set, and two that nobody sets.
+
+    `monotonic` counts seconds awake, `passed` all seconds that pass, asleep or awake.
+    """
+
+    wall: Clock = utc_now
+    monotonic: Seconds = time.monotonic
+    passed: Seconds = boottime
 
 
 def to_text(at: datetime) -> str:

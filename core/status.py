@@ -17,6 +17,7 @@ class WorkerStatus:
     name: str
     task_id: int | None = None
     description: str = ""
+    attempt: int = 0
     phase: Phase | None = None
     iteration: int = 0
     since: datetime | None = None

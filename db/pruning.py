@@ -66,6 +66,12 @@ def long_ended(conn: Connection, ended_before: datetime, limit: int) -> list[int
     return [row[0] for row in conn.execute(_LONG_ENDED, (to_text(ended_before), limit))]
 
 
+def ended_among(conn: Connection, task_ids: Iterable[int], ended_before: datetime) -> frozenset[int]:
+    """Those of some tasks that ended before a time."""
+    asked = ((task_id, to_text(ended_before)) for task_id in task_ids)
+    return frozenset(each[0] for each in asked if conn.execute(_HAS_ENDED, each).fetchone())
+
+
 def prune_work(conn: Connection, task_id: int, ended_before: datetime, at: datetime, setting: str) -> Gone:
     """Remove some steps and replies of a task, if it is still one that ended before a time; note that they went."""
     if conn.execute(_HAS_ENDED, (task_id, to_text(ended_before))).fetchone() is None:

@@ -141,6 +141,10 @@ class StateStore:
         query = "SELECT count(*) FROM git_commits WHERE reviewed_at IS NULL"
         return int(self._db.reader().execute(query).fetchone()[0])
 
+    def commit_count(self) -> int:
+        """How many commits the agent ever made."""
+        return int(self._db.reader().execute("SELECT COUNT(*) FROM git_commits").fetchone()[0])
+
     def model_totals(self) -> list[ModelTotal]:
         """What each model was used for, the most used first."""
         rows = self._db.reader().execute(

@@ -119,7 +119,7 @@ class Attempt:
         except GitError as error:
             return self.ended(Ending.REFUSED, str(error))
         await self._hold_out(workspace)
-        work = self._work = _going_on(stored) if stored else self._new_work(workspace)
+        work = self._work = self._going_on(stored) if stored else self._new_work(workspace)
         resumed = work.phase is Phase.COMMIT
         self._show(work, "")
         while True:
@@ -161,6 +161,16 @@ class Attempt:
             change=dict(self.task.spec.files),
             spent=self.task.spent,
         )
+
+    def _going_on(self, stored: Work) -> Work:
+        """The case file of an attempt that goes on; one that waited for its owner returns to the phase that asked him.
+
+        One whose daemon died before he was asked is held at once, without that phase.
+        """
+        asked = {each.ask.subject for each in self.parts.queue.approvals(open_only=False, task_id=self.task.id)}
+        if stored.phase is not Phase.HOLD or {ask.subject for ask in stored.asks if ask.subject} - asked:
+            return stored
+        return replace(stored, phase=stored.held_in or FIRST, held_in=None, asks=())
 
     def _machine(self, workspace: Workspace, model: Model) -> Machine:
         tools = Tools(
@@ -215,13 +225,6 @@ class Attempt:
             task.id, task.fence, iterations=step.work.iteration, spent=self._spent(step.work)
         )
         await asyncio.gather(asyncio.wrap_future(saved), asyncio.wrap_future(noted))
-
-
-def _going_on(stored: Work) -> Work:
-    """The case file of an attempt that goes on; one that waited for its owner returns to the phase that asked him."""
-    if stored.phase is not Phase.HOLD:
-        return stored
-    return replace(stored, phase=stored.held_in or FIRST, held_in=None, asks=())
 
 
 def _check_asks(case: Case, work: Work) -> None:

@@ -16,6 +16,7 @@ from typing import IO
 from core.errors import GitError
 from core.revisions import Author
 from gitrepo.commands import Git
+from gitrepo.gate import Gate
 from gitrepo.names import Names
 from gitrepo.objects import RawCommit, parse_commit
 from gitrepo.session import Session
@@ -28,7 +29,10 @@ _IN_PROGRESS = ("rebase-merge/head-name", "rebase-apply/head-name", "BISECT_STAR
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repository:
-    """One repository: `git` works in it and sees its references, `view` sees nothing but its objects."""
+    """One repository: `git` works in it and sees its references, `view` sees nothing but its objects.
+
+    What stores objects does so in the view, through the gate `storing`.
+    """
 
     root: Path
     common: Path
@@ -36,6 +40,7 @@ class Repository:
     author: Author
     git: Git
     view: Git
+    storing: Gate
     reader: Reader
     names: Names
     logged: Session

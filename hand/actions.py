@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from core.submission import as_input
 from hand.asked import Action, Asked
 from hand.blocks import Cell, Lines
+from hand.commits import revert, reviewed, undo, unread
 from hand.deciding import approvals, decide
 from hand.door import Verb
 from hand.exits import Exit
@@ -159,6 +160,11 @@ ACTIONS: Mapping[Action, Callable[[Hand, Asked], int]] = {
     Action.APPROVE: decide,
     Action.DENY: decide,
     Action.VERIFY: verify,
+    Action.UNREAD: unread,
+    Action.REVIEWED: reviewed,
+    Action.REVERT: revert,
+    Action.REAPPLY: revert,
+    Action.UNDO: undo,
     Action.COMPLETION: completion,
     Action.PROMPT: prompt,
 }

@@ -31,6 +31,11 @@ class Action(StrEnum):
     APPROVE = "--approve"
     DENY = "--deny"
     VERIFY = "--verify"
+    UNREAD = "--unread"
+    REVIEWED = "--reviewed"
+    REVERT = "--revert"
+    REAPPLY = "--reapply"
+    UNDO = "--undo"
     COMPLETION = "--completion"
     PROMPT = "the prompt"
 
@@ -39,7 +44,8 @@ class Action(StrEnum):
 class Asked:
     """One call. `data` is the body of a new task, as the API takes it; `count` how many lines or tasks to show.
 
-    `name` is a commit's, in the repository `repo`, the daemon's own when that is empty.
+    `name` is a commit's, in the repository `repo`, the daemon's own when that is empty. `force` overrules tests that
+    fail without what is taken back, `yes` answers a question.
     """
 
     action: Action
@@ -53,6 +59,8 @@ class Asked:
     repo: str = ""
     shell: str = ""
     follow: bool = False
+    force: bool = False
+    yes: bool = False
     level: Level | None = None
     log_task: int | None = None
     as_json: bool = False

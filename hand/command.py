@@ -19,6 +19,7 @@ from hand.task_options import LIMITS, task_body
 
 ADD, MORE, WATCH, STEER, OUTPUT = "New task", "More about a new task", "Looking", "Steering", "Output"
 _LOGS, _MORE = frozenset({Action.LOGS}), {"group": MORE, "fits": NEW_TASK}
+_UNDOING = frozenset({Action.REVERT, Action.REAPPLY, Action.UNDO})
 _DECISIONS = frozenset({Action.APPROVE, Action.DENY})
 _REPO = {"group": MORE, "fits": NEW_TASK | {Action.VERIFY}}
 _REPEAT = {"multiple": True, "metavar": "FILE", "type": click.Path(path_type=str)}
@@ -77,6 +78,8 @@ def _switch(name: str, text: str) -> Callable[[F], F]:
 @_option("--approvals", is_flag=True, group=WATCH, action=Action.APPROVALS, help="What waits for your decision.")
 @_option("--verify", metavar="COMMIT", group=WATCH, action=Action.VERIFY,
          help="Run a commit's evidence again; `verify COMMIT` will do.")  # fmt: skip
+@_option("--unread", is_flag=False, flag_value=50, type=Whole(500), metavar="[N]", group=WATCH,
+         action=Action.UNREAD, help="The newest N commits that you have not read; 50 by default.")  # fmt: skip
 @_option("--cancel", metavar="ID", type=_ID, group=STEER, action=Action.CANCEL, help="Cancel a task.")
 @_option("--retry", metavar="ID", type=_ID, group=STEER, action=Action.RETRY, help="Queue a task that ended again.")
 @_option("--pause", is_flag=True, group=STEER, action=Action.PAUSE, help="Claim no more tasks; running ones go on.")
@@ -84,6 +87,14 @@ def _switch(name: str, text: str) -> Callable[[F], F]:
 @_option("--approve", metavar="ID", type=_ID, group=STEER, action=Action.APPROVE, help="Grant what a task asked for.")
 @_option("--deny", metavar="ID", type=_ID, group=STEER, action=Action.DENY, help="Deny it; the task goes on without.")
 @_option("--answer", metavar="TEXT", group=STEER, fits=_DECISIONS, help="Your answer to a question, or a remark.")
+@_option("--reviewed", metavar="WHAT", group=STEER, action=Action.REVIEWED,
+         help="You have read the commits of a task (its ID), a COMMIT, or all.")  # fmt: skip
+@_option("--revert", metavar="ID", type=_ID, group=STEER, action=Action.REVERT,
+         help="Take back what a task integrated, by a commit on top.")  # fmt: skip
+@_option("--reapply", metavar="ID", type=_ID, group=STEER, action=Action.REAPPLY, help="Bring it back.")
+@_option("--undo", is_flag=True, group=STEER, action=Action.UNDO, help="Take back what was integrated last.")
+@_option("--force", is_flag=True, group=STEER, fits=_UNDOING, help="Take it back though other tests need it.")
+@_option("--yes", is_flag=True, group=STEER, fits=frozenset({Action.UNDO}), help="Do not ask.")
 @_option("--json", "as_json", is_flag=True, group=OUTPUT, help="JSON on the standard output, for scripts.")
 @_option("--color", type=click.Choice(list(map(str, Color))), default="auto", group=OUTPUT,
          help="NO_COLOR is honoured as well.")  # fmt: skip
@@ -113,15 +124,23 @@ def _asked(values: dict[str, Any], action: Action | None) -> Asked:
     return Asked(
         action=action or Action.PROMPT,
         data=task_body(text, values) if action in NEW_TASK else {},
-        task_id=values["show"] or values["wait"] or values["cancel"] or values["retry"] or 0,
+        task_id=values["show"]
+        or values["wait"]
+        or values["cancel"]
+        or values["retry"]
+        or values["revert"]
+        or values["reapply"]
+        or 0,
         approval_id=values["approve"] or values["deny"] or 0,
         answer=values["answer"] or "",
-        count=values["logs"] or values["history"] or 0,
+        count=values["logs"] or values["history"] or values["unread"] or 0,
         path=values["load"],
-        name=values["verify"] or (values["text"][1] if action is Action.VERIFY else ""),
+        name=values["verify"] or values["reviewed"] or (values["text"][1] if action is Action.VERIFY else ""),
         repo=(values["repo"] or "") if action is Action.VERIFY else "",
         shell=values["completion"] or "",
         follow=values["follow"],
+        force=values["force"],
+        yes=values["yes"],
         level=Level(values["level"]) if values["level"] else None,
         log_task=values["log_task"],
         as_json=values["as_json"],

@@ -16,6 +16,7 @@ from core.events import Level
 
 if TYPE_CHECKING:
     from server.approvals import ApprovalRow, Approvals
+    from server.commits import Commits, Reviewed, Taken
     from server.schemas import DaemonReport, Logs, Moved, Paused, Submitted, TaskDetail, Tasks
 
 
@@ -54,6 +55,14 @@ class Added:
 
     task: Submitted
     new: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Marking:
+    """Which commits were read: those of a task, the one whose id begins so, or with neither all."""
+
+    task_id: int | None = None
+    commit: str = ""
 
 
 class Door(Protocol):
@@ -108,6 +117,22 @@ class Door(Protocol):
         Raises:
             UnknownApproval: there is none with that id.
         """
+        ...
+
+    def commits(self, *, unread: bool = False, standing: bool = False, limit: int = 50) -> Commits:
+        """The newest commits: all, those that wait to be read, or those that were integrated and not taken back."""
+        ...
+
+    def review(self, which: Marking) -> Reviewed:
+        """Mark commits as read.
+
+        Raises:
+            UnknownCommit: there is none.
+        """
+        ...
+
+    def revert(self, task_id: int, force: bool, reapply: bool) -> Taken:
+        """Have the daemon take back what a task integrated, or bring it back; where none runs it is `DaemonGone`."""
         ...
 
     def close(self) -> None:

@@ -10,6 +10,7 @@ from core.errors import (
     InvalidTask,
     NightshiftError,
     NoEvidence,
+    NotReverted,
     UnknownApproval,
     UnknownCommit,
     UnknownTask,
@@ -34,7 +35,7 @@ CODES: tuple[tuple[tuple[type[NightshiftError], ...], Exit], ...] = (
     ((InvalidTask, ConfigError, BrokenFile), Exit.USAGE),
     ((DaemonGone,), Exit.DAEMON_DOWN),
     ((UnknownTask, UnknownApproval, UnknownCommit, NoEvidence), Exit.NOT_FOUND),
-    ((NotAllowed, IllegalMove), Exit.REFUSED),
+    ((NotAllowed, IllegalMove, NotReverted), Exit.REFUSED),
     ((NightshiftError,), Exit.FAILED),
 )
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from core import status
-from core.errors import NightshiftError, StoreMissing, UnknownApproval, UnknownTask
+from core.errors import NightshiftError, StoreMissing, UnknownApproval, UnknownCommit, UnknownTask
 from core.masking import Masker
 from core.queueing import PauseState
 from core.states import DaemonState, Status
@@ -24,9 +24,11 @@ from db.database import Database
 from db.event_log import EventLog
 from db.state_store import StateStore
 from db.step_store import StepStore
-from hand.door import Added, LogQuery, Verb
+from hand.door import Added, DaemonGone, LogQuery, Marking, Verb
 from queue_manager import QueueManager
 from server.approvals import ApprovalRow, Approvals, approval_row
+from server.commits import Commits, CommitsQuery, Reviewed, ReviewIn, Taken
+from server.reviewing import Reviewing
 from server.schemas import (
     DaemonReport,
     Held,
@@ -135,7 +137,9 @@ class LocalDoor:
         events = EventLog(self._reading)
         task = QueueManager(self._reading, events).get(task_id)
         pruned = pruning.notes(self._reading.reader(), task.id, task.ended_at)
-        return task_detail(task, StepStore(self._reading, events).iterations(task.id), pruned)
+        detail = task_detail(task, StepStore(self._reading, events).iterations(task.id), pruned)
+        reverted_by = Reviewing(self._reading, events).reverted_by(task.id)
+        return detail.model_copy(update={"reverted_by": reverted_by})
 
     def submit(self, data: Mapping[str, Any]) -> Added:
         """See `Door.submit`."""
@@ -165,6 +169,27 @@ class LocalDoor:
         if not self._reading:
             raise UnknownApproval(approval_id)
         return approval_row(_settled(self._writing.decide(approval_id, granted, answer)))
+
+    def commits(self, *, unread: bool = False, standing: bool = False, limit: int = 50) -> Commits:
+        """See `Door.commits`."""
+        if not self._reading:
+            return Commits(commits=[], next_after=None, unread=0)
+        asked = CommitsQuery(unread=unread, standing=standing, limit=limit, task=None, after=None)
+        return Reviewing(self._reading, EventLog(self._reading)).commits(asked)
+
+    def review(self, which: Marking) -> Reviewed:
+        """See `Door.review`."""
+        if not self._reading:
+            raise UnknownCommit("nothing was ever committed here")
+        database = self._open.enter_context(Database(self._path))
+        ledger = Reviewing(database, EventLog(database, masker=self._masker))
+        if which.task_id is not None:
+            return ledger.review_task(which.task_id)
+        return ledger.review(ReviewIn(commit=which.commit) if which.commit else ReviewIn(all=True))
+
+    def revert(self, task_id: int, force: bool, reapply: bool) -> Taken:  # noqa: ARG002  # the protocol's
+        """See `Door.revert`: git is not this door's."""
+        raise DaemonGone(f"no daemon runs that could take back task {task_id}")
 
     def close(self) -> None:
         """See `Door.close`."""

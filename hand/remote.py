@@ -16,13 +16,16 @@ from urllib.parse import urlencode
 
 from pydantic import ValidationError
 
-from core.errors import IllegalMove, InvalidTask, NightshiftError, UnknownApproval, UnknownTask
-from hand.door import Added, DaemonGone, LogQuery, NotAllowed, Stranger, Verb
+from core.errors import IllegalMove, InvalidTask, NightshiftError, UnknownApproval, UnknownCommit, UnknownTask
+from hand.door import Added, DaemonGone, LogQuery, Marking, NotAllowed, Stranger, Verb
 from server.approvals import ApprovalRow, Approvals
+from server.commits import Commits, Reviewed, Taken
 from server.schemas import Answer, DaemonReport, Failed, Logs, Moved, Paused, Submitted, TaskDetail, Tasks
 
 MAX_ANSWER_BYTES = 50_000_000
 TOO_SOON_TRIES = 10
+REVERT_WALL_S = 960.0
+"""A little longer than the daemon itself takes before it says that it goes on (`server.desk`)."""
 _ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104  # read, never bound
 A = TypeVar("A", bound=Answer)
 
@@ -94,6 +97,27 @@ class RemoteDoor:
         except UnknownTask:  # any 404
             raise UnknownApproval(approval_id) from None
 
+    def commits(self, *, unread: bool = False, standing: bool = False, limit: int = 50) -> Commits:
+        """See `Door.commits`."""
+        asked = {"unread": int(unread), "standing": int(standing), "limit": limit}
+        return self._get("/api/commits", Commits, asked)
+
+    def review(self, which: Marking) -> Reviewed:
+        """See `Door.review`."""
+        path = "/api/commits" if which.task_id is None else f"/api/task/{which.task_id}"
+        body = {} if which.task_id is not None else {"commit": which.commit} if which.commit else {"all": True}
+        status, text = self._ask("POST", f"{path}/reviewed", json.dumps(body).encode())
+        try:
+            return self._read(Reviewed, status, text)
+        except UnknownTask:  # any 404
+            raise UnknownCommit(Failed.model_validate_json(text).error) from None
+
+    def revert(self, task_id: int, force: bool, reapply: bool) -> Taken:
+        """See `Door.revert`; it waits for the tests."""
+        body = json.dumps({"force": force, "reapply": reapply}).encode()
+        status, text = self._ask("POST", f"/api/task/{task_id}/revert", body, REVERT_WALL_S)
+        return self._read(Taken, status, text, task_id)
+
     def close(self) -> None:
         """See `Door.close`: every request has a connection of its own."""
 
@@ -106,27 +130,29 @@ class RemoteDoor:
         status, body = self._ask("POST", path, b"{}")
         return self._read(kind, status, body, task_id)
 
-    def _ask(self, method: str, path: str, body: bytes | None = None) -> tuple[int, bytes]:
+    def _ask(
+        self, method: str, path: str, body: bytes | None = None, timeout_s: float | None = None
+    ) -> tuple[int, bytes]:
         """One request; one that came too soon is sent again when the daemon says, since it had no effect."""
         for _ in range(TOO_SOON_TRIES):
-            status, text, wait_s = self._ask_once(method, path, body)
+            status, text, wait_s = self._ask_once(method, path, body, timeout_s or self._timeout_s)
             if status != http.client.TOO_MANY_REQUESTS:
                 break
             time.sleep(min(wait_s, self._timeout_s))
         return status, text
 
-    def _ask_once(self, method: str, path: str, body: bytes | None) -> tuple[int, bytes, float]:
+    def _ask_once(self, method: str, path: str, body: bytes | None, timeout_s: float) -> tuple[int, bytes, float]:
         headers = {**self._headers, "Accept": "application/json"}
         if body is not None:
             headers["Content-Type"] = "application/json"
-        connection = http.client.HTTPConnection(self._host, self._port, timeout=self._timeout_s)
+        connection = http.client.HTTPConnection(self._host, self._port, timeout=timeout_s)
         try:
             connection.request(method, path, body, headers)
             answer = connection.getresponse()
             wait = answer.headers.get("Retry-After", "")
             return answer.status, answer.read(MAX_ANSWER_BYTES), float(wait) if wait.isdigit() else 1.0
         except TimeoutError:
-            raise Stranger(self._at(f"something listens but gave no answer in {self._timeout_s:g} s")) from None
+            raise Stranger(self._at(f"something listens but gave no answer in {timeout_s:g} s")) from None
         except (http.client.HTTPException, ValueError):  # an answer that is not HTTP
             raise Stranger(self._at("something that does not speak HTTP answers")) from None
         except OSError as error:

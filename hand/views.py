@@ -94,6 +94,7 @@ class Views:
             ("created", stamp(task.created_at, local=self.local)),
             *((name, stamp(at, local=self.local)) for name, at in times if at),
             *([("commit", cell(task.commit, Tone.GOOD))] if task.commit else []),
+            *([("taken back", cell(f"by {task.reverted_by}", Tone.WARN))] if task.reverted_by else []),
             *([("branch", cell(task.branch))] if task.branch else []),
             ("attempt", cell(task.attempt)),
             ("iterations", cell(task.iteration_count)),
@@ -143,6 +144,7 @@ class Views:
                 if report.approvals
                 else []
             ),
+            *([("unread", cell(_unread(report.unread), Tone.WARN))] if report.unread else []),
             *([("sandbox", cell(isolation))] if report.sandbox else []),
             *([("engine", cell(_saved(report.saved)))] if report.saved.saved or report.saved.solved else []),
             *([("embedder", cell(report.embedder))] if report.embedder else []),
@@ -184,6 +186,11 @@ def outcome(task: TaskSummary) -> Cell:
         tries = f"{task.iteration_count} iteration{'' if task.iteration_count == 1 else 's'}"
         text += f" ({tries}, {task.spent.tokens_in + task.spent.tokens_out} tokens)"
     return Cell(text, STATUS_TONE.get(task.status, Tone.PLAIN))
+
+
+def _unread(count: int) -> str:
+    """How many commits wait to be read."""
+    return f"{count} commit{'' if count == 1 else 's'}, see --unread"
 
 
 def _saved(saved: SavedReplies) -> str:

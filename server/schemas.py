@@ -135,6 +135,7 @@ class Worker(Answer):
     name: str
     task_id: int | None
     description: str
+    attempt: int
     phase: Phase | None
     iteration: int
     since: Moment | None

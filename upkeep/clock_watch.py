@@ -12,12 +12,10 @@ The reference is kept until a jump is told, so that many small steps cannot add 
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from core.clock import Clock, to_text
+from core.clock import Clocks, to_text
 from core.events import Event, Kind, Level
 from db import checkpoints, clock_seen
 from db.database import Database
@@ -30,13 +28,6 @@ JUMP = timedelta(seconds=10)
 LONG_JUMP = timedelta(days=1)
 STEADY_S = 300.0
 """After a long jump the clock must have held for so many seconds before a checkpoint believes it."""
-
-Seconds = Callable[[], float]
-
-
-def boottime() -> float:
-    """Seconds that have passed since some moment, sleep included."""
-    return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,23 +60,12 @@ class ClockWatch:
         db: keeps the last time seen.
         queue: keeps what is counted off on the clock.
         events: is told of jumps.
-        clock: the wall's.
-        monotonic: seconds awake.
-        passed: seconds passed, sleep included.
+        clocks: all clocks of the machine.
     """
 
-    def __init__(
-        self,
-        db: Database,
-        queue: QueueManager,
-        events: EventLog,
-        clock: Clock,
-        *,
-        monotonic: Seconds = time.monotonic,
-        passed: Seconds = boottime,
-    ) -> None:
-        self._db, self._queue, self._events, self._clock = db, queue, events, clock
-        self._monotonic, self._passed = monotonic, passed
+    def __init__(self, db: Database, queue: QueueManager, events: EventLog, clocks: Clocks) -> None:
+        self._db, self._queue, self._events = db, queue, events
+        self._clock, self._monotonic, self._passed = clocks.wall, clocks.monotonic, clocks.passed
         self._since = self._read()
         self._believed_from = self._since.awake_s
 

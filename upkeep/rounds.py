@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 import traceback
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 
 from core.events import Event, Kind, Level
@@ -48,17 +48,25 @@ class Housekeeper:
 
     def __init__(
         self,
-        chores: Sequence[Chore],
+        chores: Iterable[Chore],
         sink: Sink,
         *,
         monotonic: Callable[[], float] = time.monotonic,
         sleep: Sleep = asyncio.sleep,
     ) -> None:
-        self._chores, self._sink, self._monotonic, self._sleep = tuple(chores), sink, monotonic, sleep
-        now = monotonic()
-        self._due = {chore.name: now + chore.first_s for chore in chores}
+        self._sink, self._monotonic, self._sleep = sink, monotonic, sleep
+        self._chores: list[Chore] = []
+        self._due: dict[str, float] = {}
         self._running: dict[str, asyncio.Task[None]] = {}
         self._faults: dict[str, str] = {}
+        self.add(chores)
+
+    def add(self, chores: Iterable[Chore]) -> None:
+        """Take on more, before or while house is kept; each is due `first_s` from now."""
+        now = self._monotonic()
+        for chore in chores:
+            self._chores.append(chore)
+            self._due[chore.name] = now + chore.first_s
 
     async def run(self) -> None:
         """Keep house until cancelled; then what runs is cancelled too, and waited for."""
@@ -86,21 +94,22 @@ class Housekeeper:
 
     def _begin(self, chore: Chore) -> None:
         if chore.name not in self._running:
-            task = asyncio.create_task(self._do(chore), name=chore.name)
+            task = asyncio.create_task(self.do(chore.name, chore.run), name=chore.name)
             self._running[chore.name] = task
             task.add_done_callback(lambda _: self._running.pop(chore.name))
 
-    async def _do(self, chore: Chore) -> None:
+    async def do(self, name: str, run: Callable[[], Awaitable[None]]) -> None:
+        """Do something once; what it raises is told under the name."""
         try:
-            await chore.run()
+            await run()
         except Exception as error:  # noqa: BLE001 - whatever a chore throws ends its turn, not the daemon
-            self._tell(chore, error)
+            self._tell(name, error)
         else:
-            self._faults.pop(chore.name, None)
+            self._faults.pop(name, None)
 
-    def _tell(self, chore: Chore, error: Exception) -> None:
-        text = f"{chore.name}: {type(error).__name__}: {error}"
-        if self._faults.get(chore.name) != text:
-            self._faults[chore.name] = text
-            data = {"chore": chore.name, "trace": "".join(traceback.format_exception(error))}
+    def _tell(self, name: str, error: Exception) -> None:
+        text = f"{name}: {type(error).__name__}: {error}"
+        if self._faults.get(name) != text:
+            self._faults[name] = text
+            data = {"chore": name, "trace": "".join(traceback.format_exception(error))}
             self._sink(Event(kind=Kind.WORKER_ERROR, level=Level.ERROR, message=text, data=data))

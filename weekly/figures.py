@@ -1,193 +1,112 @@
-"""The figures of one span of time, as a fold over what was stored."""
+"""All figures of one span of time, as one fold over what was stored; both renderings are made from it alone."""
 
 from __future__ import annotations
 
-import statistics
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TypeVar
+from enum import StrEnum
 
-from core.dialogue import BUILT_IN
 from core.events import Kind
-from core.states import Ending, Status
-from db.report_queries import EndedTask, FailureCount, ModelCall, ReportQueries
+from db.report_log import ReportLog
+from db.report_queries import ReportQueries
+from db.report_rows import EndedTask, LogRow
+from weekly import commit_figures, daemon_figures, guard_figures, learning, model_figures, task_figures, trends
+from weekly.commit_figures import CommitFigures, Surroundings
+from weekly.daemon_figures import DaemonFigures
+from weekly.guard_figures import GuardFigures
+from weekly.learning import Learning
+from weekly.model_figures import Usage
+from weekly.task_figures import TaskFigures, last_ends
+from weekly.trends import Point
 
-COMMONEST = 5
-SLOWEST = 5
-T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spread:
-    """A distribution in three figures; zeros where there was nothing."""
-
-    median: float = 0.0
-    p95: float = 0.0
-    most: float = 0.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskFigures:
-    """The tasks that ended in the span. `first_try` are done tasks that needed one attempt and one iteration."""
-
-    submitted: int
-    open_at_end: int
-    by_status: Mapping[Status, int]
-    by_ending: Mapping[Ending, int]
-    by_kind: Mapping[str, tuple[int, int]]
-    """Kind → done, ended."""
-    first_try: int
-    iterations: Spread
-    duration_s: Spread
-    queue_wait_s: Spread
-    slowest: Sequence[EndedTask]
-
-    @property
-    def ended(self) -> int:
-        """All that ended, however."""
-        return sum(self.by_status.values())
-
-    def count(self, status: Status) -> int:
-        """How many ended so."""
-        return self.by_status.get(status, 0)
+READ = frozenset({
+    *commit_figures.KINDS, *daemon_figures.NOTABLE, *guard_figures.KINDS, *learning.KINDS, *model_figures.KINDS,
+})  # fmt: skip
+"""The events that the folds look into; all others are only counted."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelFigures:
-    """One model of one backend. `unpriced_tokens` belong to calls whose price is not known."""
+class Known(StrEnum):
+    """How much of the span the log still has."""
 
-    backend: str
-    model: str
-    calls: int
-    tokens_in: int
-    tokens_out: int
-    cost_usd: float
-    unpriced_tokens: int
-    latency_s: Spread
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EngineFigures:
-    """The built-in engine: it `saved` so many of all `replies`, and `solved` so many tasks without any model.
-
-    `declined` counts the searches without an answer, which took `declined_s` seconds together.
-    """
-
-    replies: int
-    saved: int
-    solved: int
-    declined: int
-    declined_s: float
+    WHOLE = "whole"
+    PART = "part"
+    NOTHING = "nothing"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """All figures of one span, since ≤ t < until."""
+    """All figures of one span, since ≤ t < until.
+
+    `log_since` is where the log's part of it begins: later than `since` where older events were pruned.
+    """
 
     since: datetime
     until: datetime
+    log_since: datetime
     tasks: TaskFigures
-    models: Sequence[ModelFigures]
-    engine: EngineFigures
-    backend_failures: Mapping[str, int]
-    commits: Mapping[str, int]
-    """Label → commits."""
-    integrated: int
-    failures: Sequence[FailureCount]
+    usage: Usage
+    commits: CommitFigures
+    learning: Learning
+    guards: GuardFigures
+    daemon: DaemonFigures
+    trend: Sequence[Point]
     events: Mapping[str, int]
 
+    @property
+    def known(self) -> Known:
+        """How much of the span the log still has."""
+        if self.log_since <= self.since:
+            return Known.WHOLE
+        return Known.PART if self.log_since < self.until else Known.NOTHING
+
     def happened(self, kind: Kind) -> int:
-        """How often an event was logged."""
+        """How often an event was logged, as far as the log goes back."""
         return self.events.get(kind, 0)
 
 
-def fold(queries: ReportQueries, since: datetime, until: datetime) -> Summary:
+def fold(queries: ReportQueries, log: ReportLog, since: datetime, until: datetime) -> Summary:
     """All figures of one span."""
-    commits, calls = queries.commits(since, until), queries.calls(since, until)
-    declined, declined_s = queries.declined(since, until)
+    log_since = max(since, log.whole_since() or since)
+    spans = trends.windows(since, until)
+    ended = _ended(queries, log, spans[0][0], until)
+    now = last_ends(task for task in ended if task.ended_at >= since)
+    all_calls = queries.calls(spans[0][0], until)
+    calls = [call for call in all_calls if call.at >= since]
+    commits, failures, asks = (
+        queries.commits(since, until),
+        queries.failures(since, until),
+        queries.asks(since, until),
+    )
+    rows = log.events(log_since, until, READ)
+    around = Surroundings(failures=failures, asks=asks, first_uses=queries.first_uses(until), log=rows)
+    still_open = queries.open_ids(until)
     return Summary(
         since=since,
         until=until,
-        tasks=_fold_tasks(queries, since, until),
-        models=_fold_calls(calls),
-        engine=EngineFigures(
-            replies=len(calls),
-            saved=sum(bool(call.saved) for call in calls),
-            solved=len({commit.task_id for commit in commits if commit.model == BUILT_IN}),
-            declined=declined,
-            declined_s=declined_s,
+        log_since=log_since,
+        tasks=task_figures.fold(
+            now,
+            submitted=queries.created_count(since, until),
+            open_at_end=len(still_open - log.ended_then(still_open, until)),
         ),
-        backend_failures=queries.backend_failures(since, until),
-        commits=_counted(commit.label for commit in commits),
-        integrated=sum(commit.integrated for commit in commits),
-        failures=queries.failures(since, until, COMMONEST),
-        events=queries.event_counts(since, until),
+        usage=model_figures.fold(calls, commits, rows),
+        commits=commit_figures.fold(commits, around, queries.unread_before(since, until)),
+        learning=learning.fold(failures, now, calls, rows),
+        guards=guard_figures.fold(failures, asks, rows, since, until),
+        daemon=_daemon(log, rows, log_since, until),
+        trend=trends.fold(spans, ended, all_calls),
+        events=log.counts(log_since, until),
     )
 
 
-def _fold_tasks(queries: ReportQueries, since: datetime, until: datetime) -> TaskFigures:
-    ended = queries.ended(since, until)
-    worked = [task for task in ended if task.started_at]
-    kinds = _counted(task.kind for task in ended)
-    done = [task for task in ended if task.status is Status.DONE]
-    done_kinds = Counter(task.kind for task in done)
-    return TaskFigures(
-        submitted=queries.created_count(since, until),
-        open_at_end=queries.open_count(until),
-        by_status=_counted(task.status for task in ended),
-        by_ending=_counted(task.ending for task in ended if task.ending),
-        by_kind={kind: (done_kinds[kind], count) for kind, count in kinds.items()},
-        first_try=sum(task.attempt <= 1 and task.iterations <= 1 for task in done),
-        iterations=_spread([float(task.iterations) for task in worked]),
-        duration_s=_spread([duration_s(task) for task in worked]),
-        queue_wait_s=_spread([_wait_s(task) for task in worked]),
-        slowest=sorted(worked, key=lambda task: (-duration_s(task), task.id))[:SLOWEST],
-    )
+def _ended(queries: ReportQueries, log: ReportLog, since: datetime, until: datetime) -> list[EndedTask]:
+    """Every end in the span: the last one of each task as its row has it, earlier ones as the log has them."""
+    return [*log.earlier_ends(since, until), *queries.ended(since, until)]
 
 
-def _fold_calls(calls: Iterable[ModelCall]) -> list[ModelFigures]:
-    groups: dict[tuple[str, str], list[ModelCall]] = {}
-    for call in calls:
-        groups.setdefault((call.backend, call.model), []).append(call)
-    return [_model_figures(*name, groups[name]) for name in sorted(groups)]
-
-
-def _model_figures(backend: str, model: str, calls: Sequence[ModelCall]) -> ModelFigures:
-    return ModelFigures(
-        backend=backend,
-        model=model,
-        calls=len(calls),
-        tokens_in=sum(call.tokens_in for call in calls),
-        tokens_out=sum(call.tokens_out for call in calls),
-        cost_usd=sum(call.cost_usd or 0.0 for call in calls),
-        unpriced_tokens=sum(call.tokens_in + call.tokens_out for call in calls if call.cost_usd is None),
-        latency_s=_spread([call.latency_s for call in calls]),
-    )
-
-
-def duration_s(task: EndedTask) -> float:
-    """Seconds from a started task's first start to its end."""
-    assert task.started_at is not None
-    return (task.ended_at - task.started_at).total_seconds()
-
-
-def _wait_s(task: EndedTask) -> float:
-    """Seconds from when it might have begun to when it did."""
-    assert task.started_at is not None
-    ready = max(task.created_at, task.not_before) if task.not_before else task.created_at
-    return max(0.0, (task.started_at - ready).total_seconds())
-
-
-def _spread(values: Sequence[float]) -> Spread:
-    if not values:
-        return Spread()
-    ordered = sorted(values)
-    p95 = ordered[min(len(ordered) - 1, int(0.95 * len(ordered)))]
-    return Spread(median=statistics.median(ordered), p95=p95, most=ordered[-1])
-
-
-def _counted(items: Iterable[T]) -> dict[T, int]:
-    """How often each came, the most frequent first; ties in the order of their names."""
-    return dict(sorted(Counter(items).items(), key=lambda pair: (-pair[1], str(pair[0]))))
+def _daemon(log: ReportLog, rows: Sequence[LogRow], since: datetime, until: datetime) -> DaemonFigures:
+    life = log.events(None, until, daemon_figures.LIFE)
+    holds = log.events(None, until, daemon_figures.HOLDS)
+    notable = [row for row in rows if row.kind in daemon_figures.NOTABLE]
+    return daemon_figures.fold(life, holds, notable, min(since, until), until, log.last_before)

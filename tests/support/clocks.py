@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
+from core.clock import Clocks
+
 
 @dataclass
-class Clocks:
+class HandClocks:
     """All clocks of a machine. Call it for the wall's time."""
 
     wall: datetime = field(default_factory=lambda: datetime(2026, 11, 2, 8, tzinfo=UTC))
@@ -17,6 +19,10 @@ class Clocks:
     def __call__(self) -> datetime:
         """The time on the wall."""
         return self.wall
+
+    def all(self) -> Clocks:
+        """The clocks as the daemon takes them."""
+        return Clocks(wall=self, monotonic=self.monotonic, passed=self.boottime)
 
     def monotonic(self) -> float:
         """Seconds that the machine was awake."""

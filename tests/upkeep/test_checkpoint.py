@@ -18,7 +18,7 @@ from core.states import DaemonState, Ending
 from core.submission import parse_spec
 from core.tasks import Task
 from db import checkpoints
-from tests.support.clocks import Clocks
+from tests.support.clocks import HandClocks
 from upkeep.checkpoint import Checkpoint
 
 WEEK = timedelta(days=7)
@@ -34,7 +34,7 @@ class Site:
     """One home. `checkpoint()` is what a daemon that has just started makes of it."""
 
     home: Path
-    clocks: Clocks
+    clocks: HandClocks
     store: Store
     spans: list[tuple[datetime, datetime]] = field(default_factory=list)
     days: float = 7.0
@@ -72,7 +72,7 @@ class Site:
 
 @pytest.fixture
 def site(tmp_path: Path) -> Iterator[Site]:
-    clocks = Clocks()
+    clocks = HandClocks()
     with ExitStack() as stack:
         yield Site(tmp_path, clocks, open_store(load_settings(home=tmp_path), stack, clocks))
 

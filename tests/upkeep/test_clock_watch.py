@@ -20,7 +20,7 @@ from db import checkpoints
 from db.database import Database
 from db.event_log import EventLog
 from queue_manager import QueueManager
-from tests.support.clocks import Clocks
+from tests.support.clocks import HandClocks
 from upkeep.clock_watch import JUMP, LONG_JUMP, STEADY_S, ClockWatch
 
 HOUR, DAY, YEAR = 3600.0, 86400.0, 365 * 86400.0
@@ -42,7 +42,7 @@ class Machine:
     """A machine with a home on it; `watch` is renewed with each start of a daemon."""
 
     path: Path
-    clocks: Clocks = field(default_factory=Clocks)
+    clocks: HandClocks = field(default_factory=HandClocks)
 
     @contextmanager
     def up(self) -> Iterator[tuple[Store, ClockWatch]]:
@@ -50,9 +50,7 @@ class Machine:
         with Database(self.path / "a.sqlite") as db:
             events = EventLog(db, clocks)
             store = Store(db, events, QueueManager(db, events, clock=clocks))
-            watch = ClockWatch(
-                store.db, store.queue, store.events, clocks, monotonic=clocks.monotonic, passed=clocks.boottime
-            )
+            watch = ClockWatch(db, store.queue, events, clocks.all())
             RUNNER.run(watch.begin())
             yield store, watch
 
@@ -79,7 +77,7 @@ def claimed(store: Store, **fields: object) -> Task:
     return task
 
 
-def parked(store: Store, clocks: Clocks, rest_s: float, **fields: object) -> int:
+def parked(store: Store, clocks: HandClocks, rest_s: float, **fields: object) -> int:
     task = claimed(store, **fields)
     store.queue.park(task.id, task.fence, "rests", clocks() + timedelta(seconds=rest_s)).result()
     return task.id

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from core.events import Event, Kind, Level
-from tests.support.clocks import Clocks
+from tests.support.clocks import HandClocks
 from upkeep.rounds import Chore, Housekeeper
 
 
@@ -25,7 +25,7 @@ async def keep(
     settle: bool = True,
 ) -> list[Event]:
     """Keep house for so many simulated seconds; what was told."""
-    clocks, told = Clocks(), list[Event]()
+    clocks, told = HandClocks(), list[Event]()
     end = clocks.monotonic() + for_s
 
     async def sleep(seconds: float) -> None:

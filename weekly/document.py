@@ -1,0 +1,165 @@
+"""The report as a document: what it says, apart from how Markdown and HTML write it.
+
+The sections make it from the figures, once; `markdown` and `html` only write it down. So the two can never disagree,
+and there is one place in each where a foreign text is escaped. Every text here may be foreign.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Style(StrEnum):
+    """How a piece of text stands out. CODE is shown to the letter; the last three say what it means."""
+
+    PLAIN = "plain"
+    STRONG = "strong"
+    CODE = "code"
+    DIM = "dim"
+    GOOD = "good"
+    WARN = "warn"
+    BAD = "bad"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A piece of text."""
+
+    text: str
+    style: Style = Style.PLAIN
+
+
+Line = tuple[Piece, ...]
+"""A line of text, in pieces that follow each other without a space."""
+
+
+def line(*parts: str | Piece) -> Line:
+    """A line of pieces; plain text may stand for itself."""
+    return tuple(part if isinstance(part, Piece) else Piece(part) for part in parts)
+
+
+def code(text: str) -> Piece:
+    """A name, a path or a command."""
+    return Piece(text, Style.CODE)
+
+
+def strong(text: str) -> Piece:
+    """What the eye should find."""
+    return Piece(text, Style.STRONG)
+
+
+def dim(text: str) -> Piece:
+    """What need not be read."""
+    return Piece(text, Style.DIM)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paragraph:
+    """Running text; `aside` for a remark on what stands above it."""
+
+    text: Line
+    aside: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bullets:
+    """A list of lines."""
+
+    items: Sequence[Line]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Rows under a head; `numbers` are the columns that hold figures, counted from 0. `title` names it."""
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[Line]]
+    numbers: frozenset[int] = frozenset()
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A part of a whole; the style is its colour."""
+
+    name: str
+    count: int
+    style: Style = Style.PLAIN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stack:
+    """A whole in its parts, as one bar."""
+
+    title: str
+    parts: Sequence[Part]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Series:
+    """A figure over time, oldest first; None where it is not known. `shown` are the same values in words.
+
+    `bars` for what is counted from zero, otherwise a line. `top` is the largest value that there can be, if one is.
+    """
+
+    name: str
+    values: Sequence[float | None]
+    shown: Sequence[str]
+    labels: Sequence[str]
+    bars: bool = False
+    top: float | None = None
+    usual: str = ""
+    """The median of the values but the last, in words."""
+    change: str = ""
+    """The last value against that, in words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trend:
+    """Several figures over the same spans of time."""
+
+    series: Sequence[Series]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One thing to look at: a head, lines below it, and commands to copy, each with what it does."""
+
+    head: Line
+    style: Style
+    lines: Sequence[Line]
+    commands: Sequence[tuple[str, str]] = ()
+    settled: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entries:
+    """A numbered list of things to look at."""
+
+    items: Sequence[Entry]
+
+
+Block = Paragraph | Bullets | Table | Stack | Trend | Entries
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """A part of the report with a heading; `name` is its anchor."""
+
+    name: str
+    title: str
+    blocks: Sequence[Block] = field(default_factory=tuple)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """The whole report. `lead` are the sentences that tell the week, `facts` figures for a glance with their names."""
+
+    title: str
+    span: str
+    lead: Sequence[Line]
+    facts: Sequence[tuple[str, str]]
+    advice: Sequence[Line]
+    sections: Sequence[Section]

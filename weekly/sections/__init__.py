@@ -1,0 +1,1 @@
+"""The sections of the report, each made from the figures."""

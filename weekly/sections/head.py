@@ -1,0 +1,87 @@
+"""The head: the week in three sentences, and figures for a glance."""
+
+from __future__ import annotations
+
+from core.states import Status
+from weekly.document import Line, line, strong
+from weekly.figures import Summary
+from weekly.risk import Level
+from weekly.wording import cost, duration, join, many, number, percent, tokens, usd
+
+
+def lead(summary: Summary) -> list[Line]:
+    """What was done, what it cost, what needs you."""
+    return [_done(summary), _spent(summary), _needs(summary)]
+
+
+def facts(summary: Summary) -> list[tuple[str, str]]:
+    """Figures for a glance, each with its name."""
+    tasks, commits = summary.tasks, summary.commits
+    return [
+        ("tasks done", number(tasks.count(Status.DONE))),
+        ("succeeded", percent(tasks.success)),
+        ("at the first try", share_short(tasks.first_try, tasks.count(Status.DONE))),
+        ("commits", number(commits.total.commits)),
+        ("tokens", tokens(summary.usage.cost.tokens)),
+        ("cost", cost(summary.usage.cost)),
+        ("to read", number(commits.unread)),
+    ]
+
+
+def share_short(part: int, whole: int) -> str:
+    """A share as a percentage."""
+    return f"{part / whole:.0%}" if whole else "–"
+
+
+def _done(summary: Summary) -> Line:
+    tasks, total = summary.tasks, summary.commits.total
+    done = tasks.count(Status.DONE)
+    if not tasks.ended:
+        return line(f"No task ended; {many(tasks.submitted, 'task')} came in and {number(tasks.open_at_end)} are open.")
+    lines = f", {number(total.added)} lines added and {number(total.removed)} removed" if total.commits else ""
+    return line(
+        strong(f"{number(done)} of {many(tasks.ended, 'task')} that ended were done"),
+        f", {number(tasks.first_try)} of them at the first try; {many(total.commits, 'commit')} landed{lines}.",
+    )
+
+
+def _spent(summary: Summary) -> Line:
+    found, usage = summary.usage.cost, summary.usage
+    if not usage.models:
+        return line("No model was called.")
+    calls = sum(model.calls for model in usage.models)
+    took = f"It took {duration(summary.tasks.work_s)} of work, {many(calls, 'reply', 'replies')} and "
+    if not found.known:
+        return line(took, strong(f"{tokens(found.tokens)} tokens, whose price is not known"), ".")
+    rest = f" and what {tokens(found.unpriced_tokens)} tokens of unknown price cost" if found.unpriced_tokens else ""
+    return line(took, f"{tokens(found.tokens)} tokens: ", strong(usd(found.usd)), f"{rest}.")
+
+
+def _needs(summary: Summary) -> Line:
+    needs = list(filter(None, [_to_read(summary), _to_decide(summary), _to_mend(summary), _held(summary)]))
+    return line(strong("You are needed"), f": {join(needs)}.") if needs else line("Nothing waits for you.")
+
+
+def _to_read(summary: Summary) -> str:
+    unread, high = summary.commits.unread, summary.commits.unread_at(Level.HIGH)
+    older = summary.commits.unread_before
+    if not unread and not older:
+        return ""
+    risky = f" ({number(high)} of high risk)" if high else ""
+    more = f" and {number(older)} of earlier weeks" if older else ""
+    return f"{many(unread, 'commit')} to read{risky}{more}"
+
+
+def _to_decide(summary: Summary) -> str:
+    count = summary.guards.asks.still_open
+    return f"{many(count, 'question')} to answer" if count else ""
+
+
+def _to_mend(summary: Summary) -> str:
+    failed = summary.tasks.count(Status.FAILED)
+    return many(failed, "failed task") if failed else ""
+
+
+def _held(summary: Summary) -> str:
+    names = [str(source) for source in summary.daemon.standing]
+    return f"work is held back ({', '.join(names)})" if names else ""
