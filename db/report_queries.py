@@ -73,8 +73,7 @@ class ReportQueries:
     def unread_before(self, since: datetime, until: datetime) -> int:
         """How many commits older than the span were neither read nor taken back before `until`."""
         (row,) = self._rows(
-            "SELECT count(*) FROM git_commits WHERE at < ? AND coalesce(reviewed_at, '9') >= ? AND reverted_by IS NULL",
-            *(since, until),
+            "SELECT count(*) FROM git_commits WHERE at < ? AND coalesce(reviewed_at, '9') >= ?", since, until
         )
         return int(row[0])
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from enum import StrEnum
 
 from core.events import Kind
 from db.report_log import ReportLog
 from db.report_queries import ReportQueries
-from db.report_rows import EndedTask, LogRow
+from db.report_rows import CommitRow, EndedTask, LogRow
 from weekly import commit_figures, daemon_figures, guard_figures, learning, model_figures, task_figures, trends
 from weekly.commit_figures import CommitFigures, Surroundings
 from weekly.daemon_figures import DaemonFigures
@@ -73,11 +73,8 @@ def fold(queries: ReportQueries, log: ReportLog, since: datetime, until: datetim
     now = last_ends(task for task in ended if task.ended_at >= since)
     all_calls = queries.calls(spans[0][0], until)
     calls = [call for call in all_calls if call.at >= since]
-    commits, failures, asks = (
-        queries.commits(since, until),
-        queries.failures(since, until),
-        queries.asks(since, until),
-    )
+    commits = _as_they_stood(queries.commits(since, until), log, until)
+    failures, asks = queries.failures(since, until), queries.asks(since, until)
     rows = log.events(log_since, until, READ)
     around = Surroundings(failures=failures, asks=asks, first_uses=queries.first_uses(until), log=rows)
     still_open = queries.open_ids(until)
@@ -103,6 +100,17 @@ def fold(queries: ReportQueries, log: ReportLog, since: datetime, until: datetim
 def _ended(queries: ReportQueries, log: ReportLog, since: datetime, until: datetime) -> list[EndedTask]:
     """Every end in the span: the last one of each task as its row has it, earlier ones as the log has them."""
     return [*log.earlier_ends(since, until), *queries.ended(since, until)]
+
+
+def _as_they_stood(commits: Sequence[CommitRow], log: ReportLog, until: datetime) -> list[CommitRow]:
+    """The commits with what had been taken back by the end of the span; the ledger knows only what is so today."""
+    reverted = dict[str, bool]()
+    for row in log.events(None, datetime.max.replace(tzinfo=UTC), [Kind.REVERTED]):
+        name = str(row.data.get("commit"))
+        reverted.setdefault(name, False)
+        if row.at < until:
+            reverted[name] = not row.data.get("reapplied")
+    return [replace(commit, reverted=reverted.get(commit.commit, commit.reverted)) for commit in commits]
 
 
 def _daemon(log: ReportLog, rows: Sequence[LogRow], since: datetime, until: datetime) -> DaemonFigures:

@@ -31,7 +31,7 @@ from weekly.document import (
 _MARKUP = re.compile(
     r"[\\`*\[\]<|~$]"  # escapes, code, emphasis, links, tags, tables, struck text, formulas
     r"|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])"  # emphasis; within a word it is none
-    r"|&(?=[#A-Za-z])|:(?=//)|:(?=[\w+-]+:)|@(?=\w)"  # character references, links, emoji, mentions
+    r"|&(?=[#A-Za-z])|:(?=//)|:(?=[a-z_][\w+-]*:)|@(?=\w)"  # character references, links, emoji, mentions
     r"|(?<=www)\.",
     re.IGNORECASE,
 )

@@ -21,7 +21,7 @@ from weekly.figures import Summary
 from weekly.learning import ENOUGH, Arm, Learning, Pattern, Uplift
 from weekly.sections.logged import logged, remark
 from weekly.stats import Share, wilson
-from weekly.wording import cut, many, number, percent, share_of, tokens
+from weekly.wording import cut, many, number, percent, share_of, signed, tokens
 
 
 def failures(summary: Summary) -> Section:
@@ -103,7 +103,7 @@ def _word(uplift: Uplift) -> Line:
     if interval is None:
         return line("There is nothing to compare: all tasks are on one side.")
     low, high = interval
-    gap = f"between {100 * low:+.0f} and {100 * high:+.0f} points"
+    gap = f"between {signed(round(100 * low))} and {signed(round(100 * high))} points"
     if not uplift.enough:
         return line(
             strong("Too few to tell"), f": the difference lies {gap}; {ENOUGH} tasks on each side are the least."
