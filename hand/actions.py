@@ -13,6 +13,7 @@ from hand.door import Verb
 from hand.exits import Exit
 from hand.following import follow_logs, run, wait
 from hand.hand import Hand
+from hand.reporting import report
 from hand.verifying import verify
 from hand.views import held
 from intake.inbox import with_ids
@@ -160,6 +161,7 @@ ACTIONS: Mapping[Action, Callable[[Hand, Asked], int]] = {
     Action.APPROVE: decide,
     Action.DENY: decide,
     Action.VERIFY: verify,
+    Action.REPORT: report,
     Action.UNREAD: unread,
     Action.REVIEWED: reviewed,
     Action.REVERT: revert,

@@ -31,6 +31,7 @@ class Action(StrEnum):
     APPROVE = "--approve"
     DENY = "--deny"
     VERIFY = "--verify"
+    REPORT = "--report"
     UNREAD = "--unread"
     REVIEWED = "--reviewed"
     REVERT = "--revert"
@@ -44,8 +45,8 @@ class Action(StrEnum):
 class Asked:
     """One call. `data` is the body of a new task, as the API takes it; `count` how many lines or tasks to show.
 
-    `name` is a commit's, in the repository `repo`, the daemon's own when that is empty. `force` overrules tests that
-    fail without what is taken back, `yes` answers a question.
+    `name` is a commit's, in the repository `repo`, the daemon's own when that is empty, or that of a week. `force`
+    overrules tests that fail without what is taken back, `yes` answers a question.
     """
 
     action: Action

@@ -80,6 +80,8 @@ def _switch(name: str, text: str) -> Callable[[F], F]:
          help="Run a commit's evidence again; `verify COMMIT` will do.")  # fmt: skip
 @_option("--unread", is_flag=False, flag_value=50, type=Whole(500), metavar="[N]", group=WATCH,
          action=Action.UNREAD, help="The newest N commits that you have not read; 50 by default.")  # fmt: skip
+@_option("--report", is_flag=False, flag_value="now", metavar="[WEEK]", group=WATCH, action=Action.REPORT,
+         help="Write the report of a week (2026-W47), or since the last one.")  # fmt: skip
 @_option("--cancel", metavar="ID", type=_ID, group=STEER, action=Action.CANCEL, help="Cancel a task.")
 @_option("--retry", metavar="ID", type=_ID, group=STEER, action=Action.RETRY, help="Queue a task that ended again.")
 @_option("--pause", is_flag=True, group=STEER, action=Action.PAUSE, help="Claim no more tasks; running ones go on.")
@@ -135,7 +137,10 @@ def _asked(values: dict[str, Any], action: Action | None) -> Asked:
         answer=values["answer"] or "",
         count=values["logs"] or values["history"] or values["unread"] or 0,
         path=values["load"],
-        name=values["verify"] or values["reviewed"] or (values["text"][1] if action is Action.VERIFY else ""),
+        name=values["verify"]
+        or values["reviewed"]
+        or values["report"]
+        or (values["text"][1] if action is Action.VERIFY else ""),
         repo=(values["repo"] or "") if action is Action.VERIFY else "",
         shell=values["completion"] or "",
         follow=values["follow"],

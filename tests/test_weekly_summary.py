@@ -13,7 +13,7 @@ from core.states import Ending, Status
 from db.database import Database
 from weekly.advice import recommendations
 from weekly.model_figures import Cost
-from weekly.page import report_name
+from weekly.weeks import report_name
 from weekly_summary import render, summarise, write_report
 
 UNTIL = datetime(2026, 11, 22, 6, tzinfo=UTC)
