@@ -103,7 +103,7 @@ def _backend_settings(settings: Settings, trials: LateTrials) -> BackendSettings
 
 def make_memory(settings: Settings, store: Store, stack: ExitStack, clock: Clock) -> LongTermMemory:
     """Long-term memory with the chosen embedder; `stack` closes it."""
-    masker = Masker(settings.secrets)
+    masker = store.events.mask
     memory = LongTermMemory(store.db, choose(settings.embedder), clock=clock, emit=store.events.emit, masker=masker)
     stack.callback(memory.close)
     return memory

@@ -21,6 +21,7 @@ from upkeep.state_keeper import StateKeeper, told
 
 LOOK_S = 2.0
 """How often is looked for what an owner waits for, such as a checkpoint."""
+HOURLY = ("state", "backup")
 CLOCK_S, NOTE_S = 5.0, 300.0
 """How often the clocks are compared, and how often the time is noted for the next start."""
 
@@ -77,6 +78,15 @@ class House:
             Chore(name="state", every_s=hourly_s, run=self._state.save),
             Chore(name="backup", every_s=hourly_s, run=self._backup.make),
         ]
+
+    def take(self, settings: Settings) -> Callable[[], None]:
+        """Go on under other settings (an `assembly.reload.Taker`); what is not done here asks for them each time."""
+
+        def put() -> None:
+            for name in HOURLY:
+                self.keeper.pace(name, settings.state_interval_s)
+
+        return put
 
     async def take_over(self) -> None:
         """Take over what the last run left: its clock is compared with ours, and its tasks are given back."""
