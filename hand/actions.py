@@ -118,6 +118,18 @@ def pause(hand: Hand, asked: Asked) -> int:
     return Exit.OK
 
 
+def checkpoint(hand: Hand, _: Asked) -> int:
+    """Have a checkpoint held now."""
+    answer = hand.door.checkpoint()
+    if answer.asked:
+        line = "checkpoint: what runs finishes, then the report is written and nothing is begun until you resume"
+    else:
+        line = "a checkpoint is under way or waits for you already; `cli.py --resume` lets tasks go on"
+    hand.answer_line(answer, Cell(line))
+    hand.say_if_down("its next start holds the checkpoint" if answer.asked else "it will start without claiming tasks")
+    return Exit.OK
+
+
 def completion(hand: Hand, asked: Asked) -> int:
     """The script that completes our options."""
     from click.shell_completion import get_completion_class  # noqa: PLC0415  # needed here alone
@@ -157,6 +169,7 @@ ACTIONS: Mapping[Action, Callable[[Hand, Asked], int]] = {
     Action.RETRY: act,
     Action.PAUSE: pause,
     Action.RESUME: pause,
+    Action.CHECKPOINT: checkpoint,
     Action.APPROVALS: approvals,
     Action.APPROVE: decide,
     Action.DENY: decide,

@@ -27,6 +27,7 @@ class Action(StrEnum):
     RETRY = "--retry"
     PAUSE = "--pause"
     RESUME = "--resume"
+    CHECKPOINT = "--checkpoint-now"
     APPROVALS = "--approvals"
     APPROVE = "--approve"
     DENY = "--deny"

@@ -86,6 +86,8 @@ def _switch(name: str, text: str) -> Callable[[F], F]:
 @_option("--retry", metavar="ID", type=_ID, group=STEER, action=Action.RETRY, help="Queue a task that ended again.")
 @_option("--pause", is_flag=True, group=STEER, action=Action.PAUSE, help="Claim no more tasks; running ones go on.")
 @_option("--resume", is_flag=True, group=STEER, action=Action.RESUME, help="Claim tasks again, after a checkpoint too.")
+@_option("--checkpoint-now", is_flag=True, group=STEER, action=Action.CHECKPOINT,
+         help="Let what runs finish, write the report, and wait for --resume.")  # fmt: skip
 @_option("--approve", metavar="ID", type=_ID, group=STEER, action=Action.APPROVE, help="Grant what a task asked for.")
 @_option("--deny", metavar="ID", type=_ID, group=STEER, action=Action.DENY, help="Deny it; the task goes on without.")
 @_option("--answer", metavar="TEXT", group=STEER, fits=_DECISIONS, help="Your answer to a question, or a remark.")
