@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from core.events import Kind
 from weekly.document import (
     Block,
     Entries,
@@ -56,8 +55,8 @@ def memory(summary: Summary) -> Section:
     """Whether lessons help."""
     found, uplift = summary.learning, summary.learning.uplift
     text = (
-        f"Lessons were recalled {logged(summary, found.recalled)} times and "
-        f"{logged(summary, summary.happened(Kind.LESSON_STORED))} were stored."
+        f"Learned: {many(found.fixed, 'fix', 'fixes')} of failures and {many(found.solutions, 'solution')} of tasks. "
+        f"Lessons were recalled for {logged(summary, found.recalled)} plans and tries."
     )
     blocks: list[Block] = [Paragraph(text=line(text)), *remark(summary)]
     if uplift.recalled.solved.whole or uplift.without.solved.whole:
