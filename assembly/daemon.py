@@ -18,6 +18,7 @@ from contextlib import ExitStack
 
 from assembly.greeting import greeting, in_a_line
 from assembly.house import House
+from assembly.notices import telling
 from assembly.reload import LiveSettings, Taker, on_loop, reader_of
 from assembly.rooms import Rooms
 from assembly.store import Store, open_store
@@ -106,6 +107,7 @@ class Daemon:
             await self._house.take_over()
             self._rooms = Rooms(self._settings, self._store, stack, self._clock)
             self._house.keeper.add(tidying(lambda: self._settings, self._store, self._rooms, self._clock))
+            self._house.keeper.add(telling(lambda: self._settings, self._store, self._rooms.models.status, self._clock))
             self._undo = undo_of(self._settings, self._store, self._rooms)
             revert = from_threads(self._undo, asyncio.get_running_loop())
             reload = on_loop(self._reload, asyncio.get_running_loop())
