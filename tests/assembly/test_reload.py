@@ -31,8 +31,8 @@ class Bench:
         return lambda: self.put.append(settings.worker_count)
 
     def _other(self, settings: Settings) -> Callable[[], None]:
-        if settings.quiet_hours == ["never"]:
-            raise ConfigError(["quiet_hours: never is no span of time"])
+        if settings.blocked_commands == ["never"]:
+            raise ConfigError(["blocked_commands: never is no pattern"])
         return lambda: self.put.append(-settings.worker_count)
 
 
@@ -73,10 +73,10 @@ async def test_any_fault_leaves_everything_as_it_was_until_it_is_mended(bench: B
 
 
 async def test_the_faults_of_all_parts_are_told_together(bench: Bench) -> None:
-    bench.write("model_type: unheard-of\nquiet_hours: [never]\n")
+    bench.write("model_type: unheard-of\nblocked_commands: [never]\n")
     with pytest.raises(ConfigError) as refused:
         await bench.live.reload()
-    assert [fault.partition(":")[0] for fault in refused.value.faults] == ["model_type", "quiet_hours"]
+    assert [fault.partition(":")[0] for fault in refused.value.faults] == ["model_type", "blocked_commands"]
 
 
 async def test_what_needs_a_restart_keeps_its_value_and_says_so_until_it_is_changed_back(bench: Bench) -> None:
