@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 
 from assembly.store import Store
 from config import Settings
-from core.clock import Clocks
+from core.clock import Clock, Clocks
+from core.queueing import HoldSource
 from core.states import ENDED
 from core.status import DaemonStatus
-from db import clock_seen
+from db import clock_seen, review_debt
+from db.holds import Holds
+from db.state_store import StateStore
 from upkeep.backup import Backup
 from upkeep.checkpoint import Checkpoint
 from upkeep.clock_watch import ClockWatch
+from upkeep.conditions import Condition, Reason, at_quiet_hours, in_debt, on_battery
 from upkeep.rounds import Chore, Housekeeper, Sleep
 from upkeep.state_keeper import StateKeeper, told
 
@@ -59,6 +63,10 @@ class House:
             steady=self._watch.steady,
             monotonic=clocks.monotonic,
         )
+        holds = Holds(store.events, clocks.wall)
+        store.state.with_each_commit(lambda conn: review_debt.settle(conn, holds, settings().review_debt))
+        causes = _causes(settings, store.state, clocks.wall)
+        self._conditions = [Condition(queue=store.queue, source=each, reason=causes[each]) for each in causes]
         self._backup = Backup(
             settings().db_path,
             settings().backups_dir,
@@ -76,6 +84,7 @@ class House:
             Chore(name="last time seen", every_s=NOTE_S, run=self._watch.note),
             Chore(name="checkpoint", every_s=LOOK_S, run=self.checkpoint.look),
             Chore(name="state", every_s=hourly_s, run=self._state.save),
+            *(Chore(name=f"hold: {each.source}", every_s=LOOK_S, run=each.look) for each in self._conditions),
             Chore(name="backup", every_s=hourly_s, run=self._backup.make),
         ]
 
@@ -98,6 +107,8 @@ class House:
     async def prepare(self) -> None:
         """What must stand before the first task is begun."""
         await self.checkpoint.begin_if_due()
+        for each in self._conditions:
+            await self.keeper.do(f"hold: {each.source}", each.look)
 
     async def close(self) -> None:
         """What is done last, when nothing runs any more; a part that fails is told and ends no other."""
@@ -109,3 +120,12 @@ class House:
         from weekly_summary import summarise, write_report  # noqa: PLC0415 - needed once a week
 
         return write_report(summarise(self._store.db, since, until), self._settings().reports_dir)
+
+
+def _causes(settings: Callable[[], Settings], state: StateStore, clock: Clock) -> Mapping[HoldSource, Reason]:
+    """The holds that come and go by themselves."""
+    return {
+        HoldSource.REVIEW: in_debt(state, lambda: settings().review_debt),
+        HoldSource.QUIET: at_quiet_hours(lambda: settings().quiet_hours, clock),
+        HoldSource.BATTERY: on_battery(lambda: settings().pause_on_battery),
+    }
