@@ -26,6 +26,8 @@ def perform(asked: Asked) -> int:
     Raises:
         NightshiftError: it could not be done; `hand.exits` knows which code that is.
     """
+    if asked.action is Action.DOCTOR:  # it must go where no hand can be made, such as with broken settings
+        return examine(None, asked)
     return do(Hand(asked), asked)
 
 
@@ -130,6 +132,13 @@ def checkpoint(hand: Hand, _: Asked) -> int:
     return Exit.OK
 
 
+def examine(_: Hand | None, asked: Asked) -> int:
+    """Check everything."""
+    from hand.doctoring import doctor  # noqa: PLC0415  # needed here alone
+
+    return doctor(asked)
+
+
 def completion(hand: Hand, asked: Asked) -> int:
     """The script that completes our options."""
     from click.shell_completion import get_completion_class  # noqa: PLC0415  # needed here alone
@@ -175,6 +184,7 @@ ACTIONS: Mapping[Action, Callable[[Hand, Asked], int]] = {
     Action.DENY: decide,
     Action.VERIFY: verify,
     Action.REPORT: report,
+    Action.DOCTOR: examine,
     Action.UNREAD: unread,
     Action.REVIEWED: reviewed,
     Action.REVERT: revert,

@@ -78,6 +78,10 @@ def _switch(name: str, text: str) -> Callable[[F], F]:
 @_option("--approvals", is_flag=True, group=WATCH, action=Action.APPROVALS, help="What waits for your decision.")
 @_option("--verify", metavar="COMMIT", group=WATCH, action=Action.VERIFY,
          help="Run a commit's evidence again; `verify COMMIT` will do.")  # fmt: skip
+@_option("--doctor", is_flag=True, group=WATCH, action=Action.DOCTOR,
+         help="Check everything, and say what to do about what is wrong.")  # fmt: skip
+@_option("--deep", is_flag=True, group=WATCH, fits=frozenset({Action.DOCTOR}),
+         help="Check what takes long, too, and ask each model for one word.")  # fmt: skip
 @_option("--unread", is_flag=False, flag_value=50, type=Whole(500), metavar="[N]", group=WATCH,
          action=Action.UNREAD, help="The newest N commits that you have not read; 50 by default.")  # fmt: skip
 @_option("--report", is_flag=False, flag_value="now", metavar="[WEEK]", group=WATCH, action=Action.REPORT,
@@ -148,6 +152,7 @@ def _asked(values: dict[str, Any], action: Action | None) -> Asked:
         follow=values["follow"],
         force=values["force"],
         yes=values["yes"],
+        deep=values["deep"],
         level=Level(values["level"]) if values["level"] else None,
         log_task=values["log_task"],
         as_json=values["as_json"],
