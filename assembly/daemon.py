@@ -22,7 +22,7 @@ from assembly.notices import telling
 from assembly.reload import LiveSettings, Taker, on_loop, reader_of
 from assembly.rooms import Rooms
 from assembly.store import Store, open_store
-from assembly.tidying import tidying
+from assembly.tidying import sweep_orphans, tidying
 from assembly.undoing import from_threads, undo_of
 from assembly.web import open_web
 from config import VERSION, Settings, service_manager
@@ -105,6 +105,7 @@ class Daemon:
             self._vitals = Vitals(self._store.db)
             self._house = House(lambda: self._settings, self._store, self.status, self._clocks, sleep=self._sleep)
             await self._house.take_over()
+            await sweep_orphans(self._settings, self._store.events)
             self._rooms = Rooms(self._settings, self._store, stack, self._clock)
             self._house.keeper.add(tidying(lambda: self._settings, self._store, self._rooms, self._clock))
             self._house.keeper.add(telling(lambda: self._settings, self._store, self._rooms.models.status, self._clock))
