@@ -62,7 +62,8 @@ class ReportLog:
             f"SELECT {TASK_COLUMNS}, e.at AS at, e.attempt AS attempt_then, e.iteration AS iteration_then, "  # noqa: S608  # constants
             "e.data AS data FROM execution_logs e JOIN tasks t ON t.id = e.task_id "
             f"JOIN task_specs s ON s.task_id = t.id WHERE {_MOVES} AND e.at >= ? AND e.at < ? "
-            f"AND json_extract(e.data, '$.to') IN ({_ENDS}) AND (t.ended_at IS NULL OR e.at < t.ended_at) ORDER BY e.id",
+            f"AND json_extract(e.data, '$.to') IN ({_ENDS}) "
+            "AND (t.ended_at IS NULL OR e.at < t.ended_at) ORDER BY e.id",
             *(to_text(since), to_text(until)),
         )
         return [_earlier(row) for row in rows]

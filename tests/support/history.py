@@ -7,9 +7,10 @@ import hashlib
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from core.dialogue import Completion, Message, ModelRequest
 from core.events import Event, Kind, Level
@@ -96,7 +97,8 @@ class History:
         elif chance < 0.09:
             self.tell(Kind.MODEL_FAILED, "overloaded", Level.WARNING, backend="openai", error="RateLimited")
         elif chance < 0.11:
-            self.tell(Kind.MODEL_FALLBACK, "answered instead", Level.WARNING, **{"from": "openai=big", "to": "ollama=small"})
+            models: dict[str, Any] = {"from": "openai=big", "to": "ollama=small"}
+            self.tell(Kind.MODEL_FALLBACK, "answered instead", Level.WARNING, **models)
         elif chance < 0.13:
             self.clock.advance(60)
             self.tell(Kind.DAEMON_STARTED, "version 1.0, process 2")
@@ -137,9 +139,9 @@ class History:
             self.tell(Kind.LESSON_RECALLED, "recalled 1 lesson", task_id=task.id)
         for iteration in range(1, 5):
             passed = self.rng.random() < skill * (0.9 if iteration == 1 else 0.6)
-            work = Work(**{**_fields(work), "iteration": iteration})
+            work = replace(work, iteration=iteration)
             work = self.step(task, work, Phase.CODING)
-            work = Work(**{**_fields(work), "verdict": verdict(passed, ERRORS[(at + iteration) % len(ERRORS)])})
+            work = replace(work, verdict=verdict(passed, ERRORS[(at + iteration) % len(ERRORS)]))
             work = self.step(task, work, Phase.TESTING, Outcome.OK if passed else Outcome.REDO)
             if passed:
                 break
@@ -150,7 +152,7 @@ class History:
     def failed(self, task: Task, work: Work, at: int) -> Work:
         """A try that failed is remembered."""
         name = FILES[at][0]
-        work = Work(**{**_fields(work), "change": {name: f"x = {work.iteration}\n"}})
+        work = replace(work, change={name: f"x = {work.iteration}\n"})
         asyncio.run(self.memory.remember(work, task.id, task.spec.description))
         advice = ERRORS[(at + work.iteration) % len(ERRORS)][2]
         new = Try(iteration=work.iteration, digest=str(work.iteration), failing=("test",), feedback="",
@@ -160,7 +162,7 @@ class History:
     def step(self, task: Task, work: Work, phase: Phase, outcome: Outcome = Outcome.OK) -> Work:
         """A finished step with the reply that it used."""
         began = self.clock.now
-        work = Work(**{**_fields(work), "step_no": work.step_no + 1})
+        work = replace(work, step_no=work.step_no + 1)
         if phase is not Phase.TESTING:
             self.reply(task, work, phase)
         seconds = self.rng.uniform(2, 60)
@@ -176,7 +178,9 @@ class History:
         backend, model, price = self.rng.choice(
             [("openai", "big", 3e-6), ("openai", "big", 3e-6), ("ollama", "small", None), ("repair", "repair", 0.0)]
         )
-        tokens_in, tokens_out = (0, 0) if backend == "repair" else (self.rng.randint(800, 9000), self.rng.randint(80, 900))
+        tokens_in, tokens_out = (
+            (0, 0) if backend == "repair" else (self.rng.randint(800, 9000), self.rng.randint(80, 900))
+        )
         request = ModelRequest(
             phase=phase, messages=(Message(role="user", text="do it"),), task_id=task.id, attempt=task.attempt,
             step_no=work.step_no - 1, iteration=work.iteration,
@@ -209,7 +213,8 @@ class History:
         """The row of a commit."""
         label = self.rng.choice([Label.TESTS_PASSED, Label.VERIFIED, Label.VERIFIED, Label.SELF_TESTED])
         files = tuple(
-            ChangedFile(path=path, added=self.rng.randint(1, 180), removed=self.rng.randint(0, 60)) for path in FILES[at]
+            ChangedFile(path=path, added=self.rng.randint(1, 180), removed=self.rng.randint(0, 60))
+            for path in FILES[at]
         )
         signs = Signs(
             own_tests=("tests/test_own.py",) if label is Label.SELF_TESTED else (), tests_passed=7,
@@ -226,10 +231,12 @@ class History:
         """The owner takes the commit of a task back."""
         (entry,) = self.ledger.page(1, task_id=task_id)
         done = Pending(entry=entry.id, by="f" * 40, reapply=False)
-        event = Event(kind=Kind.REVERTED, task_id=task_id, data={"commit": entry.commit, "by": done.by, "reapplied": False})
+        event = Event(
+            kind=Kind.REVERTED, task_id=task_id, data={"commit": entry.commit, "by": done.by, "reapplied": False}
+        )
         self.ledger.settle(done, event).result()
 
-    def tell(self, kind: Kind, text: str, level: Level = Level.INFO, task_id: int | None = None, **data: object) -> None:
+    def tell(self, kind: Kind, text: str, level: Level = Level.INFO, task_id: int | None = None, **data: Any) -> None:
         """An event."""
         event = Event(kind=kind, level=level, message=text, task_id=task_id, data=data, at=self.clock.now)
         self.store.db.write(lambda conn: self.store.events.append(conn, event)).result()
@@ -237,19 +244,15 @@ class History:
 
 def verdict(passed: bool, error: tuple[str, str, str]) -> Verdict:
     """A verdict with one failure, or none."""
-    failures = () if passed else (Failure(id="tests/test_x.py::test", kind=error[0], message=error[1], frame="x.py:3 in f"),)
+    failure = Failure(id="tests/test_x.py::test", kind=error[0], message=error[1], frame="x.py:3 in f")
     result = Result.PASSED if passed else Result.FAILED
     return Verdict(
         passed=passed,
         reason="" if passed else error[1],
         evidence=Evidence(tree="t", sandbox="bubblewrap", label=Label.TESTS_PASSED),
         results=(CaseResult(id="tests/test_x.py::test", result=result),),
-        failures=failures,
+        failures=() if passed else (failure,),
     )
-
-
-def _fields(work: Work) -> dict[str, object]:
-    return {name: getattr(work, name) for name in Work.__dataclass_fields__}
 
 
 @contextmanager
