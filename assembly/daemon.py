@@ -125,7 +125,6 @@ class Daemon:
         self._life = DaemonState.STOPPED
 
     async def _work(self, host: Host, stack: ExitStack) -> None:
-        await self._house.prepare()
         await self._undo.recover()
         self._open_inbox(stack)
         self._life = DaemonState.RUNNING

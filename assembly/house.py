@@ -98,14 +98,14 @@ class House:
         return put
 
     async def take_over(self) -> None:
-        """Take over what the last run left: its clock is compared with ours, and its tasks are given back."""
+        """Take over what the last run left, and hold back what must not begin: before anything can be asked of us.
+
+        Its clock is compared with ours first, then its tasks are given back.
+        """
         seen, before = clock_seen.last_seen(self._store.db.reader()), self._state.last_run()
         await self._watch.begin()
         left = await asyncio.wrap_future(self._store.queue.recover())
         self.last_run = told(before, seen, [task.id for task in left if task.status not in ENDED])
-
-    async def prepare(self) -> None:
-        """What must stand before the first task is begun."""
         await self.checkpoint.begin_if_due()
         for each in self._conditions:
             await self.keeper.do(f"hold: {each.source}", each.look)
