@@ -54,7 +54,7 @@ class Settings(BrainSettings, WorkSettings, UpkeepSettings, Places):
     @property
     def secrets(self) -> tuple[str, ...]:
         """The texts that must never be shown."""
-        found = (self.openai_api_key, self.anthropic_api_key, self.api_token, self.notify_secret)
+        found = (self.openai_api_key, self.anthropic_api_key, self.api_token, self.notify_secret, self.notify_url)
         return tuple(s.get_secret_value() for s in found if s)
 
 
@@ -92,6 +92,19 @@ def load_settings(
     if faults:
         raise ConfigError(faults)
     return read
+
+
+def settings_or_defaults(home: Path | None = None) -> tuple[Settings, tuple[str, ...]]:
+    """The settings, or where they have faults the defaults at the same place, with the faults."""
+    try:
+        return load_settings(home=home), ()
+    except ConfigError as error:
+        faults = error.faults
+    try:
+        places = _places(home, None)
+    except ConfigError:
+        places = Places(home=ROOT, folders=None)
+    return Settings.model_construct(home=places.home, folders=places.folders), faults
 
 
 def place_is_given() -> bool:

@@ -1,7 +1,12 @@
 """Nightshift's daemon: `python main.py` serves until it is told to stop.
 
-Settings come from config.yaml and the environment. SIGTERM or SIGINT drains running tasks and ends; a second one
-returns them to the queue at once. Exit code 0 after a clean stop, 1 when something failed, 2 for wrong settings.
+Settings come from config.yaml and the environment.
+
+- SIGTERM, SIGINT: drain running tasks (DRAIN_S) and end; a second one returns them to the queue at once.
+- SIGHUP: read the settings and tasks.yaml again. A terminal that closes sends it too, and ends nothing.
+
+Exit codes: 0 after a stop that was asked for, 1 when something failed, 2 for wrong settings, 3 when another daemon
+works here already.
 """
 
 from __future__ import annotations
@@ -11,6 +16,7 @@ import logging
 import signal
 import sys
 from collections.abc import Callable
+from enum import IntEnum
 
 from config import Settings, load_settings
 from core.errors import ConfigError, NightshiftError
@@ -18,29 +24,46 @@ from core.events import Event
 from core.tasks import Task, TaskSpec
 
 
+class Exit(IntEnum):
+    """How the daemon ended; a service manager restarts it after `FAILED` alone."""
+
+    STOPPED = 0
+    FAILED = 1
+    WRONG_SETTINGS = 2
+    ALREADY_RUNNING = 3
+
+
 def main() -> int:
     """Run the daemon; the process's exit code."""
+    from assembly.terminal import fill_streams  # noqa: PLC0415 - as in `serve`
+    from upkeep.instance_lock import AlreadyRunning  # noqa: PLC0415 - as in `serve`
+
+    fill_streams()
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     try:
-        settings = load_settings()
-        asyncio.run(serve(settings))
+        asyncio.run(serve(load_settings()))
     except ConfigError as error:
         print("\n".join(("The settings have faults:", *(f"  {fault}" for fault in error.faults))), file=sys.stderr)
-        return 2
+        return Exit.WRONG_SETTINGS
+    except AlreadyRunning as error:
+        print(f"Nightshift runs already: {error}", file=sys.stderr)
+        return Exit.ALREADY_RUNNING
     except NightshiftError as error:
         print(f"Nightshift cannot go on: {error}", file=sys.stderr)
-        return 1
-    return 0
+        return Exit.FAILED
+    return Exit.STOPPED
 
 
 async def serve(settings: Settings) -> None:
     """Serve until a signal says stop."""
     from assembly.daemon import Daemon  # noqa: PLC0415 - settings are checked before the heavy parts are loaded
+    from assembly.terminal import say  # noqa: PLC0415 - as above
 
-    daemon = Daemon(settings)
+    daemon = Daemon(settings, say=say)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, daemon.stop)
+    loop.add_signal_handler(signal.SIGHUP, daemon.reload_soon)
     await daemon.serve()
 
 

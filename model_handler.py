@@ -24,7 +24,7 @@ from core.ports import Sink
 from core.status import ModelStatus
 from core.tasks import Limits, Spent
 from models.base import BaseModelHandler, estimate_request
-from models.faults import BackendUnfit, LeftAlone
+from models.faults import BackendMisconfigured, BackendUnfit, LeftAlone
 from models.line import Line
 from models.meter import Exhausted, Meter, Need
 from models.parking import may_come_back, next_times, why_nobody
@@ -247,7 +247,7 @@ class ModelHandler:
         """Find out more after a failure: is the backend gone, or does the owner have to know of a budget."""
         if isinstance(error, BackendUnfit):
             self._telling.unfit(request, line, error)
-        elif isinstance(error, ModelUnavailable) and not isinstance(error, LeftAlone):
+        elif isinstance(error, ModelUnavailable | BackendMisconfigured) and not isinstance(error, LeftAlone):
             await line.look()
         elif isinstance(error, Exhausted) and not error.meter.told:
             error.meter.told = True

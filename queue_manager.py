@@ -47,7 +47,7 @@ class QueueManager(TaskQueries):
         db: where the tasks are kept.
         events: gets an event for each move, in the move's transaction.
         clock: the time, for leases and due times.
-        retry: how often and when failed attempts are tried again.
+        retry: how often and when failed attempts are tried again; may be changed, as `policy`.
         lease_s: how long a claim or heartbeat holds, in seconds.
         max_crashes: a task that was running at so many deaths of its daemon without progress in between is failed.
     """
@@ -64,7 +64,7 @@ class QueueManager(TaskQueries):
     ) -> None:
         super().__init__(db)
         self._events, self._clock = events, clock
-        self._retry = retry or RetryPolicy()
+        self.policy = retry or RetryPolicy()
         self._lease = timedelta(seconds=lease_s)
         self._holds, self._moves = Holds(events, clock), TaskMoves(events, clock)
         self._times = TaskTimes(clock, self._moves, self._lease, max_crashes)
@@ -137,14 +137,14 @@ class QueueManager(TaskQueries):
         self, conn: Connection, task_id: int, fence: int, ending: Ending, reason: str, facts: dict[str, Value]
     ) -> Task:
         entry = rows.owned(conn, task_id, fence)
-        task, allowed = entry.task, entry.task.spec.limits.attempts or self._retry.attempts
+        task, allowed = entry.task, entry.task.spec.limits.attempts or self.policy.attempts
         if ending in GOOD:
             return self._moves.end(conn, task, Status.DONE, ending, reason, facts)
         if ending is Ending.USER:
             return self._moves.end(conn, task, Status.CANCELLED, ending, reason, facts)
         if ending not in RETRIED or entry.tries >= allowed:
             return self._moves.end(conn, task, Status.FAILED, ending, reason, facts)
-        rest_s = self._retry.rest_s(entry.tries)
+        rest_s = self.policy.rest_s(entry.tries)
         why = f"attempt {entry.tries} of {allowed}, next in {rest_s:.0f} s: {reason or ending}"
         due = {"not_before": to_text(self._clock() + timedelta(seconds=rest_s))}
         return self._moves.leave(conn, task, Status.SCHEDULED, why, {**facts, **due}, level=Level.WARNING)

@@ -14,7 +14,8 @@ from db.report_queries import ReportQueries
 from files.whole import write_whole
 from weekly import html, markdown
 from weekly.figures import Summary, fold
-from weekly.page import page_of, report_name
+from weekly.page import page_of
+from weekly.weeks import report_name
 
 __all__ = ["Summary", "render", "render_html", "summarise", "write_report"]
 

@@ -27,7 +27,7 @@ def make_models(settings: Settings, store: Store, clock: Clock, trials: LateTria
         ConfigError: a backend is unknown, or asked for and not configured.
     """
     return ModelHandler(
-        _chain(settings, trials),
+        chain_of(settings, trials),
         _terms(settings),
         steps=store.steps,
         emit=store.events.emit,
@@ -44,11 +44,16 @@ def renewed_models(models: ModelHandler, settings: Settings, trials: LateTrials)
     Raises:
         ConfigError: a backend is unknown, or asked for and not configured.
     """
-    chain, terms = _chain(settings, trials), _terms(settings)
+    chain, terms = chain_of(settings, trials), _terms(settings)
     return lambda: models.renew(chain, terms, _budgets(settings))
 
 
-def _chain(settings: Settings, trials: LateTrials) -> tuple[BaseModelHandler, ...]:
+def chain_of(settings: Settings, trials: LateTrials) -> tuple[BaseModelHandler, ...]:
+    """The backends, in the order in which they are asked.
+
+    Raises:
+        ConfigError: a backend is unknown, or asked for and not configured.
+    """
     return build_chain(
         _backend_settings(settings, trials),
         model_type=settings.model_type,
@@ -103,7 +108,7 @@ def _backend_settings(settings: Settings, trials: LateTrials) -> BackendSettings
 
 def make_memory(settings: Settings, store: Store, stack: ExitStack, clock: Clock) -> LongTermMemory:
     """Long-term memory with the chosen embedder; `stack` closes it."""
-    masker = Masker(settings.secrets)
+    masker = store.events.mask
     memory = LongTermMemory(store.db, choose(settings.embedder), clock=clock, emit=store.events.emit, masker=masker)
     stack.callback(memory.close)
     return memory

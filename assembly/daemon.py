@@ -8,6 +8,7 @@ the web server has a thread and a loop of its own, the watcher of `tasks.yaml` a
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import logging
 import os
@@ -17,13 +18,16 @@ from contextlib import ExitStack
 
 from assembly.greeting import greeting, in_a_line
 from assembly.house import House
+from assembly.notices import telling
+from assembly.reload import LiveSettings, Taker, on_loop, reader_of
 from assembly.rooms import Rooms
 from assembly.store import Store, open_store
-from assembly.tidying import tidying
+from assembly.tidying import sweep_orphans, tidying
 from assembly.undoing import from_threads, undo_of
 from assembly.web import open_web
 from config import VERSION, Settings, service_manager
-from core.clock import Clock, Clocks, utc_now
+from core.clock import Clocks
+from core.errors import ConfigError
 from core.events import Event, Kind, Level
 from core.queueing import PauseState
 from core.states import DaemonState
@@ -31,10 +35,14 @@ from core.status import DaemonStatus
 from execution.sweep import Sweep
 from execution.undo import Undo
 from intake.inbox import watch
+from intake.watcher import Watcher
 from server.host import Host
+from settings.brains import BrainSettings
+from settings.live import Reloaded
 from task_executor import TaskExecutor
 from upkeep.health import Vitals
 from upkeep.instance_lock import InstanceLock
+from upkeep.rounds import Sleep
 from upkeep.service_manager import ServiceManagerLink
 from upkeep.watchdog import Watchdog
 
@@ -44,11 +52,21 @@ log = logging.getLogger("nightshift")
 class Daemon:
     """One daemon on one home. `serve` runs it to its end; `stop` may be called from a signal handler of its loop."""
 
-    def __init__(self, settings: Settings, *, clock: Clock = utc_now, say: Callable[[str], None] = print) -> None:
-        self._settings, self._clock, self._say = settings, clock, say
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        clocks: Clocks | None = None,
+        sleep: Sleep = asyncio.sleep,
+        say: Callable[[str], None] = print,
+    ) -> None:
+        self._live, self._say = LiveSettings(settings, reader_of(settings)), say
+        self._clocks, self._sleep = clocks or Clocks(), sleep
+        self._clock = self._clocks.wall
         self._began = time.monotonic()
         self._asked = asyncio.Event()
         self._at_once = asyncio.Event()
+        self._up, self._hung_up = asyncio.Event(), asyncio.Event()
         self._life = DaemonState.STARTING
         self._manager = service_manager()
         self._link = ServiceManagerLink(self._manager.socket)
@@ -57,11 +75,21 @@ class Daemon:
         self._rooms: Rooms
         self._undo: Undo
         self._executor: TaskExecutor | None = None
+        self._sweep: Sweep
+        self._inbox: Watcher
         self._house: House
 
     def stop(self) -> None:
         """Drain and end; the second call ends at once."""
         (self._at_once if self._asked.is_set() else self._asked).set()
+
+    def reload_soon(self) -> None:
+        """Read the settings and tasks.yaml again, once the daemon serves; faults are told in the log."""
+        self._hung_up.set()
+
+    @property
+    def _settings(self) -> Settings:
+        return self._live.now
 
     async def serve(self) -> None:
         """Start, serve until `stop`, and end cleanly.
@@ -75,13 +103,16 @@ class Daemon:
             stack.enter_context(InstanceLock(self._settings.lock_file, self._settings.db_lock_file))
             self._store = open_store(self._settings, stack, self._clock)
             self._vitals = Vitals(self._store.db)
-            self._house = House(lambda: self._settings, self._store, self.status, Clocks(wall=self._clock))
+            self._house = House(lambda: self._settings, self._store, self.status, self._clocks, sleep=self._sleep)
             await self._house.take_over()
+            await sweep_orphans(self._settings, self._store.events)
             self._rooms = Rooms(self._settings, self._store, stack, self._clock)
             self._house.keeper.add(tidying(lambda: self._settings, self._store, self._rooms, self._clock))
+            self._house.keeper.add(telling(lambda: self._settings, self._store, self._rooms.models.status, self._clock))
             self._undo = undo_of(self._settings, self._store, self._rooms)
             revert = from_threads(self._undo, asyncio.get_running_loop())
-            host = open_web(self._settings, self._store, self.status, self._vitals, revert, stack)
+            reload = on_loop(self._reload, asyncio.get_running_loop())
+            host = open_web(self._settings, self._store, self.status, self._vitals, revert, reload, stack)
             parts = await self._rooms.prepare()
             if parts is not None:
                 self._executor = TaskExecutor(
@@ -94,10 +125,11 @@ class Daemon:
         self._life = DaemonState.STOPPED
 
     async def _work(self, host: Host, stack: ExitStack) -> None:
-        await self._house.prepare()
         await self._undo.recover()
         self._open_inbox(stack)
         self._life = DaemonState.RUNNING
+        self._live.serve(self._takers(), self._store.events.emit)
+        self._up.set()
         gc.collect()
         gc.freeze()  # what the libraries made stays anyway; looking through it again and again takes time
         before = self._house.last_run
@@ -107,10 +139,11 @@ class Daemon:
             side = [
                 group.create_task(self._house.keeper.run()),
                 group.create_task(self._rooms.models.watch(self._store.queue.models_back)),
+                group.create_task(self._reload_when_told()),
             ]
             if self._executor is not None:
-                sweep = Sweep(self._executor.parts, self._settings.workspace, lambda: not self._busy())
-                side.append(group.create_task(sweep.run()))
+                self._sweep = Sweep(self._executor.parts, self._settings.workspace, lambda: not self._busy())
+                side.append(group.create_task(self._sweep.run()))
             pool = group.create_task(self._serve_tasks(stack))
             signs = [group.create_task(self._vitals.beat()), group.create_task(self._watchdog(pool).run())]
             self._link.ready()
@@ -136,9 +169,40 @@ class Daemon:
 
     def _open_inbox(self, stack: ExitStack) -> None:
         queue, events = self._store.queue, self._store.events
-        inbox = watch(self._settings.tasks_file, queue.submit, events.emit, self._inbox_died)
-        stack.callback(inbox.stop)
-        inbox.start()
+        self._inbox = watch(self._settings.tasks_file, queue.submit, events.emit, self._inbox_died)
+        stack.callback(self._inbox.stop)
+        self._inbox.start()
+
+    async def _reload_when_told(self) -> None:
+        while True:
+            await self._hung_up.wait()
+            self._hung_up.clear()
+            with contextlib.suppress(ConfigError):  # `LiveSettings` has told it, in the log and in the notices
+                await self._reload()
+
+    async def _reload(self) -> Reloaded:
+        await self._up.wait()
+        self._link.reloading()
+        self._inbox.reread()
+        try:
+            done = await self._live.reload()
+        finally:
+            self._link.ready()
+        if set(done.changed) & BrainSettings.model_fields.keys():  # what was parked may have its model or budget now
+            await asyncio.wrap_future(self._store.queue.unpark())
+        return done
+
+    def _takers(self) -> tuple[Taker, ...]:
+        return self._store.take, self._rooms.take_models, self._rooms.take, self._take_workers, self._house.take
+
+    def _take_workers(self, settings: Settings) -> Callable[[], None]:
+        def put() -> None:
+            if self._executor is not None and self._rooms.parts is not None:
+                self._executor.parts = self._rooms.parts
+                self._sweep.renew(self._rooms.parts)
+                self._executor.resize(settings.worker_count)
+
+        return put
 
     async def _until_asked(self, pool: asyncio.Task[None]) -> None:
         """Wait for the signal to stop, or for the pool to die."""
@@ -176,7 +240,7 @@ class Daemon:
             sandbox_detail=rooms.sandbox_detail,
             embedder=rooms.embedder,
             workspace=str(self._settings.workspace),
-            notices=rooms.notices,
+            notices=(*rooms.notices, *self._live.notices),
             pid=os.getpid(),
             approvals=self._store.queue.open_approvals(),
             saved=self._store.state.saved_replies(),

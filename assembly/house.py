@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 
 from assembly.store import Store
 from config import Settings
-from core.clock import Clocks
+from core.clock import Clock, Clocks
+from core.queueing import HoldSource
 from core.states import ENDED
 from core.status import DaemonStatus
-from db import clock_seen
+from db import clock_seen, review_debt
+from db.holds import Holds
+from db.state_store import StateStore
 from upkeep.backup import Backup
 from upkeep.checkpoint import Checkpoint
 from upkeep.clock_watch import ClockWatch
+from upkeep.conditions import Condition, Reason, at_quiet_hours, in_debt, on_battery
 from upkeep.rounds import Chore, Housekeeper, Sleep
 from upkeep.state_keeper import StateKeeper, told
 
 LOOK_S = 2.0
 """How often is looked for what an owner waits for, such as a checkpoint."""
+HOURLY = ("state", "backup")
 CLOCK_S, NOTE_S = 5.0, 300.0
 """How often the clocks are compared, and how often the time is noted for the next start."""
 
@@ -58,6 +63,10 @@ class House:
             steady=self._watch.steady,
             monotonic=clocks.monotonic,
         )
+        holds = Holds(store.events, clocks.wall)
+        store.state.with_each_commit(lambda conn: review_debt.settle(conn, holds, settings().review_debt))
+        causes = _causes(settings, store.state, clocks.wall)
+        self._conditions = [Condition(queue=store.queue, source=each, reason=causes[each]) for each in causes]
         self._backup = Backup(
             settings().db_path,
             settings().backups_dir,
@@ -75,19 +84,31 @@ class House:
             Chore(name="last time seen", every_s=NOTE_S, run=self._watch.note),
             Chore(name="checkpoint", every_s=LOOK_S, run=self.checkpoint.look),
             Chore(name="state", every_s=hourly_s, run=self._state.save),
+            *(Chore(name=f"hold: {each.source}", every_s=LOOK_S, run=each.look) for each in self._conditions),
             Chore(name="backup", every_s=hourly_s, run=self._backup.make),
         ]
 
+    def take(self, settings: Settings) -> Callable[[], None]:
+        """Go on under other settings (an `assembly.reload.Taker`); what is not done here asks for them each time."""
+
+        def put() -> None:
+            for name in HOURLY:
+                self.keeper.pace(name, settings.state_interval_s)
+
+        return put
+
     async def take_over(self) -> None:
-        """Take over what the last run left: its clock is compared with ours, and its tasks are given back."""
+        """Take over what the last run left, and hold back what must not begin: before anything can be asked of us.
+
+        Its clock is compared with ours first, then its tasks are given back.
+        """
         seen, before = clock_seen.last_seen(self._store.db.reader()), self._state.last_run()
         await self._watch.begin()
         left = await asyncio.wrap_future(self._store.queue.recover())
         self.last_run = told(before, seen, [task.id for task in left if task.status not in ENDED])
-
-    async def prepare(self) -> None:
-        """What must stand before the first task is begun."""
         await self.checkpoint.begin_if_due()
+        for each in self._conditions:
+            await self.keeper.do(f"hold: {each.source}", each.look)
 
     async def close(self) -> None:
         """What is done last, when nothing runs any more; a part that fails is told and ends no other."""
@@ -99,3 +120,12 @@ class House:
         from weekly_summary import summarise, write_report  # noqa: PLC0415 - needed once a week
 
         return write_report(summarise(self._store.db, since, until), self._settings().reports_dir)
+
+
+def _causes(settings: Callable[[], Settings], state: StateStore, clock: Clock) -> Mapping[HoldSource, Reason]:
+    """The holds that come and go by themselves."""
+    return {
+        HoldSource.REVIEW: in_debt(state, lambda: settings().review_debt),
+        HoldSource.QUIET: at_quiet_hours(lambda: settings().quiet_hours, clock),
+        HoldSource.BATTERY: on_battery(lambda: settings().pause_on_battery),
+    }

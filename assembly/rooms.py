@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
+from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agent.tools import AgentSettings, EditFormat
-from assembly.brain import make_memory, make_models
+from assembly.brain import make_memory, make_models, renewed_models
 from assembly.checker import make_checker
 from assembly.engine import LateTrials
 from assembly.store import Store
@@ -16,7 +18,7 @@ from assembly.suites import find_sandbox, make_suite
 from config import Settings
 from core.clock import Clock
 from core.dependencies import ImportCache
-from core.ports import Sandbox
+from core.ports import Gate, Sandbox
 from core.revisions import Author
 from core.tasks import Limits
 from execution import seal
@@ -32,6 +34,7 @@ from sandbox.runtime import Runtime, open_runtime
 from sandbox.synthesis import SynthesisRunner
 from sandbox.trials import TrialRunner
 from sandbox.warming import Warmed, warmed
+from test_runner import SuiteRunner
 
 
 def defaults(settings: Settings) -> Defaults:
@@ -65,12 +68,26 @@ def make_git(settings: Settings, store: Store, clock: Clock) -> GitManager:
     """The repositories, as the settings want them used."""
     return GitManager(
         workspace=settings.workspace,
-        author=Author(name=settings.git_author_name, email=settings.git_author_email),
+        author=_author(settings),
         auto_push=settings.git_auto_push,
         emit=store.events.emit,
         clock=clock,
         environ=settings.process_environment,
     )
+
+
+def _author(settings: Settings) -> Author:
+    return Author(name=settings.git_author_name, email=settings.git_author_email)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Bench:
+    """What verdicts are made with; found once and the same under all settings."""
+
+    sandbox: Sandbox
+    runtime: Runtime
+    layers: LayerStore
+    imports: ImportCache
 
 
 class Rooms:
@@ -93,6 +110,7 @@ class Rooms:
         self.notices: tuple[str, ...] = ()
         self.parts: Parts | None = None
         self._warmed: Warmed | None = None
+        self._bench: _Bench | None = None
 
     @property
     def embedder(self) -> str:
@@ -125,6 +143,33 @@ class Rooms:
         await self.models.probe(models=False)
         return self.parts
 
+    def take_models(self, settings: Settings) -> Callable[[], None]:
+        """See `renewed_models` (an `assembly.reload.Taker`)."""
+        return renewed_models(self.models, settings, self._trials)
+
+    def take(self, settings: Settings) -> Callable[[], None]:
+        """Check other settings and make what follows from them (an `assembly.reload.Taker`).
+
+        Raises:
+            ConfigError: lists the faults of the checker's rules.
+        """
+        checker = make_checker(settings)
+
+        def put() -> None:
+            self._settings, self._checker = settings, checker
+            self.git.renew(_author(settings), auto_push=settings.git_auto_push)
+            if self.parts is not None and self._bench is not None:
+                self.parts = replace(
+                    self.parts,
+                    defaults=defaults(settings),
+                    suite=self._suite(self._bench),
+                    hooks=checker.hooks,
+                    widened=checker.policy.widened,
+                    gates=self._gates(self._bench),
+                )
+
+        return put
+
     async def aclose(self) -> None:
         """Let go of models and of sandboxes that wait for jobs."""
         await self.models.aclose()
@@ -134,24 +179,15 @@ class Rooms:
     def _parts(self, sandbox: Sandbox, runtime: Runtime) -> Parts:
         settings, store, imports = self._settings, self._store, ImportCache()
         layers = LayerStore(settings.packages_dir, runtime, environ=settings.process_environment, clock=self._clock)
-        self._open_trials(sandbox, runtime, layers, imports)
-        suite = make_suite(
-            settings,
-            sandbox,
-            runtime,
-            staging_dir=settings.state_dir / "staging",
-            layers=layers,
-            hooks=self._checker.hooks,
-            mask=store.events.mask,
-            imports=imports,
-        )
+        bench = self._bench = _Bench(sandbox=sandbox, runtime=runtime, layers=layers, imports=imports)
+        self._open_trials(bench)
         return Parts(
             unable=lambda spec: ability.refusal(spec, runtime.node),
             db=store.db,
             queue=store.queue,
             git=self.git,
             models=self.models,
-            suite=suite,
+            suite=self._suite(bench),
             memory=self.memory,
             steps=store.steps,
             events=store.events,
@@ -163,18 +199,35 @@ class Rooms:
             merge_locks=self.merge_locks,
             hooks=self._checker.hooks,
             widened=self._checker.policy.widened,
-            gates=(
-                self._checker.gate,
-                DependencyGate(
-                    layers, runtime, allowed=settings.allowed_deps, emit=store.events.emit, clock=self._clock
-                ),
-            ),
+            gates=self._gates(bench),
         )
 
-    def _open_trials(self, sandbox: Sandbox, runtime: Runtime, layers: LayerStore, imports: ImportCache) -> None:
+    def _suite(self, bench: _Bench) -> SuiteRunner:
+        return make_suite(
+            self._settings,
+            bench.sandbox,
+            bench.runtime,
+            staging_dir=self._settings.state_dir / "staging",
+            layers=bench.layers,
+            hooks=self._checker.hooks,
+            mask=self._store.events.mask,
+            imports=bench.imports,
+        )
+
+    def _gates(self, bench: _Bench) -> tuple[Gate, ...]:
+        packages = DependencyGate(
+            bench.layers,
+            bench.runtime,
+            allowed=self._settings.allowed_deps,
+            emit=self._store.events.emit,
+            clock=self._clock,
+        )
+        return self._checker.gate, packages
+
+    def _open_trials(self, bench: _Bench) -> None:
         """Give the built-in engine its way into the sandbox."""
         folder, mask = self._settings.state_dir / "trials", self._store.events.mask
-        rounds = Rounds(sandbox, runtime, folder, mask=mask, imports=imports, layers=layers)
+        rounds = Rounds(bench.sandbox, bench.runtime, folder, mask=mask, imports=bench.imports, layers=bench.layers)
         self._trials.open(TrialRunner(rounds), SynthesisRunner(rounds))
 
 

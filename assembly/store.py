@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
+from typing import TypedDict
 
 from config import Settings
 from core.clock import Clock, utc_now
@@ -26,6 +28,17 @@ class Store:
     steps: StepStore
     state: StateStore
     queue: QueueManager
+    file_log: FileLog
+
+    def take(self, settings: Settings) -> Callable[[], None]:
+        """Go on under other settings (an `assembly.reload.Taker`)."""
+
+        def put() -> None:
+            self.events.mask.learn(settings.secrets)
+            self.queue.policy = _retries(settings)
+            self.file_log.renew(**_limits(settings))
+
+        return put
 
 
 def open_store(settings: Settings, stack: ExitStack, clock: Clock = utc_now) -> Store:
@@ -39,13 +52,13 @@ def open_store(settings: Settings, stack: ExitStack, clock: Clock = utc_now) -> 
     file_log = _file_log(settings, events, clock)
     stack.callback(file_log.close)
     stack.callback(events.subscribe(file_log))
-    retry = RetryPolicy(attempts=settings.max_retries, base_s=settings.retry_base_s)
     return Store(
         db=db,
         events=events,
         steps=StepStore(db, events, clock=clock),
         state=StateStore(db, clock=clock),
-        queue=QueueManager(db, events, clock=clock, retry=retry, lease_s=settings.lease_s, max_crashes=5),
+        queue=QueueManager(db, events, clock=clock, retry=_retries(settings), lease_s=settings.lease_s, max_crashes=5),
+        file_log=file_log,
     )
 
 
@@ -55,10 +68,29 @@ def _file_log(settings: Settings, events: EventLog, clock: Clock) -> FileLog:
 
     return FileLog(
         settings.log_file,
+        **_limits(settings),
+        clock=clock,
+        tell=tell,
+    )
+
+
+class _Limits(TypedDict):
+    """The arguments of a file log that may change while it is open."""
+
+    level: Level
+    max_bytes: int
+    backups: int
+    days: float
+
+
+def _limits(settings: Settings) -> _Limits:
+    return _Limits(
         level=Level(settings.log_level),
         max_bytes=settings.log_max_mb << 20,
         backups=settings.log_keep,
         days=settings.log_days,
-        clock=clock,
-        tell=tell,
     )
+
+
+def _retries(settings: Settings) -> RetryPolicy:
+    return RetryPolicy(attempts=settings.max_retries, base_s=settings.retry_base_s)

@@ -14,6 +14,7 @@ from files.whole import write_whole
 from server.access import kept_token
 from server.desk import Desk
 from server.host import Host, Listen
+from settings.live import Reloaded
 from upkeep.health import Vitals
 
 
@@ -23,6 +24,7 @@ def open_web(
     status: Callable[[], DaemonStatus],
     vitals: Vitals,
     revert: Callable[[int, bool, bool], Future[Reverted]],
+    reload: Callable[[], Future[Reloaded]],
     stack: ExitStack,
 ) -> Host:
     """Start the server and note its port for others on this machine; `stack` stops it.
@@ -42,6 +44,7 @@ def open_web(
         loop_lag_s=lambda: vitals.lag_s,
         faults=vitals.faults,
         revert=revert,
+        reload=reload,
     )
     exposed = settings.sandbox == "process"
     token = settings.api_token.get_secret_value() if settings.api_token else None

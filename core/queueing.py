@@ -49,7 +49,7 @@ class HoldSource(StrEnum):
 _LIFTED_BY = {
     HoldSource.OWNER: "when you resume: `cli.py --resume`, or Resume on the dashboard",
     HoldSource.CHECKPOINT: "when you resume: `cli.py --resume`, or Resume on the dashboard",
-    HoldSource.REVIEW: "by itself, once enough commits are read: `cli.py --reviewed COMMIT`, or `all`",
+    HoldSource.REVIEW: "by itself, once you have read some: `cli.py --unread`, then `cli.py --reviewed ID`, or `all`",
     HoldSource.QUIET: "by itself, when the quiet hours are over",
     HoldSource.BATTERY: "by itself, when the machine is plugged in",
     HoldSource.DISK: "by itself, when there is room on the disk again",

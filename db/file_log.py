@@ -42,6 +42,11 @@ class FileLog:
         self._file = RotatingFile(path, max_bytes=max_bytes, keep=backups, days=days)
         self._missing = 0
 
+    def renew(self, *, level: Level, max_bytes: int, backups: int, days: float) -> None:
+        """Go on under other settings; see the class's arguments. Any thread."""
+        self._rank = RANK[level]
+        self._file.renew(max_bytes=max_bytes, keep=backups, days=days)
+
     def __call__(self, events: Sequence[Event]) -> None:
         """Write a line for each event."""
         shown = [line(event) + "\n" for event in events if RANK[event.level] >= self._rank]

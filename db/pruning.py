@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from core.clock import from_text, to_text
+from core.events import Kind
 from core.states import OPEN
 from db.sqlite import Connection
 from db.state_store import read_state, write_state
@@ -89,11 +90,15 @@ def prune_work(conn: Connection, task_id: int, ended_before: datetime, at: datet
 _SOME_OF = "DELETE FROM {table} WHERE rowid IN (SELECT rowid FROM {table} WHERE task_id = ? LIMIT ?) RETURNING {names}"
 
 
+_LIFE = f"('{Kind.DAEMON_STARTED}', '{Kind.DAEMON_STOPPED}')"
+
+
 def prune_events(conn: Connection, after: int, upto: int, before: datetime) -> Gone:
     """Remove those of the next events behind an id, up to another, that are older than a time.
 
     The newest event of all stays: cursors are compared with its id. Events of tasks that are open, or ended after that
-    time, stay: their timeline is whole.
+    time, stay: their timeline is whole. The last of those that tell of a start or a stop stays: reports see by it
+    whether the daemon was up when their span began.
     """
     query = (
         "SELECT max(id) FROM (SELECT id FROM execution_logs WHERE id > ? AND id <= ? "
@@ -104,10 +109,12 @@ def prune_events(conn: Connection, after: int, upto: int, before: datetime) -> G
         return Gone()
     old = to_text(before)
     digests = conn.execute(
-        "DELETE FROM execution_logs WHERE id > ? AND id <= ? AND at < ? AND NOT EXISTS (SELECT 1 FROM tasks t "
+        "DELETE FROM execution_logs WHERE id > ? AND id <= ? AND at < ? AND NOT EXISTS (SELECT 1 FROM tasks t "  # noqa: S608  our own enum
         "WHERE t.id = execution_logs.task_id AND coalesce(t.ended_at, '9') >= ?) "
+        f"AND NOT (kind IN {_LIFE} AND NOT EXISTS (SELECT 1 FROM execution_logs AS later "
+        f"WHERE later.id > execution_logs.id AND later.at < ? AND later.kind IN {_LIFE})) "
         "RETURNING CASE WHEN substr(data, 1, 6) = '{\"cut\"' THEN json_extract(data, '$.artifact') END",
-        (after, reached, old, old),
+        (after, reached, old, old, old),
     ).fetchall()
     return Gone(rows=len(digests), texts=drop_unnamed(conn, [row[0] for row in digests if row[0]]), reached=reached)
 

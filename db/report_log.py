@@ -13,6 +13,7 @@ from datetime import datetime
 
 from core.clock import from_text, to_text
 from core.events import Kind
+from core.queueing import HoldSource
 from core.states import ENDED, Ending, Status
 from db.database import Database
 from db.pruning import events_pruned
@@ -20,6 +21,7 @@ from db.report_queries import TASK_COLUMNS, ended_task
 from db.report_rows import EndedTask, LogRow
 from db.sqlite import Row
 
+_MOVES = "e.kind IN ('task_moved', 'task_claimed', 'task_recovered')"
 _ENDS = ", ".join(f"'{status}'" for status in sorted(ENDED))
 
 
@@ -59,25 +61,27 @@ class ReportLog:
         rows = self._rows(
             f"SELECT {TASK_COLUMNS}, e.at AS at, e.attempt AS attempt_then, e.iteration AS iteration_then, "  # noqa: S608  # constants
             "e.data AS data FROM execution_logs e JOIN tasks t ON t.id = e.task_id "
-            "JOIN task_specs s ON s.task_id = t.id WHERE e.kind IN ('task_moved', 'task_recovered') "
-            f"AND e.at >= ? AND e.at < ? AND json_extract(e.data, '$.to') IN ({_ENDS}) "
+            f"JOIN task_specs s ON s.task_id = t.id WHERE {_MOVES} AND e.at >= ? AND e.at < ? "
+            f"AND json_extract(e.data, '$.to') IN ({_ENDS}) "
             "AND (t.ended_at IS NULL OR e.at < t.ended_at) ORDER BY e.id",
             *(to_text(since), to_text(until)),
         )
         return [_earlier(row) for row in rows]
 
-    def ended_then(self, tasks: Iterable[int], at: datetime) -> set[int]:
-        """Those of these tasks whose last move before `at` was their end."""
-        query = (
-            "SELECT json_extract(data, '$.to') FROM execution_logs WHERE task_id = ? AND at < ? "
-            "AND json_extract(data, '$.to') IS NOT NULL ORDER BY id DESC LIMIT 1"
+    def reopened_count(self, at: datetime) -> int:
+        """How many tasks had ended before `at` and were tried again after it."""
+        rows = self._rows(
+            "SELECT e.task_id, max(e.id), json_extract(e.data, '$.to') AS became FROM execution_logs e "  # noqa: S608  # constants
+            f"JOIN tasks t ON t.id = e.task_id WHERE {_MOVES} AND e.at < ? "
+            "AND (t.ended_at IS NULL OR t.ended_at >= ?) GROUP BY e.task_id",
+            *(to_text(at), to_text(at)),
         )
-        found = set[int]()
-        for task in tasks:
-            rows = self._rows(query, task, to_text(at))
-            if rows and rows[0][0] in ENDED:
-                found.add(task)
-        return found
+        return sum(row["became"] in ENDED for row in rows)
+
+    def holds(self) -> dict[HoldSource, datetime]:
+        """The holds that stand today, each with when it began; the events of an old one may have been pruned."""
+        rows = self._rows("SELECT source, since FROM holds ORDER BY source")
+        return {HoldSource(row["source"]): from_text(row["since"]) for row in rows if row["source"] in set(HoldSource)}
 
     def _rows(self, query: str, *values: str | int) -> Sequence[Row]:
         return self._db.reader().execute(query, values).fetchall()

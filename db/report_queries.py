@@ -47,10 +47,12 @@ class ReportQueries:
         rows = self._rows("SELECT count(*) FROM tasks WHERE created_at >= ? AND created_at < ?", since, until)
         return int(rows[0][0])
 
-    def open_ids(self, at: datetime) -> set[int]:
-        """The tasks that had been submitted before `at` and have not ended before it, or were tried again since."""
-        rows = self._rows("SELECT id FROM tasks WHERE created_at < ? AND (ended_at IS NULL OR ended_at >= ?)", at, at)
-        return {int(row[0]) for row in rows}
+    def open_count(self, at: datetime) -> int:
+        """How many tasks came before `at` and did not end before it, those that were tried again since among them."""
+        (row,) = self._rows(
+            "SELECT count(*) FROM tasks WHERE created_at < ? AND (ended_at IS NULL OR ended_at >= ?)", at, at
+        )
+        return int(row[0])
 
     def calls(self, since: datetime, until: datetime) -> list[ModelCall]:
         """The model calls that were answered in the span, in order."""
@@ -73,8 +75,7 @@ class ReportQueries:
     def unread_before(self, since: datetime, until: datetime) -> int:
         """How many commits older than the span were neither read nor taken back before `until`."""
         (row,) = self._rows(
-            "SELECT count(*) FROM git_commits WHERE at < ? AND coalesce(reviewed_at, '9') >= ? AND reverted_by IS NULL",
-            *(since, until),
+            "SELECT count(*) FROM git_commits WHERE at < ? AND coalesce(reviewed_at, '9') >= ?", since, until
         )
         return int(row[0])
 
@@ -101,6 +102,11 @@ class ReportQueries:
             *(until, since, until),
         )
         return [_failure(row) for row in rows]
+
+    def pattern_count(self, since: datetime, until: datetime) -> int:
+        """How many solved tasks of the span were kept as patterns."""
+        rows = self._rows("SELECT count(*) FROM patterns WHERE created_at >= ? AND created_at < ?", since, until)
+        return int(rows[0][0])
 
     def asks(self, since: datetime, until: datetime) -> list[AskRow]:
         """What was asked or answered in the span, or was still open at its end; oldest first."""

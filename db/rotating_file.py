@@ -34,11 +34,16 @@ class RotatingFile:
     """
 
     def __init__(self, path: Path, *, max_bytes: int, keep: int, days: float) -> None:
-        self._path, self._max_bytes, self._keep = path, max_bytes, keep
-        self._age, self._span = timedelta(days=days), timedelta(days=days / keep)
+        self._path = path
+        self.renew(max_bytes=max_bytes, keep=keep, days=days)
         self._file: int | None = None
         self._size = 0
         self._began = self._swept = datetime.min.replace(tzinfo=UTC)
+
+    def renew(self, *, max_bytes: int, keep: int, days: float) -> None:
+        """Go on under other limits. Any thread: each is one assignment."""
+        self._max_bytes, self._keep = max_bytes, keep
+        self._age, self._span = timedelta(days=days), timedelta(days=days / keep)
 
     def append(self, lines: bytes, now: datetime) -> None:
         """Append lines that end with a line feed, all or none.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -82,6 +83,11 @@ def write_state(conn: Connection, key: str, value: object, at: datetime) -> None
     )
 
 
+def unread(conn: Connection) -> int:
+    """How many commits wait to be read by their owner; a step for each, in an index of their own."""
+    return int(conn.execute("SELECT count(*) FROM git_commits WHERE reviewed_at IS NULL").fetchone()[0])
+
+
 class StateStore:
     """Small durable facts.
 
@@ -92,6 +98,11 @@ class StateStore:
 
     def __init__(self, db: Database, *, clock: Clock = utc_now) -> None:
         self._db, self._clock = db, clock
+        self._with_each_commit: Callable[[Connection], None] = lambda _: None
+
+    def with_each_commit(self, job: Callable[[Connection], None]) -> None:
+        """Run `job` in the transaction that enters a commit, after it was entered."""
+        self._with_each_commit = job
 
     def get(self, key: str) -> Any:
         """The JSON value of a key, or None."""
@@ -118,6 +129,7 @@ class StateStore:
                     *(commit.target, files_text(commit.files), signs_text(commit.signs)),
                 ),
             )
+            self._with_each_commit(conn)
 
         return self._db.write(job)
 
@@ -138,8 +150,7 @@ class StateStore:
 
     def unread_count(self) -> int:
         """How many commits wait to be read by their owner."""
-        query = "SELECT count(*) FROM git_commits WHERE reviewed_at IS NULL"
-        return int(self._db.reader().execute(query).fetchone()[0])
+        return unread(self._db.reader())
 
     def commit_count(self) -> int:
         """How many commits the agent ever made."""

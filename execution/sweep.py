@@ -41,6 +41,10 @@ class Sweep:
     def __init__(self, parts: Parts, workspace: Path, idle: Callable[[], bool], look_s: float = LOOK_S) -> None:
         self._parts, self._workspace, self._idle, self._look_s = parts, workspace, idle, look_s
 
+    def renew(self, parts: Parts) -> None:
+        """Use other parts from the next sweep on."""
+        self._parts = parts
+
     async def run(self) -> None:
         """Look again and again, until cancelled. Trouble with one sweep is told, and the next one tries anew."""
         while True:

@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,7 +76,8 @@ class Git:
                 if isinstance(failure, subprocess.TimeoutExpired):
                     raise GitError(f"git {args[0]} did not end within {timeout_s:g} s and was stopped") from None
                 raise
-        return Answer(process.returncode, out, protocol.without_password(printable(error[-2000:]).strip()))
+        said = protocol.without_password(printable(error[-2000:]).strip())
+        return Answer(process.returncode, out, said + _age_of_lock(said))
 
     def start(self, *args: str, quiet: bool = False) -> subprocess.Popen[bytes]:
         """Start git in a session of its own: it has no terminal to ask on, and its children can be ended with it."""
@@ -91,3 +93,16 @@ class Git:
             )
         except FileNotFoundError as error:
             raise GitError(f"git could not be started in {self.folder}: {error.strerror}") from None
+
+
+def _age_of_lock(error: str) -> str:
+    """What is added to an error for whose sake a lock stands in the way: it may be somebody's who is at work."""
+    lock = protocol.lock_in(error)
+    try:
+        age_s = time.time() - Path(lock).stat().st_mtime if lock else None
+    except OSError:
+        return ""
+    if age_s is None:
+        return ""
+    old = f"{age_s / 3600:.1f} h" if age_s >= 3600 else f"{age_s / 60:.0f} min" if age_s >= 60 else f"{age_s:.0f} s"
+    return f" (the lock {lock} is {old} old; if no git is at work there, remove it)"

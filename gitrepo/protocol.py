@@ -187,6 +187,12 @@ def refused(answer: str) -> frozenset[str]:
     return frozenset(line[1].rpartition(":")[2] for line in lines if len(line) == 3 and line[0] == "!")
 
 
+def lock_in(error: str) -> str | None:
+    """The lock because of which git refused to go on, None where that was not the reason."""
+    match = re.search(r"[Uu]nable to create '(.+?\.lock)': File exists", error)
+    return match[1] if match else None
+
+
 def without_password(text: str) -> str:
     """The text without user names and passwords in addresses."""
     return re.sub(r"(?<=://)[^/@\s]+@", "***@", text)

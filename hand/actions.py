@@ -13,6 +13,7 @@ from hand.door import Verb
 from hand.exits import Exit
 from hand.following import follow_logs, run, wait
 from hand.hand import Hand
+from hand.reporting import report
 from hand.verifying import verify
 from hand.views import held
 from intake.inbox import with_ids
@@ -25,6 +26,8 @@ def perform(asked: Asked) -> int:
     Raises:
         NightshiftError: it could not be done; `hand.exits` knows which code that is.
     """
+    if asked.action is Action.DOCTOR:  # it must go where no hand can be made, such as with broken settings
+        return examine(None, asked)
     return do(Hand(asked), asked)
 
 
@@ -117,6 +120,25 @@ def pause(hand: Hand, asked: Asked) -> int:
     return Exit.OK
 
 
+def checkpoint(hand: Hand, _: Asked) -> int:
+    """Have a checkpoint held now."""
+    answer = hand.door.checkpoint()
+    if answer.asked:
+        line = "checkpoint: what runs finishes, then the report is written and nothing is begun until you resume"
+    else:
+        line = "a checkpoint is under way or waits for you already; `cli.py --resume` lets tasks go on"
+    hand.answer_line(answer, Cell(line))
+    hand.say_if_down("its next start holds the checkpoint" if answer.asked else "it will start without claiming tasks")
+    return Exit.OK
+
+
+def examine(_: Hand | None, asked: Asked) -> int:
+    """Check everything."""
+    from hand.doctoring import doctor  # noqa: PLC0415  # needed here alone
+
+    return doctor(asked)
+
+
 def completion(hand: Hand, asked: Asked) -> int:
     """The script that completes our options."""
     from click.shell_completion import get_completion_class  # noqa: PLC0415  # needed here alone
@@ -156,10 +178,13 @@ ACTIONS: Mapping[Action, Callable[[Hand, Asked], int]] = {
     Action.RETRY: act,
     Action.PAUSE: pause,
     Action.RESUME: pause,
+    Action.CHECKPOINT: checkpoint,
     Action.APPROVALS: approvals,
     Action.APPROVE: decide,
     Action.DENY: decide,
     Action.VERIFY: verify,
+    Action.REPORT: report,
+    Action.DOCTOR: examine,
     Action.UNREAD: unread,
     Action.REVIEWED: reviewed,
     Action.REVERT: revert,

@@ -27,10 +27,13 @@ class Action(StrEnum):
     RETRY = "--retry"
     PAUSE = "--pause"
     RESUME = "--resume"
+    CHECKPOINT = "--checkpoint-now"
     APPROVALS = "--approvals"
     APPROVE = "--approve"
     DENY = "--deny"
     VERIFY = "--verify"
+    REPORT = "--report"
+    DOCTOR = "--doctor"
     UNREAD = "--unread"
     REVIEWED = "--reviewed"
     REVERT = "--revert"
@@ -44,8 +47,9 @@ class Action(StrEnum):
 class Asked:
     """One call. `data` is the body of a new task, as the API takes it; `count` how many lines or tasks to show.
 
-    `name` is a commit's, in the repository `repo`, the daemon's own when that is empty. `force` overrules tests that
-    fail without what is taken back, `yes` answers a question.
+    `name` is a commit's, in the repository `repo`, the daemon's own when that is empty, or that of a week. `force`
+    overrules tests that fail without what is taken back, `yes` answers a question, `deep` allows what takes
+    long or costs something.
     """
 
     action: Action
@@ -61,6 +65,7 @@ class Asked:
     follow: bool = False
     force: bool = False
     yes: bool = False
+    deep: bool = False
     level: Level | None = None
     log_task: int | None = None
     as_json: bool = False

@@ -78,12 +78,20 @@ def _switch(name: str, text: str) -> Callable[[F], F]:
 @_option("--approvals", is_flag=True, group=WATCH, action=Action.APPROVALS, help="What waits for your decision.")
 @_option("--verify", metavar="COMMIT", group=WATCH, action=Action.VERIFY,
          help="Run a commit's evidence again; `verify COMMIT` will do.")  # fmt: skip
+@_option("--doctor", is_flag=True, group=WATCH, action=Action.DOCTOR,
+         help="Check everything, and say what to do about what is wrong.")  # fmt: skip
+@_option("--deep", is_flag=True, group=WATCH, fits=frozenset({Action.DOCTOR}),
+         help="Check what takes long, too, and ask each model for one word.")  # fmt: skip
 @_option("--unread", is_flag=False, flag_value=50, type=Whole(500), metavar="[N]", group=WATCH,
          action=Action.UNREAD, help="The newest N commits that you have not read; 50 by default.")  # fmt: skip
+@_option("--report", is_flag=False, flag_value="now", metavar="[WEEK]", group=WATCH, action=Action.REPORT,
+         help="Write the report of a week (2026-W47), or since the last one.")  # fmt: skip
 @_option("--cancel", metavar="ID", type=_ID, group=STEER, action=Action.CANCEL, help="Cancel a task.")
 @_option("--retry", metavar="ID", type=_ID, group=STEER, action=Action.RETRY, help="Queue a task that ended again.")
 @_option("--pause", is_flag=True, group=STEER, action=Action.PAUSE, help="Claim no more tasks; running ones go on.")
 @_option("--resume", is_flag=True, group=STEER, action=Action.RESUME, help="Claim tasks again, after a checkpoint too.")
+@_option("--checkpoint-now", is_flag=True, group=STEER, action=Action.CHECKPOINT,
+         help="Let what runs finish, write the report, and wait for --resume.")  # fmt: skip
 @_option("--approve", metavar="ID", type=_ID, group=STEER, action=Action.APPROVE, help="Grant what a task asked for.")
 @_option("--deny", metavar="ID", type=_ID, group=STEER, action=Action.DENY, help="Deny it; the task goes on without.")
 @_option("--answer", metavar="TEXT", group=STEER, fits=_DECISIONS, help="Your answer to a question, or a remark.")
@@ -135,12 +143,16 @@ def _asked(values: dict[str, Any], action: Action | None) -> Asked:
         answer=values["answer"] or "",
         count=values["logs"] or values["history"] or values["unread"] or 0,
         path=values["load"],
-        name=values["verify"] or values["reviewed"] or (values["text"][1] if action is Action.VERIFY else ""),
+        name=values["verify"]
+        or values["reviewed"]
+        or values["report"]
+        or (values["text"][1] if action is Action.VERIFY else ""),
         repo=(values["repo"] or "") if action is Action.VERIFY else "",
         shell=values["completion"] or "",
         follow=values["follow"],
         force=values["force"],
         yes=values["yes"],
+        deep=values["deep"],
         level=Level(values["level"]) if values["level"] else None,
         log_task=values["log_task"],
         as_json=values["as_json"],

@@ -17,6 +17,7 @@ from core.events import Level
 if TYPE_CHECKING:
     from server.approvals import ApprovalRow, Approvals
     from server.commits import Commits, Reviewed, Taken
+    from server.pausing import CheckpointAsked
     from server.schemas import DaemonReport, Logs, Moved, Paused, Submitted, TaskDetail, Tasks
 
 
@@ -105,6 +106,10 @@ class Door(Protocol):
 
     def pause(self, paused: bool) -> Paused:
         """Pause or resume the daemon."""
+        ...
+
+    def checkpoint(self) -> CheckpointAsked:
+        """Hold a checkpoint now."""
         ...
 
     def approvals(self) -> Approvals:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from core import status
+from core.clock import utc_now
 from core.errors import NightshiftError, StoreMissing, UnknownApproval, UnknownCommit, UnknownTask
 from core.masking import Masker
 from core.queueing import PauseState
@@ -28,6 +29,7 @@ from hand.door import Added, DaemonGone, LogQuery, Marking, Verb
 from queue_manager import QueueManager
 from server.approvals import ApprovalRow, Approvals, approval_row
 from server.commits import Commits, CommitsQuery, Reviewed, ReviewIn, Taken
+from server.pausing import CheckpointAsked, ask
 from server.reviewing import Reviewing
 from server.schemas import (
     DaemonReport,
@@ -72,9 +74,12 @@ class LocalDoor:
             return None
 
     @functools.cached_property
+    def _database(self) -> Database:
+        return self._open.enter_context(Database(self._path))
+
+    @functools.cached_property
     def _writing(self) -> QueueManager:
-        database = self._open.enter_context(Database(self._path))
-        return QueueManager(database, EventLog(database, masker=self._masker))
+        return QueueManager(self._database, EventLog(self._database, masker=self._masker))
 
     def report(self) -> DaemonReport:
         """See `Door.report`: what the database alone can tell."""
@@ -158,6 +163,10 @@ class LocalDoor:
         """See `Door.pause`: it holds for the daemon's next start."""
         pause = _settled(self._writing.pause() if paused else self._writing.resume())
         return Paused.model_validate({"state": DaemonState.STOPPED, "holds": pause.holds})
+
+    def checkpoint(self) -> CheckpointAsked:
+        """See `Door.checkpoint`: the daemon's next start holds it."""
+        return CheckpointAsked(asked=_settled(ask(self._database, utc_now)), state=DaemonState.STOPPED)
 
     def approvals(self) -> Approvals:
         """See `Door.approvals`."""

@@ -38,6 +38,7 @@ Type a task to add it, or:
   /approve ID     grant it
   /deny ID        deny it
   /pause /resume  hold back claims, or allow them again
+  /checkpoint     hold a checkpoint now
   /quit           leave (or Ctrl-D)"""
 
 
@@ -62,6 +63,7 @@ COMMANDS: Mapping[str, Command] = {
     "/deny": Command(action=Action.DENY, takes="approval_id", default=None),
     "/pause": Command(action=Action.PAUSE),
     "/resume": Command(action=Action.RESUME),
+    "/checkpoint": Command(action=Action.CHECKPOINT),
 }
 MOST_LINES = 500
 

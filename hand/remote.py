@@ -20,6 +20,7 @@ from core.errors import IllegalMove, InvalidTask, NightshiftError, UnknownApprov
 from hand.door import Added, DaemonGone, LogQuery, Marking, NotAllowed, Stranger, Verb
 from server.approvals import ApprovalRow, Approvals
 from server.commits import Commits, Reviewed, Taken
+from server.pausing import CheckpointAsked
 from server.schemas import Answer, DaemonReport, Failed, Logs, Moved, Paused, Submitted, TaskDetail, Tasks
 
 MAX_ANSWER_BYTES = 50_000_000
@@ -83,6 +84,10 @@ class RemoteDoor:
     def pause(self, paused: bool) -> Paused:
         """See `Door.pause`."""
         return self._post("/api/pause" if paused else "/api/resume", Paused)
+
+    def checkpoint(self) -> CheckpointAsked:
+        """See `Door.checkpoint`."""
+        return self._post("/api/checkpoint", CheckpointAsked)
 
     def approvals(self) -> Approvals:
         """See `Door.approvals`."""

@@ -72,6 +72,11 @@ class Watcher:
         self._observer = self._observe()
         self._thread.start()
 
+    def reread(self) -> None:
+        """Read the file again, changed or not."""
+        self._seen = _UNREAD
+        self._touched.set()
+
     def stop(self) -> None:
         """End the watching and wait for a callback that is under way; may be called twice, or before `start`."""
         self._stopping.set()

@@ -16,7 +16,7 @@ RETRYABLE = frozenset({408, 409, 423, 425, 429})
 MISCONFIGURED = frozenset({401, 402, 403, 404})
 NO_CREDIT_WAIT_S = 3600.0
 LONGEST_WAIT_S = 31 * 86400.0
-"""A server that asks for more than a month does not mean it."""
+"""A server that asks for more than a month does not mean it: it is asked again as if it had said nothing."""
 _RESETS = (
     ("x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"),
     ("x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"),
@@ -92,7 +92,7 @@ def retry_after_s(headers: Mapping[str, str], now: datetime) -> float | None:
     those count whose limit is used up.
     """
     wait = _wait_s(headers, now)
-    return None if wait is None else min(wait, LONGEST_WAIT_S)
+    return None if wait is None or wait > LONGEST_WAIT_S else wait
 
 
 def _wait_s(headers: Mapping[str, str], now: datetime) -> float | None:

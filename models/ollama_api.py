@@ -16,6 +16,7 @@ from typing import Any, Self
 from core.dialogue import Completion, Finish, ModelRequest, ToolCall
 from core.errors import ModelRefused, ModelUnavailable
 from models.base import BackendSettings, BaseModelHandler, OnText, estimate_request, estimate_tokens
+from models.bounded import UNCOMPRESSED, bounded
 from models.faults import BackendMisconfigured, from_status, quote
 from models.probing import CODERS, Probe, choose, fetch_json, is_loopback
 
@@ -79,7 +80,7 @@ class OllamaBackend(BaseModelHandler):
         return not self._detail
 
     def _fault(self, probe: Probe, names: list[str]) -> str:
-        if probe.status != 200:
+        if probe.status != 200 or probe.fault:
             return f"Ollama at {self._base_url} {probe.fault}; start it (`ollama serve`), or {self.setup}"
         if not self._model:
             return f"Ollama has no model that can chat: run `ollama pull {SUGGESTED}`"
@@ -106,12 +107,20 @@ class OllamaBackend(BaseModelHandler):
 
         # Without a read time-out: how long to wait is the door's decision.
         timeout = httpx.Timeout(None, connect=self._connect_s)
-        hooks = {"response": [self._refuse]}
-        trust = not is_loopback(self._base_url)
-        return ollama.AsyncClient(host=self._base_url, timeout=timeout, trust_env=trust, event_hooks=hooks)
+        return ollama.AsyncClient(
+            host=self._base_url,
+            timeout=timeout,
+            trust_env=not is_loopback(self._base_url),
+            follow_redirects=False,
+            headers=UNCOMPRESSED,
+            event_hooks={"response": [bounded(httpx), self._refuse]},
+        )
 
     async def _refuse(self, response: Any) -> None:
         """Called by the HTTP client with each response, because the package's own errors forget the headers."""
+        if 300 <= response.status_code < 400:
+            there = quote(response.headers.get("location", "nowhere"))
+            raise ModelUnavailable(f"Ollama at {self._base_url} answered {response.status_code} and points to {there}")
         if response.status_code >= 400:
             await response.aread()
             mend = f"Check the model ({self.model}; `ollama pull {self.model}`) and the address ({self._base_url})"

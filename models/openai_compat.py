@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 from core.dialogue import Completion, Finish, ModelRequest
-from core.errors import ModelUnavailable
 from models.base import BackendSettings, OnText, estimate_request, estimate_tokens
 from models.probing import CODERS, choose, fetch_json
 from models.remote import RemoteBackend, tool_calls
@@ -81,9 +80,10 @@ class OpenAIBackend(RemoteBackend):
 
         began = time.monotonic()
         with self._translated(openai):
-            heard = await self._listen(await self._open(client, request), on_text)
+            stream = await self._open(client, request)
+            heard = await self._listen(stream, on_text)
             if heard.finish is None:
-                raise ModelUnavailable(self._broken_off(EOFError("the stream ended without its final event")))
+                raise self._no_end(stream)
             return self._completion(request, heard, time.monotonic() - began)
 
     async def _open(self, client: Any, request: ModelRequest) -> Any:

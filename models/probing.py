@@ -6,17 +6,21 @@ that idles.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
+import socket
+import threading
 import urllib.error
 import urllib.request
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from http.client import HTTPException
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from typing import Any
 from urllib.parse import urlsplit
 
 PROBE_S = 3.0
+WHOLE_S = 8.0
 MAX_BYTES = 8 << 20
 CODERS = (r"coder", r"devstral|codestral|starcoder", r"code")
 """Names of models made for code, best first; see `choose`."""
@@ -31,10 +35,62 @@ class Probe:
     data: Any = None
     fault: str = ""
 
+    @property
+    def is_dumb(self) -> bool:
+        """Whether nobody spoke, or something that is no API: a login page, a proxy, a server that is down."""
+        return (
+            self.status < 200
+            or 300 <= self.status < 400
+            or self.status >= 500
+            or (self.status == 200 and bool(self.fault))
+        )
+
     def rows(self, key: str) -> list[Mapping[str, Any]]:
         """The list of objects under `key`, whatever else the server may have sent."""
         found = self.data.get(key) if isinstance(self.data, Mapping) else None
         return [row for row in found if isinstance(row, Mapping)] if isinstance(found, list) else []
+
+
+class _Sockets:
+    """Connections that are cut when the whole time is over: a time-out of theirs begins anew with each byte."""
+
+    def __init__(self) -> None:
+        self._open: list[socket.socket] = []
+
+    def over(self, kind: type[HTTPConnection]) -> Callable[..., HTTPConnection]:
+        """Such a class of connections, to be made as the standard library makes its own."""
+        opened = self._open
+
+        class Watched(kind):  # type: ignore[misc,valid-type]  # plain or over TLS
+            def connect(self) -> None:
+                super().connect()
+                opened.append(self.sock)
+
+        return Watched
+
+    def cut(self) -> None:
+        """End what is still read."""
+        for each in self._open:
+            with contextlib.suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+
+
+class _Plain(urllib.request.HTTPHandler):
+    def __init__(self, sockets: _Sockets) -> None:
+        super().__init__()
+        self._sockets = sockets
+
+    def http_open(self, req: urllib.request.Request) -> HTTPResponse:
+        return self.do_open(self._sockets.over(HTTPConnection), req)
+
+
+class _Tls(urllib.request.HTTPSHandler):
+    def __init__(self, sockets: _Sockets) -> None:
+        super().__init__()
+        self._sockets = sockets
+
+    def https_open(self, req: urllib.request.Request) -> HTTPResponse:
+        return self.do_open(self._sockets.over(HTTPSConnection), req)
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -49,12 +105,16 @@ def is_loopback(url: str) -> bool:
     return urlsplit(url).hostname in LOOPBACK
 
 
-def fetch_json(url: str, headers: Mapping[str, str], timeout_s: float = PROBE_S) -> Probe:
-    """Get a page. Never raises; blocks for `timeout_s` at a time at most."""
+def fetch_json(url: str, headers: Mapping[str, str], timeout_s: float = PROBE_S, whole_s: float = WHOLE_S) -> Probe:
+    """Get a page. Never raises; blocks for `timeout_s` at a time and `whole_s` in all, both at most."""
     if urlsplit(url).scheme not in {"http", "https"}:
         return Probe(status=0, fault="is no http address")
     proxy = [urllib.request.ProxyHandler({})] if is_loopback(url) else []
-    opener = urllib.request.build_opener(_NoRedirect, *proxy)
+    sockets = _Sockets()
+    opener = urllib.request.build_opener(_NoRedirect, _Plain(sockets), _Tls(sockets), *proxy)
+    end = threading.Timer(whole_s, sockets.cut)
+    end.daemon = True
+    end.start()
     try:
         request = urllib.request.Request(url, headers=dict(headers))  # noqa: S310 - the scheme was checked
         with opener.open(request, timeout=timeout_s) as answer:
@@ -66,7 +126,9 @@ def fetch_json(url: str, headers: Mapping[str, str], timeout_s: float = PROBE_S)
         reason = getattr(error, "reason", error)
         return Probe(status=0, fault=f"does not answer ({' '.join(str(reason).split())[:200]})")
     except ValueError:
-        return Probe(status=200, fault="answers something that is not JSON")
+        return Probe(status=200, fault="answers something that is not JSON: is a login page or a proxy in between?")
+    finally:
+        end.cancel()
 
 
 def choose(names: Sequence[str], preferred: Iterable[str], unfit: str) -> str | None:

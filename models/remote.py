@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 from core.dialogue import ToolCall
 from core.errors import ModelError, ModelRefused, ModelUnavailable
 from models.base import BaseModelHandler
+from models.bounded import UNCOMPRESSED, beginning, bounded
 from models.faults import from_status, quote
 from models.probing import Probe, is_loopback
 
@@ -69,7 +70,16 @@ class RemoteBackend(BaseModelHandler):
 
         # Without a read time-out: how long to wait is the door's decision.
         timeout = httpx2.Timeout(None, connect=self._connect_s)
-        return self._new_client({"timeout": timeout, "trust_env": not is_loopback(self._base_url)})
+        return self._new_client(
+            {
+                "timeout": timeout,
+                "trust_env": not is_loopback(self._base_url),
+                # A prompt is the owner's code: it goes to the address that he set and nowhere else.
+                "follow_redirects": False,
+                "headers": UNCOMPRESSED,
+                "event_hooks": {"response": [bounded(httpx2)]},
+            }
+        )
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -109,12 +119,26 @@ class RemoteBackend(BaseModelHandler):
         said = quote(error, self._key) or type(error).__name__
         return f"{self.vendor} at {self._base_url}: the connection failed or the answer broke off ({said})"
 
+    def _no_end(self, stream: Any) -> ModelUnavailable:
+        """A stream that ended without its final event: cut, or never one."""
+        said = quote(beginning(stream.response), self._key)
+        if said:
+            return ModelUnavailable(f"{self.vendor} at {self._base_url} answered no stream of events, but: {said}")
+        return ModelUnavailable(self._broken_off(EOFError("the stream ended without its final event")))
+
     def _status_error(self, error: Any) -> ModelError:
+        if 300 <= error.status_code < 400:
+            return ModelUnavailable(self._elsewhere(error.response))
         if error.status_code < 400:
             return self._event_error(error)
         mend = f"Check the key, the model ({self.model}) and the address ({self._base_url})"
         said = quote(error.message, self._key)
         return from_status(self.vendor, error.status_code, error.response.headers, said, mend=mend)
+
+    def _elsewhere(self, response: Any) -> str:
+        there = quote(response.headers.get("location", "nowhere"), self._key)
+        mend = "where that is the right address, set it; where it is a login page, log in"
+        return f"{self.vendor} at {self._base_url} answered {response.status_code} and points to {there}: {mend}"
 
     def _event_error(self, error: Any) -> ModelError:
         """The error that a stream ended with."""
@@ -126,7 +150,7 @@ class RemoteBackend(BaseModelHandler):
         """Judge a request for the list of models, and say in `detail` what the owner can do."""
         if probe.status in {401, 403}:
             self._detail = f"{self.vendor} does not accept the key: set {key_name} to a valid one"
-        elif probe.status == 0 or probe.status >= 500:
+        elif probe.is_dumb:
             self._detail = f"{self.vendor} at {self._base_url} {probe.fault}"
         elif not self._model:
             offered = f"offers {', '.join(names[:5])}" if names else "offers no model"

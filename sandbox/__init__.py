@@ -90,10 +90,11 @@ def _bubblewrap(place: _Place) -> tuple[Sandbox, str]:
 
 def _process(place: _Place) -> tuple[Sandbox, str]:
     from sandbox import places  # noqa: PLC0415 (see `choose`)
+    from sandbox.orphans import JOBS  # noqa: PLC0415 (see `choose`)
     from sandbox.process import ProcessSandbox  # noqa: PLC0415 (see `choose`)
 
     return ProcessSandbox(
-        places.private(place.scratch / "process-jobs"), place.nice
+        places.private(place.scratch / JOBS), place.nice
     ), ": no isolation, chosen by name; what fails below is open to jobs"
 
 
@@ -102,7 +103,7 @@ def _docker(place: _Place) -> tuple[Sandbox, str]:
     from sandbox.docker import DockerSandbox  # noqa: PLC0415 (see `choose`)
     from sandbox.docker_engine import Engine  # noqa: PLC0415 (see `choose`)
 
-    engine, runtime = Engine(place.docker_host), place.runtime
+    engine, runtime = Engine(place.docker_host, home=str(place.scratch.resolve())), place.runtime
 
     def image() -> str:
         own = place.docker_image

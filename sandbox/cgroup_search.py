@@ -78,9 +78,7 @@ def _find_v1(proc: Path, nice: int) -> V1:
         raise CgroupError(f"version 1 has no {', '.join(missing)} controller mounted")
     parents = []
     for name in _CONTROLLERS:
-        inside = mounts[name] / own[name].lstrip("/")
-        # A container sees its own group at the mount's root while /proc tells the path on the host.
-        parent = (inside if inside.is_dir() else mounts[name]) / _PARENT
+        parent = _inside(mounts[name], own[name]) / _PARENT
         parent.mkdir(exist_ok=True)
         _sweep(parent)
         if name == "cpu":  # all jobs together weigh as much as a busy process for each core, not as much as one
@@ -110,10 +108,27 @@ def _mounts(proc: Path) -> dict[str, Path]:
     return found
 
 
-def _sweep(parent: Path) -> None:
+def sweep(proc: Path = Path("/proc/self")) -> list[str]:
+    """Remove the groups of daemons that are gone, wherever `find` would make some; the names of those that went."""
+    own, mounts = _own_groups(proc), _mounts(proc)
+    controllers = [name for name in ("", *_CONTROLLERS) if name in own and name in mounts]
+    parents = (_inside(mounts[name], own[name]) / _PARENT for name in controllers)
+    return sorted({name for parent in parents if parent.is_dir() for name in _sweep(parent)})
+
+
+def _inside(mount: Path, group: str) -> Path:
+    """The folder of a group; a container sees its own at the mount's root while /proc tells the path on the host."""
+    folder = mount / group.lstrip("/")
+    return folder if folder.is_dir() else mount
+
+
+def _sweep(parent: Path) -> list[str]:
     """Remove groups whose daemon is gone; `--die-with-parent` has ended what ran in them."""
+    gone = []
     for folder in parent.iterdir():
         owner = re.fullmatch(r"(\d+)-[0-9a-f]+", folder.name)
         if owner and not Path("/proc", owner[1]).exists():
             with contextlib.suppress(OSError):
                 folder.rmdir()
+                gone.append(folder.name)
+    return gone

@@ -18,6 +18,8 @@ from core.errors import SandboxError
 
 OWNER = "nightshift.daemon"
 """The label of each container: the daemon that made it."""
+HOME = "nightshift.home"
+"""The label of each container: the folder of that daemon. A number says nothing of a daemon in another container."""
 CALL_S = 60.0
 _SCHEME = "unix://"
 _LIMITS = {"MemoryLimit": "memory", "PidsLimit": "processes", "CpuCfsQuota": "CPU"}
@@ -40,13 +42,14 @@ class Engine:
 
     Args:
         host: its address, `unix://` and the path of its socket; the usual places when empty.
+        home: the daemon's own folder; only containers that were made for it are ever removed.
 
     Raises:
         SandboxError: there is none, it may not be used, or it enforces no limits; says what to do.
     """
 
-    def __init__(self, host: str = "") -> None:
-        self.host = host or _usual()
+    def __init__(self, host: str = "", *, home: str = "") -> None:
+        self.host, self._home = host or _usual(), home
         _reach(self.host)
         import docker  # type: ignore[import-untyped]  # noqa: PLC0415 (slow to import, used with this sandbox alone)
 
@@ -79,7 +82,7 @@ class Engine:
         """
         with _told("the container could not be made"):
             made = self._api.create_host_config(**host)
-            labels = {OWNER: identity(os.getpid())}
+            labels = {OWNER: identity(os.getpid()), HOME: self._home}
             # The proxies of the user's configuration would come into the container's environment.
             self._api.create_container(name=name, host_config=made, labels=labels, use_config_proxy=False, **config)
 
@@ -119,9 +122,9 @@ class Engine:
             self._api.remove_container(name, v=True, force=True)
 
     def reap(self) -> int:
-        """Remove the containers of daemons that are gone; tell how many there were."""
+        """Remove the containers of this home's daemons that are gone; tell how many there were."""
         with _told("the containers could not be listed"):
-            found = self._api.containers(all=True, filters={"label": OWNER})
+            found = self._api.containers(all=True, filters={"label": [OWNER, f"{HOME}={self._home}"]})
         left = [each for each in found if not _alive(each["Labels"][OWNER])]
         for each in left:
             self.remove(each["Id"])

@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 from core.errors import SandboxError
-from sandbox import docker_root
+from sandbox import docker_root, scratch
 from sandbox.docker_engine import Engine
 from sandbox.docker_root import Root
 from sandbox.runtime import Runtime
@@ -39,7 +39,7 @@ def made(engine: Engine, root: Root, repository: str = REPOSITORY) -> str:
     try:
         tag = root.digest[:16]
         if not engine.has_image(f"{repository}:{tag}"):
-            with tempfile.NamedTemporaryFile(prefix="nightshift-image-", suffix=".tar") as file:
+            with tempfile.NamedTemporaryFile(prefix=scratch.prefix("image"), suffix=".tar") as file:
                 root.write(file)
                 file.flush()
                 engine.take_image(Path(file.name), repository, tag)

@@ -43,6 +43,11 @@ def private(wanted: Path, fallback: Path = FALLBACK) -> Path:
     return folder
 
 
+def where(wanted: Path, fallback: Path = FALLBACK) -> Path:
+    """Where the folder is that `public` or `private` made; nothing is made."""
+    return wanted if enterable(wanted.parent) else _stand_in(wanted, fallback)
+
+
 def enterable(folder: Path) -> bool:
     """Tell whether the jobs' user can pass through every folder of a path."""
     if os.geteuid() != 0:
@@ -65,9 +70,13 @@ def _reachable(wanted: Path, mode: int, fallback: Path) -> Path:
         return _owned(wanted, mode)
     above = _owned(fallback / f"nightshift-{os.geteuid()}", _PUBLIC)
     _sweep(above)
-    folder = above / f"{wanted.name}-{_digest(wanted)}"
+    folder = _stand_in(wanted, fallback)
     folder.with_suffix(_ORIGIN).write_text(str(wanted.resolve()))
     return _owned(folder, mode)
+
+
+def _stand_in(wanted: Path, fallback: Path) -> Path:
+    return fallback / f"nightshift-{os.geteuid()}" / f"{wanted.name}-{_digest(wanted)}"
 
 
 def _sweep(above: Path) -> None:

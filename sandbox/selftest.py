@@ -21,13 +21,13 @@ from pathlib import Path
 from core.errors import SandboxError
 from core.isolation import Ended, SandboxJob, SandboxLimits, SandboxResult
 from core.ports import Sandbox
+from sandbox import scratch
 from sandbox.runtime import Runtime
 
 PROBED_MB = 96
 PROBED_PIDS = 24
 NAMES = ("network", "home", "processes", "environment", "kernel settings", "memory limit", "process limit")
 """The probes, in their order."""
-_BAIT = "nightshift-probe-"
 """What the names of bait files begin with; the number of their process follows."""
 
 
@@ -109,11 +109,8 @@ async def _bait() -> AsyncIterator[tuple[dict[str, object], list[str]]]:
 @contextlib.contextmanager
 def _open_file() -> Iterator[str]:
     """A file that is open to all: only the isolation stands before it. Those of processes that were killed go."""
-    for left in Path(tempfile.gettempdir()).glob(f"{_BAIT}*-*"):
-        if not Path("/proc", left.name.removeprefix(_BAIT).partition("-")[0]).exists():
-            with contextlib.suppress(OSError):  # another user's
-                left.unlink()
-    with tempfile.NamedTemporaryFile(prefix=f"{_BAIT}{os.getpid()}-") as file:
+    scratch.sweep()
+    with tempfile.NamedTemporaryFile(prefix=scratch.prefix("probe")) as file:
         file.write(secrets.token_hex(16).encode())
         file.flush()
         os.fchmod(file.fileno(), 0o644)

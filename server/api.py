@@ -19,7 +19,9 @@ from server.contract import ENDPOINTS, Endpoint, PauseIn
 from server.desk import REVERT_WALL_S, Busy, Desk, settled
 from server.health import look
 from server.listing import task_page
+from server.pausing import checkpoint_asked
 from server.query import ApprovalsQuery, LogsQuery, TasksQuery, read_query
+from server.renewal import renewed
 from server.reviewing import Reviewing
 from server.schemas import (
     DaemonReport,
@@ -128,8 +130,18 @@ def resume(call: Call) -> Reply:
     return _paused(call.desk, settled(call.desk.queue.resume()))
 
 
+def checkpoint(call: Call) -> Reply:
+    """Hold a checkpoint now."""
+    return Reply(answer=checkpoint_asked(call.desk))
+
+
 def _paused(desk: Desk, pause: PauseState) -> Reply:
     return Reply(answer=Paused.model_validate({"state": desk.status().state, "holds": pause.holds}))
+
+
+def reload(call: Call) -> Reply:
+    """Read the settings again."""
+    return Reply(answer=renewed(call.desk))
 
 
 def list_logs(call: Call) -> Reply:
@@ -157,8 +169,8 @@ VIEWS: Mapping[str, Callable[[Call], Reply]] = {
     view.__name__: view
     for view in (
         submit_task, show_task, list_tasks, cancel_task, retry_task, list_approvals, decide_approval, list_commits,
-        review_task, review_commits, revert_task, show_status,
-        pause, resume, list_logs, check_health,
+        review_task, review_commits, revert_task, reload, show_status,
+        pause, resume, checkpoint, list_logs, check_health,
     )
 }  # fmt: skip
 

@@ -12,7 +12,9 @@ from core.submission import TaskIn
 from server.approvals import ApprovalRow, Approvals, DecisionIn
 from server.commits import Commits, CommitsQuery, RevertIn, Reviewed, ReviewIn, Taken
 from server.health import Health
+from server.pausing import CheckpointAsked
 from server.query import ApprovalsQuery, LogsQuery, Query, StreamQuery, TasksQuery
+from server.renewal import Renewed
 from server.schemas import Answer, DaemonReport, Logs, Moved, Paused, Submitted, TaskDetail, Tasks
 
 
@@ -174,6 +176,22 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         summary="Claim tasks again.",
         answers={200: Paused},
         errors=(400, 503),
+    ),
+    Endpoint(
+        name="checkpoint",
+        method="POST",
+        path="/api/checkpoint",
+        summary="Hold a checkpoint now: what runs finishes, a report is written, nothing is begun until resumed.",
+        answers={200: CheckpointAsked},
+        errors=(400, 503),
+    ),
+    Endpoint(
+        name="reload",
+        method="POST",
+        path="/api/reload",
+        summary="Read the settings and tasks.yaml again; if a setting has a fault (422), all the old ones still hold.",
+        answers={200: Renewed},
+        errors=(400, 422, 503),
     ),
     Endpoint(
         name="list_logs",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from core.clock import Clock, utc_now
-from core.errors import NotReverted, StoreError
+from core.errors import ConfigError, NotReverted, StoreError
 from core.status import DaemonStatus
 from core.submission import parse_spec
 from core.tasks import TaskSpec
@@ -17,6 +17,7 @@ from db.database import Database
 from db.event_log import EventLog
 from db.step_store import StepStore
 from queue_manager import QueueManager
+from settings.live import Reloaded
 
 WRITE_WALL_S = 20.0
 REVERT_WALL_S = 900.0
@@ -29,13 +30,19 @@ def cannot_revert(_task_id: int, _force: bool, _reapply: bool) -> Future[Reverte
     raise NotReverted("nothing can be taken back here: no daemon is behind this server")
 
 
+def cannot_reload() -> Future[Reloaded]:
+    """What a desk without a daemon behind it answers."""
+    raise ConfigError(["nothing can be reloaded here: no daemon is behind this server"])
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Desk:
     """Everything behind the counter.
 
     `status` is called from several threads and reads what holds now; after `queue.pause` has finished it says so.
     `loop_lag_s` is how late the workers' loop lately was, `faults` what else is not well with the daemon. `revert`
-    takes a task's id, whether to force it, and whether to bring back instead; it may be called from any thread.
+    takes a task's id, whether to force it, and whether to bring back instead; it may be called from any thread, as
+    `reload`, which reads the settings again and fails with `ConfigError`.
     """
 
     database: Database
@@ -47,6 +54,7 @@ class Desk:
     loop_lag_s: Callable[[], float] | None = None
     faults: Callable[[], Sequence[str]] = tuple
     revert: Callable[[int, bool, bool], Future[Reverted]] = cannot_revert
+    reload: Callable[[], Future[Reloaded]] = cannot_reload
     clock: Clock = utc_now
 
 

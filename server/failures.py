@@ -9,6 +9,7 @@ from flask import Flask, Response, make_response, render_template, request
 from werkzeug.exceptions import HTTPException
 
 from core.errors import (
+    ConfigError,
     GitError,
     IllegalMove,
     InvalidTask,
@@ -21,6 +22,7 @@ from core.errors import (
 from server.bodies import BadBody
 from server.desk import Busy
 from server.query import BadQuery
+from server.renewal import by_name
 from server.schemas import Failed
 
 _log = logging.getLogger(__name__)
@@ -30,6 +32,7 @@ def register(app: Flask) -> None:
     """Answer the errors of all views."""
     app.register_error_handler(InvalidTask, _invalid)
     app.register_error_handler(BadQuery, _invalid)
+    app.register_error_handler(ConfigError, lambda error: answer(422, str(error), by_name(error)))
     app.register_error_handler(BadBody, lambda error: answer(error.status, str(error)))
     app.register_error_handler(UnknownTask, lambda error: answer(404, str(error)))
     app.register_error_handler(UnknownApproval, lambda error: answer(404, str(error)))

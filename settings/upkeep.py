@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings
 
-from settings.values import Days, Positive, Seconds
+from settings.times import QuietHours
+from settings.values import Days, Positive, Seconds, WebAddress
 
 Notice = Literal["done", "failed", "needs_you", "checkpoint", "trouble"]
 
@@ -29,7 +30,7 @@ class UpkeepSettings(BaseSettings):
     review_debt: Positive | None = None
 
     # When no new task is begun: spans of local time such as `22:00-07:00` or `Mon-Fri 09:00-17:30`.
-    quiet_hours: list[str] = Field(default_factory=list)
+    quiet_hours: QuietHours = Field(default_factory=list)
     pause_on_battery: bool = False
 
     # What is kept, by age and by size. Tasks, commits, lessons and what models cost are always kept.
@@ -45,6 +46,6 @@ class UpkeepSettings(BaseSettings):
 
     # Who is told of what: a command with the notice on its standard input, and a URL it is posted to.
     notify_command: list[str] = Field(default_factory=list)
-    notify_url: str = ""
+    notify_url: WebAddress | None = None
     notify_secret: SecretStr | None = None
     notify_on: list[Notice] = Field(default=["failed", "needs_you", "checkpoint", "trouble"])

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from typing import Annotated
+from urllib.parse import urlsplit
 
-from pydantic import BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Field, SecretStr
 
 Positive = Annotated[int, Field(gt=0)]
 Seconds = Annotated[float, Field(gt=0)]
@@ -19,6 +20,26 @@ Distribution = Annotated[
 def off(value: object) -> object:
     """`off` as it was typed: YAML takes the bare word for a truth value."""
     return "off" if value is False else value
+
+
+def web_address(value: SecretStr) -> SecretStr:
+    """An address of the web, with a host.
+
+    Raises:
+        ValueError: it is none.
+    """
+    try:
+        parts = urlsplit(value.get_secret_value())
+        sound = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        sound = False
+    if not sound:
+        raise ValueError("is no web address; give it as https://host/path")
+    return value
+
+
+# An address may hold the right to use it, as those of chat services do, and is shown as little as a password.
+WebAddress = Annotated[SecretStr, AfterValidator(web_address)]
 
 
 class PriceIn(BaseModel, extra="forbid", frozen=True):

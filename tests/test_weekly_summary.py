@@ -13,7 +13,7 @@ from core.states import Ending, Status
 from db.database import Database
 from weekly.advice import recommendations
 from weekly.model_figures import Cost
-from weekly.page import report_name
+from weekly.weeks import report_name
 from weekly_summary import render, summarise, write_report
 
 UNTIL = datetime(2026, 11, 22, 6, tzinfo=UTC)
@@ -152,7 +152,7 @@ def test_what_the_engine_saved_and_solved_alone_is_counted_and_shown(week: Week)
     assert (engine.replies, engine.saved, engine.solved, engine.declined, engine.declined_s) == (5, 3, 1, 1, 9.5)
     page = render(summary)
     assert "saved 3 of 5 (60%) of the replies and solved 1 task without any model" in page
-    assert "It looked 1 times in vain, 9.5 s together." in page
+    assert "Searches in vain: 1, 9.5 s together." in page
 
 
 def test_without_the_engine_the_report_does_not_speak_of_it(week: Week) -> None:

@@ -11,7 +11,7 @@ import asyncio
 import time
 import traceback
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from core.events import Event, Kind, Level
 from core.ports import Sink
@@ -67,6 +67,12 @@ class Housekeeper:
         for chore in chores:
             self._chores.append(chore)
             self._due[chore.name] = now + chore.first_s
+
+    def pace(self, name: str, every_s: float) -> None:
+        """Do that chore more often or less, from its last beginning on."""
+        at = next(number for number, chore in enumerate(self._chores) if chore.name == name)
+        self._due[name] += every_s - self._chores[at].every_s
+        self._chores[at] = replace(self._chores[at], every_s=every_s)
 
     async def run(self) -> None:
         """Keep house until cancelled; then what runs is cancelled too, and waited for."""

@@ -20,7 +20,7 @@ def _regressions(summary: Summary) -> Line | None:
     count = summary.happened(Kind.REGRESSION)
     if not count:
         return None
-    told = f"Tests that passed before began to fail {many(count, 'time')}: the commits to blame lead the list below; "
+    told = f"{many(count, 'regression')}: tests that passed before fail since commits that lead the list below; "
     return line(told, code("cli.py --logs --level ERROR"), " names the tests.")
 
 

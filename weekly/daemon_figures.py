@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime
 
 from core.events import Kind
 from core.queueing import HoldSource
@@ -60,64 +60,75 @@ class DaemonFigures:
     notable: Sequence[Notable]
 
 
-def fold(
-    life: Sequence[LogRow], holds: Sequence[LogRow], log: Sequence[LogRow], since: datetime, until: datetime,
-    before: Callable[[int], datetime | None],
-) -> DaemonFigures:  # fmt: skip
-    """The figures of a span.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lives:
+    """What the log and the database know of the daemon's lives and rests, up to the end of the span.
 
-    Args:
-        life: starts and stops of the daemon, from the beginning of the log to the end of the span.
-        holds: as `life`, of holds.
-        log: the notable events of the span.
-        since: where the span begins, or where the log does.
-        until: where it ends.
-        before: when the event was stored that came before the one with this id.
+    `pruned_to` is where the log begins; None where it has everything. `events` tells whether the span has any.
+    `standing` are the holds of today with when they began. `before` gives the time of the event before the one of an
+    id.
     """
-    lives = _lives(life, until, before)
-    up_s = sum(_overlap(start, end, since, until) for start, end, _ in lives)
+
+    rows: Sequence[LogRow]
+    holds: Sequence[LogRow]
+    pruned_to: datetime | None
+    events: bool
+    standing: Mapping[HoldSource, datetime]
+    before: Callable[[int], datetime | None]
+
+
+def fold(known: Lives, log: Sequence[LogRow], since: datetime, until: datetime) -> DaemonFigures:
+    """The figures of a span; `log` has its notable events, `since` is where the log's part of it begins."""
+    lives = _lives(known, until)
+    held = _held(known, until)
     return DaemonFigures(
-        starts=sum(since <= start < until for start, _, _ in lives),
+        starts=sum(since <= row.at < until for row in known.rows if row.kind == Kind.DAEMON_STARTED),
         crashes=sum(crashed and since <= end < until for _, end, crashed in lives),
-        up_s=min(up_s, (until - since).total_seconds()),
-        known_s=(until - since).total_seconds(),
-        held_s=_held(holds, since, until),
-        standing=[source for source in HoldSource if _open_at_end(holds).get(source)],
+        up_s=sum(_overlap(start, end, since, until) for start, end, _ in lives),
+        known_s=max(0.0, (until - since).total_seconds()),
+        held_s={
+            source: seconds
+            for source in HoldSource
+            if (seconds := sum(_overlap(start, end or until, since, until) for start, end in held.get(source, ())))
+        },
+        standing=[source for source in HoldSource if any(end is None for _, end in held.get(source, ()))],
         notable=_notable(log),
     )
 
 
-def _lives(
-    rows: Iterable[LogRow], until: datetime, before: Callable[[int], datetime | None]
-) -> list[tuple[datetime, datetime, bool]]:
-    """Start, end and whether it crashed of each life; one that crashed ends with its last event."""
+def _lives(known: Lives, until: datetime) -> list[tuple[datetime, datetime, bool]]:
+    """Start, end and whether it crashed of each life; one that crashed ends with its last event.
+
+    Where the log is cut off, a life whose start was pruned began with the log.
+    """
     lives: list[tuple[datetime, datetime, bool]] = []
     began: datetime | None = None
-    for row in rows:
+    if known.pruned_to and known.events and (not known.rows or known.rows[0].kind == Kind.DAEMON_STOPPED):
+        began = known.pruned_to
+    for row in known.rows:
         if began is not None:
             crashed = row.kind == Kind.DAEMON_STARTED
-            end = (before(row.id) or row.at) if crashed else row.at
+            end = (known.before(row.id) or row.at) if crashed else row.at
             lives.append((began, max(began, end), crashed))
         began = row.at if row.kind == Kind.DAEMON_STARTED else None
     return [*lives, (began, until, False)] if began is not None else lives
 
 
-def _held(rows: Sequence[LogRow], since: datetime, until: datetime) -> dict[HoldSource, float]:
-    found = dict.fromkeys(HoldSource, timedelta())
-    standing: dict[HoldSource, datetime] = {}
-    for row in rows:
+def _held(known: Lives, until: datetime) -> dict[HoldSource, list[tuple[datetime, datetime | None]]]:
+    """Beginning and end (None: it stood at the end of the span) of each hold; one whose begin was pruned as above."""
+    found: dict[HoldSource, list[tuple[datetime, datetime | None]]] = {source: [] for source in HoldSource}
+    begin = known.pruned_to or datetime.min.replace(tzinfo=UTC)
+    open_since = {source: at for source, at in known.standing.items() if at < begin}
+    for row in known.holds:
         source = _source(row)
         if row.kind in {Kind.PAUSED, Kind.HELD_BACK}:
-            standing.setdefault(source, row.at)
-        elif source in standing:
-            found[source] += timedelta(seconds=_overlap(standing.pop(source), row.at, since, until))
-    for source, at in standing.items():
-        found[source] += timedelta(seconds=_overlap(at, until, since, until))
-    return {source: time.total_seconds() for source, time in found.items() if time}
-
-
-def _open_at_end(rows: Iterable[LogRow]) -> dict[HoldSource, bool]:
-    return {_source(row): row.kind in {Kind.PAUSED, Kind.HELD_BACK} for row in rows}
+            open_since.setdefault(source, row.at)
+        elif source in open_since or not found[source]:
+            found[source].append((open_since.pop(source, known.pruned_to or row.at), row.at))
+    for source, at in open_since.items():
+        if at < until:
+            found[source].append((at, None))
+    return found
 
 
 def _source(row: LogRow) -> HoldSource:

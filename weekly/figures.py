@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from enum import StrEnum
 
 from core.events import Kind
 from db.report_log import ReportLog
 from db.report_queries import ReportQueries
-from db.report_rows import EndedTask, LogRow
+from db.report_rows import CommitRow, EndedTask, LogRow
 from weekly import commit_figures, daemon_figures, guard_figures, learning, model_figures, task_figures, trends
 from weekly.commit_figures import CommitFigures, Surroundings
-from weekly.daemon_figures import DaemonFigures
+from weekly.daemon_figures import DaemonFigures, Lives
 from weekly.guard_figures import GuardFigures
 from weekly.learning import Learning
 from weekly.model_figures import Usage
@@ -24,6 +24,8 @@ READ = frozenset({
     *commit_figures.KINDS, *daemon_figures.NOTABLE, *guard_figures.KINDS, *learning.KINDS, *model_figures.KINDS,
 })  # fmt: skip
 """The events that the folds look into; all others are only counted."""
+STORY = frozenset({*daemon_figures.LIFE, *daemon_figures.HOLDS, Kind.REVERTED})
+"""The events that say something about other times than their own; they are read from the whole log."""
 
 
 class Known(StrEnum):
@@ -73,14 +75,11 @@ def fold(queries: ReportQueries, log: ReportLog, since: datetime, until: datetim
     now = last_ends(task for task in ended if task.ended_at >= since)
     all_calls = queries.calls(spans[0][0], until)
     calls = [call for call in all_calls if call.at >= since]
-    commits, failures, asks = (
-        queries.commits(since, until),
-        queries.failures(since, until),
-        queries.asks(since, until),
-    )
+    story = log.events(None, datetime.max.replace(tzinfo=UTC), STORY)
+    commits = _as_they_stood(queries.commits(since, until), story, until)
+    failures, asks = queries.failures(since, until), queries.asks(since, until)
     rows = log.events(log_since, until, READ)
     around = Surroundings(failures=failures, asks=asks, first_uses=queries.first_uses(until), log=rows)
-    still_open = queries.open_ids(until)
     return Summary(
         since=since,
         until=until,
@@ -88,13 +87,13 @@ def fold(queries: ReportQueries, log: ReportLog, since: datetime, until: datetim
         tasks=task_figures.fold(
             now,
             submitted=queries.created_count(since, until),
-            open_at_end=len(still_open - log.ended_then(still_open, until)),
+            open_at_end=queries.open_count(until) - log.reopened_count(until),
         ),
         usage=model_figures.fold(calls, commits, rows),
         commits=commit_figures.fold(commits, around, queries.unread_before(since, until)),
-        learning=learning.fold(failures, now, calls, rows),
+        learning=learning.fold(failures, queries.pattern_count(since, until), now, calls, rows),
         guards=guard_figures.fold(failures, asks, rows, since, until),
-        daemon=_daemon(log, rows, log_since, until),
+        daemon=_daemon(log, [row for row in story if row.at < until], rows, log_since, until),
         trend=trends.fold(spans, ended, all_calls),
         events=log.counts(log_since, until),
     )
@@ -105,8 +104,27 @@ def _ended(queries: ReportQueries, log: ReportLog, since: datetime, until: datet
     return [*log.earlier_ends(since, until), *queries.ended(since, until)]
 
 
-def _daemon(log: ReportLog, rows: Sequence[LogRow], since: datetime, until: datetime) -> DaemonFigures:
-    life = log.events(None, until, daemon_figures.LIFE)
-    holds = log.events(None, until, daemon_figures.HOLDS)
-    notable = [row for row in rows if row.kind in daemon_figures.NOTABLE]
-    return daemon_figures.fold(life, holds, notable, min(since, until), until, log.last_before)
+def _as_they_stood(commits: Sequence[CommitRow], story: Iterable[LogRow], until: datetime) -> list[CommitRow]:
+    """The commits with what had been taken back by the end of the span; the ledger knows only what is so today."""
+    reverted = dict[str, bool]()
+    for row in story:
+        if row.kind == Kind.REVERTED:
+            name = str(row.data.get("commit"))
+            reverted.setdefault(name, False)
+            if row.at < until:
+                reverted[name] = not row.data.get("reapplied")
+    return [replace(commit, reverted=reverted.get(commit.commit, commit.reverted)) for commit in commits]
+
+
+def _daemon(
+    log: ReportLog, story: Sequence[LogRow], rows: Sequence[LogRow], since: datetime, until: datetime
+) -> DaemonFigures:  # fmt: skip
+    known = Lives(
+        rows=[row for row in story if row.kind in daemon_figures.LIFE],
+        holds=[row for row in story if row.kind in daemon_figures.HOLDS],
+        pruned_to=log.whole_since(),
+        events=bool(log.counts(since, until)),
+        standing=log.holds(),
+        before=log.last_before,
+    )
+    return daemon_figures.fold(known, [row for row in rows if row.kind in daemon_figures.NOTABLE], since, until)

@@ -11,7 +11,7 @@ from db.report_rows import EndedTask, FailureRow, LogRow, ModelCall
 from weekly.stats import Share, Spread, difference, spread
 from weekly.task_figures import at_first_try
 
-KINDS = (Kind.LESSON_RECALLED, Kind.LESSON_STORED)
+KINDS = (Kind.LESSON_RECALLED,)
 COMMONEST = 6
 ENOUGH = 20
 """Fewer tasks than this on either side are too few to compare."""
@@ -65,23 +65,29 @@ class Uplift:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Learning:
-    """What was learned. `stored` and `fixed` count failures of the span, `recalled` how often the log tells of it."""
+    """What was learned. `stored` and `fixed` count failures of the span, `solutions` what was kept of solved tasks.
+
+    `recalled` is how often lessons were; the log tells it.
+    """
 
     patterns: Sequence[Pattern]
     stored: int
     fixed: int
+    solutions: int
     recalled: int
     uplift: Uplift
 
 
 def fold(
-    failures: Sequence[FailureRow], tasks: Sequence[EndedTask], calls: Sequence[ModelCall], log: Sequence[LogRow]
-) -> Learning:
+    failures: Sequence[FailureRow], solutions: int, tasks: Sequence[EndedTask], calls: Sequence[ModelCall],
+    log: Sequence[LogRow],
+) -> Learning:  # fmt: skip
     """The figures of the failures and lessons of a span; `tasks` has each task once."""
     return Learning(
         patterns=_patterns(failures),
         stored=len(failures),
         fixed=sum(failure.solved for failure in failures),
+        solutions=solutions,
         recalled=sum(row.kind == Kind.LESSON_RECALLED for row in log),
         uplift=_uplift(tasks, _tokens(calls)),
     )

@@ -31,7 +31,7 @@ from weekly.document import (
 _MARKUP = re.compile(
     r"[\\`*\[\]<|~$]"  # escapes, code, emphasis, links, tags, tables, struck text, formulas
     r"|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])"  # emphasis; within a word it is none
-    r"|&(?=[#A-Za-z])|:(?=//)|:(?=[\w+-]+:)|@(?=\w)"  # character references, links, emoji, mentions
+    r"|&(?=[#A-Za-z])|:(?=//)|:(?=[a-z_][\w+-]*:)|@(?=\w)"  # character references, links, emoji, mentions
     r"|(?<=www)\.",
     re.IGNORECASE,
 )
@@ -48,7 +48,7 @@ def render(page: Page) -> str:
     advice = Bullets(items=page.advice or [(Piece("Nothing stands out."),)])
     parts = [f"# {escaped(page.title)}", escaped(page.span)]
     parts += [_line(sentence) for sentence in page.lead]
-    parts += [_block(facts), "## Recommendations", _block(advice)]
+    parts += [write_block(facts), "## Recommendations", write_block(advice)]
     for section in page.sections:
         parts += _section(section)
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -62,8 +62,10 @@ def escaped(text: str) -> str:
 def as_code(text: str, *, in_table: bool = False) -> str:
     """Any text as a code span that shows as it is; the fence is longer than any run of backticks in it."""
     flat = _flat(text)
+    if not flat:
+        return ""
     fence = "`" * (max((len(run) for run in re.findall("`+", flat)), default=0) + 1)
-    space = " " if flat.startswith("`") or flat.endswith("`") or not flat else ""
+    space = " " if flat.startswith("`") or flat.endswith("`") else ""
     span = f"{fence}{space}{flat}{space}{fence}"
     return span.replace("|", "\\|") if in_table else span
 
@@ -102,10 +104,11 @@ def _piece(piece: Piece, in_table: bool) -> str:
 
 def _section(section: Section) -> Iterator[str]:
     yield f"## {escaped(section.title)}"
-    yield from (_block(block) for block in section.blocks)
+    yield from (write_block(block) for block in section.blocks)
 
 
-def _block(block: Block) -> str:
+def write_block(block: Block) -> str:
+    """One block of the document."""
     for kind, write in _WRITERS:
         if isinstance(block, kind):
             return write(block)

@@ -1,22 +1,13 @@
-"""From the figures to the document, and the name that its files bear."""
+"""From the figures to the document: its head and its sections, in their order."""
 
 from __future__ import annotations
-
-from datetime import datetime, timedelta
 
 from weekly.advice import recommendations
 from weekly.document import Page
 from weekly.figures import Summary
 from weekly.sections import commits, guards, head, house, lessons, models, tasks, trend
+from weekly.weeks import report_name
 from weekly.wording import minute
-
-
-def report_name(since: datetime, until: datetime) -> str:
-    """The ISO week that the span ends in; for spans much shorter than a week, its last day or minute."""
-    last = until - timedelta(seconds=1)
-    if until - since >= timedelta(days=6):
-        return f"{last:%G-W%V}"
-    return f"{last:%Y-%m-%d}" if until - since >= timedelta(days=1) else f"{last:%Y-%m-%dT%H%M}"
 
 
 def page_of(summary: Summary) -> Page:

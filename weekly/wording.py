@@ -23,6 +23,11 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if value == int(value) else f"{value:,.1f}"
 
 
+def signed(value: int, unit: str = "") -> str:
+    """A change with its sign."""
+    return f"{'+' if value > 0 else '−' if value else ''}{abs(value)}{unit}"
+
+
 def many(count: int, one: str, more: str = "") -> str:
     """A count with its noun."""
     return f"{number(count)} {one if count == 1 else more or one + 's'}"
@@ -58,6 +63,11 @@ def cost(found: Cost) -> str:
     if not found.known:
         return UNKNOWN
     return f"{usd(found.usd)} or more" if found.unpriced_tokens else usd(found.usd)
+
+
+def least(found: Cost) -> str:
+    """As `cost`, in a few characters."""
+    return f"≥ {usd(found.usd)}" if found.known and found.unpriced_tokens else cost(found)
 
 
 def tokens(count: float) -> str:

@@ -280,3 +280,18 @@ def test_asking_who_names_a_text_reads_an_index(store: Store, table: str) -> Non
     said = [row["detail"] for row in plan if f" {table} " in f"{row['detail']} "]
     assert said
     assert all("INDEX" in detail and detail.startswith("SEARCH") for detail in said)
+
+
+def test_the_last_word_on_whether_the_daemon_was_up_stays(tmp_path: Path) -> None:
+    with open_store(tmp_path / "agent.sqlite") as store:
+
+        def told(*kinds: Kind) -> None:
+            for kind in kinds:
+                store.db.write(partial(store.events.append, event=Event(kind=kind))).result()
+
+        told(Kind.DAEMON_STARTED, Kind.DAEMON_STOPPED, Kind.DAEMON_STARTED, Kind.STATE_SAVED)
+        store.clock.advance(40 * DAY_S)
+        told(Kind.STATE_SAVED)
+        prune_all(store, 30)
+        kinds = [row[0] for row in store.db.reader().execute("SELECT kind FROM execution_logs ORDER BY id")]
+        assert kinds == [Kind.DAEMON_STARTED, Kind.STATE_SAVED]

@@ -115,8 +115,8 @@ def test_without_a_model_tasks_wait_and_go_on_when_one_appears(tmp_path: Path, s
 
 def test_a_task_whose_time_is_over_fails_with_the_limit_named(tmp_path: Path, server: WireServer) -> None:
     with Daemon(tmp_path / "home", settings_for(server)) as daemon:
-        server.fail_next("hang", 9, phase="CODING")
-        (task,) = daemon.wait(daemon.submit(**job(1), limits={"wall_s": 1.0, "attempts": 1}))
+        endless = {"test_job_1.py": "import time\n\n\ndef test_job():\n    time.sleep(50)\n    assert 1 + 1 == 2\n"}
+        (task,) = daemon.wait(daemon.submit(**{**job(1), "tests": endless}, limits={"wall_s": 2.0, "attempts": 1}))
         assert (task["status"], task["ending"]) == ("failed", "timeout")
         assert "wall_s" in daemon.cli("--show", str(task["task_id"])).stdout
 

@@ -26,7 +26,6 @@ NOBODY_MAKES = {
     (S.SCHEDULED, S.FAILED): "what a scheduled task needs is done",
     (S.BLOCKED, S.SCHEDULED): "two conditions in one: tests/test_queue_manager.py",
     (S.WAITING, S.FAILED): "a question has no time limit",
-    (S.WAITING, S.CANCELLED): "as from queued: tests/test_queue_manager.py",
     (S.RUNNING, S.CANCELLED): "as to failed: tests/e2e/test_interruptions.py",
     (S.FAILED, S.SCHEDULED): "as from cancelled: tests/test_queue_manager.py",
     (S.FAILED, S.QUEUED): "as from cancelled: tests/test_queue_manager.py",
@@ -44,11 +43,11 @@ def test_every_phase_outcome_and_move_is_passed_through_and_died_at(tmp_path: Pa
     def work(house: Campaign) -> None:
         points = [point for point in house.record() if FULL or not point.tells_only]
         steps.update((row[3], row[4]) for rows in house.model.facts["steps"] for row in rows)
-        moves.update(house.model.moves)
         for point in _new(points, seen) if type(house.life) is not Life else ():
             for moment in point.moments:
                 wrong.extend(house.die_at(point, moment))
         seen.update(point.name for point in points)
+        moves.update(house.moves)
 
     _live_all(tmp_path, work)
     assert not wrong, "\n".join(wrong)

@@ -15,6 +15,8 @@ import pytest
 from config import load_settings
 from core.queueing import HoldSource
 from core.states import Ending
+from db import checkpoints
+from db.holds import Holds
 from server.desk import Desk
 from tests.support.home import Home, Said
 from upkeep.instance_lock import InstanceLock
@@ -112,13 +114,32 @@ def test_pause_and_resume_are_kept(either: Home) -> None:
     desk.database.close()
 
 
+def test_a_checkpoint_is_asked_for_once(either: Home) -> None:
+    said = either.cli("--checkpoint-now")
+    assert (said.code, said.out.partition(":")[0]) == (0, "checkpoint")
+    desk = either.desk()
+    assert checkpoints.read(desk.database.reader()).asked
+    desk.database.write(
+        lambda conn: checkpoints.begin(conn, Holds(desk.events, desk.clock), "the week is over", desk.clock())
+    ).result()
+    desk.database.close()
+    again = either.cli("--checkpoint-now")
+    assert again.out == "a checkpoint is under way or waits for you already; `cli.py --resume` lets tasks go on\n"
+    assert "held back (checkpoint): the week is over" in either.cli("--status").out
+
+
+def test_a_checkpoint_without_a_daemon_is_for_its_next_start(home: Home) -> None:
+    said = home.cli("--checkpoint-now")
+    assert said.err == "the daemon is not running; its next start holds the checkpoint\n"
+
+
 def test_a_resume_tells_what_else_holds_tasks_back(either: Home) -> None:
     desk = either.desk()
     desk.queue.pause("lunch").result()
     desk.queue.hold_back(HoldSource.REVIEW, "20 commits wait to be read").result()
     said = either.cli("--resume")
     assert (said.code, said.out.splitlines()[0]) == (0, "paused")
-    assert "held back (review): 20 commits wait to be read; goes on by itself, once enough commits are read" in said.out
+    assert "held back (review): 20 commits wait to be read; goes on by itself, once you have read some" in said.out
     assert "lunch" not in said.out
     desk.queue.let_go(HoldSource.REVIEW).result()
     desk.database.close()

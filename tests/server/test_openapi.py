@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -14,7 +14,7 @@ from server.contract import ENDPOINTS
 from server.desk import Desk
 from server.openapi import document
 from tests.support.asking import package, wait_for
-from tests.support.desk import Client, Got, fill
+from tests.support.desk import Client, Got, Reloads, fill
 from tests.support.sse import Listener
 from tests.support.worked_task import submit, work_on
 
@@ -114,8 +114,11 @@ def test_every_answer_is_as_the_document_says(desk: Desk, client: Client, descri
     ):
         seen.add((decide, check(described, "POST", decide, client.post(f"{approvals}/{number}", body))))
     seen |= asked_of_commits(desk, client, described)
-    for path in ("/api/pause", "/api/resume"):
+    for path in ("/api/pause", "/api/checkpoint", "/api/checkpoint", "/api/resume"):
         seen.add((path, check(described, "POST", path, client.request("POST", path))))
+    for faults in ([], ["worker_count (WORKER_COUNT): Input should be a number"]):
+        cast("Reloads", desk.reload).faults = faults
+        seen.add(("/api/reload", check(described, "POST", "/api/reload", client.request("POST", "/api/reload"))))
     described_ok = {(e.path, status) for e in ENDPOINTS for status in e.answers if status < 300}
     assert described_ok <= seen
 

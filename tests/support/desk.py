@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from core.errors import NotReverted, UnknownTask
+from core.errors import ConfigError, NotReverted, UnknownTask
 from core.events import Event, Kind, Level
 from core.states import Phase
 from core.status import DaemonStatus, ModelStatus, WorkerStatus
@@ -24,6 +24,23 @@ from queue_manager import QueueManager
 from server.desk import Desk
 from server.host import Host
 from server.listen import Listen
+from settings.live import Later, Reloaded
+
+
+class Reloads:
+    """Answers each reload with what stands in `faults`, or with a change."""
+
+    def __init__(self) -> None:
+        self.faults: list[str] = []
+
+    def __call__(self) -> Future[Reloaded]:
+        answer: Future[Reloaded] = Future()
+        if self.faults:
+            answer.set_exception(ConfigError(self.faults))
+        else:
+            later = (Later(name="flask_port", holds="5000"),)
+            answer.set_result(Reloaded(changed=("worker_count",), later=later))
+        return answer
 
 
 def make_desk(folder: Path) -> Desk:
@@ -52,7 +69,7 @@ def make_desk(folder: Path) -> Desk:
 
     return Desk(
         database=database, queue=queue, events=events, steps=StepStore(database, events), status=status,
-        loop_lag_s=lambda: 0.001, revert=reverted,
+        loop_lag_s=lambda: 0.001, revert=reverted, reload=Reloads(),
     )  # fmt: skip
 
 

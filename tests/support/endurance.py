@@ -24,6 +24,7 @@ class Campaign:
     life: Life
     house: House
     model: Trace = field(default_factory=lambda: Trace(facts={}))
+    moves: set[tuple[str, str]] = field(default_factory=set)
     numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
     def record(self) -> list[Point]:
@@ -33,6 +34,7 @@ class Campaign:
             n = next(self.numbers)
             self.house.order(f"life-{n}")
             self.model = self._lived(n)
+            self.moves |= self.model.moves
             passed.append(self.house.points(f"life-{n}"))
         common = set(passed[-1]).intersection(passed[-2])
         return [point for point in passed[-1] if point in common and not point.incidental]
@@ -46,7 +48,8 @@ class Campaign:
             self.house.doomed()
         wrong = [] if self.house.deaths == deaths + 1 else ["it did not die"]
         wrong += [f"orphan {line}" for line in self.house.orphans()]
-        wrong += differences(self.model, lived, point, moment, asks_again=self.life.asks_again)
+        wrong += differences(self.life, self.model, lived, point, moment)
+        self.moves |= lived.moves
         return [f"{moment} {point}: {fault}" for fault in wrong]
 
     def _lived(self, n: int) -> Trace:
@@ -55,23 +58,20 @@ class Campaign:
         return trace(self.house, ids, f"job_{n}.py", self.life.repo(self.house), scores)
 
 
-def differences(model: Trace, lived: Trace, point: Point, moment: str, *, asks_again: bool = False) -> list[str]:
+def differences(life: Life, model: Trace, lived: Trace, point: Point, moment: str) -> list[str]:
     """What a life with a death may not have otherwise than one without.
 
     A reply that came and was not durable yet is the one thing that may be asked for, and paid, once more.
     """
-    wrong = [
-        f"{name}: {lived.facts[name]} instead of {wanted}"
-        for name, wanted in model.facts.items()
-        if lived.facts[name] != wanted
-    ]
-    if asks_again:
+    ours, theirs = (trace.facts if life.exact else trace.ends for trace in (lived, model))
+    wrong = [f"{name}: {ours[name]} instead of {wanted}" for name, wanted in theirs.items() if ours[name] != wanted]
+    if life.asks_again or not life.exact:
         return wrong
-    for what, ours, theirs in (("asked", lived.asked, model.asked), ("paid", lived.paid, model.paid)):
-        more = ours - theirs
+    for what, mine, wanted in (("asked", lived.asked, model.asked), ("paid", lived.paid, model.paid)):
+        more = mine - wanted
         allowed = 1 if moment == "before" and ("replies[" in point.name or "model_called" in point.name) else 0
-        if more.total() > allowed or theirs - ours:
-            wrong.append(f"{what}: {dict(ours)} instead of {dict(theirs)}")
+        if more.total() > allowed or wanted - mine:
+            wrong.append(f"{what}: {dict(mine)} instead of {dict(wanted)}")
     return wrong
 
 
@@ -80,7 +80,7 @@ def campaign(folder: Path, life: Life, work: Callable[[Campaign], None]) -> None
     folder.mkdir(parents=True, exist_ok=True)
     life.prepare(folder)
     with Nursery() as nursery, WireServer(life.reply) as server:
-        house = House(folder, server, nursery, WORKER_COUNT="1", **life.settings)
+        house = House(folder, server, nursery, WORKER_COUNT=str(life.workers), **life.settings)
         with house:
             work(Campaign(life=life, house=house))
         assert house.orphans() == []

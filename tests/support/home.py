@@ -19,6 +19,7 @@ from core.states import Phase
 from core.status import DaemonStatus, ModelStatus, WorkerStatus
 from db.database import Database
 from db.event_log import EventLog
+from db.state_store import StateStore
 from db.step_store import StepStore
 from hand.session import call
 from queue_manager import QueueManager
@@ -87,6 +88,7 @@ class Home:
                 sandbox="bubblewrap",
                 notices=("no embedder",),
                 pid=4711,
+                unread=StateStore(database).unread_count(),
             )
 
         return Desk(database=database, events=events, queue=queue, steps=StepStore(database, events), status=status)

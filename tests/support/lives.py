@@ -35,6 +35,9 @@ class Life:
     settings: dict[str, str] = field(default_factory=dict)
     asks_again: bool = False
     """Whether a request is under way most of the time, so that a death costs one."""
+    exact: bool = True
+    """Whether two lives that go well are the same in all they leave, and not only in how they end."""
+    workers: int = 1
 
     def prepare(self, folder: Path) -> None:
         """Make what it needs, before the daemon starts."""
@@ -94,7 +97,7 @@ class GivesUp(Life):
 
 @dataclass(kw_only=True)
 class Asks(Life):
-    """Writes its own tests, asks its owner for leave, and goes on when he gave it."""
+    """Writes its own tests, asks its owner for leave, and goes on when he gave it; who comes after it is called off."""
 
     name: str = "asks"
 
@@ -109,11 +112,15 @@ class Asks(Life):
 
     def live(self, house: House, n: int) -> list[int]:
         id_ = house.submit(**self.task(n, tests={}))
+        after = house.submit(**self.task(n, tests={}, key=f"after-{n}", depends_on=[id_]))
         if house.until(id_, "waiting", "done", "failed")["status"] == "waiting":
             for (approval,) in house.rows("SELECT id FROM approvals WHERE task_id = ? AND granted IS NULL", id_):
                 house.ask("POST", f"/api/approvals/{approval}", {"granted": True})
         house.ended(id_)
-        return [id_]
+        if house.until(after, "waiting", "done", "failed", "cancelled")["status"] == "waiting":
+            house.ask("POST", f"/api/task/{after}/cancel")
+        house.ended(after)
+        return [id_, after]
 
 
 @dataclass(kw_only=True)
@@ -203,6 +210,34 @@ class Hand(Life):
                 return
             house.ask("POST", f"/api/task/{task_id}/{button}")
         raise AssertionError(f"task {task_id} is {house.task(task_id)['status']}, not {status}, after {button}")
+
+
+@dataclass(kw_only=True)
+class Crowd(Life):
+    """Four tasks and three workers; two of the tasks write to the same file, so one of them has to look again."""
+
+    name: str = "crowd"
+    exact: bool = False
+    workers: int = 3
+
+    def say(self, phase: str, n: int, text: str) -> str:
+        shared = re.search(rf"Write (left|right)\(\) in job_{n}", text)
+        if phase != "CODING" or shared is None:
+            return super().say(phase, n, text)
+        sides = [side for side in ("left", "right") if side == shared[1] or f"def {side}" in text]
+        code = "\n\n".join(f"def {side}():\n    return {n}\n" for side in sides)
+        return f"```python path=job_{n}_shared.py\n{code}```"
+
+    def live(self, house: House, n: int) -> list[int]:
+        ids = [house.submit(**self._side(n, side)) for side in ("left", "right")]
+        ids += [house.submit(**self.task(n)), house.submit(**self.task(1000 + n))]
+        house.ended(*ids)
+        return ids
+
+    def _side(self, n: int, side: str) -> dict[str, object]:
+        test = f"from job_{n}_shared import {side}\n\n\ndef test_it():\n    assert {side}() == {n}\n"
+        about = f"Write {side}() in job_{n}_shared.py"
+        return {"description": about, "tests": {f"test_{side}_{n}.py": test}, "key": f"{side}-{n}"}
 
 
 LIVES = (Life, GivesUp, Asks, Owners, Parks, Late, Hand)

@@ -28,6 +28,16 @@ class Trace:
     told: Counter[str] = field(default_factory=Counter)
     moves: frozenset[tuple[str, str]] = frozenset()
 
+    @property
+    def ends(self) -> Mapping[str, Any]:
+        """Of the facts those that hold whatever happened in between: each task ended once, with one commit."""
+        return {
+            "tasks": [[row[:2] for row in rows] for rows in self.facts["tasks"]],
+            "ends": self.facts["ends"],
+            "git": self.facts["git"],
+            "ledger": [len(rows) for rows in self.facts["commits"]],
+        }
+
 
 FACTS = {
     "tasks": "SELECT status, ending, attempt, iterations, json_extract(spent, '$.model_calls'), commit_id IS NULL, "

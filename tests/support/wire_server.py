@@ -77,6 +77,7 @@ class Recorded:
     body: dict[str, Any]
     headers: dict[str, str]
     at_s: float = field(default_factory=time.monotonic)
+    began_at: float = field(default_factory=time.time)
     fault: str | None = None
     reply: str | None = None
     gone: bool = False

@@ -110,10 +110,10 @@ def short_names(paths: Sequence[str]) -> dict[str, str]:
 
 def _intro(figures: CommitFigures) -> Line:
     if not figures.ranked:
-        return line(f"None of this week.{_older(figures)}")
+        return line(f"There is none.{_older(figures)}")
     high, medium = figures.unread_at(Level.HIGH), figures.unread_at(Level.MEDIUM)
     return line(
-        f"To be read are {many(figures.unread, 'commit')} of this week: ",
+        f"To be read are {many(figures.unread, 'new commit')}: ",
         strong(f"{number(high)} of high risk"),
         f" ({HIGH} points or more), {number(medium)} of medium ({MEDIUM} or more), "
         f"{number(figures.unread - high - medium)} of low.{_older(figures)} The riskiest come first, "

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from core.queueing import HoldSource
 from core.states import Status
 from weekly.document import Line, line, strong
 from weekly.figures import Summary
 from weekly.risk import Level
-from weekly.wording import cost, duration, join, many, number, percent, tokens, usd
+from weekly.wording import duration, join, least, many, number, percent, tokens, usd
 
 
 def lead(summary: Summary) -> list[Line]:
@@ -23,7 +24,7 @@ def facts(summary: Summary) -> list[tuple[str, str]]:
         ("at the first try", share_short(tasks.first_try, tasks.count(Status.DONE))),
         ("commits", number(commits.total.commits)),
         ("tokens", tokens(summary.usage.cost.tokens)),
-        ("cost", cost(summary.usage.cost)),
+        ("cost", least(summary.usage.cost)),
         ("to read", number(commits.unread)),
     ]
 
@@ -59,7 +60,7 @@ def _spent(summary: Summary) -> Line:
 
 def _needs(summary: Summary) -> Line:
     needs = list(filter(None, [_to_read(summary), _to_decide(summary), _to_mend(summary), _held(summary)]))
-    return line(strong("You are needed"), f": {join(needs)}.") if needs else line("Nothing waits for you.")
+    return line(strong("You are needed for"), f" {join(needs)}.") if needs else line("Nothing waits for you.")
 
 
 def _to_read(summary: Summary) -> str:
@@ -67,9 +68,10 @@ def _to_read(summary: Summary) -> str:
     older = summary.commits.unread_before
     if not unread and not older:
         return ""
-    risky = f" ({number(high)} of high risk)" if high else ""
-    more = f" and {number(older)} of earlier weeks" if older else ""
-    return f"{many(unread, 'commit')} to read{risky}{more}"
+    if not unread:
+        return f"{many(older, 'older commit')} to read"
+    more = [f"{number(high)} of high risk"] * bool(high) + [f"{number(older)} older ones besides"] * bool(older)
+    return f"{many(unread, 'commit')} to read" + (f" ({', '.join(more)})" if more else "")
 
 
 def _to_decide(summary: Summary) -> str:
@@ -83,5 +85,8 @@ def _to_mend(summary: Summary) -> str:
 
 
 def _held(summary: Summary) -> str:
-    names = [str(source) for source in summary.daemon.standing]
-    return f"work is held back ({', '.join(names)})" if names else ""
+    """What holds work back until its owner says so; a checkpoint is held by every report that it writes."""
+    standing = summary.daemon.standing
+    if HoldSource.OWNER in standing or HoldSource.CHECKPOINT in standing:
+        return "work to be resumed"
+    return "work that is held back until commits are read" if HoldSource.REVIEW in standing else ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from core.events import Kind
 from weekly.document import (
     Block,
     Entries,
@@ -21,7 +20,7 @@ from weekly.figures import Summary
 from weekly.learning import ENOUGH, Arm, Learning, Pattern, Uplift
 from weekly.sections.logged import logged, remark
 from weekly.stats import Share, wilson
-from weekly.wording import cut, many, number, percent, share_of, tokens
+from weekly.wording import cut, many, number, percent, share_of, signed, tokens
 
 
 def failures(summary: Summary) -> Section:
@@ -56,8 +55,8 @@ def memory(summary: Summary) -> Section:
     """Whether lessons help."""
     found, uplift = summary.learning, summary.learning.uplift
     text = (
-        f"Lessons were recalled {logged(summary, found.recalled)} times and "
-        f"{logged(summary, summary.happened(Kind.LESSON_STORED))} were stored."
+        f"Learned: {many(found.fixed, 'fix', 'fixes')} of failures and {many(found.solutions, 'solution')} of tasks. "
+        f"Lessons were recalled for {logged(summary, found.recalled)} plans and tries."
     )
     blocks: list[Block] = [Paragraph(text=line(text)), *remark(summary)]
     if uplift.recalled.solved.whole or uplift.without.solved.whole:
@@ -103,7 +102,7 @@ def _word(uplift: Uplift) -> Line:
     if interval is None:
         return line("There is nothing to compare: all tasks are on one side.")
     low, high = interval
-    gap = f"between {100 * low:+.0f} and {100 * high:+.0f} points"
+    gap = f"between {signed(round(100 * low))} and {signed(round(100 * high))} points"
     if not uplift.enough:
         return line(
             strong("Too few to tell"), f": the difference lies {gap}; {ENOUGH} tasks on each side are the least."

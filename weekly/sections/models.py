@@ -56,12 +56,12 @@ def _engine(summary: Summary) -> list[Block]:
     engine = summary.usage.engine
     if not (engine.saved or engine.solved or engine.declined):
         return []
-    vain = logged(summary, engine.declined)
     text = (
         f"The built-in engine saved {share_of(engine.saved, engine.replies)} of the replies and solved "
-        f"{many(engine.solved, 'task')} without any model. It looked {vain} times in vain"
+        f"{many(engine.solved, 'task')} without any model. Searches in vain: {logged(summary, engine.declined)}"
     )
-    return [Paragraph(text=line(f"{text}, {duration(engine.declined_s)} together." if engine.declined else f"{text}."))]
+    took = f", {duration(engine.declined_s)} together." if engine.declined else "."
+    return [Paragraph(text=line(text + took))]
 
 
 def _faults(summary: Summary) -> list[Block]:

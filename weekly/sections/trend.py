@@ -9,7 +9,7 @@ from datetime import timedelta
 from weekly.document import Block, Line, Paragraph, Section, Series, Table, Trend, line
 from weekly.figures import Summary
 from weekly.trends import Point
-from weekly.wording import cost, day, duration, minute, number, percent, tokens
+from weekly.wording import day, duration, least, minute, number, percent, signed, tokens
 
 Value = Callable[[Point], float | None]
 
@@ -64,11 +64,12 @@ def _change(usual: float | None, now: float | None, *, points: bool) -> str:
     if usual is None or now is None:
         return ""
     if points:
-        return f"{100 * (now - usual):+.0f} points" if round(100 * (now - usual)) else "as usual"
+        gap = round(100 * (now - usual))
+        return signed(gap, " points") if gap else "as usual"
     if not usual:
         return "" if not now else "was none"
     change = round(100 * (now / usual - 1))
-    return f"{change:+d} %" if change else "as usual"
+    return signed(change, " %") if change else "as usual"
 
 
 def _label(point: Point) -> str:
@@ -92,6 +93,6 @@ def _row(point: Point) -> list[Line]:
         number(point.iterations.median) if worked else "–",
         duration(point.queue_wait_s.median) if worked else "–",
         tokens(point.cost.tokens),
-        cost(point.cost),
+        least(point.cost),
     )
     return [line(text) for text in texts]

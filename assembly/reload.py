@@ -1,0 +1,117 @@
+"""Reads the settings again while the daemon runs: all of it is checked first, then all of it holds, or nothing does.
+
+Each part that keeps something made from the settings is a *taker*: called with the new settings it checks them, makes
+what it needs, and returns what puts that in place. Only when no taker has a fault are these called, one after the
+other, on the workers' loop and without a pause in between, so no task ever sees half of a change. Parts that only look
+settings up ask `LiveSettings.now` each time and need no taker.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import Future
+from typing import Any
+
+from pydantic import SecretStr
+
+from config import Settings, load_settings
+from core.errors import ConfigError
+from core.events import Event, Kind, Level
+from core.masking import MASK, Masker
+from core.ports import Sink
+from settings.live import TAKES, Later, Reloaded, Takes
+
+Taker = Callable[[Settings], Callable[[], None]]
+"""Checks new settings and makes what follows from them; raises `ConfigError`, or returns what puts it in place."""
+
+
+class LiveSettings:
+    """The settings as they hold now, and the way to renew them.
+
+    Args:
+        settings: as they were at the start.
+        read: reads all sources again.
+    """
+
+    def __init__(self, settings: Settings, read: Callable[[], Settings]) -> None:
+        self._now, self._read = settings, read
+        self._takers: tuple[Taker, ...] = ()
+        self._emit: Sink = lambda _event: None
+        self._mask = Masker(settings.secrets)
+        self._one_at_a_time = asyncio.Lock()
+        self.notices: tuple[str, ...] = ()
+
+    @property
+    def now(self) -> Settings:
+        """What holds; ask again each time. Any thread."""
+        return self._now
+
+    def serve(self, takers: Sequence[Taker], emit: Sink) -> None:
+        """From now on hand changes to these parts, and tell of them."""
+        self._takers, self._emit = tuple(takers), emit
+
+    async def reload(self) -> Reloaded:
+        """Read and check everything, then put it in place. Call it on the workers' loop.
+
+        Raises:
+            ConfigError: lists every fault; nothing was changed.
+        """
+        async with self._one_at_a_time:
+            try:
+                new = await asyncio.to_thread(self._read)
+                done = self._take(new)
+            except ConfigError as error:
+                self._refused(error)
+                raise
+        self.notices = (done.sentence,) if done.later else ()
+        data = {"changed": list(done.changed), "later": {each.name: each.holds for each in done.later}}
+        self._emit(Event(kind=Kind.SETTINGS_RELOADED, message=done.sentence, data=data))
+        return done
+
+    def _take(self, new: Settings) -> Reloaded:
+        old = self._now
+        changed = [name for name in TAKES if getattr(new, name) != getattr(old, name)]
+        waiting = [name for name in changed if TAKES[name] is Takes.RESTART]
+        kept = new.model_copy(update={name: getattr(old, name) for name in waiting})
+        in_place, faults = list[Callable[[], None]](), list[str]()
+        for taker in self._takers:
+            try:
+                in_place.append(taker(kept))
+            except ConfigError as error:
+                faults += error.faults
+        if faults:
+            raise ConfigError(faults)
+        self._now = kept
+        self._mask.learn(new.secrets)
+        for put in in_place:
+            put()
+        return Reloaded(
+            changed=tuple(name for name in changed if name not in waiting),
+            later=tuple(Later(name=name, holds=self._shown(getattr(old, name))) for name in waiting),
+        )
+
+    def _refused(self, error: ConfigError) -> None:
+        text = self._mask(f"the settings have faults, so the old ones still hold: {'; '.join(error.faults)}")
+        self.notices = (text,)
+        data = {"faults": [self._mask(fault) for fault in error.faults]}
+        self._emit(Event(kind=Kind.SETTINGS_REFUSED, level=Level.ERROR, message=text, data=data))
+
+    def _shown(self, value: object) -> str:
+        if isinstance(value, SecretStr):
+            return MASK
+        return self._mask(str(value)) if value not in (None, "") else "unset"
+
+
+def reader_of(settings: Settings) -> Callable[[], Settings]:
+    """Reads the sources of these settings again, from the same place."""
+    if settings.folders is not None:
+        return lambda: load_settings(layout="xdg")
+    return lambda: load_settings(home=settings.home)
+
+
+def on_loop(
+    reload: Callable[[], Coroutine[Any, Any, Reloaded]], loop: asyncio.AbstractEventLoop
+) -> Callable[[], Future[Reloaded]]:
+    """What other threads call to have `reload` done on its loop."""
+    return lambda: asyncio.run_coroutine_threadsafe(reload(), loop)

@@ -1,0 +1,198 @@
+"""The fault campaign: tasks against a model whose wire breaks in every way, under a daemon that is killed at random.
+
+    .venv/bin/python bench/faults.py [--tasks N] [--workers N] [--seed N] [--rate P] [--kill-every S]
+
+Each task has one right ending (bench/fault_tasks.py), and has to come to it exactly once whatever happens: requests
+fail with the probability `--rate`, and about every `--kill-every` seconds the daemon gets SIGKILL and is started again.
+At the end the daemon is stopped, and the database, the repository and the machine are looked at. Prints a table, and
+exits with 1 when anything was not as it has to be.
+"""
+
+# ruff: noqa: E402  the path comes first: this folder's queue.py would hide the standard library's
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[0] = str(ROOT)
+
+import argparse
+import json
+import random
+import tempfile
+import time
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+
+from bench.fault_server import FaultyServer
+from bench.fault_tasks import Fate, Job, jobs
+from tests.support.daemon import git
+from tests.support.house import House
+from tests.support.nursery import Nursery
+
+RIGHT = {Fate.GAVE_UP: {"gave_up", "stuck"}}
+"""Endings that are right for a fate besides the one of its own name."""
+SETTINGS = {"MODEL_TIMEOUT_S": "3", "MODEL_MAX_WAIT_S": "2", "MODEL_PROBE_S": "1", "RETRY_BASE_S": "0.5"}
+
+
+class Campaign:
+    """One run; `say` is what came out."""
+
+    def __init__(self, house: House, server: FaultyServer, made: list[Job], dice: random.Random) -> None:
+        self.house, self.server, self.jobs, self._dice = house, server, made, dice
+        self.ids: dict[int, int] = {}
+        self.took_s = 0.0
+
+    def run(self, kill_every_s: float, within_s: float) -> None:
+        """Submit all tasks, and kill the daemon now and then until all have ended."""
+        began = time.monotonic()
+        for job in self.jobs:
+            self._submit(job)
+        while self._open():
+            if time.monotonic() - began > within_s:
+                print(f"not done within {within_s:g} s")
+                break
+            self._live(self._dice.expovariate(1 / kill_every_s))
+            if self._open():
+                self.house.daemon.kill()
+                self.house.revive()
+        self.took_s = time.monotonic() - began
+
+    def _submit(self, job: Job) -> None:
+        needs = {"depends_on": [self.ids[job.needs]]} if job.needs else {}
+        priority = {"priority": 0 if job.fate is Fate.USER else 5}
+        self.ids[job.n] = self.house.submit(**job.task, **needs, **priority)
+        if job.fate is Fate.USER:
+            self.house.ask("POST", f"/api/task/{self.ids[job.n]}/cancel")
+
+    def _live(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while time.monotonic() < end and self._open():
+            time.sleep(0.1)
+
+    def _open(self) -> int:
+        query = "SELECT COUNT(*) FROM tasks WHERE status NOT IN ('done', 'failed', 'cancelled')"
+        return int(self.house.rows(query)[0][0])
+
+    # --- what came out
+
+    def wrong_endings(self) -> list[str]:
+        """Tasks that did not end as they had to."""
+        found = []
+        for job in self.jobs:
+            (row,) = self.house.rows("SELECT status, ending, reason FROM tasks WHERE id = ?", self.ids[job.n])
+            if row[1] not in RIGHT.get(job.fate, {str(job.fate)}):
+                found.append(f"job {job.n} (task {self.ids[job.n]}) has to end as {job.fate}, but is {row}")
+        return found
+
+    def wrong_commits(self) -> list[str]:
+        """Tasks that do not have just one commit on main where they were committed, and none where they were not."""
+        log = git(self.house.home / "workspace", "log", "--format=%(trailers:key=Task,valueonly,separator=)", "main")
+        counted = Counter(int(line) for line in log.split())
+        wanted = {id_ for (id_,) in self.house.rows("SELECT id FROM tasks WHERE ending = 'committed'")}
+        ledger = Counter(id_ for (id_,) in self.house.rows("SELECT task_id FROM git_commits"))
+        found = [
+            f"task {id_} has {counted[id_]} commits" for id_ in wanted | set(counted) if counted[id_] != (id_ in wanted)
+        ]
+        return found + [f"task {id_} is {ledger[id_]} times in the ledger" for id_ in wanted if ledger[id_] != 1]
+
+    def doubled_endings(self) -> list[str]:
+        """Tasks that did not end exactly once."""
+        query = (
+            "SELECT task_id, COUNT(*) FROM execution_logs WHERE json_extract(data, '$.to') IN "
+            "('done', 'failed', 'cancelled') GROUP BY 1 HAVING COUNT(*) <> 1"
+        )
+        return [f"task {id_} ended {count} times" for id_, count in self.house.rows(query)]
+
+    def paid_twice(self) -> list[str]:
+        """Requests that came after the reply to the very same prompt was stored."""
+        stored = dict(self._stored())
+        late = []
+        for request in self.server.requests:
+            prompt = json.dumps([[m["role"], m["content"]] for m in request.messages])
+            if prompt in stored and request.began_at > stored[prompt]:
+                late.append(f"{request.phase} was asked again after its reply was stored")
+        return late
+
+    def _stored(self) -> Iterator[tuple[str, float]]:
+        """Each stored prompt with the time (POSIX) of its last reply."""
+        query = (
+            "SELECT body, MAX((julianday(replies.at) - 2440587.5) * 86400.0) FROM replies JOIN artifacts "
+            "ON digest = prompt GROUP BY digest"
+        )
+        for body, at in self.house.rows(query):
+            yield json.dumps(json.loads(zlib.decompress(body))), float(at)
+
+
+def faults_of(run: Campaign) -> list[str]:
+    """All that is not as it has to be, of a daemon that was stopped."""
+    house = run.house
+    found = [f"orphan: {line}" for line in house.orphans()] + house.faults()
+    return found + run.wrong_endings() + run.wrong_commits() + run.doubled_endings() + run.paid_twice()
+
+
+def table(run: Campaign) -> str:
+    house, server = run.house, run.server
+    endings = Counter(ending for (ending,) in house.rows("SELECT ending FROM tasks"))
+    tries = Counter(n for (n,) in house.rows("SELECT iterations FROM tasks WHERE ending = 'committed'"))
+    attempts = Counter(n for (n,) in house.rows("SELECT attempt FROM tasks WHERE ending = 'committed'"))
+    kinds = Counter(dict(house.rows("SELECT kind, COUNT(*) FROM execution_logs GROUP BY 1")))
+    replies = house.rows("SELECT COUNT(*) FROM replies")[0][0]
+    lines = [
+        ("tasks", len(run.jobs)),
+        ("endings", _told(endings)),
+        ("tries of those committed", _told(tries)),
+        ("attempts of those committed", _told(attempts)),
+        ("SIGKILLs", house.deaths),
+        ("requests", len(server.requests)),
+        ("faults injected", f"{server.injected.total()}: {_told(server.injected)}"),
+        ("replies with wrong code", server.wrong_first),
+        ("replies stored, replayed", f"{replies}, {kinds['model_replayed']}"),
+        ("tasks recovered, parked or retried", f"{kinds['task_recovered']}, {_parked(house)}"),
+        ("time", f"{run.took_s:.0f} s"),
+    ]
+    return "\n".join(["| what | figure |", "|---|---|", *(f"| {name} | {value} |" for name, value in lines)])
+
+
+def _parked(house: House) -> int:
+    query = "SELECT COUNT(*) FROM execution_logs WHERE kind = 'task_moved' AND json_extract(data, '$.to') = 'scheduled'"
+    return int(house.rows(query)[0][0])
+
+
+def _told(counted: Counter[object] | Counter[str] | Counter[int]) -> str:
+    return ", ".join(
+        f"{name} {count}" for name, count in sorted(counted.items(), key=lambda item: (-item[1], str(item[0])))
+    )
+
+
+def main() -> int:
+    words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    words.add_argument("--tasks", type=int, default=200)
+    words.add_argument("--workers", type=int, default=4)
+    words.add_argument("--seed", type=int, default=7)
+    words.add_argument("--rate", type=float, default=0.3)
+    words.add_argument("--kill-every", type=float, default=6.0, metavar="S")
+    words.add_argument("--within", type=float, default=3000.0, metavar="S")
+    said = words.parse_args()
+    made = jobs(said.tasks)
+    with tempfile.TemporaryDirectory(prefix="nightshift-faults-", ignore_cleanup_errors=True) as folder:
+        with Nursery() as nursery, FaultyServer(made, seed=said.seed, rate=said.rate) as server:
+            house = House(Path(folder), server, nursery, WORKER_COUNT=str(said.workers), **SETTINGS)
+            run = Campaign(house, server, made, random.Random(said.seed))
+            with house:
+                run.run(said.kill_every, said.within)
+        print(
+            f"seed {said.seed}, {said.workers} workers, rate {said.rate:g}, a kill about every {said.kill_every:g} s\n"
+        )
+        print(table(run))
+        wrong = faults_of(run)
+    print(
+        "\n" + ("\n".join(wrong) or "Nothing was lost, doubled or left behind; git fsck and integrity_check are clean.")
+    )
+    return bool(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,82 @@
+"""Quiet hours: spans of the time that the clock on the wall shows, such as `22:00-07:00` or `Mon-Fri 09:00-17:30`.
+
+A span that ends before it begins goes over midnight and belongs to the day on which it begins: `Fri 22:00-07:00` ends
+on Saturday. Local time is what counts, so where the clock is put back an hour comes twice and is quiet twice, and where
+it is put forward what would begin in the missing hour begins right after it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+EXAMPLE = "write `22:00-07:00`, `Mon-Fri 09:00-17:30` or `Sat,Sun 00:00-24:00`"
+_DAY_MINUTES = 24 * 60
+_TIMES = r"(?P<start>\d{1,2}:\d\d)\s*[-–]\s*(?P<end>\d{1,2}:\d\d)"
+_SPAN = re.compile(rf"(?:(?P<days>[a-z,\s-]+?)\s+)?{_TIMES}", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """One span on each of some weekdays (0 is Monday), in minutes of the day; it goes over midnight if end < start."""
+
+    days: frozenset[int]
+    start: int
+    end: int
+    text: str
+
+    def covers(self, local: datetime) -> bool:
+        """Tell whether a local time lies in it; the end does not."""
+        minute, today, yesterday = local.hour * 60 + local.minute, local.weekday(), (local.weekday() - 1) % 7
+        if self.start < self.end:
+            return today in self.days and self.start <= minute < self.end
+        return (today in self.days and minute >= self.start) or (yesterday in self.days and minute < self.end)
+
+
+def parse(text: str) -> Span:
+    """Read one span.
+
+    Raises:
+        ValueError: it is none; says what one looks like.
+    """
+    found = _SPAN.fullmatch(text.strip())
+    if found is None:
+        raise ValueError(f"{text!r} is no span of time; {EXAMPLE}")
+    try:
+        start, end = _minutes(found["start"], _DAY_MINUTES - 1), _minutes(found["end"], _DAY_MINUTES)
+        days = _days(found["days"]) if found["days"] else frozenset(range(7))
+    except ValueError as error:
+        raise ValueError(f"{text!r}: {error}; {EXAMPLE}") from None
+    if start == end:
+        raise ValueError(f"{text!r} ends when it begins; {EXAMPLE}")
+    return Span(days=days, start=start, end=end, text=text.strip())
+
+
+def quiet(spans: Iterable[str], local: datetime) -> str:
+    """The first of these spans that a local time lies in, as its owner wrote it; empty when it lies in none."""
+    return next((text for text in spans if parse(text).covers(local)), "")
+
+
+def _minutes(text: str, most: int) -> int:
+    hours, minutes = map(int, text.split(":"))
+    if minutes > 59 or hours * 60 + minutes > most:
+        raise ValueError(f"{text} is no time of the day")
+    return hours * 60 + minutes
+
+
+def _days(text: str) -> frozenset[int]:
+    found = set[int]()
+    for part in text.split(","):
+        first, _, last = (word.strip() for word in part.partition("-"))
+        start = _day(first)
+        found |= {(start + n) % 7 for n in range((_day(last) - start) % 7 + 1)} if last else {start}
+    return frozenset(found)
+
+
+def _day(word: str) -> int:
+    if word[:3].lower() not in DAYS or not word.isalpha():
+        raise ValueError(f"{word or 'nothing'} is no day of the week")
+    return DAYS.index(word[:3].lower())

@@ -1,0 +1,91 @@
+"""What git processes that were killed leave in the daemon's own repository: locks that stop the next one, reports.
+
+A lock is removed only when it is older than the daemon's own lock, so that no git of this daemon made it, and when no
+git process works there at all, so that it is no visitor's either. Repositories of the owner's are his: a lock there is
+named in the error of whoever meets it, with its age (`protocol.lock_in`), and stays.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+WAIT_S, PAUSE_S = 2.0, 0.1
+"""A git whose daemon died ends by itself when its input does."""
+_STORE = frozenset({f"{number:02x}" for number in range(256)})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leftovers:
+    """What was removed, and the processes because of which locks were left alone."""
+
+    removed: tuple[Path, ...] = ()
+    users: tuple[int, ...] = ()
+
+
+def sweep(workspace: Path, since: float) -> Leftovers:
+    """Remove locks and crash reports from the daemon's own repository.
+
+    Args:
+        workspace: its checkout.
+        since: when the daemon took its lock, in seconds since the epoch; younger files stay.
+    """
+    git = workspace.resolve() / ".git"
+    if not (git / "HEAD").exists():
+        return Leftovers()
+    old = [path for path in _candidates(git) if _older(path, since)]
+    if not old:
+        return Leftovers()
+    if users := _waited_for(workspace.resolve()):
+        return Leftovers(users=tuple(users))
+    for path in old:
+        path.unlink(missing_ok=True)
+    return Leftovers(removed=tuple(old))
+
+
+def _candidates(git: Path) -> Iterator[Path]:
+    for folder, folders, files in os.walk(git):
+        folders[:] = [name for name in folders if not (name in _STORE and Path(folder).name == "objects")]
+        yield from (Path(folder, name) for name in files if name.endswith(".lock") or "fast_import_crash_" in name)
+
+
+def _older(path: Path, since: float) -> bool:
+    try:
+        return path.stat().st_mtime < since
+    except OSError:
+        return False
+
+
+def _waited_for(root: Path) -> list[int]:
+    """The git processes at work there, after those had time to end whose daemon died."""
+    end = time.monotonic() + WAIT_S
+    while (users := list(_users(root))) and time.monotonic() < end:
+        time.sleep(PAUSE_S)
+    return users
+
+
+def _users(root: Path) -> Iterator[int]:
+    for process in Path("/proc").iterdir():
+        if process.name.isdigit() and int(process.name) != os.getpid():
+            with contextlib.suppress(OSError):
+                if (process / "comm").read_text().startswith("git") and _works_in(process, root):
+                    yield int(process.name)
+
+
+def _works_in(process: Path, root: Path) -> bool:
+    """Whether its folder, the repository it was told, or a file that it has open is below a folder."""
+    folder = f"GIT_DIR={root}/".encode()
+    if any(each.startswith(folder) for each in (process / "environ").read_bytes().split(b"\0")):
+        return True
+    links = [process / "cwd", *(process / "fd").iterdir()]
+    return any(_leads_below(link, root) for link in links)
+
+
+def _leads_below(link: Path, root: Path) -> bool:
+    with contextlib.suppress(OSError):
+        return link.readlink() == root or link.readlink().is_relative_to(root)
+    return False

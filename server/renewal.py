@@ -1,0 +1,44 @@
+"""Reading the settings again, as the API says it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from core.errors import ConfigError
+from server.desk import Busy, Desk
+from server.schemas import Answer
+
+RELOAD_WALL_S = 30.0
+
+
+class Waits(Answer):
+    """A setting that was changed and needs a restart; `holds` is the value until then, masked where it is secret."""
+
+    name: str
+    holds: str
+
+
+class Renewed(Answer):
+    """Names of the settings that were changed and hold now (`changed`), and of those that wait for a restart."""
+
+    changed: list[str]
+    later: list[Waits]
+
+
+def renewed(desk: Desk) -> Renewed:
+    """Have the daemon read its settings again.
+
+    Raises:
+        ConfigError: they have faults, and the old ones still hold.
+        Busy: it takes too long, and may still be done.
+    """
+    try:
+        return Renewed.model_validate(desk.reload().result(RELOAD_WALL_S))
+    except TimeoutError:
+        raise Busy("the settings are still being read: the log tells when it is done") from None
+
+
+def by_name(error: ConfigError) -> Mapping[str, str]:
+    """The faults by the names of their settings, as the fields of an error."""
+    pairs = (fault.partition(": ") for fault in error.faults)
+    return {(name if why else "settings"): why or name for name, _, why in pairs}

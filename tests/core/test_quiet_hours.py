@@ -1,0 +1,120 @@
+"""Quiet hours: which local times a span covers, over midnight, on some days, and when the clock is put on or back."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.quiet_hours import parse, quiet
+
+BERLIN = ZoneInfo("Europe/Berlin")
+MONDAY = datetime(2026, 11, 2)  # noqa: DTZ001 - what the clock on the wall shows
+
+
+def on_wall(day: int, time: str) -> datetime:
+    """A time of the week; day 0 is Monday."""
+    hours, minutes = map(int, time.split(":"))
+    return MONDAY + timedelta(days=day, hours=hours, minutes=minutes)
+
+
+@pytest.mark.parametrize(
+    ("span", "day", "time", "covered"),
+    [
+        ("09:00-17:30", 3, "09:00", True),
+        ("09:00-17:30", 3, "08:59", False),
+        ("09:00-17:30", 3, "17:29", True),
+        ("09:00-17:30", 3, "17:30", False),
+        ("22:00-07:00", 0, "23:59", True),
+        ("22:00-07:00", 0, "00:00", True),
+        ("22:00-07:00", 0, "06:59", True),
+        ("22:00-07:00", 0, "07:00", False),
+        ("22:00-07:00", 0, "21:59", False),
+        ("Fri 22:00-07:00", 4, "23:00", True),
+        ("Fri 22:00-07:00", 5, "06:00", True),
+        ("Fri 22:00-07:00", 4, "06:00", False),
+        ("Sun 22:00-07:00", 0, "03:00", True),
+        ("Mon-Fri 9:00-17:00", 4, "12:00", True),
+        ("Mon-Fri 9:00-17:00", 5, "12:00", False),
+        ("Fri-Mon 9:00-17:00", 6, "12:00", True),
+        ("Fri-Mon 9:00-17:00", 3, "12:00", False),
+        ("Sat,Sun 00:00-24:00", 6, "23:59", True),
+        ("Sat, Sun 00:00 - 24:00", 5, "00:00", True),
+        ("Sat,Sun 00:00-24:00", 0, "00:00", False),
+        ("monday,wed-fri 10:00-11:00", 0, "10:30", True),
+        ("monday,wed-fri 10:00-11:00", 1, "10:30", False),
+    ],
+)  # fmt: skip
+def test_a_span_covers_from_its_beginning_to_its_end(span: str, day: int, time: str, covered: bool) -> None:
+    assert parse(span).covers(on_wall(day, time)) is covered
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "no span of time"),
+        ("22:00", "no span of time"),
+        ("10pm-7am", "no span of time"),
+        ("22-07", "no span of time"),
+        ("25:00-07:00", "25:00 is no time of the day"),
+        ("22:60-07:00", "22:60 is no time of the day"),
+        ("24:00-07:00", "24:00 is no time of the day"),
+        ("Funday 10:00-11:00", "Funday is no day of the week"),
+        ("Mon-Fri, 10:00-11:00", "nothing is no day of the week"),
+        ("07:00-07:00", "ends when it begins"),
+    ],
+)
+def test_what_is_no_span_is_refused_with_an_example(text: str, why: str) -> None:
+    with pytest.raises(ValueError, match=why) as refused:
+        parse(text)
+    assert "22:00-07:00" in str(refused.value)
+
+
+def test_the_first_span_that_covers_is_named() -> None:
+    assert quiet(["Sat 00:00-24:00", "22:00-07:00"], on_wall(0, "23:00")) == "22:00-07:00"
+    assert quiet(["Sat 00:00-24:00", "22:00-07:00"], on_wall(0, "12:00")) == ""
+    assert quiet([], on_wall(0, "12:00")) == ""
+
+
+def quiet_minutes(span: str, around: datetime) -> int:
+    """How many minutes are quiet in the twelve hours from `around` on."""
+    times = (around + timedelta(minutes=n) for n in range(12 * 60))
+    return sum(parse(span).covers(at.astimezone(BERLIN)) for at in times)
+
+
+def test_the_hour_that_comes_twice_is_quiet_twice() -> None:
+    assert quiet_minutes("02:00-03:00", datetime(2026, 10, 24, 20, tzinfo=UTC)) == 120
+    assert quiet_minutes("02:00-03:00", datetime(2026, 10, 23, 20, tzinfo=UTC)) == 60
+
+
+def test_the_hour_that_is_left_out_is_not_made_up_for() -> None:
+    assert quiet_minutes("02:00-03:00", datetime(2026, 3, 28, 20, tzinfo=UTC)) == 0
+    assert quiet_minutes("02:30-04:00", datetime(2026, 3, 28, 20, tzinfo=UTC)) == 60
+    assert quiet_minutes("22:00-06:00", datetime(2026, 3, 28, 18, tzinfo=UTC)) == 7 * 60
+
+
+@given(
+    start=st.integers(0, 24 * 60 - 1), end=st.integers(0, 24 * 60), days=st.sets(st.integers(0, 6), min_size=1),
+    minute=st.integers(0, 7 * 24 * 60 - 1),
+)  # fmt: skip
+def test_a_span_covers_what_it_says_on_any_days(start: int, end: int, days: set[int], minute: int) -> None:
+    if start == end:
+        return
+    names = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+    text = f"{','.join(names[day] for day in days)} {start // 60:02}:{start % 60:02}-{end // 60:02}:{end % 60:02}"
+    long = (end - start) % (24 * 60) or 24 * 60
+    week = 7 * 24 * 60
+    covered = {(day * 24 * 60 + start + n) % week for day in days for n in range(long)}
+    assert parse(text).covers(MONDAY + timedelta(minutes=minute)) is (minute in covered)
+
+
+@given(text=st.text(alphabet="MonFri0123456789:-, –", max_size=20))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    try:
+        span = parse(text)
+    except ValueError:
+        return
+    assert span.days

@@ -1,0 +1,123 @@
+"""Checkpoints and holds of the real daemon: the report is there, tasks wait, a resume lets them go on, kills or not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.support.answers import job
+from tests.support.daemon import Daemon, settings_for, until
+from tests.support.wire_server import WireServer
+
+
+def held(daemon: Daemon) -> dict[str, str]:
+    """What holds tasks back, by source, with its reason."""
+    return {hold["source"]: hold["reason"] for hold in daemon.get("/api/status")["holds"]}
+
+
+def told(daemon: Daemon) -> list[dict[str, Any]]:
+    events: list[dict[str, Any]] = daemon.get("/api/logs?limit=1000")["events"]
+    return [event for event in events if event["event"] == "checkpoint"]
+
+
+def status_of(daemon: Daemon, task_id: int) -> str:
+    return str(daemon.get(f"/api/task/{task_id}")["status"])
+
+
+def waits(daemon: Daemon) -> bool:
+    return "is written" in held(daemon).get("checkpoint", "")
+
+
+def saved(daemon: Daemon) -> dict[str, Any]:
+    read: dict[str, Any] = json.loads((daemon.home / "state.json").read_text())
+    return read
+
+
+def test_at_a_checkpoint_the_report_is_written_and_tasks_wait_until_resumed(daemon: Daemon) -> None:
+    daemon.wait(daemon.submit(**job(1)))
+    asked = daemon.cli("--checkpoint-now")
+    assert (asked.returncode, asked.stdout[:11]) == (0, "checkpoint:")
+    until(lambda: waits(daemon))
+    status = daemon.get("/api/status")
+    assert (status["state"], status["next_checkpoint_at"]) == ("checkpoint", None)
+    (event,) = told(daemon)
+    report = (daemon.home / "reports" / event["data"]["report"]).read_text()
+    assert "job_1" in report
+    later = daemon.submit(**job(2))
+    shown = daemon.cli("--status").stdout
+    assert f"held back (checkpoint): checkpoint: {event['data']['report']} is written; goes on when you resume" in shown
+    assert "Resume on the dashboard" in shown
+    assert status_of(daemon, later) == "queued"
+    assert daemon.ask("POST", "/api/checkpoint")[1] == {"asked": False, "state": "checkpoint"}
+    assert daemon.cli("--resume").stdout == "running\n"
+    daemon.wait(later)
+    assert daemon.get("/api/status")["next_checkpoint_at"] is not None
+    assert len(told(daemon)) == 1
+
+
+def test_killed_while_it_waits_for_what_runs_the_next_start_finishes_the_checkpoint(
+    tmp_path: Path, server: WireServer
+) -> None:
+    daemon = Daemon(tmp_path / "home", settings_for(server, WORKER_COUNT="1"))
+    daemon.start()
+    server.fail_next("hang", 1, phase="CODING")
+    running = daemon.submit(**job(1))
+    until(lambda: any(request.phase == "CODING" for request in server.requests))
+    daemon.ask("POST", "/api/checkpoint")
+    until(lambda: "checkpoint" in held(daemon))
+    assert not waits(daemon)
+    daemon.kill()
+    daemon.start()
+    until(lambda: waits(daemon))
+    assert status_of(daemon, running) == "queued"
+    assert f"with task {running} in flight, which goes on." in daemon.output()
+    daemon.kill()
+    daemon.start()
+    assert waits(daemon)
+    until(lambda: saved(daemon)["starts"] == 3)
+    assert len(told(daemon)) == 1
+    assert "died at about" in daemon.output().rpartition("no task was in flight")[0]
+    daemon.cli("--resume")
+    (task,) = daemon.wait(running)
+    assert (task["ending"], task["attempt"]) == ("committed", 1)
+    assert daemon.stop() == 0
+    state = saved(daemon)
+    assert (state["clean"], state["running"], state["in_flight"], state["totals"]["commits"]) == (True, False, [], 1)
+    daemon.start()
+    until(lambda: saved(daemon)["running"])
+    assert "The last run ended cleanly" in daemon.output()
+    daemon.stop()
+
+
+def test_asked_for_while_no_daemon_runs_it_is_held_before_any_task(tmp_path: Path, server: WireServer) -> None:
+    daemon = Daemon(tmp_path / "home", settings_for(server))
+    daemon.home.mkdir()
+    assert daemon.cli("Write total() in job_1.py").returncode == 0
+    assert "its next start holds the checkpoint" in daemon.cli("--checkpoint-now").stderr
+    with daemon:
+        until(lambda: waits(daemon))
+        assert status_of(daemon, 1) == "queued"
+        assert not server.requests
+        assert "No task is begun (checkpoint)" in daemon.output()
+
+
+def test_quiet_hours_hold_tasks_back_beside_a_pause_and_say_so(tmp_path: Path, server: WireServer) -> None:
+    with Daemon(tmp_path / "home", settings_for(server, QUIET_HOURS="00:00-24:00")) as daemon:
+        waiting = daemon.submit(**job(1))
+        daemon.cli("--pause")
+        assert held(daemon) == {"owner": "", "quiet": "quiet hours (00:00-24:00)"}
+        resumed = daemon.cli("--resume").stdout.splitlines()
+        assert resumed[0] == "paused"
+        assert resumed[1].startswith("held back (quiet): quiet hours (00:00-24:00); goes on by itself")
+        assert status_of(daemon, waiting) == "queued"
+
+
+def test_unread_commits_hold_tasks_back_until_they_are_read(tmp_path: Path, server: WireServer) -> None:
+    with Daemon(tmp_path / "home", settings_for(server, REVIEW_DEBT="1", WORKER_COUNT="1")) as daemon:
+        first, second = daemon.submit(**job(1)), daemon.submit(**job(2))
+        daemon.wait(first)
+        assert held(daemon) == {"review": "1 commit waits to be read (REVIEW_DEBT=1)"}
+        assert status_of(daemon, second) == "queued"
+        daemon.cli("--reviewed", "all")
+        daemon.wait(second)

@@ -1,0 +1,116 @@
+"""A task whose budget is spent asks its owner, through the real daemon, and goes on or ends as he says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tests.support.answers import Answers, job
+from tests.support.daemon import Daemon, settings_for, until
+from tests.support.wire_server import WireServer
+
+FEW = 2000
+"""Tokens: enough for a call or two of the four that the task needs."""
+
+
+def waiting(daemon: Daemon, task_id: int) -> dict[str, Any]:
+    """Wait until the task asks its owner; what it asks."""
+    until(lambda: daemon.get(f"/api/task/{task_id}")["status"] == "waiting", within_s=40)
+    (asked,) = daemon.get("/api/approvals?open=1")["approvals"]
+    assert (asked["task_id"], asked["kind"]) == (task_id, "budget")
+    return dict(asked)
+
+
+def decide(daemon: Daemon, asked: dict[str, Any], granted: bool) -> None:
+    status, body = daemon.ask("POST", f"/api/approvals/{asked['approval_id']}", {"granted": granted})
+    assert status == 200, body
+
+
+def granted(daemon: Daemon, asked: dict[str, Any]) -> bool:
+    """Grant it; whether the task asks once more."""
+    decide(daemon, asked, True)
+    path = f"/api/task/{asked['task_id']}"
+    until(lambda: daemon.get(path)["status"] in {"waiting", "done", "failed"}, within_s=40)
+    return bool(daemon.get(path)["status"] == "waiting")
+
+
+def test_grants_add_up_over_a_kill_and_no_reply_is_bought_twice(
+    tmp_path: Path, server: WireServer, answers: Answers
+) -> None:
+    daemon = Daemon(tmp_path / "home", settings_for(server))
+    daemon.start()
+    task_id = daemon.submit(**job(1), limits={"tokens": FEW})
+    asked = waiting(daemon, task_id)
+    assert f"of {FEW:,} tokens; grant as much again ({FEW:,})?" in asked["question"]
+    assert daemon.get("/api/status")["state"] == "running"
+    grants = 1
+    while granted(daemon, asked):
+        grants, asked = grants + 1, waiting(daemon, task_id)
+        assert asked["subject"] == f"budget:tokens:{FEW * (grants + 1)}"
+        daemon.kill()
+        daemon.start()
+        assert waiting(daemon, task_id) == asked
+    (task,) = daemon.wait(task_id)
+    assert (task["ending"], task["attempt"]) == ("committed", 1)
+    assert grants >= 2
+    assert task["spent"]["tokens_in"] + task["spent"]["tokens_out"] <= FEW * (grants + 1)
+    assert task["spent"]["model_calls"] == len(server.requests) == sum(answers.counts.values())
+    assert set(answers.counts.values()) <= {1, 2}, "it went on at its step"
+    daemon.stop()
+
+
+def test_no_more_ends_the_task_and_a_retry_begins_a_fresh_budget(
+    tmp_path: Path, server: WireServer, answers: Answers
+) -> None:
+    with Daemon(tmp_path / "home", settings_for(server)) as daemon:
+        task_id = daemon.submit(**job(1), limits={"model_calls": 1})
+        asked = waiting(daemon, task_id)
+        assert asked["question"] == f"task {task_id} has used 1 of 1 model calls; grant as much again (1)?"
+        decide(daemon, asked, False)
+        (task,) = daemon.wait(task_id)
+        assert (task["status"], task["ending"]) == ("failed", "budget")
+        assert "did not grant more" in task["reason"]
+        assert daemon.ask("POST", f"/api/task/{task_id}/retry")[0] == 200
+        asked = waiting(daemon, task_id)
+        assert (asked["attempt"], asked["subject"]) == (2, "budget:model_calls:3")
+        assert len(server.requests) == 2, "the retry had a call of its own"
+        while granted(daemon, asked):
+            asked = waiting(daemon, task_id)
+        (task,) = daemon.wait(task_id)
+        assert (task["ending"], task["spent"]["model_calls"]) == ("committed", len(server.requests))
+
+
+def test_a_spent_day_waits_for_midnight_and_a_raised_limit_lets_go_of_it(tmp_path: Path, server: WireServer) -> None:
+    daemon = Daemon(tmp_path / "home", settings_for(server, DAY_TOKENS=str(FEW)))
+    daemon.start()
+    task_id = daemon.submit(**job(1))
+    until(lambda: daemon.get(f"/api/task/{task_id}")["status"] == "scheduled", within_s=40)
+    task, asked = daemon.get(f"/api/task/{task_id}"), len(server.requests)
+    assert task["not_before"].endswith("T00:00:00.000000Z")
+    assert "today: the limit of 2000 tokens is reached" in task["reason"]
+    assert "DAY_TOKENS" in task["reason"]
+    daemon.kill()
+    daemon.start()
+    other = daemon.submit(**job(2))
+    until(lambda: daemon.get(f"/api/task/{other}")["status"] == "scheduled", within_s=40)
+    assert daemon.get(f"/api/task/{task_id}")["status"] == "scheduled"
+    assert len(server.requests) <= asked + 1, "what was spent before the restart counts after it"
+    daemon.stop()
+
+
+def test_a_spent_total_waits_without_asking_until_it_is_raised(tmp_path: Path, server: WireServer) -> None:
+    daemon = Daemon(tmp_path / "home", settings_for(server, TOTAL_TOKENS=str(FEW), MODEL_PROBE_S="0.2"))
+    daemon.start()
+    task_id = daemon.submit(**job(1))
+    until(lambda: daemon.get(f"/api/task/{task_id}")["status"] == "scheduled", within_s=40)
+    task, asked = daemon.get(f"/api/task/{task_id}"), len(server.requests)
+    assert task["not_before"] is None
+    assert "TOTAL_TOKENS" in task["reason"]
+    looks = len(server.probes)
+    until(lambda: len(server.probes) >= looks + 3)
+    assert (len(server.requests), daemon.get(f"/api/task/{task_id}")["status"]) == (asked, "scheduled")
+    daemon.stop()
+    daemon.settings["TOTAL_TOKENS"] = "1000000"
+    daemon.start()
+    assert daemon.wait(task_id)[0]["ending"] == "committed"
+    daemon.stop()

@@ -1,0 +1,136 @@
+"""Whatever happens to the bytes of a database: after the daemon's own start it is sound, and nothing is silently lost.
+
+Each case takes the files of a home that was lived in, damages the database, opens it the way the daemon does, and then
+holds each task of before against what is there: it has its state, or the report names it.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from assembly.store import open_store
+from core.tasks import TaskSpec
+from db.soundness import examine
+from tests.support.lived_home import DATABASE, NOON, Files, Moment, Ticking, moments, settings_of, tasks_of, told
+
+LOG = f"{DATABASE}-wal"
+PAGE = 4096
+fraction = st.floats(0, 1, exclude_max=True)
+
+
+@dataclass(frozen=True)
+class Harm:
+    """One thing that happens to a file; places are fractions of its length."""
+
+    kind: str
+    file: str
+    places: tuple[float, ...] = (0.0,)
+    bits: int = 1
+
+    def do(self, files: Files) -> None:
+        if self.kind == "gone":
+            files.pop(self.file, None)
+            return
+        raw = bytearray(files.get(self.file, b""))
+        for place in self.places if raw else ():
+            at = int(place * len(raw))
+            if self.kind == "flip":
+                raw[at] ^= self.bits
+            elif self.kind == "zero":
+                raw[at // PAGE * PAGE : (at // PAGE + 1) * PAGE] = bytes(len(raw[at // PAGE * PAGE :][:PAGE]))
+            elif self.kind == "cut":
+                del raw[at:]
+                break
+            elif self.kind == "noise":
+                raw[at : at + 300] = bytes((37 * n + self.bits) % 256 for n in range(len(raw[at : at + 300])))
+        if self.file in files:
+            files[self.file] = bytes(raw)
+
+
+harms = st.one_of(
+    st.builds(
+        Harm,
+        st.sampled_from(["flip", "flip", "zero", "noise"]),
+        st.sampled_from([DATABASE, LOG]),
+        st.lists(fraction, min_size=1, max_size=4).map(tuple),
+        st.integers(1, 255),
+    ),
+    st.builds(Harm, st.just("cut"), st.sampled_from([DATABASE, LOG]), st.tuples(fraction)),
+    st.builds(Harm, st.just("gone"), st.sampled_from([DATABASE, LOG])),
+)
+
+
+@cache
+def lived(folder: Path) -> dict[str, Moment]:
+    return moments(folder / "lived")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    made = tmp_path_factory.mktemp("damaged")
+    lived(made)
+    yield made
+    lived.cache_clear()
+
+
+def put(home: Path, files: Files) -> None:
+    shutil.rmtree(home, ignore_errors=True)
+    for name, raw in files.items():
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).write_bytes(raw)
+
+
+def opened(home: Path) -> int:
+    """Open the home as the daemon does, and submit a task; its id."""
+    with ExitStack() as stack:
+        store = open_store(settings_of(home), stack, Ticking(NOON.replace(hour=23)))
+        return store.queue.submit(TaskSpec(description="new")).result().task_id
+
+
+def check(home: Path, before: Moment) -> None:
+    """Hold what is there against what was there."""
+    new = opened(home)
+    found, report = tasks_of(home / DATABASE), told(home / DATABASE)
+    assert examine(home / DATABASE, NOON).faults == ()
+    named = {n for name in ("lost", "uncertain", "fallen") for n in report[name]} if report else set()
+    for task_id, state in before.tasks.items():
+        assert found.get(task_id) == state or task_id in named, (
+            f"task {task_id} was {state}, is {found.get(task_id)}; {report}"
+        )
+    assert new > max(before.tasks)
+    assert found[new][4] == "new"
+    if report is not None:
+        assert opened(home) > new
+        assert told(home / DATABASE) == report, "what was restored once is sound"
+
+
+@settings(max_examples=500, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    moment=st.sampled_from(["hot", "folded", "closed"]),
+    harm=st.lists(harms, min_size=1, max_size=2),
+    backup=st.booleans(),
+)
+def test_nothing_is_silently_lost(folder: Path, moment: str, harm: list[Harm], backup: bool) -> None:
+    before = lived(folder)[moment]
+    files = {name: raw for name, raw in before.files.items() if backup or "/backups/" not in name}
+    for each in harm:
+        each.do(files)
+    put(folder / "home", files)
+    check(folder / "home", before)
+
+
+@pytest.mark.parametrize("moment", ["hot", "folded", "closed"])
+def test_without_damage_nothing_is_restored(folder: Path, moment: str) -> None:
+    before = lived(folder)[moment]
+    put(folder / "home", before.files)
+    check(folder / "home", before)
+    assert told(folder / "home" / DATABASE) is None

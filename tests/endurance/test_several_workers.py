@@ -1,0 +1,35 @@
+"""Several workers, tasks that collide, and a death at every point of committing, integrating, noting and finishing.
+
+What one worker does alone is in test_every_step.py. Here others are in the midst of their own when the daemon dies, so
+lives differ in what happened in between, but not in how they end: each task once, with one commit and its evidence.
+With ENDURANCE=full the daemon dies at every point.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from tests.support.endurance import Campaign, campaign
+from tests.support.house import Point
+from tests.support.lives import Crowd
+
+FULL = os.environ.get("ENDURANCE") == "full"
+
+
+def test_workers_in_the_midst_of_their_own_lose_nothing_when_the_daemon_dies(tmp_path: Path) -> None:
+    def work(house: Campaign) -> None:
+        points = [point for point in house.record() if _is_chosen(point)]
+        assert {"git", "ref", "db"} <= {point.name.split(":")[0] for point in points}
+        wrong = [fault for point in points for moment in point.moments for fault in house.die_at(point, moment)]
+        assert not wrong, "\n".join(wrong)
+
+    campaign(tmp_path, Crowd(), work)
+
+
+def _is_chosen(point: Point) -> bool:
+    """Whether the daemon dies there: of what several workers do, the second time is as good as any."""
+    if FULL:
+        return not point.tells_only
+    ends = ("git_commits", "tasks[done", "steps[COMMIT", "concluded")
+    return point.number == 2 and (not point.name.startswith("db:") or any(word in point.name for word in ends))

@@ -1,0 +1,23 @@
+"""The settings are read again over the API."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from server.desk import Desk
+from tests.support.desk import Client, Reloads
+
+
+def test_what_changed_and_what_waits_is_answered_by_name(client: Client) -> None:
+    got = client.request("POST", "/api/reload")
+    assert (got.status, got.json) == (
+        200,
+        {"changed": ["worker_count"], "later": [{"name": "flask_port", "holds": "5000"}]},
+    )
+
+
+def test_each_fault_is_a_field_of_its_own(client: Client, desk: Desk) -> None:
+    cast("Reloads", desk.reload).faults = ["worker_count (WORKER_COUNT): too many", "nothing at all"]
+    got = client.request("POST", "/api/reload")
+    assert got.status == 422
+    assert got.json["fields"] == {"worker_count (WORKER_COUNT)": "too many", "settings": "nothing at all"}

@@ -1,0 +1,266 @@
+"""Weeks of a daemon's life that never was, told to the real stores: queue, steps, replies, ledger, memory, log."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from core.dialogue import Completion, Message, ModelRequest
+from core.events import Event, Kind, Level
+from core.gates import Ask, AskKind
+from core.queueing import HoldSource
+from core.states import Ending, Outcome, Phase, Status
+from core.submission import parse_spec
+from core.tasks import Task
+from core.verdicts import CaseResult, Evidence, Failure, Label, Result, Verdict
+from core.work import Lesson, Reflection, Step, Try, Work
+from db.commit_ledger import CommitLedger, Pending
+from db.commit_signs import ChangedFile, Signs
+from db.state_store import Commit
+from memory.embedders import choose
+from memory.store import LongTermMemory
+from tests.support.store import HandClock, Store, open_store
+
+FIRST = datetime(2026, 9, 20, 6, tzinfo=UTC)
+WEEK = timedelta(days=7)
+
+WANTED = (
+    ("library", "Parse durations such as 1h30m into seconds"),
+    ("web_app", "Add a health check endpoint that reports the database"),
+    ("cli_tool", "Let --dry-run show what would be deleted"),
+    ("data_pipeline", "Skip rows whose date cannot be read, and count them"),
+    ("library", "Cache the exchange rates for an hour"),
+    ("web_app", "Log a user out on all devices when the password changes"),
+    ("library", "Round invoice totals half to even"),
+    ("cli_tool", "Exit with 2 on wrong usage"),
+    (None, "Rename the field created to created_at | keep the old name readable"),
+)
+FILES = (
+    ("src/durations.py", "tests/test_durations.py"),
+    ("app/health.py", "app/routes.py", "tests/test_health.py"),
+    ("cli/clean.py",),
+    ("pipeline/rows.py", "pipeline/counts.py", "tests/test_rows.py"),
+    ("rates/cache.py", "pyproject.toml"),
+    ("app/auth/sessions.py", "app/auth/passwords.py", "migrations/0007_sessions.sql", "tests/test_sessions.py"),
+    ("billing/invoice.py",),
+    ("cli/main.py", "cli/usage.py", "Makefile"),
+    ("models/record.py", "migrations/0008_created_at.sql", "scripts/backfill.sh"),
+)
+ERRORS = (
+    ("AssertionError", "assert 5400 == 90", "Minutes were read as seconds: multiply before you add"),
+    ("KeyError", "'created_at'", "Read the old name where the new one is missing"),
+    ("TypeError", "unsupported operand type(s) for -: 'str' and 'datetime.datetime'", "Parse dates where they come in"),
+    ("Timeout", "the tests did not end within 60 s", ""),
+    ("python.os-system", "hands a text to a shell", "Use subprocess.run with a list of words"),
+)
+
+
+@dataclass
+class History:
+    """A daemon's database and the hand that writes it; times are those of its clock."""
+
+    store: Store
+    clock: HandClock
+    memory: LongTermMemory
+    rng: random.Random
+
+    @property
+    def ledger(self) -> CommitLedger:
+        return CommitLedger(self.store.db, self.store.events, clock=self.clock)
+
+    def week(self, tasks: int = 12, *, skill: float = 0.8) -> None:
+        """One week from where the clock stands; `skill` is how likely a try passes."""
+        start = self.clock.now
+        self.tell(Kind.DAEMON_STARTED, "version 1.0, process 1")
+        for number in range(tasks):
+            self.clock.now = max(self.clock.now, start + WEEK * number / tasks * 0.97)
+            self.task(skill)
+            self.happen()
+        self.clock.now = max(self.clock.now, start + WEEK * 0.98)
+        self.tell(Kind.DAEMON_STOPPED, "stopped")
+        self.clock.now = max(self.clock.now, start + WEEK)
+
+    def happen(self) -> None:
+        """What a week brings besides its tasks."""
+        chance = self.rng.random()
+        if chance < 0.05:
+            self.store.queue.hold_back(HoldSource.QUIET, "quiet hours").result()
+            self.clock.advance(self.rng.randint(1, 5) * 3600)
+            self.store.queue.let_go(HoldSource.QUIET).result()
+        elif chance < 0.09:
+            self.tell(Kind.MODEL_FAILED, "overloaded", Level.WARNING, backend="openai", error="RateLimited")
+        elif chance < 0.11:
+            models: dict[str, Any] = {"from": "openai=big", "to": "ollama=small"}
+            self.tell(Kind.MODEL_FALLBACK, "answered instead", Level.WARNING, **models)
+        elif chance < 0.13:
+            self.clock.advance(60)
+            self.tell(Kind.DAEMON_STARTED, "version 1.0, process 2")
+
+    def task(self, skill: float) -> None:
+        """A task from its submission to its end."""
+        at = self.rng.randrange(len(WANTED))
+        kind, text = WANTED[at]
+        repo = "/home/owner/src/shop" if self.rng.random() < 0.3 else None
+        self.store.queue.submit(parse_spec({"description": text, "kind": kind, "repo": repo})).result()
+        self.clock.advance(self.rng.expovariate(1 / 90))
+        task = self.store.queue.claim("w1").result()
+        if task is None:
+            return
+        if self.rng.random() < 0.08:
+            task = self.asked(task)
+        self.work(task, at, skill)
+
+    def asked(self, task: Task) -> Task:
+        """The task waits for its owner, who answers after hours."""
+        ask = Ask(kind=AskKind.PACKAGE, subject="package:toolz", question="May toolz be installed?")
+        held = self.store.queue.hold(task.id, task.fence, "waits", [ask]).result()
+        assert held.status is Status.WAITING
+        self.clock.advance(self.rng.randint(1, 30) * 3600)
+        (approval,) = self.store.queue.approvals(task_id=task.id)
+        self.store.queue.decide(approval.id, granted=self.rng.random() < 0.7).result()
+        again = self.store.queue.claim("w1").result()
+        assert again is not None
+        return again
+
+    def work(self, task: Task, at: int, skill: float) -> None:
+        """Tries until one passes or there were enough."""
+        lessons = (Lesson(id=1, text="lesson", score=0.5),) if self.rng.random() < 0.4 else ()
+        work = Work(phase=Phase.CODING, base="0" * 40, attempt=task.attempt, lessons=lessons, models=("big",))
+        work = self.step(task, work, Phase.PLANNING)
+        passed = False
+        if lessons:
+            self.tell(Kind.LESSON_RECALLED, "recalled 1 lesson", task_id=task.id)
+        for iteration in range(1, 5):
+            passed = self.rng.random() < skill * (0.9 if iteration == 1 else 0.6)
+            work = replace(work, iteration=iteration)
+            work = self.step(task, work, Phase.CODING)
+            work = replace(work, verdict=verdict(passed, ERRORS[(at + iteration) % len(ERRORS)]))
+            work = self.step(task, work, Phase.TESTING, Outcome.OK if passed else Outcome.REDO)
+            if passed:
+                break
+            work = self.failed(task, work, at)
+        asyncio.run(self.memory.conclude(work, task.id, passed))
+        self.end(task, work, at, passed)
+
+    def failed(self, task: Task, work: Work, at: int) -> Work:
+        """A try that failed is remembered."""
+        name = FILES[at][0]
+        work = replace(work, change={name: f"x = {work.iteration}\n"})
+        asyncio.run(self.memory.remember(work, task.id, task.spec.description))
+        advice = ERRORS[(at + work.iteration) % len(ERRORS)][2]
+        new = Try(iteration=work.iteration, digest=str(work.iteration), failing=("test",), feedback="",
+                  reflection=Reflection(suggested_fix=advice))  # fmt: skip
+        return work.with_try(new)
+
+    def step(self, task: Task, work: Work, phase: Phase, outcome: Outcome = Outcome.OK) -> Work:
+        """A finished step with the reply that it used."""
+        began = self.clock.now
+        work = replace(work, step_no=work.step_no + 1)
+        if phase is not Phase.TESTING:
+            self.reply(task, work, phase)
+        seconds = self.rng.uniform(2, 60)
+        self.clock.advance(seconds)
+        done = Step(phase=phase, outcome=outcome, work=work, note=f"{phase}: {outcome}")
+        self.store.steps.save_step(
+            task.id, task.attempt, task.fence, done, started_at=began, duration_s=seconds
+        ).result()  # fmt: skip
+        return work
+
+    def reply(self, task: Task, work: Work, phase: Phase) -> None:
+        """A paid reply, one of the owner's own machine, or one that the engine made needless."""
+        backend, model, price = self.rng.choice(
+            [("openai", "big", 3e-6), ("openai", "big", 3e-6), ("ollama", "small", None), ("repair", "repair", 0.0)]
+        )
+        tokens_in, tokens_out = (
+            (0, 0) if backend == "repair" else (self.rng.randint(800, 9000), self.rng.randint(80, 900))
+        )
+        request = ModelRequest(
+            phase=phase, messages=(Message(role="user", text="do it"),), task_id=task.id, attempt=task.attempt,
+            step_no=work.step_no - 1, iteration=work.iteration,
+        )  # fmt: skip
+        reply = Completion(
+            text="reply", backend=backend, model=model, tokens_in=tokens_in, tokens_out=tokens_out,
+            cost_usd=None if price is None else price * (tokens_in + 4 * tokens_out),
+            latency_s=self.rng.uniform(0.5, 30), extra={"saved": "openai=big"} if backend == "repair" else {},
+        )  # fmt: skip
+        self.store.steps.save_reply(request, reply).result()
+
+    def end(self, task: Task, work: Work, at: int, passed: bool) -> None:
+        """The task ends, with a commit where it passed."""
+        if not passed:
+            ending = self.rng.choice([Ending.GAVE_UP, Ending.STUCK, Ending.STUCK, Ending.REFUSED])
+            reason = f"{ending}: after {work.iteration} tries. Last failure: test_{task.id}"
+            self.store.queue.finish(task.id, task.fence, ending, reason=reason, iterations=work.iteration).result()
+            return
+        commit = hashlib.sha1(str(task.id).encode(), usedforsecurity=False).hexdigest()
+        self.store.state.record_commit(self.commit(task, work, at, commit)).result()
+        self.tell(Kind.COMMITTED, commit, task_id=task.id)
+        self.store.queue.finish(
+            task.id, task.fence, Ending.COMMITTED, reason="tests passed", commit=commit, iterations=work.iteration
+        ).result()
+        if self.rng.random() < 0.2:
+            self.clock.advance(1800)
+            self.ledger.review(task_id=task.id).result()
+
+    def commit(self, task: Task, work: Work, at: int, commit: str) -> Commit:
+        """The row of a commit."""
+        label = self.rng.choice([Label.TESTS_PASSED, Label.VERIFIED, Label.VERIFIED, Label.SELF_TESTED])
+        files = tuple(
+            ChangedFile(path=path, added=self.rng.randint(1, 180), removed=self.rng.randint(0, 60))
+            for path in FILES[at]
+        )
+        signs = Signs(
+            own_tests=("tests/test_own.py",) if label is Label.SELF_TESTED else (), tests_passed=7,
+            escalations=int(work.iteration > 4), packages={"toolz": "1.0"} if at == 4 else {},
+            findings=("python.pickle:app/cache.py",) if at == 8 else (),
+        )  # fmt: skip
+        return Commit(
+            task_id=task.id, attempt=task.attempt, repo=task.spec.repo or "/srv/workspace", branch=f"agent/{task.id}-x",
+            commit=commit, base="0" * 40, subject=task.spec.description, label=label, model="big",
+            iterations=work.iteration, integrated=task.spec.repo is None, files=files, signs=signs, at=self.clock.now,
+        )  # fmt: skip
+
+    def revert(self, task_id: int) -> None:
+        """The owner takes the commit of a task back."""
+        (entry,) = self.ledger.page(1, task_id=task_id)
+        done = Pending(entry=entry.id, by="f" * 40, reapply=False)
+        event = Event(
+            kind=Kind.REVERTED, task_id=task_id, data={"commit": entry.commit, "by": done.by, "reapplied": False}
+        )
+        self.ledger.settle(done, event).result()
+
+    def tell(self, kind: Kind, text: str, level: Level = Level.INFO, task_id: int | None = None, **data: Any) -> None:
+        """An event."""
+        event = Event(kind=kind, level=level, message=text, task_id=task_id, data=data, at=self.clock.now)
+        self.store.db.write(lambda conn: self.store.events.append(conn, event)).result()
+
+
+def verdict(passed: bool, error: tuple[str, str, str]) -> Verdict:
+    """A verdict with one failure, or none."""
+    failure = Failure(id="tests/test_x.py::test", kind=error[0], message=error[1], frame="x.py:3 in f")
+    result = Result.PASSED if passed else Result.FAILED
+    return Verdict(
+        passed=passed,
+        reason="" if passed else error[1],
+        evidence=Evidence(tree="t", sandbox="bubblewrap", label=Label.TESTS_PASSED),
+        results=(CaseResult(id="tests/test_x.py::test", result=result),),
+        failures=() if passed else (failure,),
+    )
+
+
+@contextmanager
+def open_history(path: Path, *, seed: int = 1, first: datetime = FIRST) -> Iterator[History]:
+    """An empty history that begins at `first`."""
+    clock = HandClock()
+    clock.now = first
+    with open_store(path, clock) as store:
+        memory = LongTermMemory(store.db, choose("hashed"), clock=clock, emit=store.events.emit)
+        yield History(store, clock, memory, random.Random(seed))
+        memory.close()

@@ -1,0 +1,34 @@
+"""Spans of time and their names: the ISO week, and what `--report` makes of one."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+
+WEEK = timedelta(days=7)
+_NAME = re.compile(r"(\d{4})-?W(\d{1,2})", re.IGNORECASE)
+
+
+def report_name(since: datetime, until: datetime) -> str:
+    """The ISO week that the span ends in; for spans much shorter than a week, its last day or minute."""
+    last = until - timedelta(seconds=1)
+    if until - since >= timedelta(days=6):
+        return f"{last:%G-W%V}"
+    return f"{last:%Y-%m-%d}" if until - since >= timedelta(days=1) else f"{last:%Y-%m-%dT%H%M}"
+
+
+def span_of(week: str) -> tuple[datetime, datetime]:
+    """The span of an ISO week such as `2026-W47`: from its Monday, 00:00 UTC, to the next.
+
+    Raises:
+        ValueError: there is no such week; the message is for its reader.
+    """
+    found = _NAME.fullmatch(week.strip())
+    if found is None:
+        raise ValueError(f"{week!r} is no week; write it as 2026-W47")
+    year, number = int(found[1]), int(found[2])
+    try:
+        since = datetime.fromisocalendar(year, number, 1).replace(tzinfo=UTC)
+        return since, since + WEEK
+    except (ValueError, OverflowError):
+        raise ValueError(f"the year {year} has no week {number}") from None
