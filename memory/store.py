@@ -140,11 +140,11 @@ class LongTermMemory:
         space = self._spaces[-1]
         space.catch_up(CATCH_UP)
         near = space.nearest({"failure": signature(query) or query, "pattern": query}, max(CANDIDATES, 4 * limit))
-        best: dict[int | None, tuple[float, Stored]] = {}
+        best: dict[object, tuple[float, Stored]] = {}
         for one in rows.stored(self._db.reader(), near):
-            worth = self._worth(one)
-            if worth > best.get(one.task_id, (0.0, one))[0]:
-                best[one.task_id] = (worth, one)
+            worth, source = self._worth(one), one.task_id or (one.kind, one.id)
+            if worth > best.get(source, (0.0, one))[0]:
+                best[source] = (worth, one)
         ranked = sorted(best.values(), key=lambda pair: -pair[0])
         return tuple(one for _, one in ranked[:limit])
 

@@ -1,0 +1,162 @@
+"""Lessons as JSON Lines, to be carried from one machine to another; secrets are masked on the way out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from core.clock import from_text, to_text
+from core.errors import NightshiftError
+from core.masking import Masker
+from db.codec import encode
+from db.sqlite import Connection
+from memory.lessons import MAX_CODE, MAX_ERROR, MAX_FIX, MAX_LESSON
+
+MAX_LINES = 200_000
+MAX_FAULTS = 20
+_SLACK = 200
+_FAILURES = (
+    "SELECT signature, error, code, fix, lesson, language, repo, created_at, fixed_at AS learned_at FROM failures "
+    "WHERE solved = 1 AND retired = 0 ORDER BY id"
+)
+_PATTERNS = (
+    "SELECT problem, solution, lesson, language, repo, created_at, created_at AS learned_at FROM patterns "
+    "WHERE retired = 0 ORDER BY id"
+)
+
+Text = Annotated[str, Field(min_length=1, max_length=MAX_CODE)]
+
+
+class _LessonIn(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    lesson: Annotated[str, Field(max_length=MAX_LESSON + _SLACK)] = ""
+    language: Annotated[str, Field(max_length=40)] = ""
+    repo: Annotated[str, Field(max_length=1000)] = ""
+    created_at: AwareDatetime
+    learned_at: AwareDatetime
+
+
+class FailureIn(_LessonIn):
+    """A failure with what mended it."""
+
+    kind: Literal["failure"]
+    signature: Annotated[str, Field(min_length=1, max_length=MAX_ERROR)]
+    error: Annotated[str, Field(max_length=MAX_ERROR + _SLACK)]
+    code: Annotated[str, Field(max_length=MAX_CODE)] = ""
+    fix: Annotated[str, Field(max_length=MAX_FIX + _SLACK)]
+
+
+class PatternIn(_LessonIn):
+    """What solved a task."""
+
+    kind: Literal["pattern"]
+    problem: Text
+    solution: Text
+
+
+_LINE: TypeAdapter[FailureIn | PatternIn] = TypeAdapter(Annotated[FailureIn | PatternIn, Field(discriminator="kind")])
+
+
+class NotLessons(NightshiftError):
+    """A file does not hold lessons; the message names each faulty line and field. Nothing of it was taken."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """How many lessons of a file are new here, and how many were known."""
+
+    new: int
+    known: int
+
+
+def lines(conn: Connection, masker: Masker) -> Iterator[str]:
+    """Every lesson in use, one JSON object a line, oldest first."""
+    for kind, select in (("failure", _FAILURES), ("pattern", _PATTERNS)):
+        for row in conn.execute(select):
+            fields = dict(zip(row.keys(), tuple(row), strict=True))
+            fields["learned_at"] = fields["learned_at"] or fields["created_at"]
+            yield encode({"kind": kind, **fields}, masker)
+
+
+def read(text: str) -> list[FailureIn | PatternIn]:
+    """The lessons of a file.
+
+    Raises:
+        NotLessons: a line is none; all faults are named, and nothing is taken.
+    """
+    found, faults = list[FailureIn | PatternIn](), list[str]()
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        if number > MAX_LINES:
+            faults.append(f"line {number}: there are more than {MAX_LINES} lines; split the file")
+            break
+        try:
+            found.append(_LINE.validate_python(_parsed(line)))
+        except ValueError as error:
+            faults.append(f"line {number}: {_said(error)}")
+            if len(faults) == MAX_FAULTS:
+                break
+    if faults:
+        raise NotLessons("\n".join(faults))
+    return found
+
+
+def _parsed(line: str) -> Mapping[str, Any]:
+    data = json.loads(line)
+    if not isinstance(data, dict):
+        raise ValueError("must be a JSON object")
+    for name in ("created_at", "learned_at"):
+        if isinstance(data.get(name), str):
+            data[name] = from_text(data[name])
+    return data
+
+
+def _said(error: ValueError) -> str:
+    if isinstance(error, ValidationError):
+        first = error.errors(include_url=False)[0]
+        return f"{'.'.join(map(str, first['loc'])) or 'it'}: {first['msg']}"
+    return str(error)
+
+
+def take(conn: Connection, lessons: Sequence[FailureIn | PatternIn]) -> Taken:
+    """Store lessons inside a write job; one whose problem and solution are known is not stored again.
+
+    They belong to no task here, and begin with no uses: what they were worth elsewhere was worth it there.
+    """
+    new = sum(_failure(conn, one) if isinstance(one, FailureIn) else _pattern(conn, one) for one in lessons)
+    return Taken(new=new, known=len(lessons) - new)
+
+
+def _failure(conn: Connection, one: FailureIn) -> bool:
+    if conn.execute("SELECT 1 FROM failures WHERE signature = ? AND fix = ?", (one.signature, one.fix)).fetchone():
+        return False
+    conn.execute(
+        "INSERT INTO failures (signature, error, code, fix, lesson, language, repo, solved, created_at, fixed_at) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?, ?)",
+        (one.signature, one.error, one.code, one.fix, one.lesson, one.language, one.repo, *_times(one)),
+    )
+    return True
+
+
+def _pattern(conn: Connection, one: PatternIn) -> bool:
+    known = "SELECT 1 FROM patterns WHERE problem = ? AND solution = ?"
+    if conn.execute(known, (one.problem, one.solution)).fetchone():
+        return False
+    conn.execute(
+        "INSERT INTO patterns (problem, solution, lesson, language, repo, created_at) VALUES (?, ?, ?, ?, ?, ?)",
+        (one.problem, one.solution, one.lesson, one.language, one.repo, _times(one)[1]),
+    )
+    return True
+
+
+def _times(one: _LessonIn) -> tuple[str, str]:
+    """When it was made and learnt; a time that is still to come is now, so that no lesson is younger than new."""
+    now = datetime.now(UTC)
+    return to_text(min(one.created_at, now)), to_text(min(one.learned_at, now))
