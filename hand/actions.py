@@ -13,7 +13,9 @@ from hand.door import Verb
 from hand.exits import Exit
 from hand.following import follow_logs, run, wait
 from hand.hand import Hand
+from hand.renewing import notify_test, reload
 from hand.reporting import report
+from hand.service import install, uninstall
 from hand.verifying import verify
 from hand.views import held
 from intake.inbox import with_ids
@@ -190,6 +192,10 @@ ACTIONS: Mapping[Action, Callable[[Hand, Asked], int]] = {
     Action.REVERT: revert,
     Action.REAPPLY: revert,
     Action.UNDO: undo,
+    Action.RELOAD: reload,
+    Action.NOTIFY_TEST: notify_test,
+    Action.INSTALL_SERVICE: install,
+    Action.UNINSTALL_SERVICE: uninstall,
     Action.COMPLETION: completion,
     Action.PROMPT: prompt,
 }
