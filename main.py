@@ -12,6 +12,7 @@ works here already.
 from __future__ import annotations
 
 import asyncio
+import faulthandler
 import logging
 import signal
 import sys
@@ -39,6 +40,7 @@ def main() -> int:
     from upkeep.instance_lock import AlreadyRunning  # noqa: PLC0415 - as in `serve`
 
     fill_streams()
+    faulthandler.enable()  # a watchdog that was not fed sends SIGABRT: then the log says where each thread stood
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     try:
         asyncio.run(serve(load_settings()))

@@ -141,7 +141,7 @@ class TaskExecutor:
     async def _serve_forever(self, worker: Worker) -> None:
         while not (self._stopping or worker.leaving):
             worker.woken.clear()
-            task = await _done(self.parts.queue.claim(worker.status.name, only=self._only))
+            task = await worker.claim(self.parts.queue.claim(worker.status.name, only=self._only))
             if task is None:
                 await worker.woken.wait()
             elif self._stopping:
@@ -250,7 +250,8 @@ class TaskExecutor:
                     running[task_id].interrupt(CancelledByUser())
                 for task_id in beat.lost:
                     running[task_id].interrupt(LeaseLost())
-            await _done(self.parts.queue.sweep(owned))
+            if not any(worker.claiming for worker in self._workers):
+                await _done(self.parts.queue.sweep(owned))
             self.renewed_at = time.monotonic()
 
     async def _watch_the_clock(self) -> None:

@@ -27,7 +27,7 @@ def channels(settings: Settings) -> Channels:
         url=url.get_secret_value() if url else "",
         secret=secret.get_secret_value() if secret else "",
         on=frozenset(map(NoticeKind, settings.notify_on)),
-        environ=settings.process_environment,
+        variables=settings.process_environment,
     )
 
 

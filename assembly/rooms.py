@@ -95,6 +95,7 @@ class Rooms:
 
     Attributes:
         notices: sentences for the owner about what is missing or weak.
+        layers: packages that tasks may use; None until a sandbox is found.
     """
 
     def __init__(self, settings: Settings, store: Store, stack: ExitStack, clock: Clock) -> None:
@@ -109,6 +110,7 @@ class Rooms:
         self.sandbox_name, self.sandbox_detail = "", "being tested"
         self.notices: tuple[str, ...] = ()
         self.parts: Parts | None = None
+        self.layers: LayerStore | None = None
         self._warmed: Warmed | None = None
         self._bench: _Bench | None = None
 
@@ -179,6 +181,7 @@ class Rooms:
     def _parts(self, sandbox: Sandbox, runtime: Runtime) -> Parts:
         settings, store, imports = self._settings, self._store, ImportCache()
         layers = LayerStore(settings.packages_dir, runtime, environ=settings.process_environment, clock=self._clock)
+        self.layers = layers
         bench = self._bench = _Bench(sandbox=sandbox, runtime=runtime, layers=layers, imports=imports)
         self._open_trials(bench)
         return Parts(

@@ -14,6 +14,8 @@ from core.masking import Masker
 from db.database import Database
 from db.event_log import EventLog
 from db.file_log import FileLog
+from db.opening import ensure_sound
+from db.soundness import stopped_cleanly
 from db.state_store import StateStore
 from db.step_store import StepStore
 from queue_manager import QueueManager, RetryPolicy
@@ -42,11 +44,18 @@ class Store:
 
 
 def open_store(settings: Settings, stack: ExitStack, clock: Clock = utc_now) -> Store:
-    """Open the database of a home; `stack` closes it.
+    """Open the database of a home, restored where it is damaged; `stack` closes it. Only under the instance lock.
 
     Raises:
-        StoreError: it is damaged, newer than this version, or cannot be opened.
+        StoreError: it is newer than this version, cannot be opened, or can neither be used nor restored.
     """
+    looked = ensure_sound(settings.db_path, settings.backups_dir, settings.log_file, clock())
+
+    def note_a_clean_stop(error: type[BaseException] | None, *_: object) -> None:
+        if error is None:
+            stopped_cleanly(settings.db_path, looked.looked_at)
+
+    stack.push(note_a_clean_stop)
     db = stack.enter_context(Database(settings.db_path))
     events = EventLog(db, clock, Masker(settings.secrets))
     file_log = _file_log(settings, events, clock)

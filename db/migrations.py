@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from core.errors import StoreTooNew, StoreTooOld
 from core.states import MOVES, Status
 from db import schema
-from db.sqlite import Connection
+from db.sqlite import Connection, connect_memory
 
 if TYPE_CHECKING:
     from sqlite_utils import Database as Tables
@@ -125,6 +125,14 @@ def _apply(conn: Connection) -> None:
     for name, step in STEPS:
         steps(name=name)(step)
     steps.apply(Tables(conn))
+
+
+def fresh() -> Connection:
+    """A database in memory with all tables of ours, made by the same steps; a few milliseconds."""
+    conn = connect_memory()
+    for _, step in STEPS:
+        step(cast("Tables", conn))  # the steps do no more than execute
+    return conn
 
 
 def guards() -> dict[str, str]:

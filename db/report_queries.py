@@ -23,7 +23,7 @@ TASK_COLUMNS = (
     "t.id, t.status, t.ending, t.reason, t.description, t.attempt, t.iterations, t.created_at, t.not_before, "
     "t.started_at, t.ended_at, coalesce(json_extract(s.spec, '$.kind'), '') AS kind, "
     "coalesce(json_extract(s.spec, '$.repo'), '') AS repo, (SELECT i.lessons FROM iterations i "
-    "WHERE i.task_id = t.id AND i.iteration = 0 ORDER BY i.attempt LIMIT 1) AS lessons"
+    "WHERE i.task_id = t.id AND i.attempt = 1 AND i.iteration = 0) AS lessons"
 )
 
 

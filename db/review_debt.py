@@ -21,7 +21,7 @@ def reason(count: int, limit: int | None) -> str:
 
 def settle(conn: Connection, held: Holds, limit: int | None) -> None:
     """Hold back or let go, inside a write job."""
-    why = reason(unread(conn), limit)
+    why = reason(unread(conn), limit) if limit else ""
     if why:
         held.put(conn, HoldSource.REVIEW, why)
     else:

@@ -71,6 +71,7 @@ def rewrite(path: Path, within_s: float = REWRITE_S) -> bool:
         end = time.monotonic() + within_s
         conn.set_progress_handler(lambda: time.monotonic() > end, _LOOK_EVERY)
         try:
+            conn.execute("PRAGMA auto_vacuum=INCREMENTAL")  # heeded by the file that VACUUM writes
             conn.execute("VACUUM")
         except OperationalError:
             return False

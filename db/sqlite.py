@@ -37,6 +37,9 @@ meanwhile is folded once."""
 
 BUSY, LOCKED, READONLY, CORRUPT, FULL, CANTOPEN, NOTADB = 5, 6, 8, 11, 13, 14, 26
 """Primary result codes, https://sqlite.org/rescode.html; the low byte of an extended one."""
+PERM, NOMEM, IOERR = 3, 7, 10
+NOT_THE_FILE = frozenset({PERM, BUSY, LOCKED, NOMEM, READONLY, IOERR, FULL, CANTOPEN})
+"""Codes that say nothing against what a file holds."""
 
 
 def code_of(error: Error) -> int:
@@ -50,7 +53,7 @@ def store_error(error: Error, path: Path) -> StoreError:
     if code == FULL:
         return StoreFull(f"{path}: the disk is full; nothing was written ({text})")
     if code in {CORRUPT, NOTADB}:
-        return StoreDamaged(f"{path}: the database is damaged ({text})")
+        return StoreDamaged(f"{path}: the database is damaged ({text}); the daemon restores it when it starts")
     if code in {BUSY, LOCKED}:
         return StoreError(f"{path}: another process keeps the database locked ({text})")
     return StoreError(f"{path}: {text}")
@@ -88,10 +91,18 @@ def connect_draft(path: Path) -> Connection:
     """
     try:
         conn = _open(path, "mode=rwc", 5.0)
+        conn.execute("PRAGMA auto_vacuum=INCREMENTAL")
         conn.execute("PRAGMA journal_mode=MEMORY").fetchone()
         conn.execute("PRAGMA synchronous=OFF")
     except Error as error:
         raise store_error(error, path) from error
+    return conn
+
+
+def connect_memory() -> Connection:
+    """Open a database of its own in memory."""
+    conn = sqlite3.connect(":memory:", isolation_level=None)
+    conn.row_factory = Row
     return conn
 
 
@@ -103,9 +114,10 @@ def _open(path: Path, query: str, busy_s: float) -> Connection:
 
 
 def _open_writable(path: Path, busy_s: float) -> Connection:
-    conn = _open(path, "mode=rwc", busy_s)
+    conn, empty = _open(path, "mode=rwc", busy_s), not (path.exists() and path.stat().st_size)
     try:
-        conn.execute("PRAGMA auto_vacuum=INCREMENTAL")  # heeded by a new file alone; see db/shrinking.py for others
+        if empty:  # it writes, and a file that has tables does not heed it; see db/shrinking.py
+            conn.execute("PRAGMA auto_vacuum=INCREMENTAL")
         _use_wal(conn, busy_s)
         conn.execute("PRAGMA synchronous=FULL")
         conn.execute("PRAGMA foreign_keys=ON")
@@ -155,12 +167,14 @@ def faults(path: Path) -> list[str]:
     """Check a database file from end to end; an empty list means that it is sound."""
     try:
         conn = connect(path, readonly=True)
-    except StoreError as error:
+    except (StoreError, UnicodeDecodeError) as error:
         return [str(error)]
     try:
         found = [str(row[0]) for row in conn.execute("PRAGMA integrity_check")]
     except Error as error:
         return [str(store_error(error, path))]
+    except UnicodeDecodeError as error:  # SQLite quotes what it found
+        return [f"{path}: the database is damaged ({error})"]
     finally:
         conn.close()
     return [] if found == ["ok"] else found

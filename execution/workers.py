@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 
 from core.errors import Interruption
 from core.status import WorkerStatus
+from core.tasks import Task
 from execution.attempt import Attempt, Result
 
 GRACE_S = 300.0
@@ -43,3 +45,12 @@ class Worker:
     woken: asyncio.Event = field(default_factory=asyncio.Event)
     running: Running | None = None
     leaving: bool = False
+    claiming: bool = False
+
+    async def claim(self, claimed: Future[Task | None]) -> Task | None:
+        """Wait for a claim. Until it is told, a task may be this worker's and nobody here renews its lease."""
+        self.claiming = True
+        try:
+            return await asyncio.wrap_future(claimed)
+        finally:
+            self.claiming = False

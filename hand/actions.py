@@ -13,7 +13,9 @@ from hand.door import Verb
 from hand.exits import Exit
 from hand.following import follow_logs, run, wait
 from hand.hand import Hand
+from hand.renewing import notify_test, reload
 from hand.reporting import report
+from hand.service import install, uninstall
 from hand.verifying import verify
 from hand.views import held
 from intake.inbox import with_ids
@@ -115,7 +117,7 @@ def pause(hand: Hand, asked: Asked) -> int:
     paused = asked.action is Action.PAUSE
     answer = hand.door.pause(paused)
     state = str(answer.state) if hand.door.live else ("paused" if answer.holds else "not paused")
-    hand.answer(answer, [Lines(lines=[Cell(state)]), *([held(answer.holds)] if answer.holds and not paused else [])])
+    hand.answer(answer, [Lines(lines=[Cell(state), *(() if paused else held(answer.holds).lines)])])
     hand.say_if_down(f"it will start {'without claiming tasks' if answer.holds else 'working'}")
     return Exit.OK
 
@@ -190,6 +192,10 @@ ACTIONS: Mapping[Action, Callable[[Hand, Asked], int]] = {
     Action.REVERT: revert,
     Action.REAPPLY: revert,
     Action.UNDO: undo,
+    Action.RELOAD: reload,
+    Action.NOTIFY_TEST: notify_test,
+    Action.INSTALL_SERVICE: install,
+    Action.UNINSTALL_SERVICE: uninstall,
     Action.COMPLETION: completion,
     Action.PROMPT: prompt,
 }

@@ -39,6 +39,10 @@ class Action(StrEnum):
     REVERT = "--revert"
     REAPPLY = "--reapply"
     UNDO = "--undo"
+    RELOAD = "--reload"
+    NOTIFY_TEST = "--notify-test"
+    INSTALL_SERVICE = "--install-service"
+    UNINSTALL_SERVICE = "--uninstall-service"
     COMPLETION = "--completion"
     PROMPT = "the prompt"
 
@@ -63,6 +67,7 @@ class Asked:
     repo: str = ""
     shell: str = ""
     follow: bool = False
+    dry_run: bool = False
     force: bool = False
     yes: bool = False
     deep: bool = False

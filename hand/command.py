@@ -18,9 +18,11 @@ from hand.show import Color
 from hand.task_options import LIMITS, task_body
 
 ADD, MORE, WATCH, STEER, OUTPUT = "New task", "More about a new task", "Looking", "Steering", "Output"
+SERVICE = "The daemon itself"
 _LOGS, _MORE = frozenset({Action.LOGS}), {"group": MORE, "fits": NEW_TASK}
 _UNDOING = frozenset({Action.REVERT, Action.REAPPLY, Action.UNDO})
 _DECISIONS = frozenset({Action.APPROVE, Action.DENY})
+_SERVICE = frozenset({Action.INSTALL_SERVICE, Action.UNINSTALL_SERVICE})
 _REPO = {"group": MORE, "fits": NEW_TASK | {Action.VERIFY}}
 _REPEAT = {"multiple": True, "metavar": "FILE", "type": click.Path(path_type=str)}
 F = TypeVar("F", bound=Callable[..., Any])
@@ -103,6 +105,13 @@ def _switch(name: str, text: str) -> Callable[[F], F]:
 @_option("--undo", is_flag=True, group=STEER, action=Action.UNDO, help="Take back what was integrated last.")
 @_option("--force", is_flag=True, group=STEER, fits=_UNDOING, help="Take it back though other tests need it.")
 @_option("--yes", is_flag=True, group=STEER, fits=frozenset({Action.UNDO}), help="Do not ask.")
+@_option("--reload", is_flag=True, group=SERVICE, action=Action.RELOAD,
+         help="Have the daemon read its settings and tasks.yaml again.")  # fmt: skip
+@_option("--notify-test", is_flag=True, group=SERVICE, action=Action.NOTIFY_TEST, help="Send yourself a test notice.")
+@_option("--install-service", is_flag=True, group=SERVICE, action=Action.INSTALL_SERVICE,
+         help="Write a systemd user unit for this home.")  # fmt: skip
+@_option("--uninstall-service", is_flag=True, group=SERVICE, action=Action.UNINSTALL_SERVICE, help="Remove it.")
+@_option("--dry-run", is_flag=True, group=SERVICE, fits=_SERVICE, help="Only show what would be done.")
 @_option("--json", "as_json", is_flag=True, group=OUTPUT, help="JSON on the standard output, for scripts.")
 @_option("--color", type=click.Choice(list(map(str, Color))), default="auto", group=OUTPUT,
          help="NO_COLOR is honoured as well.")  # fmt: skip
@@ -150,6 +159,7 @@ def _asked(values: dict[str, Any], action: Action | None) -> Asked:
         repo=(values["repo"] or "") if action is Action.VERIFY else "",
         shell=values["completion"] or "",
         follow=values["follow"],
+        dry_run=values["dry_run"],
         force=values["force"],
         yes=values["yes"],
         deep=values["deep"],

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from server.approvals import ApprovalRow, Approvals
     from server.commits import Commits, Reviewed, Taken
     from server.pausing import CheckpointAsked
+    from server.renewal import Renewed
     from server.schemas import DaemonReport, Logs, Moved, Paused, Submitted, TaskDetail, Tasks
 
 
@@ -138,6 +139,14 @@ class Door(Protocol):
 
     def revert(self, task_id: int, force: bool, reapply: bool) -> Taken:
         """Have the daemon take back what a task integrated, or bring it back; where none runs it is `DaemonGone`."""
+        ...
+
+    def reload(self) -> Renewed:
+        """Have the daemon read its settings again; where none runs it is `DaemonGone`.
+
+        Raises:
+            ConfigError: they have faults, and the old ones still hold.
+        """
         ...
 
     def close(self) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from config import Settings, load_settings
+from config import Settings
 from hand.asked import Asked
 from hand.blocks import Block, Cell
 from hand.door import Door
 from hand.doors import Choice, choose
+from hand.finding import settings_here
 from hand.show import Printer
 from hand.views import Views
 from server.schemas import Answer
@@ -22,7 +23,7 @@ class Hand:
     """
 
     def __init__(self, asked: Asked) -> None:
-        self.settings: Settings = load_settings(home=asked.home)
+        self.settings: Settings = settings_here(asked.home)
         self.out = Printer(as_json=asked.as_json, color=asked.color)
         self.views = Views(local=self.out.is_terminal)
         self._choice: Choice | None = None

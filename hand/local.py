@@ -30,6 +30,7 @@ from queue_manager import QueueManager
 from server.approvals import ApprovalRow, Approvals, approval_row
 from server.commits import Commits, CommitsQuery, Reviewed, ReviewIn, Taken
 from server.pausing import CheckpointAsked, ask
+from server.renewal import Renewed
 from server.reviewing import Reviewing
 from server.schemas import (
     DaemonReport,
@@ -199,6 +200,10 @@ class LocalDoor:
     def revert(self, task_id: int, force: bool, reapply: bool) -> Taken:  # noqa: ARG002  # the protocol's
         """See `Door.revert`: git is not this door's."""
         raise DaemonGone(f"no daemon runs that could take back task {task_id}")
+
+    def reload(self) -> Renewed:
+        """See `Door.reload`."""
+        raise DaemonGone("the daemon is not running; it reads its settings when it starts")
 
     def close(self) -> None:
         """See `Door.close`."""

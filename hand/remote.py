@@ -16,11 +16,20 @@ from urllib.parse import urlencode
 
 from pydantic import ValidationError
 
-from core.errors import IllegalMove, InvalidTask, NightshiftError, UnknownApproval, UnknownCommit, UnknownTask
+from core.errors import (
+    ConfigError,
+    IllegalMove,
+    InvalidTask,
+    NightshiftError,
+    UnknownApproval,
+    UnknownCommit,
+    UnknownTask,
+)
 from hand.door import Added, DaemonGone, LogQuery, Marking, NotAllowed, Stranger, Verb
 from server.approvals import ApprovalRow, Approvals
 from server.commits import Commits, Reviewed, Taken
 from server.pausing import CheckpointAsked
+from server.renewal import Renewed
 from server.schemas import Answer, DaemonReport, Failed, Logs, Moved, Paused, Submitted, TaskDetail, Tasks
 
 MAX_ANSWER_BYTES = 50_000_000
@@ -122,6 +131,14 @@ class RemoteDoor:
         body = json.dumps({"force": force, "reapply": reapply}).encode()
         status, text = self._ask("POST", f"/api/task/{task_id}/revert", body, REVERT_WALL_S)
         return self._read(Taken, status, text, task_id)
+
+    def reload(self) -> Renewed:
+        """See `Door.reload`."""
+        status, text = self._ask("POST", "/api/reload", b"{}")
+        try:
+            return self._read(Renewed, status, text)
+        except InvalidTask as refused:
+            raise ConfigError([f"{name}: {why}" for name, why in refused.fields.items()]) from None
 
     def close(self) -> None:
         """See `Door.close`: every request has a connection of its own."""

@@ -15,11 +15,11 @@ import json
 import os
 import shutil
 import sys
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 from core.clock import Clock, utc_now
 from core.errors import SandboxError
@@ -29,7 +29,9 @@ from sandbox.runtime import Runtime
 from sandbox.wheels import Wheel, Wheels, call
 
 INSIDE = "/opt/packages"
-KEEP, BUILT_WITHIN = timedelta(days=30), timedelta(days=1)
+KEEP, BUILT_WITHIN, IN_USE = timedelta(days=30), timedelta(days=1), timedelta(hours=2)
+KEEP_MB = 2048
+"""How large all layers together may be; those that were used longest ago go first."""
 COMPILE_S = 300.0
 _FORMAT = "1"
 _RUNS_BY_ITSELF = ("sitecustomize", "usercustomize")
@@ -71,7 +73,7 @@ class LayerStore:
         self._folder, self._runtime, self._clock = places.public(folder), runtime, clock
         series = ".".join(runtime.version.split(".")[:2])
         self.wheels = Wheels(series, environ=environ, pins=_pins(runtime))
-        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._locks = WeakValueDictionary[str, asyncio.Lock]()
         self.sweep()
 
     async def satisfy(self, requirements: Sequence[str]) -> Layer:
@@ -86,7 +88,7 @@ class LayerStore:
             SandboxError: the layer cannot be made.
         """
         asked = self._folder / f"asked-{_digest(self.wheels.series, *sorted(requirements))}.json"
-        async with self._locks[asked.name]:
+        async with self._lock(asked.name):
             wheels = self._read(asked)
             if wheels is None:
                 wheels = await self.wheels.resolve(requirements)
@@ -100,7 +102,7 @@ class LayerStore:
     async def _layer(self, packages: Mapping[str, str], wheels: tuple[Wheel, ...] | None) -> Layer:
         key = _digest(self.wheels.series, *sorted(f"{name}=={version}" for name, version in packages.items()))
         folder, note = self._folder / key, self._folder / f"{key}.json"
-        async with self._locks[key]:
+        async with self._lock(key):
             known, is_there = self._read(note), _is_there(folder)
             if known is not None and is_there:
                 return Layer(folder=folder, wheels=known)
@@ -134,8 +136,15 @@ class LayerStore:
         with contextlib.suppress(TimeoutError):
             await call([*self._runtime.python, *words], launcher.ENV, COMPILE_S, folder)
 
-    def sweep(self) -> None:
-        """Remove what was not used for long, and what an interrupted build left; other processes may be building."""
+    def _lock(self, name: str) -> asyncio.Lock:
+        """The lock of that name, which is there as long as somebody uses it."""
+        return self._locks.setdefault(name, asyncio.Lock())
+
+    def sweep(self, keep_mb: float = KEEP_MB) -> None:
+        """Remove what was not used for long, what is too much, and what an interrupted build left.
+
+        Other processes may be building, and what was used lately may still be shown to a job: that stays.
+        """
         oldest, begun = ((self._clock() - age).timestamp() for age in (KEEP, BUILT_WITHIN))
         for note in self._folder.glob("*.json"):
             if note.stat().st_mtime < oldest:
@@ -145,6 +154,21 @@ class LayerStore:
             noted = folder.with_name(f"{folder.name}.json").exists()
             if folder.is_dir() and not noted and folder.stat().st_mtime < begun:
                 _remove(folder)
+
+        self._make_room(keep_mb)
+
+    def _make_room(self, keep_mb: float) -> None:
+        """Remove whole layers, used longest ago first, until the others are small enough together."""
+        in_use = (self._clock() - IN_USE).timestamp()
+        notes = [note for note in self._folder.glob("*.json") if note.with_suffix("").is_dir()]
+        used = {note: note.stat().st_mtime for note in notes}
+        sizes = {note: _size(note.with_suffix("")) for note in notes}
+        too_much = sum(sizes.values()) - keep_mb * 2**20
+        for note in sorted(notes, key=lambda note: used[note]):
+            if too_much > 0 and used[note] < in_use:
+                too_much -= sizes[note]
+                note.unlink()  # first: a folder without a note is none
+                _remove(note.with_suffix(""))
 
     def _read(self, note: Path) -> tuple[Wheel, ...] | None:
         """The wheels of a note, which counts as used from now on; None where there is no sound one."""
@@ -194,6 +218,11 @@ def _pins(runtime: Runtime) -> list[str]:
                 name, _, version = info.name.removesuffix(".dist-info").partition("-")
                 found.append(f"{name}=={version}")
     return found
+
+
+def _size(folder: Path) -> int:
+    """What the files below a folder take on the disk, in bytes."""
+    return sum(os.lstat(Path(root, name)).st_blocks * 512 for root, _, files in os.walk(folder) for name in files)
 
 
 def _digest(*parts: str) -> str:

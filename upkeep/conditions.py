@@ -42,7 +42,7 @@ class Condition:
 
 def in_debt(state: StateStore, limit: Callable[[], int | None]) -> Reason:
     """Too many commits wait to be read."""
-    return lambda: review_debt.reason(state.unread_count(), limit())
+    return lambda: review_debt.reason(state.unread_count(), limit()) if limit() else ""
 
 
 def at_quiet_hours(

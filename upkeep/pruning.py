@@ -81,9 +81,14 @@ class Pruner:
         self._db, self._events, self._state, self._keep = db, events, state, keep
         self._clock, self._quiet, self._report_since = clock, quiet, report_since
         self._too_large = False
+        self._one_at_a_time = asyncio.Lock()
 
     async def run(self) -> None:
-        """Do one round."""
+        """Do one round; whoever comes while another is done waits for it and does one of his own."""
+        async with self._one_at_a_time:
+            await self._round()
+
+    async def _round(self) -> None:
         now, tally = self._clock(), Tally()
         before = await self._size()
         if await self._believed(now):

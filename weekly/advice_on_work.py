@@ -8,7 +8,7 @@ from weekly.document import Line, code, line
 from weekly.figures import Summary
 from weekly.learning import ENOUGH
 from weekly.stats import Share, difference
-from weekly.wording import cut, duration, number, percent, share_of, usd
+from weekly.wording import cut, duration, many, number, percent, share_of, usd
 
 _FREE = {"ollama", "gpt4all", "repair"}
 """Backends of the owner's own machine."""
@@ -110,7 +110,7 @@ def _budget(summary: Summary) -> Line | None:
         return None
     most = max(reached, key=lambda name: reached[name])
     return line(
-        f"Budgets were reached {number(sum(reached.values()))} times, most often that of ", code(cut(most, 40)),
+        f"Budgets were reached {many(sum(reached.values()), 'time')}, most often that of ", code(cut(most, 40)),
         ": the work is parked, not lost; raise it or let it wait.",
     )  # fmt: skip
 

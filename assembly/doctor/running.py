@@ -80,7 +80,7 @@ def _status(report: dict[str, Any]) -> Iterator[Finding]:
         told = f"no task is begun ({hold['source']}{': ' if hold['reason'] else ''}{hold['reason']})"
         yield note("hold", told, f"it goes on {hold['lifted_by']}")
     for told in report.get("notices") or []:
-        yield warning("notice", told, "see the sections below")
+        yield note("notice", told, "see the other sections")
 
 
 def _port(patient: Patient) -> int:

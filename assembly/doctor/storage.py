@@ -41,7 +41,7 @@ def kept(patient: Patient) -> Iterator[Finding]:
         return
     newest = found[0]
     yield _age(newest, len(found), now, patient)
-    faults = quick_faults(newest, QUICK_S)
+    faults = _quick(newest, QUICK_S)
     if faults:
         mend = f"remove it, or look for a sound one among the {len(found)}: {settings.backups_dir}"
         yield fault("newest backup", f"{newest.name} is damaged: {faults[0]}", mend)
@@ -69,10 +69,7 @@ def _schema(path: Path) -> Iterator[Finding]:
 
 
 def _soundness(path: Path, limit_s: float) -> Iterator[Finding]:
-    try:
-        found = quick_faults(path, limit_s)
-    except StoreError as error:
-        found = [str(error)]
+    found = _quick(path, limit_s)
     if found is None:
         yield note("quick check", f"did not come to its end in {limit_s:g} s", "cli.py --doctor --deep takes its time")
     elif found:
@@ -80,6 +77,13 @@ def _soundness(path: Path, limit_s: float) -> Iterator[Finding]:
         yield fault("quick check", f"{found[0]}{more}", RESTORE)
     else:
         yield ok("quick check", "sound")
+
+
+def _quick(path: Path, limit_s: float) -> list[str] | None:
+    try:
+        return quick_faults(path, limit_s)
+    except StoreError as error:
+        return [str(error)]
 
 
 def _size(path: Path, patient: Patient) -> Finding:

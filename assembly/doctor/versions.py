@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import importlib.metadata
 import platform
-import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from assembly.doctor.findings import Finding, fault, note, ok, warning
 from assembly.doctor.patient import Patient
@@ -18,8 +18,10 @@ from db.outlook import library
 from gitrepo.protocol import OLDEST, version_of
 from settings.places import ROOT
 
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
+
 OLDEST_PYTHON, OLDEST_SQLITE, OLDEST_NODE = (3, 11), (3, 38), (20, 0)
-_NAME = re.compile(r"[A-Za-z0-9._-]+")
 
 
 def versions(patient: Patient) -> Iterator[Finding]:
@@ -33,32 +35,34 @@ def versions(patient: Patient) -> Iterator[Finding]:
 
 def packages(_: Patient) -> Iterator[Finding]:
     """Hold what is installed against requirements.txt."""
+    yield from against((ROOT / "requirements.txt").read_text(encoding="utf-8"))
+
+
+def against(requirements: str) -> Iterator[Finding]:
+    """Hold what is installed against the text of such a file."""
     from packaging.requirements import InvalidRequirement, Requirement  # noqa: PLC0415  pytest brings it
 
-    wanted, missing = 0, 0
-    for line in (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines():
+    wanted, found = 0, list[Finding]()
+    for line in requirements.splitlines():
         try:
             asked = Requirement(line.partition("#")[0].strip())
-        except InvalidRequirement:
+        except InvalidRequirement:  # an empty line, a remark, an option
             continue
-        if asked.marker and not asked.marker.evaluate():
-            continue
-        wanted += 1
-        if found := _package_fault(asked.name, lambda version, asked=asked: version in asked.specifier):
-            missing += 1
-            yield found
-    if not missing:
-        yield ok("packages", f"all {wanted} of requirements.txt are installed")
+        if asked.marker is None or asked.marker.evaluate():
+            wanted += 1
+            found += _package(asked)
+    yield from found or [ok("packages", f"all {wanted} of requirements.txt are installed")]
 
 
-def _package_fault(name: str, fits: object) -> Finding | None:
+def _package(asked: Requirement) -> Iterator[Finding]:
     mend = f"make setup   (or: {sys.executable} -m pip install -r requirements.txt)"
     try:
-        version = importlib.metadata.version(name)
+        version = importlib.metadata.version(asked.name)
     except importlib.metadata.PackageNotFoundError:
-        return fault(name, "is not installed", mend)
-    assert callable(fits)
-    return None if fits(version) else fault(name, f"version {version} is not what requirements.txt asks for", mend)
+        yield fault(asked.name, "is not installed", mend)
+        return
+    if version not in asked.specifier:
+        yield fault(asked.name, f"version {version} is installed, {asked.specifier} is asked for", mend)
 
 
 def _python() -> Finding:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.isolation import SandboxJob
-from sandbox.layers import BUILT_WITHIN, KEEP, LayerStore
+from sandbox.layers import BUILT_WITHIN, IN_USE, KEEP, LayerStore
 from sandbox.wheels import Unobtainable
 from tests.support.sandboxes import bubblewrap, runtime
 from tests.support.store import HandClock
@@ -139,3 +139,29 @@ async def test_a_layer_can_be_imported_inside_and_not_be_changed(layers: LayerSt
     argv = (*shown.python, "-I", "-S", "-B", "-c", code, *shown.libraries)
     result = await bubblewrap().run(SandboxJob(argv=argv, mounts=shown.mounts))
     assert result.stdout in {b"1 Read-only file system\n", b"1 Permission denied\n"}, result.stderr
+
+
+async def test_of_too_much_what_was_used_longest_ago_goes_first(
+    layers: LayerStore, index: Path, clock: HandClock
+) -> None:
+    old = await layers.satisfy(["tidewave"])
+    clock.advance(86_400)
+    young = await layers.satisfy(["moonphase"])
+    layers.sweep(keep_mb=10)
+    assert old.folder.exists()
+    clock.advance(IN_USE.total_seconds() + 1)
+    just_young = sum(path.lstat().st_blocks * 512 for path in young.folder.rglob("*") if path.is_file())
+    layers.sweep(keep_mb=just_young / 2**20)
+    assert (old.folder.exists(), young.folder.exists()) == (False, True)
+    assert (await layers.satisfy(["tidewave"])).new
+
+
+async def test_what_may_be_in_use_stays_however_much_it_is(layers: LayerStore) -> None:
+    layer = await layers.satisfy(["tidewave"])
+    layers.sweep(keep_mb=0)
+    assert layer.folder.exists()
+
+
+async def test_locks_go_with_their_last_user(layers: LayerStore) -> None:
+    await asyncio.gather(*(layers.satisfy(["tidewave"]) for _ in range(3)))
+    assert not layers._locks

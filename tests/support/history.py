@@ -62,6 +62,9 @@ ERRORS = (
 )
 
 
+MODELS = (("openai", "big", 3e-6), ("openai", "big", 3e-6), ("ollama", "small", None), ("repair", "repair", 0.0))
+
+
 @dataclass
 class History:
     """A daemon's database and the hand that writes it; times are those of its clock."""
@@ -70,6 +73,8 @@ class History:
     clock: HandClock
     memory: LongTermMemory
     rng: random.Random
+    models: tuple[tuple[str, str, float | None], ...] = MODELS
+    """Backend, name and price of a token of those that answer, each as likely."""
 
     @property
     def ledger(self) -> CommitLedger:
@@ -175,12 +180,9 @@ class History:
 
     def reply(self, task: Task, work: Work, phase: Phase) -> None:
         """A paid reply, one of the owner's own machine, or one that the engine made needless."""
-        backend, model, price = self.rng.choice(
-            [("openai", "big", 3e-6), ("openai", "big", 3e-6), ("ollama", "small", None), ("repair", "repair", 0.0)]
-        )
-        tokens_in, tokens_out = (
-            (0, 0) if backend == "repair" else (self.rng.randint(800, 9000), self.rng.randint(80, 900))
-        )
+        backend, model, price = self.rng.choice(self.models)
+        asked = backend != "repair"
+        tokens_in, tokens_out = asked * self.rng.randint(800, 9000), asked * self.rng.randint(80, 900)
         request = ModelRequest(
             phase=phase, messages=(Message(role="user", text="do it"),), task_id=task.id, attempt=task.attempt,
             step_no=work.step_no - 1, iteration=work.iteration,

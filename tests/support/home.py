@@ -26,6 +26,7 @@ from queue_manager import QueueManager
 from server.desk import Desk
 from server.host import Host
 from server.listen import Listen
+from tests.support.desk import Reloads
 from upkeep.instance_lock import InstanceLock
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -91,7 +92,14 @@ class Home:
                 unread=StateStore(database).unread_count(),
             )
 
-        return Desk(database=database, events=events, queue=queue, steps=StepStore(database, events), status=status)
+        return Desk(
+            database=database,
+            events=events,
+            queue=queue,
+            steps=StepStore(database, events),
+            status=status,
+            reload=Reloads(),
+        )
 
     @contextmanager
     def daemon(self, **listen: Any) -> Iterator[Desk]:

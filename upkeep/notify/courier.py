@@ -44,7 +44,7 @@ class Channels:
     url: str = field(default="", repr=False)
     secret: str = field(default="", repr=False)
     on: frozenset[NoticeKind] = frozenset()
-    environ: Mapping[str, str] = field(default_factory=dict, repr=False)
+    variables: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -54,7 +54,7 @@ class Channels:
     async def send(self, name: str, notice: Notice, now: Clock) -> str:
         """Tell one notice one way; returns what went wrong, empty when it arrived."""
         if name == COMMAND:
-            return await run_command(self.command, notice, self.environ)
+            return await run_command(self.command, notice, self.variables)
         return await post(self.url, self.secret, notice, int(now().timestamp()))
 
 

@@ -1,0 +1,99 @@
+"""`cli.py --report`: which span it takes, what it prints, and what it refuses."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from core.clock import from_text, utc_now
+from db import checkpoints
+from db.database import Database
+from tests.support.home import Home
+
+
+@pytest.fixture
+def home(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Home:
+    (tmp_path / "home").mkdir()
+    return Home(path=tmp_path / "home", capture=capsys)
+
+
+@pytest.fixture
+def database(home: Home) -> Path:
+    """A database as a daemon leaves it that never held a checkpoint."""
+    path = home.path / "db" / "agent_logs.sqlite"
+    Database(path).close()
+    return path
+
+
+def test_a_week_is_written_as_markdown_and_html_and_their_paths_are_printed(home: Home, database: Path) -> None:
+    said = home.cli("--report", "2026-W39")
+    paths = [Path(name) for name in said.out.split()]
+    assert (said.code, said.err) == (0, "")
+    assert paths == [home.path / "reports" / f"2026-W39.{end}" for end in ("md", "html")]
+    assert "\n2026-09-21 00:00 to 2026-09-28 00:00 UTC\n" in paths[0].read_text()
+    assert paths[1].read_text().startswith("<!doctype html>")
+    assert database.exists()
+
+
+def test_without_a_week_it_is_the_time_since_the_last_checkpoint(home: Home, database: Path) -> None:
+    last = (utc_now() - timedelta(days=3)).replace(second=0, microsecond=0)
+    with Database(database) as opened:
+        opened.write(lambda conn: checkpoints.count_from(conn, last)).result()
+    said = home.cli("--report", "--json")
+    assert from_text(said.json["since"]) == last
+    assert timedelta(0) <= utc_now() - from_text(said.json["until"]) < timedelta(minutes=5)
+    assert Path(said.json["report"]).exists()
+    assert Path(said.json["html"]).exists()
+
+
+def test_before_the_first_checkpoint_it_is_as_long_as_one_is_apart_from_the_next(home: Home, database: Path) -> None:
+    said = home.cli("--report", "--json")
+    assert from_text(said.json["until"]) - from_text(said.json["since"]) == timedelta(days=7)
+    assert database.exists()
+
+
+def test_a_week_that_is_not_over_is_written_up_to_now(home: Home, database: Path) -> None:
+    now = datetime.now(UTC)
+    said = home.cli("--report", f"{now:%G-W%V}", "--json")
+    assert from_text(said.json["until"]) <= utc_now()
+    assert database.exists()
+
+
+@pytest.mark.parametrize(
+    ("week", "why"),
+    [
+        ("2026-W54", "the year 2026 has no week 54"),
+        ("last", "'last' is no week; write it as 2026-W47"),
+        ("9998-W01", "has not begun"),
+        ("0000-W01", "the year 0 has no week 1"),
+    ],
+)
+def test_what_is_no_week_is_refused_with_the_right_form(home: Home, database: Path, week: str, why: str) -> None:
+    said = home.cli("--report", week)
+    assert said.code == 2
+    assert why in said.err
+    assert not (home.path / "reports").exists()
+    assert database.exists()
+
+
+def test_without_a_database_nothing_is_made(home: Home) -> None:
+    said = home.cli("--report")
+    assert said.code == 1
+    assert "there is no database yet" in said.err
+    assert list(home.path.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_written_is_named(home: Home, database: Path) -> None:
+    (home.path / "reports").write_text("a file")
+    said = home.cli("--report", "2026-W39")
+    assert said.code == 1
+    assert f"the report cannot be written to {home.path / 'reports'}" in said.err
+    assert database.exists()
+
+
+def test_two_actions_at_once_are_refused(home: Home) -> None:
+    said = home.cli("--report", "2026-W39", "--status")
+    assert said.code == 2
+    assert "--report" in said.err

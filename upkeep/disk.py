@@ -1,0 +1,97 @@
+"""Low disk: no task is begun while little room is left, what can go at once goes, and the owner is told once.
+
+A full disk ends writes in their middle, everywhere at once, and the database cannot even say so. So work stops while
+there still is room for what runs and for the log. It goes on by itself when there is clearly more room than that, and
+not at the first free byte, or it would stop and go with every task.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.errors import StoreError
+from core.events import Event, Kind, Level
+from core.ports import Sink
+from core.queueing import HoldSource
+from queue_manager import QueueManager
+
+ENOUGH = 1.25
+"""Work goes on when so many times the reserve is free."""
+MB = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """What one file system has free."""
+
+    what: str
+    path: Path
+    free_mb: float
+
+    def __str__(self) -> str:
+        return f"{self.free_mb:.0f} MB are free for {self.what} ({self.path})"
+
+
+class DiskGuard:
+    """Looks at the room that is left.
+
+    Args:
+        places: what needs room, and where it lies.
+        reserve_mb: how much must be free, in MB; 0 switches this off.
+        make_room: removes what can be made again and what is old.
+        queue: claims are held back here.
+        emit: is told.
+    """
+
+    def __init__(
+        self,
+        places: Mapping[str, Path],
+        *,
+        reserve_mb: Callable[[], float],
+        make_room: Callable[[], Awaitable[None]],
+        queue: QueueManager,
+        emit: Sink,
+    ) -> None:
+        self._places, self._reserve_mb, self._make_room = places, reserve_mb, make_room
+        self._queue, self._emit = queue, emit
+
+    async def look(self) -> None:
+        """Look once.
+
+        Raises:
+            StoreError: that claims are held back could not be written.
+        """
+        holds = await asyncio.to_thread(lambda: self._queue.pause_state().has(HoldSource.DISK))
+        low = await self._lowest(self._reserve_mb())
+        if low and not holds:
+            await self._stop(low)
+        elif holds and not await self._lowest(ENOUGH * self._reserve_mb()):
+            await asyncio.wrap_future(self._queue.let_go(HoldSource.DISK))
+
+    async def _lowest(self, wanted_mb: float) -> Room | None:
+        """The place with the least room of those that have less than is wanted."""
+        rooms = await asyncio.to_thread(lambda: [_room(what, path) for what, path in self._places.items()])
+        return min((room for room in rooms if room.free_mb < wanted_mb), key=lambda room: room.free_mb, default=None)
+
+    async def _stop(self, low: Room) -> None:
+        """Hold claims back and make room; where not even that can be written, make room first."""
+        reserve_mb = self._reserve_mb()
+        reason = f"{low}, less than disk_reserve_mb ({reserve_mb:.0f}); work goes on by itself at {ENOUGH:g} times that"
+        try:
+            await asyncio.wrap_future(self._queue.hold_back(HoldSource.DISK, reason))
+        except StoreError:
+            await self._make_room()
+            await asyncio.wrap_future(self._queue.hold_back(HoldSource.DISK, reason))
+        data = {"place": low.what, "path": str(low.path), "free_mb": round(low.free_mb), "reserve_mb": reserve_mb}
+        self._emit(Event(kind=Kind.DISK_LOW, level=Level.ERROR, message=f"no task is begun: {reason}", data=data))
+        await self._make_room()
+
+
+def _room(what: str, path: Path) -> Room:
+    """The room at a place, or above it where it does not exist yet."""
+    there = next(folder for folder in (path, *path.parents) if folder.exists())
+    return Room(what=what, path=path, free_mb=shutil.disk_usage(there).free / MB)
