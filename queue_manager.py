@@ -177,9 +177,9 @@ class QueueManager(TaskQueries):
 
         return self._db.write(job)
 
-    def release(self, task_id: int, answer: str = "") -> Future[Task]:
-        """Answer the question of a waiting task and let it go on. Fails with `UnknownTask` or `IllegalMove`."""
-        return self._db.write(lambda conn: self._asks.release(conn, task_id, answer))
+    def assume(self, asked_before: datetime) -> Future[int]:
+        """Answer questions that nobody has answered since then with their defaults; returns how many."""
+        return self._db.write(lambda conn: self._asks.assume(conn, asked_before))
 
     def decide(self, approval_id: int, granted: bool, answer: str = "") -> Future[Approval]:
         """Answer one ask; with the last open one its task goes back to the queue and on with its attempt.

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import math
 import re
+import threading
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, MutableMapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from agent.tags import Tags, is_mapped, tags
@@ -30,8 +31,31 @@ _ALPHA = 0.5
 """How much of its rank a file passes on: in a large repository a higher share ends in what everything refers to."""
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 
-Shelf = MutableMapping[str, Tags]
-"""Tags by the id of the content they were read from; forgetting some is no harm."""
+
+class Shelf:
+    """Tags by the id of the content they were read from; of more than `most`, those read first are read again.
+
+    Thread-safe. The default is some tens of megabytes, enough for several large repositories.
+    """
+
+    def __init__(self, most: int = 50_000) -> None:
+        self._most, self._lock = most, threading.Lock()
+        self._known: dict[str, Tags] = {}
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def get(self, content: str) -> Tags | None:
+        """What is known of a content."""
+        return self._known.get(content)
+
+    def put(self, content: str, found: Tags) -> Tags:
+        """Keep what was read of a content, and give it back."""
+        with self._lock:
+            self._known[content] = found
+            while len(self._known) > self._most:
+                del self._known[next(iter(self._known))]
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +83,7 @@ def read(view: View, shelf: Shelf) -> dict[str, Tags]:
             continue
         known = shelf.get(entries[path])
         if known is None:
-            known = shelf[entries[path]] = tags(path, base_text(view.tree, path) or "")
+            known = shelf.put(entries[path], tags(path, base_text(view.tree, path) or ""))
         found[path] = known
     return found
 

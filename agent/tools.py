@@ -59,7 +59,7 @@ class Tools:
     clock: Clock = utc_now
     settings: AgentSettings = field(default_factory=AgentSettings)
     gates: Sequence[Gate] = ()
-    shelf: Shelf = field(default_factory=dict)
+    shelf: Shelf = field(default_factory=Shelf)
 
 
 Runner = Callable[[Case, Work, Tools], Awaitable[Step]]

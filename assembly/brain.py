@@ -109,6 +109,13 @@ def _backend_settings(settings: Settings, trials: LateTrials) -> BackendSettings
 def make_memory(settings: Settings, store: Store, stack: ExitStack, clock: Clock) -> LongTermMemory:
     """Long-term memory with the chosen embedder; `stack` closes it."""
     masker = store.events.mask
-    memory = LongTermMemory(store.db, choose(settings.embedder), clock=clock, emit=store.events.emit, masker=masker)
+    memory = LongTermMemory(
+        store.db,
+        choose(settings.embedder),
+        clock=clock,
+        emit=store.events.emit,
+        masker=masker,
+        control_share=settings.recall_control_share,
+    )
     stack.callback(memory.close)
     return memory

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from assembly.store import Store
@@ -26,6 +26,8 @@ from upkeep.state_keeper import StateKeeper, told
 LOOK_S = 2.0
 """How often is looked for what an owner waits for, such as a checkpoint."""
 HOURLY = ("state", "backup")
+QUESTIONS_S = 30.0
+"""How often is looked for questions that nobody has answered in time."""
 CLOCK_S, NOTE_S = 5.0, 300.0
 """How often the clocks are compared, and how often the time is noted for the next start."""
 
@@ -52,6 +54,7 @@ class House:
     ) -> None:
         self._settings, self._store = settings, store
         self.last_run = ""
+        self._clock = clocks.wall
         self._state = StateKeeper(settings().state_file, store.state, status, store.events.emit, clocks.wall)
         self._watch = ClockWatch(store.db, store.queue, store.events, clocks)
         self.checkpoint = Checkpoint(
@@ -82,6 +85,7 @@ class House:
         return [
             Chore(name="clock", every_s=CLOCK_S, run=self._watch.look),
             Chore(name="last time seen", every_s=NOTE_S, run=self._watch.note),
+            Chore(name="questions", every_s=QUESTIONS_S, run=self._assume),
             Chore(name="checkpoint", every_s=LOOK_S, run=self.checkpoint.look),
             Chore(name="state", every_s=hourly_s, run=self._state.save),
             *(Chore(name=f"hold: {each.source}", every_s=LOOK_S, run=each.look) for each in self._conditions),
@@ -115,6 +119,11 @@ class House:
         await self.keeper.do("last time seen", self._watch.note)
         await self.keeper.do("backup", self._backup.make)
         await self.keeper.do("state", lambda: self._state.save(clean=True))
+
+    async def _assume(self) -> None:
+        """Go on with what is assumed where a question has waited long enough."""
+        before = self._clock() - timedelta(seconds=self._settings().clarify_wait_s)
+        await asyncio.wrap_future(self._store.queue.assume(before))
 
     def _report(self, since: datetime, until: datetime) -> Path:
         from weekly_summary import summarise, write_report  # noqa: PLC0415 - needed once a week

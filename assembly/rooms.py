@@ -19,6 +19,7 @@ from config import Settings
 from core.clock import Clock
 from core.dependencies import ImportCache
 from core.ports import Gate, Sandbox
+from core.remarks import Gravity
 from core.revisions import Author
 from core.tasks import Limits
 from execution import seal
@@ -54,12 +55,19 @@ def defaults(settings: Settings) -> Defaults:
             work_mb=settings.sandbox_work_mb,
         ),
         warn_at=settings.warn_iterations,
+        review=settings.enable_review,
+        audit=settings.enable_audit,
+        clarify=settings.enable_clarify,
         integrate=settings.git_integrate,
         held_out_share=settings.held_out_share,
         agent=AgentSettings(
             prompt_tokens=settings.prompt_tokens,
             edit_format=EditFormat(settings.edit_format),
             recall_limit=settings.recall_limit,
+            review_blocks=frozenset(map(Gravity, settings.review_blocks)),
+            audit_blocks=frozenset(map(Gravity, settings.audit_blocks)),
+            review_rounds=settings.review_rounds,
+            clear_enough=settings.clear_enough,
         ),
     )
 

@@ -15,8 +15,12 @@ from db.sqlite import Connection, Row
 def insert(conn: Connection, task: Task, ask: Ask, now: datetime) -> int:
     """Store an open ask; returns its id."""
     cursor = conn.execute(
-        "INSERT INTO approvals (task_id, attempt, kind, subject, question, asked_at) VALUES (?, ?, ?, ?, ?, ?)",
-        (task.id, task.attempt, ask.kind, storable(ask.subject), storable(ask.question), to_text(now)),
+        "INSERT INTO approvals (task_id, attempt, kind, subject, question, fallback, asked_at) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (
+            *(task.id, task.attempt, ask.kind, storable(ask.subject), storable(ask.question)),
+            *(storable(ask.default), to_text(now)),
+        ),
     )
     return int(cursor.lastrowid or 0)
 
@@ -68,6 +72,12 @@ def decided(conn: Connection, task_id: int) -> set[str]:
     return {row["subject"] for row in conn.execute(query, (task_id, AskKind.BUDGET))}
 
 
+def overdue(conn: Connection, asked_before: datetime) -> list[Approval]:
+    """Open asks that have something to assume and were asked before then, oldest first."""
+    query = "SELECT * FROM approvals WHERE granted IS NULL AND fallback <> '' AND asked_at < ? ORDER BY id"
+    return [_approval(row) for row in conn.execute(query, (to_text(asked_before),))]
+
+
 def settle(conn: Connection, approval_id: int, granted: bool, answer: str, now: datetime) -> Approval:
     """Note the owner's answer."""
     conn.execute(
@@ -88,7 +98,7 @@ def _approval(row: Row) -> Approval:
         id=row["id"],
         task_id=row["task_id"],
         attempt=row["attempt"],
-        ask=Ask(kind=AskKind(row["kind"]), subject=row["subject"], question=row["question"]),
+        ask=Ask(kind=AskKind(row["kind"]), subject=row["subject"], question=row["question"], default=row["fallback"]),
         asked_at=from_text(row["asked_at"]),
         granted=None if granted is None else bool(granted),
         answer=row["answer"] or "",

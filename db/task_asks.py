@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from types import MappingProxyType
 
 from core.clock import Clock
@@ -64,24 +65,6 @@ class TaskAsks:
                 approval_id = approval_rows.insert(conn, task, shown, self._clock())
                 self._tell(conn, Kind.ASKED, task.attempt, approval_rows.read(conn, approval_id), ask.question)
 
-    def release(self, conn: Connection, task_id: int, answer: str) -> Task:
-        """Answer the questions of a waiting task.
-
-        Raises:
-            UnknownTask: there is none with that id.
-            IllegalMove: it does not wait, or waits for decisions alone.
-        """
-        task = rows.read(conn, task_id).task
-        if task.status is not Status.WAITING:
-            raise IllegalMove(f"task {task_id} is {task.status} and asks nothing")
-        waiting = approval_rows.open_of(conn, task_id)
-        questions = [each for each in waiting if each.ask.kind is AskKind.QUESTION]
-        if waiting and not questions:
-            raise IllegalMove(f"task {task_id} asks for decisions, not for an answer; approve or deny them")
-        for each in questions:
-            self._settle(conn, each, True, answer)
-        return self._gone_on(conn, task)
-
     def decide(self, conn: Connection, approval_id: int, granted: bool, answer: str) -> Approval:
         """Answer one ask.
 
@@ -99,6 +82,14 @@ class TaskAsks:
         if task.status is Status.WAITING:
             self._gone_on(conn, task)
         return settled
+
+    def assume(self, conn: Connection, asked_before: datetime) -> int:
+        """Answer what nobody has answered since then with its default; returns how many."""
+        found = approval_rows.overdue(conn, asked_before)
+        for asked in found:
+            if rows.read(conn, asked.task_id).task.status is Status.WAITING:
+                self.decide(conn, asked.id, True, asked.ask.default)
+        return len(found)
 
     def _settle(self, conn: Connection, asked: Approval, granted: bool, answer: str) -> Approval:
         clean = self._events.clean(answer, MAX_REASON_CHARS)

@@ -182,6 +182,7 @@ class Attempt:
             clock=self.parts.clock,
             settings=self.parts.defaults.agent,
             gates=self.parts.gates,
+            shelf=self.parts.shelf,
         )
         return Machine(tools, self._store)
 
@@ -202,6 +203,7 @@ class Attempt:
             memory_mb=self.limits.memory_mb or 512,
             granted=frozenset(each.ask.subject for each in decided if each.granted and each.ask.subject),
             denied=frozenset(each.ask.subject for each in decided if each.granted is False),
+            answers={each.ask.subject: each.answer for each in decided if each.granted and each.answer},
             cpus=self.limits.cpus or 2.0,
             pids=self.limits.pids or 128,
             work_mb=self.limits.work_mb or 64,

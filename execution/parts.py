@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from agent.atlas import Shelf
 from agent.tools import AgentSettings
 from core.clock import Clock, utc_now
 from core.dependencies import ImportCache
@@ -61,6 +62,7 @@ class Parts:
     imports: ImportCache = field(default_factory=ImportCache)
     gates: tuple[Gate, ...] = ()
     hooks: CommandHooks = field(default_factory=CommandHooks)
+    shelf: Shelf = field(default_factory=Shelf)
     widened: Callable[[TaskSpec], TaskSpec] = lambda spec: spec
     unable: Callable[[TaskSpec], str] = lambda _spec: ""
     merge_locks: defaultdict[Path, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))

@@ -9,6 +9,8 @@ from pydantic_settings import BaseSettings
 
 from settings.values import Distribution, Seconds, off
 
+Graveness = Literal["critical", "high", "medium", "low"]
+
 
 class WorkSettings(BaseSettings):
     """How tasks are worked on."""
@@ -50,6 +52,17 @@ class WorkSettings(BaseSettings):
     git_author_name: str | None = None
     git_author_email: str | None = None
 
+    # The readers of a change, and of vague words: on for every task that does not say otherwise.
+    enable_review: bool = False
+    enable_audit: bool = False
+    enable_clarify: bool = False
+    review_blocks: list[Graveness] = Field(default=["critical", "high"])
+    audit_blocks: list[Graveness] = Field(default=["critical", "high"])
+    review_rounds: Annotated[int, Field(ge=0, le=20)] = 2
+    clear_enough: Annotated[float, Field(ge=0, le=1)] = 0.5
+    clarify_wait_s: Seconds = 14_400
+
     # Memory.
     embedder: Literal["auto", "hashed", "sentence-transformers"] = "auto"
     recall_limit: Annotated[int, Field(ge=0, le=10)] = 3
+    recall_control_share: Annotated[float, Field(ge=0, le=0.5)] = 0.1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -141,18 +142,37 @@ def test_a_stale_worker_asks_nothing(store: Store) -> None:
     assert asked(store, open_only=False) == []
 
 
-def test_a_question_is_answered_and_a_decision_is_not_a_question(store: Store) -> None:
+def test_a_question_is_answered_and_the_task_waits_for_the_rest(store: Store) -> None:
     task = running(store)
-    hold(store, task, TOOLZ)
-    with pytest.raises(IllegalMove, match="approve or deny"):
-        store.queue.release(task.id, "yes").result()
-    store.queue.decide(store.queue.approvals()[0].id, True).result()
-    question = Ask(kind=AskKind.QUESTION, subject="question:1", question="Which port?")
-    hold(store, again(store), question, FLASK)
-    assert store.queue.release(task.id, "80").result().status is Status.WAITING, "the decision is still open"
-    assert store.queue.decide(store.queue.approvals()[0].id, True).result().granted
+    question = Ask(kind=AskKind.QUESTION, subject="question:1", question="Which port?", default="8080")
+    hold(store, task, question, FLASK)
+    first, second = store.queue.approvals()
+    assert first.ask.default == "8080"
+    store.queue.decide(first.id, True, "80").result()
+    assert store.queue.get(task.id).status is Status.WAITING
+    store.queue.decide(second.id, True).result()
     assert store.queue.get(task.id).status is Status.QUEUED
     assert ("Which port?", "80") in store.queue.answers(task.id)
+
+
+def test_a_question_that_nobody_answers_in_time_is_answered_by_its_default(store: Store) -> None:
+    task = running(store)
+    question = Ask(kind=AskKind.QUESTION, subject="question:1", question="Which port?", default="8080")
+    hold(store, task, question)
+    assert store.queue.assume(store.clock() - timedelta(hours=1)).result() == 0
+    store.clock.advance(7200)
+    assert store.queue.assume(store.clock() - timedelta(hours=1)).result() == 1
+    assert store.queue.get(task.id).status is Status.QUEUED
+    assert store.queue.answers(task.id) == [("Which port?", "8080")]
+    assert store.queue.assume(store.clock()).result() == 0
+
+
+def test_what_only_the_owner_can_decide_is_never_assumed(store: Store) -> None:
+    task = running(store)
+    hold(store, task, TOOLZ)
+    store.clock.advance(10**7)
+    assert store.queue.assume(store.clock()).result() == 0
+    assert store.queue.get(task.id).status is Status.WAITING
 
 
 def test_approvals_of_one_task_are_those_of_no_other(store: Store) -> None:
@@ -192,11 +212,11 @@ def test_questions_of_an_older_database_are_kept(tmp_path: Path) -> None:
     )
     conn.execute('INSERT INTO task_specs (task_id, spec) VALUES (1, \'{"description": "x"}\')')
     rows = [("Which?", "that", "2026-01-02"), ("And now?", None, None)]
-    for question, answer, answered_at in rows:
+    for question, said, answered_at in rows:
         conn.execute(
             "INSERT INTO approvals (task_id, attempt, question, answer, asked_at, answered_at) VALUES (1, 1, ?, ?, "
             "'2026-01-01', ?)",
-            (question, answer, answered_at),
+            (question, said, answered_at),
         )
     conn.execute(
         "CREATE TABLE _sqlite_migrations (id INTEGER PRIMARY KEY, migration_set TEXT, name TEXT, applied_at TEXT)"
@@ -212,7 +232,8 @@ def test_questions_of_an_older_database_are_kept(tmp_path: Path) -> None:
         first, second = store.queue.approvals(open_only=False)
         assert (first.ask.kind, first.granted, first.answer) == (AskKind.QUESTION, True, "that")
         assert (second.granted, second.answer) == (None, "")
-        assert store.queue.release(1, "now").result().status is Status.QUEUED
+        answer(store.queue, 1, "now")
+        assert store.queue.get(1).status is Status.QUEUED
 
 
 def test_a_finished_task_lists_what_it_was_allowed(store: Store) -> None:

@@ -14,6 +14,7 @@ from core.events import Kind, Level
 from core.states import Ending, Status
 from core.tasks import Limits, Spent, Task, TaskSpec
 from queue_manager import RetryPolicy
+from tests.support.answering import answer
 from tests.support.store import Store, open_store
 
 
@@ -296,7 +297,7 @@ def test_an_interrupted_attempt_goes_on_and_a_retried_one_is_new(store: Store) -
     task = claim(store)
     assert task.attempt == 1
     store.queue.hold(task.id, task.fence, "which?").result()
-    store.queue.release(task.id, "this").result()
+    answer(store.queue, task.id, "this")
     task = claim(store)
     assert task.attempt == 1
     end(store, task, Ending.ERROR)
@@ -350,11 +351,9 @@ def test_many_due_tasks_are_queued_in_portions(store: Store) -> None:
 def test_a_question_and_its_answer_are_kept(store: Store) -> None:
     first = submit(store)
     task = claim(store)
-    with pytest.raises(IllegalMove, match="running and asks nothing"):
-        store.queue.release(first).result()
     assert store.queue.hold(task.id, task.fence, "Which one?").result().status is Status.WAITING
     assert store.queue.answers(first) == [("Which one?", None)]
-    store.queue.release(first, "The left one.").result()
+    answer(store.queue, first, "The left one.")
     assert store.queue.answers(first) == [("Which one?", "The left one.")]
 
 

@@ -17,6 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from core.errors import StaleFence
 from core.states import OPEN, Ending, Status, may_move
 from core.tasks import Spent, TaskSpec
+from tests.support.answering import answer
 from tests.support.queue_model import Modelled, QueueModel, Refusal
 from tests.support.store import HandClock, Store, open_store
 
@@ -116,7 +117,7 @@ class QueueWalk(RuleBasedStateMachine):
     def release(self, data: st.DataObject) -> None:
         task = self.pick(data, Status.WAITING)
         task.status = Status.QUEUED
-        self.store.queue.release(task.id).result()
+        answer(self.store.queue, task.id)
 
     @precondition(lambda self: self.running())
     @rule(data=st.data())

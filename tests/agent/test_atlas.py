@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.atlas import Interest, ranked, read, words_of
+from agent.atlas import Interest, Shelf, ranked, read, words_of
 from agent.briefing import scene, the_repository
 from agent.context import estimate_tokens
 from agent.library import FileTree
-from agent.tags import Tags, tags
+from agent.tags import tags
 from agent.view import View
 from core.states import Phase
 from core.work import Work
@@ -72,24 +72,31 @@ def test_whatever_a_file_holds_it_has_tags(text: str, path: str) -> None:
 
 
 def test_what_is_referred_to_from_the_focus_is_near_and_what_nothing_leads_to_is_not() -> None:
-    found = read(View(FileTree(shop()), {}), {})
+    found = read(View(FileTree(shop()), {}), Shelf())
     order = [path for path, _ in ranked(found, Interest(files={"shop/basket.py"}))]
     assert order == ["shop/basket.py", "shop/prices.py", "shop/money.py"]
 
 
 def test_the_words_of_the_task_lead_to_files_by_path_and_by_name() -> None:
-    found = read(View(FileTree(shop()), {}), {})
+    found = read(View(FileTree(shop()), {}), Shelf())
     assert ranked(found, Interest(words=words_of("the feed of the blog shows posts twice")))[0][0].startswith("blog/")
 
 
 def test_a_file_is_read_once_for_its_content_and_a_changed_one_anew() -> None:
-    tree, shelf = counting(shop()), dict[str, Tags]()
+    tree, shelf = counting(shop()), Shelf()
     read(View(tree, {}), shelf)
     assert len(tree.reads) == 5
     again = read(View(tree, {"shop/money.py": "def other_name():\n    pass\n"}), shelf)
     assert len(tree.reads) == 5
     assert again["shop/money.py"].defines == ("other_name",)
     assert len(shelf) == 5
+
+
+def test_a_full_shelf_forgets_what_it_read_first() -> None:
+    tree, shelf = counting(shop()), Shelf(most=3)
+    read(View(tree, {}), shelf)
+    assert len(shelf) == 3
+    assert len(read(View(tree, {}), shelf)) == 5
 
 
 def _many(count: int) -> Iterator[tuple[str, str]]:

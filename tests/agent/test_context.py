@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from agent.atlas import Shelf
 from agent.context import estimate_tokens, expected_files, listing, mentioned, show_files, surroundings
 from agent.library import FileTree
 from agent.repo_map import local_files, signatures, wanted_files
@@ -42,10 +43,10 @@ def test_files_that_are_named_or_imported_come_first() -> None:
         {},
     )  # fmt: skip
     case = case_for("Make the report of the weather faster", tests=tests)
-    found = surroundings(case, WORK, tree, {})
+    found = surroundings(case, WORK, tree, Shelf())
     assert found.matter == ("pkg/api.py", "pkg/__init__.py", "pkg/store.py", "notes/weather_report.py")
     shared = case_for("Make the report of the weather faster", tests=tests, whole_tree=False)
-    assert surroundings(shared, WORK, tree, {}).matter == ("pkg/api.py", "pkg/__init__.py", "pkg/store.py")
+    assert surroundings(shared, WORK, tree, Shelf()).matter == ("pkg/api.py", "pkg/__init__.py", "pkg/store.py")
 
 
 def test_a_task_names_files_by_path_or_by_a_name_that_only_one_has() -> None:
