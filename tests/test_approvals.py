@@ -16,6 +16,7 @@ from core.tasks import Task, TaskSpec
 from db import migrations, schema
 from db.database import Database
 from db.sqlite import connect
+from tests.support.answering import answer
 from tests.support.store import Store, open_store
 
 TOOLZ = Ask(kind=AskKind.PACKAGE, subject="package:toolz", question="May it use toolz?")
