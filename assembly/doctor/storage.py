@@ -55,7 +55,7 @@ def _schema(path: Path) -> Iterator[Finding]:
     try:
         told = facts(path)
     except StoreTooNew as error:
-        yield fault("schema", str(error), "update this checkout, or give another home")
+        yield fault("schema", str(error), "bring this checkout up to date (git pull), or give another home")
     except StoreTooOld as error:
         yield note("schema", str(error), "start the daemon once")
     except StoreDamaged as error:

@@ -12,6 +12,7 @@ from core.events import Event, Kind
 from core.ports import Suite
 from core.revisions import Workspace
 from core.submission import parse_spec
+from core.tasks import Change
 from core.verdicts import SuiteJob, Verdict
 from db.commit_ledger import CommitLedger
 from db.state_store import Commit as Entry
@@ -65,7 +66,7 @@ class Site:
         return Suites(suite=None, why_not=self.why_not) if self.why_not else Suites(suite=self.suite)
 
     def land(
-        self, change: dict[str, str | None], *, repo: Path | None = None, base: str | None = None,
+        self, change: Change, *, repo: Path | None = None, base: str | None = None,
         integrated: bool = True, target: str | None = None,
     ) -> Entry:  # fmt: skip
         """Commit a change as the next task, integrate it, and enter it into the ledger."""

@@ -39,9 +39,9 @@ def used(home: Home) -> Home:
 def look(findings: Iterable[Finding], what: str) -> Finding:
     """The one finding about something."""
     found = list(findings)
-    (one,) = [each for each in found if each.what == what] or [None]
-    assert one, [(each.what, each.text) for each in found]
-    return one
+    named = [each for each in found if each.what == what]
+    assert len(named) == 1, [(each.what, each.text) for each in found]
+    return named[0]
 
 
 def graves(findings: Iterable[Finding]) -> dict[str, Grade]:
@@ -169,7 +169,7 @@ def test_a_database_of_a_newer_program_is_no_damage(used: Home) -> None:
         )
     conn.close()
     found = list(storage.database(patient(used.path)))
-    assert "update this checkout" in look(found, "schema").mend
+    assert "bring this checkout up to date" in look(found, "schema").mend
     assert look(found, "quick check").grade is Grade.OK
 
 
