@@ -21,6 +21,7 @@ from tests.support.nursery import Nursery
 from tests.support.wire_server import WireServer
 
 PR_SET_CHILD_SUBREAPER = 36
+GROUPS = Path("/sys/fs/cgroup")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,10 +68,17 @@ class Forked(Daemon):
 
     def __init__(self, home: Path, settings: Mapping[str, str], nursery: Nursery) -> None:
         super().__init__(home, settings)
-        self._nursery = nursery
+        self._nursery, self.pids = nursery, set[int]()
+
+    def begin(self) -> None:
+        """Start it, and do not wait until it answers."""
+        self.home.mkdir(parents=True, exist_ok=True)
+        self.process = self._spawned()
 
     def _spawned(self) -> Any:
-        return self._nursery.start(self.environment(), self.home, self.home / "daemon.out")
+        nursling = self._nursery.start(self.environment(), self.home, self.home / "daemon.out")
+        self.pids.add(nursling.pid)
+        return nursling
 
 
 class House:
@@ -195,7 +203,8 @@ class House:
             return [tuple(row) for row in db.execute(query, values)]
 
     def faults(self, *repos: Path) -> list[str]:
-        """What is wrong with the database, the repositories and the folders of a daemon that was stopped."""
+        """What is wrong with the database, repositories, folders and control groups of a daemon that was stopped."""
+        pids = self.daemon.pids
         found = [row for (row,) in self.rows("PRAGMA integrity_check") if row != "ok"]
         found += [str(row) for row in self.rows("PRAGMA foreign_key_check")]
         for repo in (repo for repo in (self.home / "workspace", *repos) if (repo / ".git").exists()):
@@ -205,6 +214,7 @@ class House:
         found += [
             f"left: {path}" for place in ("staging", "trials") for path in self._below(self.home / "state" / place)
         ]
+        found += [f"group: {path}" for path in GROUPS.glob("**/nightshift/*-*") if int(path.name.split("-")[0]) in pids]
         return found + [f"left: {path}" for path in self._below(self._tmp)]
 
     @staticmethod
