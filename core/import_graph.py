@@ -113,7 +113,14 @@ class _Graph:
     def _forget(self, path: str) -> None:
         self.dynamic.discard(path)
         for word in self._words.pop(path, ()):
-            self._users[word].discard(path)
+            _discard(self._users, word, path)
+
+
+def _discard(sets: dict[str, set[str]], key: str, item: str) -> None:
+    """Take an item out of one of the sets, and the set away with its last item, so that old names leave nothing."""
+    sets[key].discard(item)
+    if not sets[key]:
+        del sets[key]
 
 
 class _Names:
@@ -133,9 +140,11 @@ class _Names:
             self._folders[_last(folder[:-1])].add(folder)
 
     def remove(self, path: str) -> None:
-        self._files[_last(path)].discard(path)
+        _discard(self._files, _last(path), path)
         for folder in folders_above(path):
-            self._within[folder].discard(path)
+            _discard(self._within, folder, path)
+            if folder not in self._within:
+                _discard(self._folders, _last(folder[:-1]), folder)
 
     def named(self, mention: str) -> Iterator[str]:
         """Files that a string names, alone or by the folder they are in."""

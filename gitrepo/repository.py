@@ -69,7 +69,8 @@ class Repository:
         return self.names.resolve(*names)
 
     def close(self) -> None:
-        """End the processes that stay open; whoever asks after that starts them again."""
+        """End the processes that stay open and forget what was read; whoever asks after that starts them again."""
+        self.trees.clear()
         for session in (self.reader, self.names, self.logged, self.unlogged):
             session.close()
 
