@@ -23,7 +23,7 @@ from assembly.reload import LiveSettings, Taker, on_loop, reader_of
 from assembly.rooms import Rooms
 from assembly.store import Store, open_store
 from assembly.tidying import sweep_orphans, tidying
-from assembly.undoing import from_threads, undo_of
+from assembly.undoing import Reverts, undo_of
 from assembly.web import open_web
 from config import VERSION, Settings, service_manager
 from core.clock import Clocks
@@ -110,9 +110,10 @@ class Daemon:
             self._house.keeper.add(tidying(lambda: self._settings, self._store, self._rooms, self._clock))
             self._house.keeper.add(telling(lambda: self._settings, self._store, self._rooms.models.status, self._clock))
             self._undo = undo_of(self._settings, self._store, self._rooms)
-            revert = from_threads(self._undo, asyncio.get_running_loop())
+            reverts = Reverts(self._undo, asyncio.get_running_loop())
             reload = on_loop(self._reload, asyncio.get_running_loop())
-            host = open_web(self._settings, self._store, self.status, self._vitals, revert, reload, stack)
+            host = open_web(self._settings, self._store, self.status, self._vitals, reverts, reload, stack)
+            stack.callback(reverts.stop)
             parts = await self._rooms.prepare()
             if parts is not None:
                 self._executor = TaskExecutor(
