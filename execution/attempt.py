@@ -24,6 +24,7 @@ from core.tasks import Limits, Spent, Task
 from core.work import Case, Step, Work
 from execution.budget import TaskBudget
 from execution.integration import Integration, Landed
+from execution.lost_life import landed_before
 from execution.own_time import OwnTime, Patient
 from execution.parts import Parts
 from execution.regression import WithRegression
@@ -118,6 +119,8 @@ class Attempt:
             workspace = await asyncio.to_thread(self._open, stored.base if stored else None)
         except GitError as error:
             return self.ended(Ending.REFUSED, str(error))
+        if found := await landed_before(self.task, self.parts, workspace):
+            return self.ended(Ending.COMMITTED, "its commit was found after the restore", found.id, found.branch)
         await self._hold_out(workspace)
         work = self._work = self._going_on(stored) if stored else self._new_work(workspace)
         resumed = work.phase is Phase.COMMIT
