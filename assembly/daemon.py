@@ -12,7 +12,6 @@ import contextlib
 import gc
 import logging
 import os
-import time
 from collections.abc import Callable
 from contextlib import ExitStack
 
@@ -63,7 +62,7 @@ class Daemon:
         self._live, self._say = LiveSettings(settings, reader_of(settings)), say
         self._clocks, self._sleep = clocks or Clocks(), sleep
         self._clock = self._clocks.wall
-        self._began = time.monotonic()
+        self._began = self._clocks.monotonic()
         self._asked = asyncio.Event()
         self._at_once = asyncio.Event()
         self._up, self._hung_up = asyncio.Event(), asyncio.Event()
@@ -231,7 +230,7 @@ class Daemon:
         return DaemonStatus(
             state=self._state(pause),
             holds=pause.holds,
-            uptime_s=time.monotonic() - self._began,
+            uptime_s=self._clocks.monotonic() - self._began,
             version=VERSION,
             workers=self._executor.statuses() if self._executor else (),
             queue={status.value: count for status, count in self._store.queue.counts().items()},
