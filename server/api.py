@@ -33,8 +33,8 @@ from server.schemas import (
     Submitted,
     Tasks,
     log_line,
-    task_detail,
 )
+from server.task_answers import task_detail
 
 _B = TypeVar("_B", bound=BaseModel)
 
