@@ -99,6 +99,7 @@ class House:
         more = {"MORTAL_DIR": str(self._mortal), "TMPDIR": str(self._tmp), **settings}
         self.daemon = Forked(self.home, settings_for(server, **more), nursery)
         self.deaths = 0
+        self._next = ""
         self._before: set[int] = set()
 
     def __enter__(self) -> Self:
@@ -117,9 +118,15 @@ class House:
 
     def order(self, life: str, point: Point | None = None, moment: str = "") -> None:
         """Begin to count points anew, and have the daemon die at one of them."""
-        wanted = {"point": point.name, "number": point.number, "moment": moment} if point else {}
+        self._give(_orders(life, point, moment))
+
+    def order_next(self, life: str, point: Point | None = None, moment: str = "") -> None:
+        """Give these orders to the daemon that is started after the next death."""
+        self._next = _orders(life, point, moment)
+
+    def _give(self, orders: str) -> None:
         draft = self._mortal / "draft"
-        draft.write_text(json.dumps({"life": life, **wanted}))
+        draft.write_text(orders)
         draft.replace(self._mortal / "orders.json")
 
     def points(self, life: str) -> list[Point]:
@@ -146,7 +153,19 @@ class House:
         assert process.wait(20) == -signal.SIGKILL, self.daemon.output()[-3000:]
         (self._mortal / "orders.json").unlink(missing_ok=True)
         self.deaths += 1
-        self.daemon.start()
+        if self._next:
+            self._give(self._next)
+            self._next = ""
+        self.start()
+
+    def start(self) -> None:
+        """Start the daemon; one that has orders to die while it starts is started once more."""
+        try:
+            self.daemon.start()
+        except AssertionError:
+            if self.daemon.process is None or self.daemon.process.poll() != -signal.SIGKILL:
+                raise
+            self.revive()
 
     def submit(self, **task: Any) -> int:
         """Submit a task; the key lets it be said twice."""
@@ -221,6 +240,11 @@ class House:
     def _below(folder: Path) -> Sequence[Path]:
         """What lies there, but for packed trees, which are kept for the next job on the same commit."""
         return sorted(path for path in folder.iterdir() if path.suffix != ".tree") if folder.is_dir() else ()
+
+
+def _orders(life: str, point: Point | None, moment: str) -> str:
+    wanted = {"point": point.name, "number": point.number, "moment": moment} if point else {}
+    return json.dumps({"life": life, **wanted})
 
 
 def _command(pid: int) -> str:
