@@ -26,6 +26,7 @@ import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
+from itertools import zip_longest
 from statistics import linear_regression
 from typing import Any
 
@@ -150,7 +151,17 @@ class Soak:
             for file in (again, again.with_suffix(".html")):
                 first = self.daemon.home / "reports" / file.name
                 if not first.exists() or first.read_bytes() != file.read_bytes():
-                    self.wrong.append(f"{file.name} is not the same when it is made again")
+                    self.wrong.append(
+                        f"{file.name} is not the same when it is made again: {_first_difference(first, file)}"
+                    )
+
+
+def _first_difference(first: Path, second: Path) -> str:
+    if not first.exists():
+        return "it was not there"
+    lines = [path.read_text().splitlines() for path in (first, second)]
+    pairs = (pair for pair in zip_longest(*lines, fillvalue="(nothing)") if pair[0] != pair[1])
+    return " | ".join(text[:200] for text in next(pairs, ("the same lines",)))
 
 
 def _megabytes(folder: Path) -> float:
