@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.dialogue import ModelRequest
-from core.errors import Parked
+from core.errors import ModelRefused, Parked
 from core.events import Kind
 from models.policy import Budgets, CallPolicy
 from tests.support.door import QUICK, TEN_TOKENS_OUT, Door, HandClock, Setting, ask, backend
@@ -209,3 +209,20 @@ async def test_a_day_that_comes_twice_has_one_budget(setting: Setting, clock: Ha
             assert await spend(door, 200) == 0, "the clock was set back to a day whose budget is spent"
         async with setting.door(backend(server), clock=clock, budgets=budgets, policy=QUICK) as door:
             assert await spend(door, 300) == 0, "a restart begins no new day"
+
+
+async def test_a_request_that_breaks_a_backend_for_itself_alone_is_given_up_before_it_costs_for_ever(
+    setting: Setting, clock: HandClock
+) -> None:
+    with WireServer(lambda _p, _m: TEN_TOKENS_OUT) as server:
+        server.fail_always("quiet", about="a poisoned prompt")
+        async with setting.door(backend(server), clock=clock, policy=REAL_PAUSES) as door:
+            for step_no in range(9):
+                assert (await door.task(1).complete(ask(task_id=1, step_no=step_no))).text
+                assert await parked_by(door, ask("a poisoned prompt", task_id=2))
+                clock.at += timedelta(minutes=16)
+            assert (await door.task(1).complete(ask(task_id=1, step_no=9))).text
+            with pytest.raises(ModelRefused, match="while it answers others"):
+                await door.task(2).complete(ask("a poisoned prompt", task_id=2))
+            poisoned = [request for request in server.requests if request.fault]
+            assert len(poisoned) <= 3 * 10
