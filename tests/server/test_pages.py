@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from core.events import Event, Kind, Level
-from core.queueing import HoldSource
 from core.masking import Masker
+from core.queueing import HoldSource
 from core.states import DaemonState
 from core.status import DaemonStatus
 from db.event_log import EventLog
