@@ -36,7 +36,7 @@ def test_a_repository_that_was_closed_meanwhile_is_still_of_use(bench: Bench, tm
 
 def test_trees_in_memory_are_counted_in_bytes(bench: Bench) -> None:
     where = bench.git.open(None, None, 1, "x")
-    files = {f"module_{number:05}_{'x' * 230}.py": "" for number in range(3000)}
+    files = {f"module_{number:05}_{'x' * 180}.py": "" for number in range(3000)}
     made = bench.git.commit(where, where.base, dict(files), message(1))
     assert made
     reader = bench.git._repositories.find(where).reader
