@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from core.errors import StoreDamaged, StoreError, StoreFull, StoreMissing
+from core.errors import StoreDamaged, StoreError, StoreFull, StoreLocked, StoreMissing, StoreReadOnly, StoreUnready
 
 if TYPE_CHECKING:
     import sqlite3
@@ -55,7 +55,11 @@ def store_error(error: Error, path: Path) -> StoreError:
     if code in {CORRUPT, NOTADB}:
         return StoreDamaged(f"{path}: the database is damaged ({text}); the daemon restores it when it starts")
     if code in {BUSY, LOCKED}:
-        return StoreError(f"{path}: another process keeps the database locked ({text})")
+        return StoreLocked(f"{path}: another process keeps the database locked ({text})")
+    if code in {READONLY, PERM}:
+        return StoreReadOnly(f"{path}: may not be written, or its disk is read-only ({text})")
+    if code in {IOERR, CANTOPEN, NOMEM}:
+        return StoreUnready(f"{path}: the disk does not do its work ({text})")
     return StoreError(f"{path}: {text}")
 
 

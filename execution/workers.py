@@ -6,11 +6,14 @@ import asyncio
 import time
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from core.errors import Interruption
 from core.status import WorkerStatus
 from core.tasks import Task
 from execution.attempt import Attempt, Result
+
+_T = TypeVar("_T")
 
 GRACE_S = 300.0
 """An attempt ends at its wall time; what it then still does (a reply is stored) is long done after this."""
@@ -54,3 +57,17 @@ class Worker:
             return await asyncio.wrap_future(claimed)
         finally:
             self.claiming = False
+
+
+async def done(future: Future[_T]) -> _T:
+    """Wait for a write."""
+    return await asyncio.wrap_future(future)
+
+
+async def wait(event: asyncio.Event, seconds: float) -> None:
+    """Wait for an event, but no longer than so many seconds."""
+    try:
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    except TimeoutError:
+        return
