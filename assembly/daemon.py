@@ -15,6 +15,7 @@ import os
 from collections.abc import Callable
 from contextlib import ExitStack
 
+from assembly.database_care import notices, watch_database
 from assembly.greeting import greeting, in_a_line
 from assembly.house import House
 from assembly.notices import telling
@@ -82,6 +83,11 @@ class Daemon:
         """Drain and end; the second call ends at once."""
         (self._at_once if self._asked.is_set() else self._asked).set()
 
+    def _give_up(self) -> None:
+        """End at once: nothing can be written any more."""
+        self._asked.set()
+        self._at_once.set()
+
     def reload_soon(self) -> None:
         """Read the settings and tasks.yaml again, once the daemon serves; faults are told in the log."""
         self._hung_up.set()
@@ -101,6 +107,8 @@ class Daemon:
             self._settings.make_folders()
             stack.enter_context(InstanceLock(self._settings.lock_file, self._settings.db_lock_file))
             self._store = open_store(self._settings, stack, self._clock)
+            loop = asyncio.get_running_loop()
+            watch_database(self._store, lambda: loop.call_soon_threadsafe(self._give_up))
             self._vitals = Vitals(self._store.db)
             self._house = House(lambda: self._settings, self._store, self.status, self._clocks, sleep=self._sleep)
             await self._house.take_over()
@@ -155,6 +163,8 @@ class Daemon:
                 task.cancel()
         await self._house.close()
         self._emit(Kind.DAEMON_STOPPED, "stopped")
+        if (trouble := self._store.db.trouble) and trouble.damage:
+            raise trouble.error
 
     def _busy(self) -> bool:
         return self._executor is not None and self._executor.busy
@@ -240,7 +250,7 @@ class Daemon:
             sandbox_detail=rooms.sandbox_detail,
             embedder=rooms.embedder,
             workspace=str(self._settings.workspace),
-            notices=(*rooms.notices, *self._live.notices),
+            notices=(*rooms.notices, *self._live.notices, *notices(self._store, self._clock())),
             pid=os.getpid(),
             approvals=self._store.queue.open_approvals(),
             saved=self._store.state.saved_replies(),
