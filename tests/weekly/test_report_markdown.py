@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -75,6 +75,11 @@ def page(*blocks: Block, text: str = "t") -> str:
 
 
 @given(hostile_texts.filter(flat))
+@example("1. l")
+@example("23) l")
+@example("---")
+@example("- l")
+@example("# h")
 def test_a_text_is_read_as_it_is(text: str) -> None:
     assert read(inline(markdown.escaped(text))) == flat(text)
 
