@@ -71,7 +71,7 @@ def test_a_hang_up_takes_up_new_settings_and_refuses_wrong_ones(tmp_path: Path, 
         config.write_text("worker_count: 3\nlease_s: 90\nchecker_rules: {python.socket: note}\n")
         (home / "tasks.yaml").write_text("tasks: []\n")
         say(daemon, signal.SIGHUP)
-        until(lambda: workers() == 3)
+        until(lambda: workers() == 3 and bool(logged(daemon, "settings_reloaded")))
         (reloaded,) = logged(daemon, "settings_reloaded")
         assert reloaded["data"] == {"changed": ["worker_count", "checker_rules"], "later": {"lease_s": "60.0"}}
         assert "lease_s (still 60.0)" in daemon.get("/api/status")["notices"][-1]
