@@ -145,7 +145,7 @@ def test_room_and_inodes_and_file_systems(home: Home) -> None:
 def test_a_sound_database_and_one_that_is_not_there(used: Home, tmp_path: Path) -> None:
     found = list(storage.database(patient(used.path)))
     assert not graves(found)
-    assert "1 tasks" in look(found, "schema").text
+    assert "tasks: 1" in look(found, "schema").text
     assert look(storage.database(patient(tmp_path / "none")), "database").grade is Grade.NOTE
 
 
