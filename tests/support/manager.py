@@ -38,7 +38,7 @@ class Manager:
         """How often a message that begins so was heard."""
         return sum(said.startswith(word) for said in tuple(self.heard))
 
-    def hears(self, word: str, times: int = 1, within_s: float = 30.0) -> None:
+    def hears(self, word: str, times: int = 1, within_s: float = 90.0) -> None:
         """Wait until such a message has come so often more."""
         wanted, end = self.count(word) + times, time.monotonic() + within_s
         while self.count(word) < wanted:
@@ -46,7 +46,7 @@ class Manager:
             time.sleep(0.02)
 
     def falls_silent(
-        self, word: str, for_s: float, within_s: float = 60.0, meanwhile: Callable[[], None] = lambda: None
+        self, word: str, for_s: float, within_s: float = 90.0, meanwhile: Callable[[], None] = lambda: None
     ) -> None:
         """Wait until no such message has come for so long."""
         end = time.monotonic() + within_s
