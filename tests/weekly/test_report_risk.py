@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.verdicts import Label
@@ -74,6 +74,7 @@ def test_the_weightiest_reason_comes_first_and_the_level_follows_the_sum() -> No
     assert HIGH > MEDIUM
 
 
+@settings(deadline=None)
 @given(st.permutations(range(6)))
 def test_what_is_decided_comes_last_and_ties_go_to_the_older_commit(order: list[int]) -> None:
     rows = [
@@ -119,6 +120,7 @@ def test_tests_are_known_by_their_names() -> None:
     assert all(area.why for area in AREAS)
 
 
+@settings(deadline=None)
 @given(st.text(max_size=60))
 def test_any_path_can_be_looked_at(path: str) -> None:
     assert set(areas_of([path])) <= {area.name for area in AREAS}
