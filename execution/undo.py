@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -26,7 +26,7 @@ from db.event_log import EventLog
 from db.state_store import Commit as Entry
 from db.state_store import StateStore
 from db.step_store import StepStore
-from execution import landed_packages, undo_words
+from execution import evidence, landed_packages, undo_words
 from execution.undo_judging import RevertJudge, Trees
 from execution.verification import Opened
 from git_manager import GitManager
@@ -80,7 +80,7 @@ class Undo:
             GitError: the repository cannot be used.
         """
         await self.recover()
-        entry = await asyncio.to_thread(self._entry, task_id)
+        entry = await asyncio.to_thread(self._entry, task_id, reapply)
         workspace = await asyncio.to_thread(self._workspace, entry)
         if why := await asyncio.to_thread(self._parts.git.blocked, workspace):
             raise undo_words.left_alone(entry, why)
@@ -109,15 +109,16 @@ class Undo:
         workspace = self._workspace(entry)
         return self._parts.git.holds(workspace, by, self._parts.git.tip(workspace))
 
-    def _entry(self, task_id: int) -> Entry:
+    def _entry(self, task_id: int, reapply: bool) -> Entry:
+        """The newest commit of the task that stands, or with `reapply` that was taken back; else the newest of all."""
         self._parts.queue.get(task_id)
         entries = self._parts.ledger.page(500, task_id=task_id)
         if not entries:
             raise undo_words.no_commit(task_id)
-        integrated = next((entry for entry in entries if entry.integrated), None)
-        if integrated is None:
+        integrated = [entry for entry in entries if entry.integrated]
+        if not integrated:
             raise undo_words.not_integrated(entries[0])
-        return integrated
+        return next((entry for entry in integrated if (entry.reverted_by is not None) == reapply), integrated[0])
 
     def _workspace(self, entry: Entry) -> Workspace:
         task = self._parts.queue.get(entry.task_id)
@@ -209,7 +210,15 @@ class Undo:
     def _packages(self, entry: Entry, workspace: Workspace) -> dict[str, str]:
         work = self._parts.steps.last_work(entry.task_id, entry.attempt)
         landed = landed_packages.known(self._parts.state) if workspace.is_own else {}
-        return {**landed, **(work.packages if work else {})}
+        return {**landed, **(work.packages if work else self._noted(entry, workspace))}
+
+    def _noted(self, entry: Entry, workspace: Workspace) -> Mapping[str, str]:
+        """The packages by the note beside the commit: steps of a task that ended long ago are pruned, notes are not."""
+        text = self._parts.git.read_note(workspace, entry.commit)
+        try:
+            return evidence.read(text).packages if text else {}
+        except evidence.UnreadableNote:
+            return {}
 
     def _message(self, case: _Case, taken: str, judged: str) -> CommitMessage:
         entry = case.entry
