@@ -92,6 +92,15 @@ def test_a_hang_up_takes_up_new_settings_and_refuses_wrong_ones(tmp_path: Path, 
         assert json.loads(done.stdout)["changed"] == ["worker_count", "checker_rules"]
         until(lambda: workers() == 2)
         assert daemon.get("/api/status")["notices"] == []
+        server.fail_next("hang", 2, phase="CODING")
+        tasks = [daemon.submit(**job(1)), daemon.submit(**job(2))]
+        until(lambda: sum(request.phase == "CODING" for request in server.requests) == 2)
+        config.write_text("worker_count: 1\n")
+        assert daemon.ask("POST", "/api/reload", {})[0] == 200
+        assert workers() == 2, "nobody is interrupted"
+        assert daemon.ask("POST", f"/api/task/{tasks[0]}/cancel", {})[0] == 200
+        assert daemon.ask("POST", f"/api/task/{tasks[1]}/cancel", {})[0] == 200
+        until(lambda: workers() == 1)
 
 
 def test_a_terminal_that_is_closed_ends_nothing(tmp_path: Path, server: WireServer) -> None:
