@@ -90,6 +90,12 @@ def fix_end(conn: Connection, now: datetime) -> Checkpoints:
     return read(conn)
 
 
+def not_written(conn: Connection, held: Holds, why: str) -> None:
+    """Let the hold say that the report could not be written yet."""
+    if read(conn).waits:
+        held.put(conn, HoldSource.CHECKPOINT, f"checkpoint: the report cannot be written and is tried again ({why})")
+
+
 def close(conn: Connection, held: Holds, events: EventLog, report: str, now: datetime) -> None:
     """Tell of the report and remember where the next one begins; done twice, it changes nothing."""
     here = read(conn)

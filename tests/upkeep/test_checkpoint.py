@@ -275,6 +275,7 @@ async def test_a_report_that_cannot_be_written_is_tried_again(site: Site) -> Non
     checkpoint = site.checkpoint()
     with pytest.raises(OSError, match="no space"):
         await checkpoint.look()
+    assert "the report cannot be written and is tried again (no space left)" in site.store.queue.pause_state().reason
     site.die = lambda: None
     site.clocks.pass_s(60)
     await checkpoint.look()
