@@ -34,12 +34,13 @@ class Patient(BaseModelHandler):
     def __init__(self) -> None:
         super().__init__(model="m")
         self.asked, self.go, self.closed = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self.asked_twice = asyncio.Event()
 
     def is_available(self) -> bool:
         return True
 
     async def generate(self, request: ModelRequest, *, on_text: OnText | None = None) -> Completion:
-        self.asked.set()
+        (self.asked_twice if self.asked.is_set() else self.asked).set()
         await self.go.wait()
         assert not self.closed.is_set()
         return Completion(text="the old one", backend=self.name, model=self.model, tokens_in=5, tokens_out=5)
@@ -113,7 +114,10 @@ async def test_who_waits_for_room_in_a_budget_looks_again_when_it_is_raised(sett
             waiting = asyncio.create_task(door.task(2).complete(ask(task_id=2)))
             await asyncio.sleep(0.05)
             assert not waiting.done()
+            assert not old.asked_twice.is_set()
             door.handler.renew((backend(server),), TERMS, Budgets(day_tokens=100_000))
+            async with asyncio.timeout(30):
+                await old.asked_twice.wait()
             old.go.set()
             assert {(await holding).text, (await waiting).text} == {"the old one"}
 
