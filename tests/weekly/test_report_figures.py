@@ -10,6 +10,7 @@ import pytest
 
 from core.events import Kind, Level
 from core.gates import Ask, AskKind
+from core.masking import Masker
 from core.queueing import HoldSource
 from core.states import Ending, Phase
 from core.submission import parse_spec
@@ -21,7 +22,7 @@ from tests.support.history import FIRST, WEEK, History, verdict
 from weekly.figures import Summary
 from weekly.risk import WEIGHTS
 from weekly.sections.commits import short_names
-from weekly_summary import render, summarise
+from weekly_summary import render, render_html, summarise
 
 UNTIL = FIRST + WEEK
 HOUR = timedelta(hours=1)
@@ -217,3 +218,17 @@ def test_a_whole_history_has_a_report_with_every_section(history: History, skill
         "## Recommendations", "## Commits worth reading", "## Tasks", "## Trends", "## Models", "## Git activity",
         "## Commonest failures", "## Does memory help?", "## Sandbox and approvals", "## The daemon",
     ]  # fmt: skip
+
+
+def test_no_secret_of_a_task_reaches_a_page(history: History) -> None:
+    secret, shaped = "correct-horse-battery", "sk-" + "a1" * 12
+    task = claimed(history, description=f"use {secret} and {shaped}")
+    history.clock.advance(5)
+    reason = f"no answer to {secret}"
+    history.store.queue.finish(task.id, task.fence, Ending.REFUSED, reason=reason).result()
+    for write in (render, render_html):
+        page = write(told(history), Masker([secret]))
+        assert secret not in page
+        assert shaped not in page
+        assert "use *** and ***" in page.replace("\\", "")
+        assert shaped not in write(told(history))
