@@ -159,9 +159,9 @@ class Daemon:
             for task in side:
                 task.cancel()
             await self._drain(pool)
+            await self._house.close()
             for task in signs:
                 task.cancel()
-        await self._house.close()
         self._emit(Kind.DAEMON_STOPPED, "stopped")
         if (trouble := self._store.db.trouble) and trouble.damage:
             raise trouble.error
@@ -223,6 +223,7 @@ class Daemon:
     async def _drain(self, pool: asyncio.Task[None]) -> None:
         self._life, executor = DaemonState.DRAINING, self._executor
         self._link.stopping()
+        self._vitals.let_go()
         if executor is not None:
             if self._busy():
                 self._say(f"finishing what runs, {self._settings.drain_s:g} s at most; a second signal stops at once")
