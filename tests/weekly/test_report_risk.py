@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -124,3 +125,15 @@ def test_tests_are_known_by_their_names() -> None:
 @given(st.text(max_size=60))
 def test_any_path_can_be_looked_at(path: str) -> None:
     assert set(areas_of([path])) <= {area.name for area in AREAS}
+
+
+def test_the_documents_name_the_same_areas_points_and_levels() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "report.md").read_text()
+    for name, points in {"CI and release": 12, "dependencies": 10, "shell and processes": 10, "money": 10}.items():
+        assert f"{name} ({points})" in text
+    for area in AREAS:
+        assert f"({area.points})" in text
+    for weight in WEIGHTS.values():
+        assert f"| {weight.points} " in text or weight is WEIGHTS["sensitive"]
+        assert weight.most == weight.points or f"up to {weight.most} " in text
+    assert f"**High** is {HIGH} points and more, **medium** {MEDIUM}." in text
