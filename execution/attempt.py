@@ -60,6 +60,7 @@ class Attempt:
         self._work: Work | None = None
         self._held = HeldOut()
         self._step_began = parts.clock()
+        self._time: OwnTime | None = None
         self._budget = TaskBudget(task, self.limits, parts)
 
     async def run(self) -> Result:
@@ -69,7 +70,7 @@ class Attempt:
             Interruption: the attempt ends for a reason outside the work itself.
             NightshiftError: a part failed; another attempt may go better.
         """
-        time = OwnTime(self.limits.wall_s)
+        time = self._time = OwnTime(self.limits.wall_s)
         try:
             async with time.limited():
                 result = await self._until_ended(time)
@@ -81,6 +82,10 @@ class Attempt:
             solved = result.ending is Ending.COMMITTED
             await self.parts.memory.conclude(self._work, self.task.id, solved=solved)
         return result
+
+    def late_s(self, now: float) -> float:
+        """For how long it should have ended, in seconds; `now` is monotonic."""
+        return self._time.late_s(now) if self._time else 0.0
 
     def ended(self, ending: Ending, reason: str, commit: str | None = None, branch: str | None = None) -> Result:
         """The result of an attempt that ends now."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -26,7 +25,6 @@ class Running:
     attempt: Attempt
     job: asyncio.Task[Result]
     why: Interruption | None = None
-    began: float = field(default_factory=time.monotonic)
 
     def interrupt(self, why: Interruption) -> None:
         """Stop the attempt; the first reason holds."""
@@ -36,8 +34,7 @@ class Running:
 
     def is_overdue(self, now: float) -> bool:
         """Tell whether it should have ended long ago; `now` is monotonic."""
-        wall_s = self.attempt.limits.wall_s
-        return wall_s is not None and now - self.began > wall_s + GRACE_S
+        return self.attempt.late_s(now) > GRACE_S
 
 
 @dataclass(slots=True)
