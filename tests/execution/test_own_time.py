@@ -80,13 +80,16 @@ def test_only_work_that_cannot_be_ended_is_late_and_a_reply_of_hours_is_not() ->
                 late.append(time.late_s(loop.time()))
                 raise
 
-        with pytest.raises(TimeoutError):
+        async def work() -> None:
             async with time.limited():
                 waiting = asyncio.create_task(Patient(Slow(HOUR), time).complete(ASKED))
                 await asyncio.sleep(HOUR - 1)
                 late.append(time.late_s(loop.time()))
                 await waiting
                 await stubborn()
+
+        with pytest.raises(TimeoutError):
+            await work()
         return late
 
     assert run(attempt()) == [0, 0, 400]
