@@ -8,10 +8,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from sqlite_utils import Database as Tables
+from sqlite_utils import Migrations
 
 from core.errors import StoreError, StoreTooNew
 from core.tasks import TaskSpec
-from db import backups, soundness
+from db import backups, migrations, soundness
 from db.database import Database
 from db.opening import Looked, ensure_sound
 from db.restoring import finish
@@ -221,3 +223,21 @@ def test_after_a_clean_stop_a_large_database_is_looked_at_quickly_for_a_week(tmp
     with Database(path) as db:
         StateStore(db).set("k", 1).result()
     assert full(1), "somebody wrote to it since"
+
+
+def test_a_backup_of_an_older_schema_is_brought_up_to_date(tmp_path: Path) -> None:
+    path = lived(tmp_path)
+    old = tmp_path / "backups" / "agent_logs-20260320T110000Z.sqlite"
+    old.parent.mkdir()
+    steps = Migrations(migrations.SET)
+    for name, step in migrations.STEPS[:-1]:
+        steps(name=name)(step)
+    with closing(connect(old)) as conn:
+        steps.apply(Tables(conn))
+        conn.execute("PRAGMA journal_mode=DELETE").fetchone()
+    garble(path)
+    restored = look(path).restored
+    assert restored is not None
+    assert restored.backup == old
+    assert descriptions(path) == []
+    assert look(path).restored is None
