@@ -20,7 +20,7 @@ WATCHDOG_S = 1.0
 # The daemon, with one thing more: SIGUSR1 makes its main thread sleep, as a call would that blocks the workers' loop.
 BLOCKED = """
 import signal, sys, time
-signal.signal(signal.SIGUSR1, lambda *_: time.sleep(5))
+signal.signal(signal.SIGUSR1, lambda *_: time.sleep(60))
 sys.argv[0] = sys.argv[1]
 sys.path.insert(0, sys.argv[1].rpartition("/")[0])
 import main
@@ -71,7 +71,7 @@ def test_a_life_is_told_in_its_order(tmp_path: Path, server: WireServer, manager
     assert manager.count("STOPPING=1") == 1
 
 
-def test_a_blocked_loop_is_no_longer_fed_though_the_process_lives(
+def test_a_blocked_loop_is_no_longer_fed_and_its_end_tells_where_it_stood(
     tmp_path: Path, server: WireServer, manager: Manager
 ) -> None:
     with watched(tmp_path / "home", server, manager) as daemon:
@@ -79,8 +79,13 @@ def test_a_blocked_loop_is_no_longer_fed_though_the_process_lives(
         assert daemon.process
         daemon.process.send_signal(signal.SIGUSR1)
         manager.falls_silent("WATCHDOG=1", for_s=2 * WATCHDOG_S)
-        assert daemon.process.poll() is None
+        assert daemon.process.poll() is None, "the process lives"
         assert daemon.ask("GET", "/api/tasks")[0] == 200, "the server has a loop of its own, and goes on"
+        daemon.process.send_signal(signal.SIGABRT)  # as the manager does then
+        assert daemon.process.wait(90) == -signal.SIGABRT
+        assert "Fatal Python error: Aborted" in daemon.output()
+        assert 'File "<string>", line 3 in <lambda>' in daemon.output(), "the call that blocked it"
+        daemon.start()
         manager.hears("WATCHDOG=1", 2)
 
 
