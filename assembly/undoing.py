@@ -29,6 +29,7 @@ def undo_of(settings: Settings, store: Store, rooms: Rooms) -> Undo:
     """The daemon's: it shares the locks of its integrations, and judges in its sandbox once there is one."""
 
     async def opened() -> Opened:
+        await rooms.prepared.wait()
         if rooms.parts is None:
             return Opened(suite=None, why_not=rooms.sandbox_detail)
         return Opened(suite=rooms.parts.suite)

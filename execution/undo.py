@@ -66,10 +66,11 @@ class _Case:
 
 
 class Undo:
-    """Takes back and brings back; on the loop of the workers."""
+    """Takes back and brings back, one thing at a time; on the loop of the workers."""
 
     def __init__(self, parts: UndoParts) -> None:
         self._parts = parts
+        self._alone = asyncio.Lock()
 
     async def revert(self, task_id: int, *, force: bool = False, reapply: bool = False) -> Reverted:
         """Take back what a task integrated last, or with `reapply` bring back what was taken back.
@@ -79,16 +80,21 @@ class Undo:
             NotReverted: it cannot, need not or should not be; says why. `force` overrules only failing tests.
             GitError: the repository cannot be used.
         """
-        await self.recover()
-        entry = await asyncio.to_thread(self._entry, task_id, reapply)
-        workspace = await asyncio.to_thread(self._workspace, entry)
-        if why := await asyncio.to_thread(self._parts.git.blocked, workspace):
-            raise undo_words.left_alone(entry, why)
-        async with self._parts.merge_locks[workspace.git_dir]:
-            return await self._done(_Case(entry=entry, workspace=workspace, force=force, reapply=reapply))
+        async with self._alone:
+            await self._recover()
+            entry = await asyncio.to_thread(self._entry, task_id, reapply)
+            workspace = await asyncio.to_thread(self._workspace, entry)
+            if why := await asyncio.to_thread(self._parts.git.blocked, workspace):
+                raise undo_words.left_alone(entry, why)
+            async with self._parts.merge_locks[workspace.git_dir]:
+                return await self._done(_Case(entry=entry, workspace=workspace, force=force, reapply=reapply))
 
     async def recover(self) -> None:
         """Finish the revert that was under way when its process died, or forget it if its branch was not moved."""
+        async with self._alone:
+            await self._recover()
+
+    async def _recover(self) -> None:
         ledger = self._parts.ledger
         pending = await asyncio.to_thread(ledger.pending)
         entry = await asyncio.to_thread(ledger.entry, pending.entry) if pending else None
@@ -182,20 +188,17 @@ class Undo:
     async def _judged(self, case: _Case, draft: Commit, tip: str) -> str:
         """A sentence on the tests that passed; raises NotReverted where one is broken, or none can be run."""
         git, entry, workspace = self._parts.git, case.entry, case.workspace
-        opened = await self._parts.open_suite()
-        if opened.suite is None:
-            raise undo_words.not_judged(entry, opened.why_not, reapply=case.reapply)
         tree, before = [await asyncio.to_thread(git.tree, workspace, each) for each in (draft.id, tip)]
         changed = await asyncio.to_thread(git.changed, workspace, tip, draft.id)
-        judge = RevertJudge(
-            suite=opened.suite,
-            imports=self._parts.imports,
-            limits=self._limits(entry.task_id),
-            packages=await asyncio.to_thread(self._packages, entry, workspace),
-        )
         trees = Trees(tip=before, reverted=tree, changed=changed, whole_tree=not workspace.is_own)
+        tests = await asyncio.to_thread(trees.reached, self._parts.imports)
+        opened = await self._parts.open_suite() if tests else Opened(suite=None)
+        if tests and opened.suite is None:
+            raise undo_words.not_judged(entry, opened.why_not, reapply=case.reapply)
+        packages = await asyncio.to_thread(self._packages, entry, workspace)
+        judge = RevertJudge(suite=opened.suite, limits=self._limits(entry.task_id), packages=packages)
         try:
-            judged = await judge.judge(trees)
+            judged = await judge.judge(trees, tests)
         except SandboxError as error:
             raise undo_words.not_judged(entry, str(error), reapply=case.reapply) from None
         if judged.broken:

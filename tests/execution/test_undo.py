@@ -85,8 +85,11 @@ async def test_a_test_that_fails_at_the_tip_already_does_not_stand_in_the_way(si
 
 
 async def test_without_a_sandbox_nothing_is_taken_back_unless_forced(site: Site) -> None:
-    entry = site.land({"calc.py": CALC})
+    entry = site.land({"calc.py": CALC, "test_calc.py": TEST_CALC})
+    site.land({"sums.py": SUMS, "test_sums.py": TEST_SUMS})
+    free = site.land({"other.py": OTHER, "test_other.py": TEST_OTHER})
     site.why_not = "no sandbox holds here"
+    assert (await site.undo.revert(free.task_id)).judged == "No test of other work reaches its files."
     with pytest.raises(NotReverted, match="no sandbox holds here"):
         await site.undo.revert(entry.task_id)
     assert (await site.undo.revert(entry.task_id, force=True)).forced
@@ -236,7 +239,8 @@ async def test_reverts_and_integrations_of_one_repository_wait_for_each_other(si
 
 
 async def test_those_who_wait_for_a_revert_are_let_go_and_it_can_be_asked_for_again(site: Site) -> None:
-    entry = site.land({"calc.py": CALC})
+    site.land({"calc.py": CALC, "test_calc.py": TEST_CALC})
+    entry = site.land({"calc.py": f"LIMIT = 1\n{CALC}"})
     reverts = Reverts(site.undo, asyncio.get_running_loop())
     site.may_go_on.clear()
     asked = await asyncio.to_thread(reverts, entry.task_id, False, False)
