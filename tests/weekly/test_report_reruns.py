@@ -151,6 +151,20 @@ def test_a_log_that_was_pruned_in_part_says_from_when_it_counts(history: History
     assert "Events before 2026-09-28 06:00 UTC have been pruned" in page
 
 
+def test_a_life_and_a_hold_that_began_before_the_log_does_are_still_told(history: History) -> None:
+    history.tell(Kind.DAEMON_STARTED, "")
+    history.clock.advance(60)
+    history.store.queue.hold_back(HoldSource.DISK, "little room").result()
+    history.store.queue.pause("away").result()
+    history.clock.now = UNTIL - timedelta(days=1)
+    history.store.queue.resume().result()
+    whole = summarise(history.store.db, SINCE, UNTIL).daemon
+    day = 86_400.0
+    assert (whole.up_s, whole.held_s) == (7 * day, {HoldSource.OWNER: 6 * day, HoldSource.DISK: 7 * day})
+    prune(history, SINCE - timedelta(days=1))
+    assert summarise(history.store.db, SINCE, UNTIL).daemon == whole
+
+
 def test_the_bytes_depend_neither_on_hashes_nor_on_zone_and_language(history: History, tmp_path: Path) -> None:
     history.week(10, skill=0.6)
     (tmp_path / "home" / "db").mkdir(parents=True)
