@@ -41,6 +41,7 @@ def main() -> int:
     from assembly.terminal import fill_streams  # noqa: PLC0415 - as in `serve`
     from upkeep.instance_lock import AlreadyRunning  # noqa: PLC0415 - as in `serve`
 
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until `serve` listens: what is read now is new anyway
     fill_streams()
     faulthandler.enable(file=STDERR)  # SIGABRT from a watchdog that was not fed: where did each thread stand?
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
