@@ -23,17 +23,19 @@ def test_the_question_says_what_was_used_and_what_is_wished() -> None:
         return f"{ask.question} [{ask.subject}]"
 
     assert question(Measure.TOKENS, 3000) == (
-        "task 12 has used 49,990 of 50,000 tokens; grant as much again (50,000)? [budget:tokens:100000]"
+        "task 12 has used 49,990 of 50,000 tokens, and the next call needs 3,000 more than is left; "
+        "grant as much again (50,000)? [budget:tokens:100000]"
     )
     assert question(Measure.TOKENS, 120_000) == (
-        "task 12 has used 49,990 of 50,000 tokens and the next call needs 120,000 more; grant 150,000 more? "
-        "[budget:tokens:200000]"
+        "task 12 has used 49,990 of 50,000 tokens, and the next call needs 120,000 more than is left; "
+        "grant 150,000 more? [budget:tokens:200000]"
     )
     assert question(Measure.MODEL_CALLS, 1) == (
         "task 12 has used 3 of 3 model calls; grant as much again (3)? [budget:model_calls:6]"
     )
     assert question(Measure.COST_USD, 0.01) == (
-        "task 12 has used 0.4821 of 0.5 USD; grant as much again (0.5)? [budget:cost_usd:1]"
+        "task 12 has used 0.4821 of 0.5 USD, and the next call needs 0.01 more than is left; "
+        "grant as much again (0.5)? [budget:cost_usd:1]"
     )
 
 
