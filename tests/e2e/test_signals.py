@@ -103,6 +103,23 @@ def test_a_hang_up_takes_up_new_settings_and_refuses_wrong_ones(tmp_path: Path, 
         until(lambda: workers() == 1)
 
 
+def test_a_model_that_comes_with_new_settings_takes_up_what_was_parked(tmp_path: Path, server: WireServer) -> None:
+    given = settings_for(server)
+    home = tmp_path / "home"
+    home.mkdir()
+    nowhere = {"model_type": "ollama", "ollama_base_url": "http://127.0.0.1:9"}
+    (home / "config.yaml").write_text(json.dumps(nowhere))
+    with Daemon(home, {"EMBEDDER": "hashed"}) as daemon:
+        task = daemon.submit(**job(1))
+        until(lambda: daemon.get(f"/api/task/{task}")["status"] == "scheduled")
+        names = ("MODEL_TYPE", "OPENAI_API_KEY", "OPENAI_BASE_URL", "MODEL_NAME")
+        (home / "config.yaml").write_text(json.dumps({name.lower(): given[name] for name in names}))
+        status, body = daemon.ask("POST", "/api/reload", {})
+        assert (status, set(body["changed"])) == (200, {*map(str.lower, names), "ollama_base_url"})
+        assert daemon.wait(task, within_s=120)[0]["ending"] == "committed"
+        assert given["OPENAI_API_KEY"] not in (home / "logs" / "agent.log").read_text()
+
+
 def test_a_terminal_that_is_closed_ends_nothing(tmp_path: Path, server: WireServer) -> None:
     terminal, inner = pty.openpty()
 
