@@ -12,6 +12,7 @@ from sqlite_utils import Database as Tables
 from sqlite_utils import Migrations
 
 from core.errors import StoreError, StoreTooNew
+from core.states import Ending
 from core.tasks import TaskSpec
 from db import backups, migrations, soundness
 from db.database import Database
@@ -111,10 +112,12 @@ def test_without_any_sound_backup_all_that_can_be_read_goes_into_an_empty_one(tm
 
 
 def test_a_byte_that_fell_over_in_a_specification_is_found(tmp_path: Path) -> None:
-    path = lived(tmp_path)
+    path = lived(tmp_path, tasks=1)
+    with open_store(path) as store:
+        store.queue.submit(TaskSpec(description="task 1", files={"a.py": "limit = 10"})).result()
     raw = path.read_bytes()
-    assert raw.count(b'{"description":"task 1"') == 1
-    path.write_bytes(raw.replace(b'{"description":"task 1"', b'{"description":"task 9"'))
+    assert raw.count(b"limit = 10") == 1
+    path.write_bytes(raw.replace(b"limit = 10", b"limit = 90"))
     assert faults(path) == [], "SQLite finds nothing wrong with it"
     restored = look(path).restored
     assert restored is not None
@@ -146,8 +149,11 @@ def test_a_backup_of_a_newer_schema_is_passed_over(tmp_path: Path) -> None:
 def test_a_restore_that_died_when_all_was_ready_is_finished(tmp_path: Path, done: str) -> None:
     path = lived(tmp_path)
     new = lived(tmp_path / "new", tasks=1)
+    with open_store(path) as store:
+        store.queue.submit(TaskSpec(description="in the log")).result()
+        log = (tmp_path / "a.sqlite-wal").read_bytes()
     garble(path)
-    (tmp_path / "a.sqlite-wal").write_bytes(b"old log")
+    (tmp_path / "a.sqlite-wal").write_bytes(log)
     if done == "the file is in place":
         new.replace(path)
     else:
@@ -241,3 +247,24 @@ def test_a_backup_of_an_older_schema_is_brought_up_to_date(tmp_path: Path) -> No
     assert restored.backup == old
     assert descriptions(path) == []
     assert look(path).restored is None
+
+
+def test_a_task_whose_row_is_gone_has_ended_where_the_log_of_its_moves_says_so(tmp_path: Path) -> None:
+    path = lived(tmp_path, tasks=2)
+    backed_up(path)
+    with open_store(path) as store:
+        for ending in (Ending.COMMITTED, Ending.GAVE_UP):
+            task = store.queue.claim("w").result()
+            assert task is not None
+            store.queue.finish(task.id, task.fence, ending, reason="as it was", commit="c0ffee").result()
+        third = store.queue.submit(TaskSpec(description="after the backup")).result().task_id
+        page = store.db.reader().execute("SELECT rootpage FROM sqlite_master WHERE name = 'tasks'").fetchone()[0]
+    raw = bytearray(path.read_bytes())
+    raw[4096 * (page - 1) : 4096 * page] = bytes(4096)
+    path.write_bytes(raw)
+    restored = look(path).restored
+    assert restored is not None
+    assert (restored.lost, restored.uncertain) == ((third,), ())
+    with open_store(path) as store:
+        ended = [(task.status, task.ending, task.reason) for task in (store.queue.get(1), store.queue.get(2))]
+    assert ended == [("done", "committed", "as it was"), ("failed", "gave_up", "as it was")]
