@@ -23,7 +23,7 @@ from db.sqlite import NOT_THE_FILE, Connection, Error, code_of, connect, store_e
 from db.wal import Log, read_log
 from files.whole import write_whole
 
-ALWAYS_IN_FULL = 64 << 20
+ALWAYS_IN_FULL = 32 << 20
 """Up to this size, in bytes, the full check takes less than a second."""
 FULL_EVERY = timedelta(days=7)
 LONG_S = 1.0

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
+from contextlib import closing
+from http.client import HTTPException
 from pathlib import Path
 
 import pytest
 
+from db.sqlite import connect
 from tests.support.answers import Answers, job
-from tests.support.daemon import Daemon, git, settings_for
+from tests.support.daemon import Daemon, git, settings_for, until
 from tests.support.wire_server import WireServer
 
 
@@ -68,4 +72,38 @@ def test_what_was_committed_after_the_backup_is_found_by_its_trailer_and_not_don
     trailers = git(workspace, "log", "--format=%(trailers:key=Task,valueonly)", "main").split()
     assert sorted(trailers) == sorted(set(trailers))
     assert git(workspace, "fsck", "--strict", "--no-dangling") == ""
+    assert daemon.stop() == 0
+
+
+def test_damage_that_shows_at_night_ends_the_daemon_and_the_next_start_restores(
+    tmp_path: Path, server: WireServer
+) -> None:
+    daemon = Daemon(tmp_path / "home", settings_for(server))
+    daemon.start()
+    done = daemon.submit(**job(1))
+    daemon.wait(done)
+    assert daemon.stop() == 0
+    daemon.start()
+    database = daemon.home / "db" / "agent_logs.sqlite"
+    with closing(connect(database)) as conn:
+        conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        page = conn.execute("SELECT rootpage FROM sqlite_master WHERE name = 'tasks_ready'").fetchone()[0]
+    with database.open("r+b") as file:
+        file.seek(4096 * (page - 1))
+        file.write(b"\xa5" * 4096)
+    process = daemon.process
+    assert process
+
+    def ended() -> bool:
+        with contextlib.suppress(OSError, HTTPException):
+            daemon.ask("POST", "/api/task", job(2), timeout_s=5)
+        return process.poll() is not None
+
+    until(ended, within_s=60)
+    assert process.returncode == 1, daemon.output()
+    assert "the daemon stops, and restores the database" in daemon.output()
+    daemon.start()
+    assert "The database was damaged" in " ".join(daemon.get("/api/status")["notices"])
+    assert daemon.get(f"/api/task/{done}")["ending"] == "committed"
+    daemon.wait(daemon.submit(**job(3)))
     assert daemon.stop() == 0
