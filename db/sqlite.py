@@ -7,7 +7,9 @@ second, and it must come out the same: two builds of SQLite in one process drop 
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -111,10 +113,21 @@ def connect_memory() -> Connection:
 
 
 def _open(path: Path, query: str, busy_s: float) -> Connection:
+    if query == "mode=rwc":
+        _make_private(path)
     uri = f"file:{quote(str(path.absolute()))}?{query}"
     conn = sqlite3.connect(uri, uri=True, timeout=busy_s, isolation_level=None, check_same_thread=False)
     conn.row_factory = Row
     return conn
+
+
+def _make_private(path: Path) -> None:
+    """Make a new file that only its owner can read: it will hold code, prompts and replies.
+
+    SQLite gives its log the permissions of the file. Where it cannot be made, SQLite says why.
+    """
+    with contextlib.suppress(OSError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
 def _open_writable(path: Path, busy_s: float) -> Connection:
