@@ -24,6 +24,8 @@ from core.errors import ConfigError, NightshiftError
 from core.events import Event
 from core.tasks import Task, TaskSpec
 
+STDERR = 2
+
 
 class Exit(IntEnum):
     """How the daemon ended; a service manager restarts it after `FAILED` alone."""
@@ -39,8 +41,9 @@ def main() -> int:
     from assembly.terminal import fill_streams  # noqa: PLC0415 - as in `serve`
     from upkeep.instance_lock import AlreadyRunning  # noqa: PLC0415 - as in `serve`
 
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until `serve` listens: what is read now is new anyway
     fill_streams()
-    faulthandler.enable()  # a watchdog that was not fed sends SIGABRT: then the log says where each thread stood
+    faulthandler.enable(file=STDERR)  # SIGABRT from a watchdog that was not fed: where did each thread stand?
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     try:
         asyncio.run(serve(load_settings()))
@@ -50,7 +53,7 @@ def main() -> int:
     except AlreadyRunning as error:
         print(f"Nightshift runs already: {error}", file=sys.stderr)
         return Exit.ALREADY_RUNNING
-    except NightshiftError as error:
+    except (NightshiftError, OSError) as error:  # a disk that is full, or may not be written, has no other name
         print(f"Nightshift cannot go on: {error}", file=sys.stderr)
         return Exit.FAILED
     return Exit.STOPPED

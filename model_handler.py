@@ -101,7 +101,7 @@ class ModelHandler:
         self._telling = Telling(emit, self._roster.terms.masker)
         self._parked_at: datetime | None = None
         self._rises_told = 0
-        self._retiring = set[asyncio.Task[None]]()
+        self._retiring = dict[asyncio.Task[None], Roster]()
 
     def renew(self, backends: Sequence[BaseModelHandler], terms: Terms, budgets: Budgets) -> None:
         """Use other backends, terms and budgets for requests that begin from now on.
@@ -116,8 +116,8 @@ class ModelHandler:
         self._telling = Telling(self._emit, terms.masker)
         self._rises_told = 0
         retiring = asyncio.get_running_loop().create_task(old.retire())
-        self._retiring.add(retiring)
-        retiring.add_done_callback(self._retiring.discard)
+        self._retiring[retiring] = old
+        retiring.add_done_callback(lambda done: self._retiring.pop(done, None))
 
     def _new_roster(self, backends: Sequence[BaseModelHandler], terms: Terms) -> Roster:
         return Roster(backends, terms, clock=self._clock, emit=self._emit, pauses=self._pauses)
@@ -181,10 +181,12 @@ class ModelHandler:
 
     async def aclose(self) -> None:
         """Close all backends, also those of earlier settings that are still in use."""
-        retiring = tuple(self._retiring)
+        retiring = dict(self._retiring)
         for task in retiring:
             task.cancel()
-        await asyncio.gather(*retiring, self._roster.aclose(), return_exceptions=True)
+        await asyncio.gather(*retiring, return_exceptions=True)
+        for roster in (*retiring.values(), self._roster):
+            await roster.aclose()
 
     # One request.
 

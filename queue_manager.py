@@ -89,7 +89,7 @@ class QueueManager(TaskQueries):
         A task that was interrupted goes on with its attempt, any other begins a new one. `only` asks for one task by
         its id, paused or not.
         """
-        return self._db.write(lambda conn: self._claim(conn, worker, only))
+        return self._db.write_patiently(lambda conn: self._claim(conn, worker, only))
 
     def _claim(self, conn: Connection, worker: str, only: int | None) -> Task | None:
         if only is None and holds.stand(conn):
@@ -112,7 +112,7 @@ class QueueManager(TaskQueries):
             if rows.update(conn, rows.owned(conn, task_id, fence).task, {**facts, "crashes": 0}) is None:
                 raise StaleFence
 
-        return self._db.write(job)
+        return self._db.write_patiently(job)
 
     def finish(
         self,
@@ -131,7 +131,7 @@ class QueueManager(TaskQueries):
         The future fails with `StaleFence` when the task is no longer this worker's. None leaves a value as it is.
         """
         facts = _facts(commit_id=commit, branch=branch, iterations=iterations, spent=spent)
-        return self._db.write(lambda conn: self._finish(conn, task_id, fence, ending, reason, facts))
+        return self._db.write_patiently(lambda conn: self._finish(conn, task_id, fence, ending, reason, facts))
 
     def _finish(
         self, conn: Connection, task_id: int, fence: int, ending: Ending, reason: str, facts: dict[str, Value]
@@ -163,7 +163,7 @@ class QueueManager(TaskQueries):
             task = rows.owned(conn, task_id, fence).task
             return self._moves.leave(conn, task, to, reason, {**columns, **_spent_by_now(conn, task)})
 
-        return self._db.write(job)
+        return self._db.write_patiently(job)
 
     def hold(self, task_id: int, fence: int, message: str, asks: Sequence[Ask] = ()) -> Future[Task]:
         """Let a running task wait for its owner's decisions; without `asks` the message is a question (`release`).
@@ -175,7 +175,7 @@ class QueueManager(TaskQueries):
             task = rows.owned(conn, task_id, fence).task
             return self._asks.hold(conn, task, message, asks, _spent_by_now(conn, task))
 
-        return self._db.write(job)
+        return self._db.write_patiently(job)
 
     def assume(self, asked_before: datetime) -> Future[int]:
         """Answer questions that nobody has answered since then with their defaults; returns how many."""
@@ -248,15 +248,15 @@ class QueueManager(TaskQueries):
             nothing: Future[int] = Future()
             nothing.set_result(0)
             return nothing
-        return self._db.write(self._times.promote)
+        return self._db.write_patiently(self._times.promote)
 
     def unpark(self) -> Future[int]:
         """Queue all tasks that were parked, also those with a time: after new settings it may not hold any more."""
-        return self._db.write(self._times.unpark)
+        return self._db.write_patiently(self._times.unpark)
 
     def models_back(self) -> Future[int]:
         """Queue the tasks that were parked until a backend comes up; returns how many."""
-        return self._db.write(self._times.models_back)
+        return self._db.write_patiently(self._times.models_back)
 
     def hold_back(self, source: HoldSource, reason: str) -> Future[PauseState]:
         """Hold back all claims, also over a restart; what runs goes on. Doing so again only renews the reason."""

@@ -10,13 +10,13 @@ worse than one that stops.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import time
 import traceback
 from collections.abc import Callable
-from concurrent.futures import Future
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 from core.errors import (
     CancelledByUser,
@@ -27,6 +27,8 @@ from core.errors import (
     Parked,
     ShuttingDown,
     StaleFence,
+    StoreDamaged,
+    StoreUnready,
 )
 from core.events import Event, Kind, Level
 from core.ports import Sink
@@ -36,12 +38,10 @@ from core.tasks import Task
 from core.work import Work
 from execution.attempt import Attempt, Result
 from execution.parts import Parts
-from execution.workers import Running, Worker
+from execution.workers import Running, Worker, done, wait
 
 TICK_S = 1.0
 """How often the clock and the writes of other processes are looked at, in seconds."""
-
-_T = TypeVar("_T")
 
 
 class TaskExecutor:
@@ -128,6 +128,7 @@ class TaskExecutor:
     async def stop(self, drain_s: float) -> None:
         """Claim nothing more; give running tasks `drain_s` seconds to end, then return them to the queue."""
         self._stopping = True
+        self.parts.db.hurry()
         self.wake()
         jobs = [worker.running.job for worker in self._workers if worker.running]
         if jobs and drain_s > 0:
@@ -141,11 +142,15 @@ class TaskExecutor:
     async def _serve_forever(self, worker: Worker) -> None:
         while not (self._stopping or worker.leaving):
             worker.woken.clear()
-            task = await worker.claim(self.parts.queue.claim(worker.status.name, only=self._only))
+            try:
+                task = await worker.claim(self.parts.queue.claim(worker.status.name, only=self._only))
+            except (StoreUnready, StoreDamaged):  # claims wait for a database, but not for one that is damaged
+                self._stopping = True
+                break
             if task is None:
                 await worker.woken.wait()
             elif self._stopping:
-                await _done(self.parts.queue.requeue(task.id, task.fence, str(ShuttingDown())))
+                await done(self.parts.queue.requeue(task.id, task.fence, str(ShuttingDown())))
             else:
                 await self._serve(worker, task)
             self._stopping |= self._only_one_ended()
@@ -175,6 +180,8 @@ class TaskExecutor:
             await self._conclude(task, worker.running)
         except StaleFence as stale:
             self._log(task, Level.WARNING, str(stale))
+        except (StoreUnready, StoreDamaged) as trouble:
+            self._log(task, Level.WARNING, f"what became of it could not be noted, the next start goes on: {trouble}")
         finally:
             worker.running = None
             worker.status = self._rested(worker.status, task.id)
@@ -188,7 +195,6 @@ class TaskExecutor:
 
     async def _conclude(self, task: Task, running: Running) -> None:
         """Wait for the attempt and make the move that follows from how it ended."""
-        queue, at = self.parts.queue, (task.id, task.fence)
         try:
             result = await running.job
         except asyncio.CancelledError:
@@ -197,14 +203,12 @@ class TaskExecutor:
             await self._interrupted(task, running)
         except LeaseLost as lost:
             self._log(task, Level.WARNING, str(lost))
-        except Parked as parked:
-            await _done(queue.park(*at, str(parked), parked.until))
-        except Held as held:
-            await _done(queue.hold(*at, str(held), held.asks))
+        except (Parked, Held, StoreUnready) as later:
+            await self._put_off(task, later)
         except (Interruption, ModelRefused) as end:
             ending = end.ending if isinstance(end, Interruption) else Ending.REFUSED
             await self._finish(task, running.attempt.ended(ending or Ending.ERROR, str(end)))
-        except StaleFence:
+        except (StaleFence, StoreDamaged):
             raise
         except Exception as error:  # noqa: BLE001 - whatever a part throws ends this task, not the worker
             text = f"{type(error).__name__}: {error}"
@@ -213,17 +217,25 @@ class TaskExecutor:
         else:
             await self._finish(task, result)
 
+    async def _put_off(self, task: Task, later: Parked | Held | StoreUnready) -> None:
+        """Let the task wait, or go on at its last step where the trouble is the database's and not its own."""
+        queue, why = self.parts.queue, (task.id, task.fence, str(later))
+        if isinstance(later, Held):
+            await done(queue.hold(*why, later.asks))
+        else:
+            await done(queue.park(*why, later.until) if isinstance(later, Parked) else queue.requeue(*why))
+
     async def _interrupted(self, task: Task, running: Running) -> None:
         why = running.why
         if isinstance(why, CancelledByUser):
             await self._finish(task, running.attempt.ended(Ending.USER, str(why)))
         elif isinstance(why, ShuttingDown):
-            await _done(self.parts.queue.requeue(task.id, task.fence, str(why)))
+            await done(self.parts.queue.requeue(task.id, task.fence, str(why)))
         else:
             self._log(task, Level.WARNING, str(why))
 
     async def _finish(self, task: Task, result: Result) -> None:
-        await _done(
+        await done(
             self.parts.queue.finish(
                 task.id,
                 task.fence,
@@ -240,18 +252,19 @@ class TaskExecutor:
 
     async def _renew_leases(self) -> None:
         while True:
-            await _wait(self._beat, self.lease_s / 3)
+            await wait(self._beat, self.lease_s / 3)
             self._beat.clear()
             running = {w.running.attempt.task.id: w.running for w in self._workers if w.running}
             owned = [(r.attempt.task.id, r.attempt.task.fence) for r in running.values()]
-            if owned:
-                beat = await _done(self.parts.queue.heartbeat(owned))
-                for task_id in beat.cancelled:
-                    running[task_id].interrupt(CancelledByUser())
-                for task_id in beat.lost:
-                    running[task_id].interrupt(LeaseLost())
-            if not any(worker.claiming for worker in self._workers):
-                await _done(self.parts.queue.sweep(owned))
+            with contextlib.suppress(StoreUnready, StoreDamaged):  # the database tells it; nobody else can take a task
+                if owned:
+                    beat = await done(self.parts.queue.heartbeat(owned))
+                    for task_id in beat.cancelled:
+                        running[task_id].interrupt(CancelledByUser())
+                    for task_id in beat.lost:
+                        running[task_id].interrupt(LeaseLost())
+                if not any(worker.claiming for worker in self._workers):
+                    await done(self.parts.queue.sweep(owned))
             self.renewed_at = time.monotonic()
 
     async def _watch_the_clock(self) -> None:
@@ -261,10 +274,10 @@ class TaskExecutor:
             await asyncio.sleep(TICK_S)
             due = queue.next_due()
             if due is not None and due <= self.parts.clock():
-                await _done(queue.tick())
+                await done(queue.tick())
             if (now := db.data_version()) != version:
                 version = now
-                await _done(self.parts.events.catch_up())
+                await done(self.parts.events.catch_up())
                 self.wake()
 
     # --- telling
@@ -281,20 +294,5 @@ class TaskExecutor:
 
     def _log(self, task: Task, level: Level, message: str, trace: str = "") -> None:
         data: dict[str, Any] = {"trace": trace} if trace else {}
-        self.parts.events.emit(
-            Event(
-                kind=Kind.WORKER_ERROR, level=level, message=message, task_id=task.id, attempt=task.attempt, data=data
-            )
-        )
-
-
-async def _done(future: Future[_T]) -> _T:
-    return await asyncio.wrap_future(future)
-
-
-async def _wait(event: asyncio.Event, seconds: float) -> None:
-    try:
-        async with asyncio.timeout(seconds):
-            await event.wait()
-    except TimeoutError:
-        return
+        event = Event(kind=Kind.WORKER_ERROR, level=level, message=message, data=data)
+        self.parts.events.emit(replace(event, task_id=task.id, attempt=task.attempt))

@@ -8,11 +8,13 @@ from __future__ import annotations
 from datetime import datetime
 from pathlib import Path
 
+from core.masking import Masker
 from db.database import Database
 from db.report_log import ReportLog
 from db.report_queries import ReportQueries
 from files.whole import write_whole
 from weekly import html, markdown
+from weekly.document import Mask, Page, masked
 from weekly.figures import Summary, fold
 from weekly.page import page_of
 from weekly.weeks import report_name
@@ -29,25 +31,34 @@ def summarise(database: Database, since: datetime, until: datetime) -> Summary:
     return fold(ReportQueries(database), ReportLog(database), since, until)
 
 
-def render(summary: Summary) -> str:
+def render(summary: Summary, mask: Mask | None = None) -> str:
     """The report as Markdown."""
-    return markdown.render(page_of(summary))
+    return markdown.render(_page(summary, mask))
 
 
-def render_html(summary: Summary) -> str:
+def render_html(summary: Summary, mask: Mask | None = None) -> str:
     """The report as one HTML file that needs nothing else."""
-    return html.render(page_of(summary))
+    return html.render(_page(summary, mask))
 
 
-def write_report(summary: Summary, reports_dir: Path) -> Path:
+def write_report(summary: Summary, reports_dir: Path, mask: Mask | None = None) -> Path:
     """Write the report, `.html` beside `.md`, each whole or not at all; gives the path of the latter.
 
     A report of the same name is replaced.
 
+    Args:
+        summary: the figures.
+        reports_dir: where it goes; made where it is missing.
+        mask: takes secrets out of what tasks and models said; without one they are known by their shape alone.
+
     Raises:
         OSError: the folder cannot be written.
     """
-    page, path = page_of(summary), reports_dir / f"{report_name(summary.since, summary.until)}.md"
+    page, path = _page(summary, mask), reports_dir / f"{report_name(summary.since, summary.until)}.md"
     write_whole(path.with_suffix(".html"), html.render(page))
     write_whole(path, markdown.render(page))
     return path
+
+
+def _page(summary: Summary, mask: Mask | None) -> Page:
+    return masked(page_of(summary), mask or Masker())

@@ -12,10 +12,10 @@ import contextlib
 import gc
 import logging
 import os
-import time
 from collections.abc import Callable
 from contextlib import ExitStack
 
+from assembly.database_care import notices, watch_database
 from assembly.greeting import greeting, in_a_line
 from assembly.house import House
 from assembly.notices import telling
@@ -23,7 +23,7 @@ from assembly.reload import LiveSettings, Taker, on_loop, reader_of
 from assembly.rooms import Rooms
 from assembly.store import Store, open_store
 from assembly.tidying import sweep_orphans, tidying
-from assembly.undoing import from_threads, undo_of
+from assembly.undoing import Reverts, undo_of
 from assembly.web import open_web
 from config import VERSION, Settings, service_manager
 from core.clock import Clocks
@@ -63,7 +63,7 @@ class Daemon:
         self._live, self._say = LiveSettings(settings, reader_of(settings)), say
         self._clocks, self._sleep = clocks or Clocks(), sleep
         self._clock = self._clocks.wall
-        self._began = time.monotonic()
+        self._began = self._clocks.monotonic()
         self._asked = asyncio.Event()
         self._at_once = asyncio.Event()
         self._up, self._hung_up = asyncio.Event(), asyncio.Event()
@@ -82,6 +82,11 @@ class Daemon:
     def stop(self) -> None:
         """Drain and end; the second call ends at once."""
         (self._at_once if self._asked.is_set() else self._asked).set()
+
+    def _give_up(self) -> None:
+        """End at once: nothing can be written any more."""
+        self._asked.set()
+        self._at_once.set()
 
     def reload_soon(self) -> None:
         """Read the settings and tasks.yaml again, once the daemon serves; faults are told in the log."""
@@ -102,6 +107,8 @@ class Daemon:
             self._settings.make_folders()
             stack.enter_context(InstanceLock(self._settings.lock_file, self._settings.db_lock_file))
             self._store = open_store(self._settings, stack, self._clock)
+            loop = asyncio.get_running_loop()
+            watch_database(self._store, lambda: loop.call_soon_threadsafe(self._give_up))
             self._vitals = Vitals(self._store.db)
             self._house = House(lambda: self._settings, self._store, self.status, self._clocks, sleep=self._sleep)
             await self._house.take_over()
@@ -110,9 +117,10 @@ class Daemon:
             self._house.keeper.add(tidying(lambda: self._settings, self._store, self._rooms, self._clock))
             self._house.keeper.add(telling(lambda: self._settings, self._store, self._rooms.models.status, self._clock))
             self._undo = undo_of(self._settings, self._store, self._rooms)
-            revert = from_threads(self._undo, asyncio.get_running_loop())
+            reverts = Reverts(self._undo, asyncio.get_running_loop())
             reload = on_loop(self._reload, asyncio.get_running_loop())
-            host = open_web(self._settings, self._store, self.status, self._vitals, revert, reload, stack)
+            host = open_web(self._settings, self._store, self.status, self._vitals, reverts, reload, stack)
+            stack.callback(reverts.stop)
             parts = await self._rooms.prepare()
             if parts is not None:
                 self._executor = TaskExecutor(
@@ -151,10 +159,12 @@ class Daemon:
             for task in side:
                 task.cancel()
             await self._drain(pool)
+            await self._house.close()
             for task in signs:
                 task.cancel()
-        await self._house.close()
         self._emit(Kind.DAEMON_STOPPED, "stopped")
+        if (trouble := self._store.db.trouble) and trouble.damage:
+            raise trouble.error
 
     def _busy(self) -> bool:
         return self._executor is not None and self._executor.busy
@@ -213,6 +223,7 @@ class Daemon:
     async def _drain(self, pool: asyncio.Task[None]) -> None:
         self._life, executor = DaemonState.DRAINING, self._executor
         self._link.stopping()
+        self._vitals.let_go()
         if executor is not None:
             if self._busy():
                 self._say(f"finishing what runs, {self._settings.drain_s:g} s at most; a second signal stops at once")
@@ -230,7 +241,7 @@ class Daemon:
         return DaemonStatus(
             state=self._state(pause),
             holds=pause.holds,
-            uptime_s=time.monotonic() - self._began,
+            uptime_s=self._clocks.monotonic() - self._began,
             version=VERSION,
             workers=self._executor.statuses() if self._executor else (),
             queue={status.value: count for status, count in self._store.queue.counts().items()},
@@ -240,7 +251,7 @@ class Daemon:
             sandbox_detail=rooms.sandbox_detail,
             embedder=rooms.embedder,
             workspace=str(self._settings.workspace),
-            notices=(*rooms.notices, *self._live.notices),
+            notices=(*rooms.notices, *self._live.notices, *notices(self._store, self._clock())),
             pid=os.getpid(),
             approvals=self._store.queue.open_approvals(),
             saved=self._store.state.saved_replies(),

@@ -128,7 +128,8 @@ class House:
     def _report(self, since: datetime, until: datetime) -> Path:
         from weekly_summary import summarise, write_report  # noqa: PLC0415 - needed once a week
 
-        return write_report(summarise(self._store.db, since, until), self._settings().reports_dir)
+        summary = summarise(self._store.db, since, until)
+        return write_report(summary, self._settings().reports_dir, self._store.events.mask)
 
 
 def _causes(settings: Callable[[], Settings], state: StateStore, clock: Clock) -> Mapping[HoldSource, Reason]:

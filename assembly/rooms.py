@@ -112,6 +112,7 @@ class Rooms:
         self.models: ModelHandler = make_models(settings, store, clock, self._trials)
         self.memory: LongTermMemory = make_memory(settings, store, stack, clock)
         self.git = make_git(settings, store, clock)
+        self.prepared = asyncio.Event()
         self.merge_locks: defaultdict[Path, asyncio.Lock] = defaultdict(asyncio.Lock)
         stack.callback(self.git.close)
         self._checker = make_checker(settings)
@@ -130,11 +131,17 @@ class Rooms:
     async def prepare(self) -> Parts | None:
         """Try the sandboxes and look for models, all at once, and put the parts together.
 
-        None when nothing here can run untrusted code; `notices` says what to install.
+        None when nothing here can run untrusted code; `notices` says what to install. `prepared` is set at the end.
 
         Raises:
             GitError: git is missing or too old.
         """
+        try:
+            return await self._prepare()
+        finally:
+            self.prepared.set()
+
+    async def _prepare(self) -> Parts | None:
         runtime = open_runtime(self._settings.runner_dir)
         choice, _, _ = await asyncio.gather(
             find_sandbox(self._settings, runtime, self._settings.state_dir),

@@ -29,6 +29,7 @@ def undo_of(settings: Settings, store: Store, rooms: Rooms) -> Undo:
     """The daemon's: it shares the locks of its integrations, and judges in its sandbox once there is one."""
 
     async def opened() -> Opened:
+        await rooms.prepared.wait()
         if rooms.parts is None:
             return Opened(suite=None, why_not=rooms.sandbox_detail)
         return Opened(suite=rooms.parts.suite)
@@ -36,13 +37,32 @@ def undo_of(settings: Settings, store: Store, rooms: Rooms) -> Undo:
     return Undo(_parts(settings, store, rooms.git, opened, rooms.merge_locks))
 
 
-def from_threads(undo: Undo, loop: asyncio.AbstractEventLoop) -> Callable[[int, bool, bool], Future[Reverted]]:
-    """What other threads call to take a task's work back; `undo` runs on `loop`, which is the workers'."""
+class Reverts:
+    """What other threads call to take work back.
 
-    def revert(task_id: int, force: bool, reapply: bool) -> Future[Reverted]:
-        return asyncio.run_coroutine_threadsafe(undo.revert(task_id, force=force, reapply=reapply), loop)
+    Args:
+        undo: takes it back.
+        loop: the workers', on which that happens.
+    """
 
-    return revert
+    def __init__(self, undo: Undo, loop: asyncio.AbstractEventLoop) -> None:
+        self._undo, self._loop = undo, loop
+        self._asked: set[Future[Reverted]] = set()
+
+    def __call__(self, task_id: int, force: bool, reapply: bool) -> Future[Reverted]:
+        """Take back what a task integrated, or bring it back; the future fails like `Undo.revert`."""
+        asked = asyncio.run_coroutine_threadsafe(self._undo.revert(task_id, force=force, reapply=reapply), self._loop)
+        self._asked.add(asked)
+        asked.add_done_callback(self._asked.discard)
+        return asked
+
+    def stop(self) -> None:
+        """Let go of those who wait, so that no thread of theirs is in the way of the daemon's end.
+
+        What was under way is finished or forgotten at the next start (`Undo.recover`).
+        """
+        for asked in tuple(self._asked):
+            asked.cancel()
 
 
 async def revert_alone(task_id: int, settings: Settings, *, force: bool, reapply: bool) -> Reverted:

@@ -21,17 +21,19 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[0] = str(ROOT)
 
 import argparse
+import re
 import subprocess
 import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
+from itertools import zip_longest
 from statistics import linear_regression
 from typing import Any
 
 from db import checkpoints
 from db.database import Database
-from tests.support.answers import job
+from tests.support.answers import RIGHT, TESTS, WRONG
 from tests.support.daemon import Daemon, settings_for
 from tests.support.lives import Life
 from tests.support.wire_server import WireServer
@@ -39,6 +41,7 @@ from weekly_summary import summarise, write_report
 
 SETTINGS = {"KEEP_EVENTS_DAYS": "14", "KEEP_WORK_DAYS": "7", "WORKER_COUNT": "2", "CHECKPOINT_DAYS": "7"}
 HOURS = 24
+FILES = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +64,25 @@ MOST = Use(
     workspace_mb=0.3, rest_mb=0.1,
 )  # fmt: skip
 """What each may grow by in a week, in the second half. The workspace grows by what its tasks commit."""
+
+
+class Again(Life):
+    """Its tasks write the same few files over and over, so that what grows is not the repository's tree."""
+
+    def say(self, phase: str, n: int, text: str) -> str:
+        """Wrong at first, right after a reflection; each version of a file is another."""
+        version = re.search(r"as version (\d+)", text)
+        if phase != "CODING" or version is None:
+            return super().say(phase, n, text)
+        code = RIGHT if f"number {n}" in text else WRONG
+        return self.code(n, code + f"\n\nVERSION = {version[1]}\n")
+
+    def version(self, number: int) -> dict[str, object]:
+        """The task with that number."""
+        n, version = number % FILES, number // FILES
+        more = f"def test_version():\n    import job_{n}\n\n    assert job_{n}.VERSION == {version}\n"
+        test = f"{TESTS.format(n=n)}\n\n{more}"
+        return {"description": f"Write total() in job_{n}.py as version {version}", "tests": {f"test_job_{n}.py": test}}
 
 
 class Soaked(Daemon):
@@ -105,8 +127,8 @@ class Soaked(Daemon):
 class Soak:
     """One soak; `wrong` collects what was not as it has to be."""
 
-    def __init__(self, daemon: Soaked, tasks_a_day: int) -> None:
-        self.daemon, self._tasks_a_day = daemon, tasks_a_day
+    def __init__(self, daemon: Soaked, life: Again, tasks_a_day: int) -> None:
+        self.daemon, self.life, self._tasks_a_day = daemon, life, tasks_a_day
         self.uses: list[Use] = []
         self.wrong: list[str] = []
         self.done = 0
@@ -128,7 +150,7 @@ class Soak:
     def _day(self) -> None:
         numbers = [self.done + n + 1 for n in range(self._tasks_a_day)]
         self.done += len(numbers)
-        ids = [self.daemon.submit(**job(n)) for n in numbers]
+        ids = [self.daemon.submit(**self.life.version(n)) for n in numbers]
         for task in self.daemon.wait(*ids, within_s=120):
             if task["ending"] != "committed":
                 self.wrong.append(f"task {task['task_id']} ended as {task['ending']}: {task['reason']}")
@@ -150,7 +172,17 @@ class Soak:
             for file in (again, again.with_suffix(".html")):
                 first = self.daemon.home / "reports" / file.name
                 if not first.exists() or first.read_bytes() != file.read_bytes():
-                    self.wrong.append(f"{file.name} is not the same when it is made again")
+                    self.wrong.append(
+                        f"{file.name} is not the same when it is made again: {_first_difference(first, file)}"
+                    )
+
+
+def _first_difference(first: Path, second: Path) -> str:
+    if not first.exists():
+        return "it was not there"
+    lines = [path.read_text().splitlines() for path in (first, second)]
+    pairs = (pair for pair in zip_longest(*lines, fillvalue="(nothing)") if pair[0] != pair[1])
+    return " | ".join(text[:200] for text in next(pairs, ("the same lines",)))
 
 
 def _megabytes(folder: Path) -> float:
@@ -184,15 +216,16 @@ def table(uses: list[Use], grown: Mapping[str, float]) -> str:
 
 def run(folder: Path, said: Any) -> Soak:
     """Soak in a folder."""
-    with WireServer(Life().reply) as server:
+    life = Again()
+    with WireServer(life.reply) as server:
         daemon = Soaked(folder / "home", settings_for(server, **SETTINGS))
         with daemon:
-            daemon.wait(daemon.submit(**job(0)))
-            soak, began = Soak(daemon, said.tasks_a_day), time.monotonic()
+            daemon.wait(daemon.submit(**life.task(FILES)))
+            soak, began = Soak(daemon, life, said.tasks_a_day), time.monotonic()
             while len(soak.uses) < said.weeks or time.monotonic() - began < said.minutes * 60:
                 soak.week()
                 server.requests.clear()
-                print(f"week {len(soak.uses)}: {soak.uses[-1]}", file=sys.stderr, flush=True)
+                print(f"week {len(soak.uses)}: {soak.uses[-1]} {soak.wrong}", file=sys.stderr, flush=True)
             print(f"{len(soak.uses)} weeks, {soak.done} tasks in {(time.monotonic() - began) / 60:.1f} minutes\n")
     return soak
 

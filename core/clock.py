@@ -10,6 +10,9 @@ from datetime import UTC, datetime
 Clock = Callable[[], datetime]
 Seconds = Callable[[], float]
 
+# Linux alone has it; elsewhere a machine that slept looks like one whose clock was set.
+_PASSING: int = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+
 
 def utc_now() -> datetime:
     """The current time, aware UTC."""
@@ -18,7 +21,7 @@ def utc_now() -> datetime:
 
 def boottime() -> float:
     """Seconds that have passed since some moment, those that the machine slept included."""
-    return time.clock_gettime(time.CLOCK_BOOTTIME)
+    return time.clock_gettime(_PASSING)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

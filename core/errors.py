@@ -17,7 +17,8 @@ NightshiftError
 │   └── BadReply           an answer came and is unusable
 ├── StoreError             the database could not be read or written
 │   ├── StoreMissing · StoreTooNew · StoreTooOld · StoreDamaged
-│   └── StoreFull          nothing was written; space is needed
+│   └── StoreUnready       nothing was written; the same write may go well later
+│       └── StoreFull · StoreLocked · StoreReadOnly
 ├── SandboxError           untrusted code could not be run safely
 ├── NoEvidence             a commit has no note that tells how it was judged
 └── GitError
@@ -208,8 +209,20 @@ class StoreDamaged(StoreError):
     """The database file is damaged."""
 
 
-class StoreFull(StoreError):
+class StoreUnready(StoreError):
+    """The database takes no writes now; nothing was written, and the same write may go well later."""
+
+
+class StoreFull(StoreUnready):
     """The disk of the database is full; nothing was written."""
+
+
+class StoreLocked(StoreUnready):
+    """Another process keeps the database locked; nothing was written."""
+
+
+class StoreReadOnly(StoreUnready):
+    """The database, or its disk, takes no writes from this user; nothing was written."""
 
 
 class SandboxError(NightshiftError):

@@ -9,6 +9,7 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 
+from core.file_names import Names, discard, folders_above, last_of
 from core.imports import Facts, Import, facts_of, may_refer
 from core.javascript import is_source
 from core.paths import is_test_path
@@ -67,7 +68,7 @@ class _Graph:
     """The names of one tree, and which of its files use which words. The words are read only when asked for."""
 
     def __init__(self) -> None:
-        self.names = _Names()
+        self.names = Names()
         self.dynamic: set[str] = set()
         self._commit, self._entries = "", dict[str, str]()
         self._indexed: dict[str, str] = {}
@@ -113,40 +114,7 @@ class _Graph:
     def _forget(self, path: str) -> None:
         self.dynamic.discard(path)
         for word in self._words.pop(path, ()):
-            self._users[word].discard(path)
-
-
-class _Names:
-    """Looks files and folders up by the last part of their path."""
-
-    def __init__(self, paths: Iterable[str] = ()) -> None:
-        self._files: defaultdict[str, set[str]] = defaultdict(set)
-        self._folders: defaultdict[str, set[str]] = defaultdict(set)
-        self._within: defaultdict[str, set[str]] = defaultdict(set)
-        for path in paths:
-            self.add(path)
-
-    def add(self, path: str) -> None:
-        self._files[_last(path)].add(path)
-        for folder in folders_above(path):
-            self._within[folder].add(path)
-            self._folders[_last(folder[:-1])].add(folder)
-
-    def remove(self, path: str) -> None:
-        self._files[_last(path)].discard(path)
-        for folder in folders_above(path):
-            self._within[folder].discard(path)
-
-    def named(self, mention: str) -> Iterator[str]:
-        """Files that a string names, alone or by the folder they are in."""
-        yield from (path for path in self._files.get(_last(mention), ()) if _ends_with(path, mention))
-        for folder in self._folders.get(_last(mention), ()):
-            if folder and _ends_with(folder[:-1], mention):
-                yield from self._within[folder]
-
-    def within(self, folder: str) -> Iterable[str]:
-        """Files below a folder; its name ends with a slash, the root is the empty text."""
-        return self._within.get(folder, ())
+            discard(self._users, word, path)
 
 
 class View:
@@ -155,7 +123,7 @@ class View:
     def __init__(self, tree: Tree, over: Mapping[str, str | None], graph: _Graph, cache: ImportCache) -> None:
         self._tree, self._over, self._graph, self._cache = tree, over, graph, cache
         self._entries = tree.entries()
-        self._above = _Names(path for path, text in over.items() if text is not None)
+        self._above = Names(path for path, text in over.items() if text is not None)
 
     def __contains__(self, path: str) -> bool:
         return self._over[path] is not None if path in self._over else path in self._entries
@@ -188,7 +156,7 @@ class View:
     def users(self, path: str) -> Iterator[str]:
         """The files of the tree that refer to one file."""
         candidates = self._graph.users_of(_keys(path), self._facts_below)
-        name, folder = _last(path), path[: path.rfind("/") + 1]
+        name, folder = last_of(path), path[: path.rfind("/") + 1]
         if name in {"__init__.py", "conftest.py", PACKAGE}:
             candidates.update(self._graph.names.within(folder))
         elif path in SETTINGS:
@@ -249,15 +217,6 @@ class View:
             yield from self._imported(path, Import(module=mention))
 
 
-def folders_above(path: str) -> Iterator[str]:
-    """The folders that a file lies in, the nearest first, each with a slash at its end; the root is the empty text."""
-    end = path.rfind("/")
-    while end >= 0:
-        yield path[: end + 1]
-        end = path.rfind("/", 0, end)
-    yield ""
-
-
 def _words(path: str, facts: Facts) -> Iterator[str]:
     """The words by which a file may name others; `_keys` gives those that a file answers to."""
     for imported in facts.imports:
@@ -265,30 +224,22 @@ def _words(path: str, facts: Facts) -> Iterator[str]:
         yield from (f"import {part}" for part in parts)
         if "*" in imported.names:
             # A relative star may mean any folder above.
-            yield from (f"all of {_last(folder[:-1])}" for folder in folders_above(path))
+            yield from (f"all of {last_of(folder[:-1])}" for folder in folders_above(path))
             yield from (f"all of {part}" for part in parts)
     for mention in facts.mentions:
-        yield f"name {_last(mention)}"
+        yield f"name {last_of(mention)}"
         if _is_dotted(mention):
             yield from (f"import {part}" for part in mention.split("."))
 
 
 def _keys(path: str) -> Iterator[str]:
-    name, folders = _last(path), list(folders_above(path))
-    parent = _last(folders[0][:-1])
+    name, folders = last_of(path), list(folders_above(path))
+    parent = last_of(folders[0][:-1])
     yield f"import {parent if name.startswith('__init__.') else name.partition('.')[0]}"
     yield f"all of {parent}"
     yield f"name {name}"
-    yield from (f"name {_last(folder[:-1])}" for folder in folders if folder)
+    yield from (f"name {last_of(folder[:-1])}" for folder in folders if folder)
 
 
 def _is_dotted(mention: str) -> bool:
     return "." in mention and all(part.isidentifier() for part in mention.split("."))
-
-
-def _last(path: str) -> str:
-    return path.rpartition("/")[2]
-
-
-def _ends_with(path: str, mention: str) -> bool:
-    return path == mention or path.endswith("/" + mention)

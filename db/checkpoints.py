@@ -77,7 +77,7 @@ def begin(conn: Connection, held: Holds, reason: str, now: datetime) -> None:
     """Hold tasks back and fix where the report begins."""
     here = read(conn)
     held.put(conn, HoldSource.CHECKPOINT, reason)
-    write_state(conn, _OPEN, {"since": to_text(min(here.last or now, now))}, now)
+    write_state(conn, _OPEN, {"since": to_text(_since(here, now))}, now)
     write_state(conn, _ASKED, None, now)
 
 
@@ -88,6 +88,12 @@ def fix_end(conn: Connection, now: datetime) -> Checkpoints:
         return here
     write_state(conn, _OPEN, {"since": to_text(here.since), "until": to_text(max(here.since, now))}, now)
     return read(conn)
+
+
+def not_written(conn: Connection, held: Holds, why: str) -> None:
+    """Let the hold say that the report could not be written yet."""
+    if read(conn).waits:
+        held.put(conn, HoldSource.CHECKPOINT, f"checkpoint: the report cannot be written and is tried again ({why})")
 
 
 def close(conn: Connection, held: Holds, events: EventLog, report: str, now: datetime) -> None:
@@ -104,10 +110,19 @@ def close(conn: Connection, held: Holds, events: EventLog, report: str, now: dat
 
 
 def shift(conn: Connection, by: timedelta, now: datetime) -> None:
-    """Move what is counted from with the clock, which was set by so much."""
-    for key in (LAST, COUNTS_FROM):
-        if (kept := _time(read_state(conn, key))) is not None:
-            write_state(conn, key, to_text(kept + by), now)
+    """Let the next one be due as much later or sooner as the clock was set.
+
+    Where the next report begins stays: events keep their times, and it is to have those that no report had.
+    """
+    if (kept := _time(read_state(conn, COUNTS_FROM))) is not None:
+        write_state(conn, COUNTS_FROM, to_text(kept + by), now)
+
+
+def _since(here: Checkpoints, now: datetime) -> datetime:
+    """Where a report begins: where the last one ended, unless that was under a clock which has been set back since."""
+    if here.last is not None and here.last <= now:
+        return here.last
+    return min(here.counts_from or now, now)
 
 
 def _time(text: str | None) -> datetime | None:

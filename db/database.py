@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Self
@@ -10,6 +11,7 @@ from typing import Self
 from core.errors import StoreError
 from db import migrations
 from db.sqlite import Connection, Error, connect, store_error
+from db.trouble import Trouble
 from db.writer import Job, Listener, T, Writer
 
 
@@ -92,6 +94,28 @@ class Database:
             future.set_exception(StoreError(f"{self.path}: opened for reading only"))
             return future
         return self._writer.submit(job)
+
+    def write_patiently(self, job: Job[T]) -> Future[T]:
+        """As `write`, but where the database takes no writes for now (`StoreUnready`) the future waits until it does.
+
+        For what must not be lost, and for what has nothing better to do; after `hurry` it fails like any other.
+        """
+        return self.write(job) if self._writer is None else self._writer.submit(job, patient=True)
+
+    def hurry(self) -> None:
+        """Let nothing wait any longer for a database that takes no writes: the program is about to end."""
+        if self._writer is not None:
+            self._writer.hurry()
+
+    @property
+    def trouble(self) -> Trouble | None:
+        """Why nothing can be written, or None."""
+        return self._writer.trouble.now if self._writer else None
+
+    def on_trouble(self, listener: Callable[[Trouble], None]) -> None:
+        """Call `listener` on the writer's thread whenever trouble begins or is over."""
+        if self._writer is not None:
+            self._writer.trouble.listen(listener)
 
     @property
     def writes(self) -> bool:

@@ -23,7 +23,7 @@ from db.sqlite import NOT_THE_FILE, Connection, Error, code_of, connect, store_e
 from db.wal import Log, read_log
 from files.whole import write_whole
 
-ALWAYS_IN_FULL = 64 << 20
+ALWAYS_IN_FULL = 32 << 20
 """Up to this size, in bytes, the full check takes less than a second."""
 FULL_EVERY = timedelta(days=7)
 LONG_S = 1.0
@@ -47,14 +47,14 @@ def beside(path: Path, what: str) -> Path:
     return path.with_name(path.name + what)
 
 
-def examine(path: Path, now: datetime) -> Examined:
-    """Look at a database that nobody else has open for writing.
+def examine(path: Path, now: datetime, *, always_to: int = ALWAYS_IN_FULL) -> Examined:
+    """Look at a database that nobody else has open for writing; up to `always_to` bytes always in full.
 
     Raises:
         StoreTooNew: a newer Nightshift wrote it; that is no damage.
         StoreError: it cannot be looked at: no permission, a failing disk, another process that keeps it locked.
     """
-    began, full = time.monotonic(), _in_full(path, now)
+    began, full = time.monotonic(), _in_full(path, now, always_to)
     try:
         found = read_log(beside(path, "-wal"))
         lines = tuple(_faults(path, found, full=full))
@@ -126,13 +126,13 @@ def _checks(conn: Connection, *, full: bool) -> Iterator[str]:
         yield from sense.faults(conn) if sense.tables(conn) else ()
 
 
-def _in_full(path: Path, now: datetime) -> bool:
+def _in_full(path: Path, now: datetime, always_to: int) -> bool:
     """Whether more than a quick look is due."""
-    if path.stat().st_size <= ALWAYS_IN_FULL:
+    if path.stat().st_size <= always_to:
         return True
     try:
         kept = json.loads(beside(path, ".clean").read_text())
-        same = kept["file"] == _stamp(path) and not beside(path, "-wal").exists()
+        same = kept["file"] == _stamp(path) and not _logs(path)
         return not same or abs(now - from_text(kept["looked_at"])) >= FULL_EVERY
     except (OSError, ValueError, KeyError, TypeError):
         return True
@@ -140,7 +140,7 @@ def _in_full(path: Path, now: datetime) -> bool:
 
 def stopped_cleanly(path: Path, looked_at: datetime) -> None:
     """Note that the file is closed and whole, and when it was last looked at in full; else the next start does."""
-    if beside(path, "-wal").exists():  # another process has it open
+    if _logs(path):  # another process has it open
         return
     try:
         write_whole(beside(path, ".clean"), json.dumps({"file": _stamp(path), "looked_at": to_text(looked_at)}))
@@ -153,6 +153,12 @@ def last_full_look(path: Path, now: datetime, *, full: bool) -> datetime:
     if full:
         return now
     return from_text(json.loads(beside(path, ".clean").read_text())["looked_at"])
+
+
+def _logs(path: Path) -> bool:
+    """Whether its write-ahead log holds anything."""
+    log_file = beside(path, "-wal")
+    return log_file.exists() and log_file.stat().st_size > 0
 
 
 def _stamp(path: Path) -> list[int]:

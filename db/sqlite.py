@@ -7,13 +7,15 @@ second, and it must come out the same: two builds of SQLite in one process drop 
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from core.errors import StoreDamaged, StoreError, StoreFull, StoreMissing
+from core.errors import StoreDamaged, StoreError, StoreFull, StoreLocked, StoreMissing, StoreReadOnly, StoreUnready
 
 if TYPE_CHECKING:
     import sqlite3
@@ -55,7 +57,11 @@ def store_error(error: Error, path: Path) -> StoreError:
     if code in {CORRUPT, NOTADB}:
         return StoreDamaged(f"{path}: the database is damaged ({text}); the daemon restores it when it starts")
     if code in {BUSY, LOCKED}:
-        return StoreError(f"{path}: another process keeps the database locked ({text})")
+        return StoreLocked(f"{path}: another process keeps the database locked ({text})")
+    if code in {READONLY, PERM}:
+        return StoreReadOnly(f"{path}: may not be written, or its disk is read-only ({text})")
+    if code in {IOERR, CANTOPEN, NOMEM}:
+        return StoreUnready(f"{path}: the disk does not do its work ({text})")
     return StoreError(f"{path}: {text}")
 
 
@@ -107,10 +113,21 @@ def connect_memory() -> Connection:
 
 
 def _open(path: Path, query: str, busy_s: float) -> Connection:
+    if query == "mode=rwc":
+        _make_private(path)
     uri = f"file:{quote(str(path.absolute()))}?{query}"
     conn = sqlite3.connect(uri, uri=True, timeout=busy_s, isolation_level=None, check_same_thread=False)
     conn.row_factory = Row
     return conn
+
+
+def _make_private(path: Path) -> None:
+    """Make a new file that only its owner can read: it will hold code, prompts and replies.
+
+    SQLite gives its log the permissions of the file. Where it cannot be made, SQLite says why.
+    """
+    with contextlib.suppress(OSError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
 def _open_writable(path: Path, busy_s: float) -> Connection:

@@ -3,7 +3,8 @@
 Several writers on one SQLite file starve each other, because its busy handler sleeps and is not fair; one writer
 that shares the cost of a disk flush among all who wait is several times faster and its worst case far shorter.
 Each job has a savepoint of its own, so one that raises undoes only its own changes. A future is resolved after the
-COMMIT that holds its job, never before, and a job that was accepted cannot be withdrawn.
+COMMIT that holds its job, never before, and a job that was accepted cannot be withdrawn. A patient job waits where the
+database takes no writes for now, and is tried again with growing rests; any other fails at once.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from core.errors import StoreError
+from core.errors import StoreError, StoreFull, StoreLocked, StoreUnready
 from db.sqlite import (
     BUSY,
     LOCKED,
@@ -30,6 +31,7 @@ from db.sqlite import (
     connect,
     store_error,
 )
+from db.trouble import FIRST_REST_S, MAX_REST_S, TroubleWatch
 
 T = TypeVar("T")
 Job = Callable[[Connection], T]
@@ -46,10 +48,10 @@ log = logging.getLogger(__name__)
 class _Entry(Generic[T]):
     """A job on its way, with the future of whoever waits for it."""
 
-    __slots__ = ("error", "future", "job", "result")
+    __slots__ = ("error", "future", "job", "patient", "result")
 
-    def __init__(self, job: Job[T]) -> None:
-        self.job = job
+    def __init__(self, job: Job[T], *, patient: bool) -> None:
+        self.job, self.patient = job, patient
         self.future: Future[T] = Future()
         self.future.set_running_or_notify_cancel()
         self.result: T | None = None
@@ -67,19 +69,6 @@ class _Entry(Generic[T]):
             self.error = error  # whatever it is, it belongs to who waits for the job
             conn.execute("ROLLBACK TO job")
         conn.execute("RELEASE job")
-
-    def settle(self, path: Path) -> None:
-        """Tell who waits how the job ended; its transaction is committed."""
-        if self.error is None:
-            self.future.set_result(self.result)  # type: ignore[arg-type]  # run() stored a T
-        else:
-            self.fail(self.error, path)
-
-    def fail(self, error: BaseException, path: Path) -> None:
-        """Tell who waits that nothing was written."""
-        if isinstance(error, DatabaseError) and not isinstance(error, IntegrityError):
-            error = store_error(error, path)
-        self.future.set_exception(error)
 
 
 class Writer:
@@ -99,11 +88,14 @@ class Writer:
         self._thread: threading.Thread | None = None
         self._closed, self._open = False, True
         self._conn: Connection | None = None
-        self._expected, self._last_commit_s = 1, 0.0
+        self._expected, self._last_commit_s, self._changed = 1, 0.0, False
+        self.trouble = TroubleWatch()
+        self._parked: list[_Entry[object]] = []
+        self._waits, self._rest_s, self._retry_at = True, FIRST_REST_S, 0.0
 
-    def submit(self, job: Job[T]) -> Future[T]:
+    def submit(self, job: Job[T], *, patient: bool = False) -> Future[T]:
         """Hand in a job; it may be run more than once (all but the last undone), so it changes only the database."""
-        entry = _Entry(job)
+        entry = _Entry(job, patient=patient)
         with self._lock:
             if self._closed:
                 entry.future.set_exception(StoreError(f"{self._path}: the database is closed"))
@@ -123,8 +115,14 @@ class Writer:
         """Call `listener` with the writer's connection after each commit, on the writer's thread."""
         self._listeners.append(listener)
 
+    def hurry(self) -> None:
+        """Let patient jobs fail like any other from now on."""
+        self._waits = False
+        self.submit(lambda _: None)
+
     def stop(self) -> None:
         """Finish what was accepted, then end the thread. May be called twice, and not from a job."""
+        self._waits = False
         with self._lock:
             if not self._closed:
                 self._closed = True
@@ -142,6 +140,10 @@ class Writer:
         while self._open:
             if group := self._gather():
                 self._write(group)
+            if self._parked and (time.monotonic() >= self._retry_at or not (self._waits and self.trouble.now)):
+                self._retry()
+        while self._parked:
+            self._retry()
 
     def _gather(self) -> list[_Entry[object]]:
         """The next group.
@@ -151,9 +153,9 @@ class Writer:
         and each flush would serve only one half (compare PostgreSQL's commit_delay). A lone writer is never held up.
         """
         group: list[_Entry[object]] = []
-        self._take(group, None)
+        self._take(group, max(0.0, self._retry_at - time.monotonic()) if self._parked else None)
         deadline = time.monotonic() + min(LINGER * self._last_commit_s, MAX_LINGER_S)
-        while len(group) < self._expected and (left_s := deadline - time.monotonic()) > 0 and self._open:
+        while group and len(group) < self._expected and (left_s := deadline - time.monotonic()) > 0 and self._open:
             self._take(group, left_s)
         return group
 
@@ -171,6 +173,9 @@ class Writer:
             wait_s = 0.0
 
     def _write(self, group: list[_Entry[object]]) -> None:
+        if self.trouble.now and self.trouble.now.damage:
+            self._fail(group, self.trouble.now.error)
+            return
         try:
             conn = self._begin()
         except BaseException as error:  # noqa: BLE001  the thread must outlive a full disk; who waits gets the error
@@ -182,8 +187,13 @@ class Writer:
             self._undo(conn)
             self._one_by_one(group, error)
             return
+        if self._changed:  # an empty commit goes well on a full disk too
+            self.trouble.went_well()
         for entry in group:
-            entry.settle(self._path)
+            if entry.error is None:
+                entry.future.set_result(entry.result)
+            else:
+                self._fail([entry], entry.error)
         self._notify(conn)
 
     def _begin(self) -> Connection:
@@ -201,8 +211,10 @@ class Writer:
                 return self._conn
 
     def _transact(self, conn: Connection, group: list[_Entry[object]]) -> None:
+        changes = conn.total_changes
         for entry in group:
             entry.run(conn)
+        self._changed = conn.total_changes > changes and all(entry.error is None for entry in group)
         started = time.monotonic()
         conn.execute("COMMIT")
         self._last_commit_s = time.monotonic() - started
@@ -227,8 +239,38 @@ class Writer:
             self._write([entry])
 
     def _fail(self, group: list[_Entry[object]], error: BaseException) -> None:
+        """Tell who waits that nothing was written, or let them wait longer."""
+        if isinstance(error, DatabaseError) and not isinstance(error, IntegrityError):
+            error = store_error(error, self._path)
+        self.trouble.found(error)
+        patient = isinstance(error, StoreUnready) and self._waits
+        if patient and not self._parked:
+            self._retry_at = time.monotonic() + self._rest_s
+        if isinstance(error, StoreUnready) and not isinstance(error, StoreFull | StoreLocked):
+            self._reopen()
         for entry in group:
-            entry.fail(error, self._path)
+            if patient and entry.patient:
+                self._parked.append(entry)
+            else:
+                entry.future.set_exception(error)
+
+    def _retry(self) -> None:
+        """Try what waits: one job first, and the others when that one went well."""
+        waiting, self._parked = self._parked, []
+        self._rest_s = min(2 * self._rest_s, MAX_REST_S)
+        self._write(waiting[:1])
+        if self.trouble.now and self._waits:
+            self._parked += waiting[1:]
+            return
+        self._rest_s = FIRST_REST_S
+        for start in range(1, len(waiting), MAX_GROUP):
+            self._write(waiting[start : start + MAX_GROUP])
+
+    def _reopen(self) -> None:
+        """A connection that met a disk which is read-only, or away, may keep thinking so."""
+        if self._conn is not None and not self._conn.in_transaction:
+            self._conn.close()
+            self._conn = None
 
     def _notify(self, conn: Connection) -> None:
         for listener in tuple(self._listeners):

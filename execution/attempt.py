@@ -24,6 +24,7 @@ from core.tasks import Limits, Spent, Task
 from core.work import Case, Step, Work
 from execution.budget import TaskBudget
 from execution.integration import Integration, Landed
+from execution.lost_life import landed_before
 from execution.own_time import OwnTime, Patient
 from execution.parts import Parts
 from execution.regression import WithRegression
@@ -59,6 +60,7 @@ class Attempt:
         self._work: Work | None = None
         self._held = HeldOut()
         self._step_began = parts.clock()
+        self._time: OwnTime | None = None
         self._budget = TaskBudget(task, self.limits, parts)
 
     async def run(self) -> Result:
@@ -68,7 +70,7 @@ class Attempt:
             Interruption: the attempt ends for a reason outside the work itself.
             NightshiftError: a part failed; another attempt may go better.
         """
-        time = OwnTime(self.limits.wall_s)
+        time = self._time = OwnTime(self.limits.wall_s)
         try:
             async with time.limited():
                 result = await self._until_ended(time)
@@ -80,6 +82,10 @@ class Attempt:
             solved = result.ending is Ending.COMMITTED
             await self.parts.memory.conclude(self._work, self.task.id, solved=solved)
         return result
+
+    def late_s(self, now: float) -> float:
+        """For how long it should have ended, in seconds; `now` is monotonic."""
+        return self._time.late_s(now) if self._time else 0.0
 
     def ended(self, ending: Ending, reason: str, commit: str | None = None, branch: str | None = None) -> Result:
         """The result of an attempt that ends now."""
@@ -118,6 +124,8 @@ class Attempt:
             workspace = await asyncio.to_thread(self._open, stored.base if stored else None)
         except GitError as error:
             return self.ended(Ending.REFUSED, str(error))
+        if found := await landed_before(self.task, self.parts, workspace):
+            return self.ended(Ending.COMMITTED, "its commit was found after the restore", found.id, found.branch)
         await self._hold_out(workspace)
         work = self._work = self._going_on(stored) if stored else self._new_work(workspace)
         resumed = work.phase is Phase.COMMIT

@@ -243,7 +243,7 @@ class Integration:
         )
         subject = message_for(self.task, work, self.parts.events.mask).text().partition("\n")[0]
         files = await asyncio.to_thread(changed_files, git, workspace, commit, self._whole_change(work))
-        entry = ledger_entry(landing, subject, files, self.parts.clock())
+        entry = ledger_entry(landing, subject, files, self.parts.clock(), self.parts.events.mask)
         target = (workspace.target or "").removeprefix("refs/heads/") if integrated else commit.branch
         await asyncio.gather(
             self._note(workspace, work, commit, verdict),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from core.errors import GitError
@@ -30,8 +30,10 @@ class Landing:
     integrated: bool
 
 
-def entry(landing: Landing, subject: str, files: tuple[ChangedFile, ...] | None, at: datetime) -> LedgerEntry:
-    """The row of a commit."""
+def entry(
+    landing: Landing, subject: str, files: tuple[ChangedFile, ...] | None, at: datetime, mask: Callable[[str], str]
+) -> LedgerEntry:
+    """The row of a commit; paths may hold secrets like any text of a model's."""
     task, work, commit, verdict = landing.task, landing.work, landing.commit, landing.verdict
     return LedgerEntry(
         task_id=task.id,
@@ -46,8 +48,8 @@ def entry(landing: Landing, subject: str, files: tuple[ChangedFile, ...] | None,
         iterations=work.iteration,
         integrated=landing.integrated,
         target=(landing.workspace.target or "") if landing.integrated else "",
-        files=files,
-        signs=_signs(work, verdict),
+        files=files and tuple(replace(file, path=mask(file.path)) for file in files),
+        signs=_signs(work, verdict, mask),
         at=at,
     )
 
@@ -84,14 +86,14 @@ def _bytes(tree: Tree, entries: Mapping[str, str], path: str) -> bytes:
     return tree.read(path) if path in entries else b""
 
 
-def _signs(work: Work, verdict: Verdict | None) -> Signs:
+def _signs(work: Work, verdict: Verdict | None, mask: Callable[[str], str]) -> Signs:
     evidence = verdict.evidence if verdict else None
     return Signs(
-        own_tests=tuple(sorted(work.own_tests)),
+        own_tests=tuple(map(mask, sorted(work.own_tests))),
         tests_passed=verdict.count(Result.PASSED) if verdict else 0,
         held_out=evidence.held_out if evidence else 0,
         escalations=work.escalation,
         packages=work.packages,
-        findings=tuple(sorted(work.noted)),
-        left_out=tuple(sorted(evidence.dropped)) if evidence else (),
+        findings=tuple(map(mask, sorted(work.noted))),
+        left_out=tuple(map(mask, sorted(evidence.dropped))) if evidence else (),
     )

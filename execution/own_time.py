@@ -36,6 +36,11 @@ class OwnTime:
         async with self._limit:
             yield
 
+    def late_s(self, now: float) -> float:
+        """By how much it is over, 0 while it is not or stands still; `now` is the loop's time, which is monotonic."""
+        ends_at = self._limit.when()
+        return 0.0 if ends_at is None or self._stopped else max(0.0, now - ends_at)
+
     @asynccontextmanager
     async def stopped(self) -> AsyncIterator[None]:
         """What happens in here takes no time; may be nested."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -26,7 +26,7 @@ from db.event_log import EventLog
 from db.state_store import Commit as Entry
 from db.state_store import StateStore
 from db.step_store import StepStore
-from execution import landed_packages, undo_words
+from execution import evidence, landed_packages, undo_words
 from execution.undo_judging import RevertJudge, Trees
 from execution.verification import Opened
 from git_manager import GitManager
@@ -66,10 +66,11 @@ class _Case:
 
 
 class Undo:
-    """Takes back and brings back; on the loop of the workers."""
+    """Takes back and brings back, one thing at a time; on the loop of the workers."""
 
     def __init__(self, parts: UndoParts) -> None:
         self._parts = parts
+        self._alone = asyncio.Lock()
 
     async def revert(self, task_id: int, *, force: bool = False, reapply: bool = False) -> Reverted:
         """Take back what a task integrated last, or with `reapply` bring back what was taken back.
@@ -79,16 +80,21 @@ class Undo:
             NotReverted: it cannot, need not or should not be; says why. `force` overrules only failing tests.
             GitError: the repository cannot be used.
         """
-        await self.recover()
-        entry = await asyncio.to_thread(self._entry, task_id)
-        workspace = await asyncio.to_thread(self._workspace, entry)
-        if why := await asyncio.to_thread(self._parts.git.blocked, workspace):
-            raise undo_words.left_alone(entry, why)
-        async with self._parts.merge_locks[workspace.git_dir]:
-            return await self._done(_Case(entry=entry, workspace=workspace, force=force, reapply=reapply))
+        async with self._alone:
+            await self._recover()
+            entry = await asyncio.to_thread(self._entry, task_id, reapply)
+            workspace = await asyncio.to_thread(self._workspace, entry)
+            if why := await asyncio.to_thread(self._parts.git.blocked, workspace):
+                raise undo_words.left_alone(entry, why)
+            async with self._parts.merge_locks[workspace.git_dir]:
+                return await self._done(_Case(entry=entry, workspace=workspace, force=force, reapply=reapply))
 
     async def recover(self) -> None:
         """Finish the revert that was under way when its process died, or forget it if its branch was not moved."""
+        async with self._alone:
+            await self._recover()
+
+    async def _recover(self) -> None:
         ledger = self._parts.ledger
         pending = await asyncio.to_thread(ledger.pending)
         entry = await asyncio.to_thread(ledger.entry, pending.entry) if pending else None
@@ -109,15 +115,16 @@ class Undo:
         workspace = self._workspace(entry)
         return self._parts.git.holds(workspace, by, self._parts.git.tip(workspace))
 
-    def _entry(self, task_id: int) -> Entry:
+    def _entry(self, task_id: int, reapply: bool) -> Entry:
+        """The newest commit of the task that stands, or with `reapply` that was taken back; else the newest of all."""
         self._parts.queue.get(task_id)
         entries = self._parts.ledger.page(500, task_id=task_id)
         if not entries:
             raise undo_words.no_commit(task_id)
-        integrated = next((entry for entry in entries if entry.integrated), None)
-        if integrated is None:
+        integrated = [entry for entry in entries if entry.integrated]
+        if not integrated:
             raise undo_words.not_integrated(entries[0])
-        return integrated
+        return next((entry for entry in integrated if (entry.reverted_by is not None) == reapply), integrated[0])
 
     def _workspace(self, entry: Entry) -> Workspace:
         task = self._parts.queue.get(entry.task_id)
@@ -181,20 +188,17 @@ class Undo:
     async def _judged(self, case: _Case, draft: Commit, tip: str) -> str:
         """A sentence on the tests that passed; raises NotReverted where one is broken, or none can be run."""
         git, entry, workspace = self._parts.git, case.entry, case.workspace
-        opened = await self._parts.open_suite()
-        if opened.suite is None:
-            raise undo_words.not_judged(entry, opened.why_not, reapply=case.reapply)
         tree, before = [await asyncio.to_thread(git.tree, workspace, each) for each in (draft.id, tip)]
         changed = await asyncio.to_thread(git.changed, workspace, tip, draft.id)
-        judge = RevertJudge(
-            suite=opened.suite,
-            imports=self._parts.imports,
-            limits=self._limits(entry.task_id),
-            packages=await asyncio.to_thread(self._packages, entry, workspace),
-        )
         trees = Trees(tip=before, reverted=tree, changed=changed, whole_tree=not workspace.is_own)
+        tests = await asyncio.to_thread(trees.reached, self._parts.imports)
+        opened = await self._parts.open_suite() if tests else Opened(suite=None)
+        if tests and opened.suite is None:
+            raise undo_words.not_judged(entry, opened.why_not, reapply=case.reapply)
+        packages = await asyncio.to_thread(self._packages, entry, workspace)
+        judge = RevertJudge(suite=opened.suite, limits=self._limits(entry.task_id), packages=packages)
         try:
-            judged = await judge.judge(trees)
+            judged = await judge.judge(trees, tests)
         except SandboxError as error:
             raise undo_words.not_judged(entry, str(error), reapply=case.reapply) from None
         if judged.broken:
@@ -209,7 +213,15 @@ class Undo:
     def _packages(self, entry: Entry, workspace: Workspace) -> dict[str, str]:
         work = self._parts.steps.last_work(entry.task_id, entry.attempt)
         landed = landed_packages.known(self._parts.state) if workspace.is_own else {}
-        return {**landed, **(work.packages if work else {})}
+        return {**landed, **(work.packages if work else self._noted(entry, workspace))}
+
+    def _noted(self, entry: Entry, workspace: Workspace) -> Mapping[str, str]:
+        """The packages by the note beside the commit: steps of a task that ended long ago are pruned, notes are not."""
+        text = self._parts.git.read_note(workspace, entry.commit)
+        try:
+            return evidence.read(text).packages if text else {}
+        except evidence.UnreadableNote:
+            return {}
 
     def _message(self, case: _Case, taken: str, judged: str) -> CommitMessage:
         entry = case.entry

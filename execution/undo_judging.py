@@ -7,7 +7,6 @@ its tests in the role of given ones, and what fails is held against the tip, whe
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -33,6 +32,10 @@ class Trees:
     changed: Collection[str]
     whole_tree: bool
 
+    def reached(self, imports: ImportCache) -> frozenset[str]:
+        """The files of tests in the reverted tree that can see one of the paths."""
+        return dependants(self.reverted, self.changed, imports, unknown=self.whole_tree)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
@@ -51,24 +54,20 @@ class Judged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RevertJudge:
-    """Runs the tests; `packages` are those that they may need, name to exact version."""
+    """Runs the tests; `packages` are those that they may need, name to exact version. No suite is needed for none."""
 
-    suite: Suite
-    imports: ImportCache
+    suite: Suite | None
     limits: Limits
     packages: Mapping[str, str]
 
-    async def judge(self, trees: Trees) -> Judged:
-        """Judge a revert.
+    async def judge(self, trees: Trees, tests: Collection[str]) -> Judged:
+        """Judge a revert by these files of tests.
 
         Raises:
             SandboxError: nothing could be run.
         """
-        reached = await asyncio.to_thread(
-            dependants, trees.reverted, trees.changed, self.imports, unknown=trees.whole_tree
-        )
         passed, broken = 0, dict[str, None]()
-        for language, paths in _batches(reached):
+        for language, paths in _batches(tests):
             verdict = await self._run(trees, trees.reverted, paths, language)
             passed += verdict.count(Result.PASSED)
             if bad := _faults(verdict):
@@ -92,6 +91,7 @@ class RevertJudge:
             pids=self.limits.pids,
             work_mb=self.limits.work_mb,
         )
+        assert self.suite, "there are tests, so a suite was opened"
         return await self.suite.judge(job)
 
 

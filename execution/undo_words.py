@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from shlex import quote
 
 from core.errors import NotReverted
 from core.revisions import LogLine
@@ -19,7 +20,7 @@ def no_commit(task_id: int) -> NotReverted:
 
 def not_integrated(entry: Commit) -> NotReverted:
     """The work waits on a branch of its own."""
-    repo = entry.repo
+    repo = quote(entry.repo)
     return NotReverted(
         f"task {entry.task_id} was not integrated: its commit {entry.commit[:10]} is on branch {entry.branch} alone\n"
         f"`git -C {repo} branch -D {entry.branch}` deletes the branch\n"
@@ -64,7 +65,7 @@ def conflict(entry: Commit, paths: Sequence[str], later: Sequence[LogLine]) -> N
         "\n".join([
             f"later commits changed the same lines in {_some(paths)}; nothing was changed",
             *_commits(later),
-            f"take those back first, or do it by hand with `git -C {entry.repo} revert {entry.commit[:10]}`",
+            f"take those back first, or do it by hand with `git -C {quote(entry.repo)} revert {entry.commit[:10]}`",
         ])
     )  # fmt: skip
 

@@ -17,6 +17,7 @@ from core.errors import CommandBlocked, NoEvidence, SandboxError, UnknownCommit
 from core.ports import Suite
 from core.revisions import CommitFacts
 from core.tree import Tree
+from core.undo import undoes
 from core.verdicts import Verdict
 from execution import recorded, rerun, seal
 from execution.checks import Check, Report, failed, ok, unchecked
@@ -25,6 +26,10 @@ from execution.regression import WithRegression
 from git_manager import GitManager
 
 NOTES = "refs/notes/nightshift"
+_REVERT = (
+    "the commit takes another one back, and no evidence is kept for that: its message says which tests were run, and "
+    "`cli.py verify` can look at the commits around it"
+)
 _FETCH = f"git fetch origin {NOTES}:{NOTES}"
 
 
@@ -79,10 +84,10 @@ class Verification:
 
     def _read(self, name: str) -> tuple[CommitFacts, str]:
         commit = self._git.resolve(self._repo, name)
-        text = self._git.read_note(self._repo, commit)
+        text, facts = self._git.read_note(self._repo, commit), self._git.describe(self._repo, commit)
         if text is None:
-            raise NoEvidence(self._missing(commit))
-        return self._git.describe(self._repo, commit), text
+            raise NoEvidence(_REVERT if undoes(facts.message) else self._missing(commit))
+        return facts, text
 
     def _missing(self, commit: str) -> str:
         """Why there may be no note, and what to do about it."""

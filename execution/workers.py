@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from core.errors import Interruption
 from core.status import WorkerStatus
 from core.tasks import Task
 from execution.attempt import Attempt, Result
+
+_T = TypeVar("_T")
 
 GRACE_S = 300.0
 """An attempt ends at its wall time; what it then still does (a reply is stored) is long done after this."""
@@ -23,7 +25,6 @@ class Running:
     attempt: Attempt
     job: asyncio.Task[Result]
     why: Interruption | None = None
-    began: float = field(default_factory=time.monotonic)
 
     def interrupt(self, why: Interruption) -> None:
         """Stop the attempt; the first reason holds."""
@@ -33,8 +34,7 @@ class Running:
 
     def is_overdue(self, now: float) -> bool:
         """Tell whether it should have ended long ago; `now` is monotonic."""
-        wall_s = self.attempt.limits.wall_s
-        return wall_s is not None and now - self.began > wall_s + GRACE_S
+        return self.attempt.late_s(now) > GRACE_S
 
 
 @dataclass(slots=True)
@@ -54,3 +54,17 @@ class Worker:
             return await asyncio.wrap_future(claimed)
         finally:
             self.claiming = False
+
+
+async def done(future: Future[_T]) -> _T:
+    """Wait for a write."""
+    return await asyncio.wrap_future(future)
+
+
+async def wait(event: asyncio.Event, seconds: float) -> None:
+    """Wait for an event, but no longer than so many seconds."""
+    try:
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    except TimeoutError:
+        return

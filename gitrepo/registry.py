@@ -21,6 +21,8 @@ from gitrepo.repository import MOVE, NO_LOG, Repository
 from gitrepo.session import Session
 from gitrepo.trees import Reader
 
+OPEN = 8
+"""How many repositories of the owner's stay open; one that is closed is opened again when it is needed."""
 Where = Workspace | str | None
 """A workspace, a folder in somebody's checkout, or None for the daemon's own repository."""
 
@@ -57,8 +59,21 @@ class Repositories:
             if where is None or (isinstance(where, Workspace) and where.is_own):
                 return own
             if isinstance(where, Workspace):
-                return self._known.get(where.git_dir) or self._opened(where.repo)
-            return self._opened(given(where))
+                found = self._known.get(where.git_dir) or self._opened(where.repo)
+            else:
+                found = self._opened(given(where))
+            self._used(found)
+            return found
+
+    def _used(self, found: Repository) -> None:
+        """Close those that were used longest ago: each keeps processes, descriptors and trees.
+
+        They are not forgotten, since a task may still hold one: it opens what it needs, and is closed again here.
+        """
+        self._known[found.git.folder] = self._known.pop(found.git.folder, found)
+        others = [known for known in self._known.values() if not known.is_own]
+        for known in others[:-OPEN]:
+            known.close()
 
     def version(self) -> str:
         """What `git --version` says.

@@ -9,12 +9,14 @@ everything that could start a program (gitrepo/protocol.py).
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
 from core.errors import GitError
 from core.revisions import Author
+from files.whole import flush
 from gitrepo.commands import Git
 from gitrepo.gate import Gate
 from gitrepo.names import Names
@@ -69,7 +71,8 @@ class Repository:
         return self.names.resolve(*names)
 
     def close(self) -> None:
-        """End the processes that stay open; whoever asks after that starts them again."""
+        """End the processes that stay open and forget what was read; whoever asks after that starts them again."""
+        self.trees.clear()
         for session in (self.reader, self.names, self.logged, self.unlogged):
             session.close()
 
@@ -90,8 +93,20 @@ class Repository:
         try:
             (self.logged if reflog else self.unlogged).ask(f"start\n{text}prepare\ncommit\n".encode(), _moved)
         except GitError:
-            return self._refusal(text, reflog=reflog)
+            if refused := self._refusal(text, reflog=reflog):
+                return refused
+        self._settle(name for name, _, _ in moves)
         return ""
+
+    def _settle(self, names: Iterable[str]) -> None:
+        """Have the references' new names on the disk.
+
+        Git flushes what a reference says before it renames it into place, and never the folder: after a power cut the
+        old one may come back, although the database knows by then that the task is done.
+        """
+        for folder in {(self.common / name).parent for name in names}:
+            with contextlib.suppress(FileNotFoundError):  # a repository that keeps its references in another form
+                flush(folder)
 
     def _refusal(self, text: str, *, reflog: bool) -> str:
         """Try a refused move once more by itself: a session ends with a refusal and does not say why."""

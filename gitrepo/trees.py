@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import threading
+from collections import OrderedDict
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import IO
@@ -12,6 +14,7 @@ from gitrepo.commands import Git
 from gitrepo.objects import Record, flatten, is_text
 from gitrepo.session import Session
 
+MAX_TREE_BYTES = 32 << 20
 _ID = re.compile(r"[0-9a-f]{4,64}")
 
 
@@ -20,7 +23,9 @@ class Reader:
 
     def __init__(self, git: Git) -> None:
         self._session = Session(git, "cat-file", "--batch")
-        self._trees: dict[str, bytes] = {}
+        self._trees = OrderedDict[str, bytes]()
+        self._tree_bytes = 0
+        self._lock = threading.Lock()
 
     def get(self, id_: str) -> tuple[str, bytes]:
         """An object's type and bytes.
@@ -33,13 +38,22 @@ class Reader:
         return self._session.ask(id_.encode() + b"\n", _answer)
 
     def tree(self, id_: str) -> bytes:
-        """A tree object's bytes; trees recur from commit to commit, so the last few thousand are kept."""
-        known = self._trees.get(id_)
-        if known is None:
-            if len(self._trees) > 4096:
-                self._trees.clear()
-            known = self._trees[id_] = self.held(id_)
-        return known
+        """A tree object's bytes; trees recur from commit to commit, so those that were read last are kept.
+
+        They are counted in bytes: the root of a repository with many files at its top is large, and every commit has
+        another one.
+        """
+        with self._lock:
+            if (known := self._trees.get(id_)) is not None:
+                self._trees.move_to_end(id_)
+                return known
+        found = self.held(id_)
+        with self._lock:
+            self._tree_bytes += 0 if id_ in self._trees else len(found)
+            self._trees[id_] = found
+            while self._tree_bytes > MAX_TREE_BYTES:
+                self._tree_bytes -= len(self._trees.popitem(last=False)[1])
+        return found
 
     def held(self, id_: str) -> bytes:
         """The bytes of an object that another one names.
@@ -55,8 +69,11 @@ class Reader:
             ) from None
 
     def close(self) -> None:
-        """End the process; the next question starts another."""
+        """End the process and forget the trees; the next question starts another."""
         self._session.close()
+        with self._lock:
+            self._trees.clear()
+            self._tree_bytes = 0
 
 
 def _answer(answer: IO[bytes]) -> tuple[str, bytes]:

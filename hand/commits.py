@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import sys
+from shlex import quote
 
 import click
 
@@ -114,7 +115,7 @@ def _listed(hand: Hand, found: Commits) -> list[Block]:
         ]
         for row in found.commits
     ]
-    looks = [Cell(f"{row.task_id}: git -C {row.repo} show {row.commit[:10]}", Tone.DIM) for row in found.commits]
+    looks = [Cell(f"{row.task_id}: git -C {quote(row.repo)} show {row.commit[:10]}", Tone.DIM) for row in found.commits]
     more = [Cell(f"and {found.unread - len(found.commits)} more", Tone.DIM)] if found.next_after else []
     return [
         Table(head=("task", "commit", "label", "made", "on", "subject"), rows=rows),

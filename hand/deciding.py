@@ -21,7 +21,8 @@ def decide(hand: Hand, asked: Asked) -> int:
     granted = asked.action is Action.APPROVE
     row = hand.door.decide(asked.approval_id, granted, asked.answer)
     what = "answered" if row.kind is AskKind.QUESTION and granted else "granted" if granted else "denied"
-    about = f"{row.subject or row.question} (task {row.task_id})"
+    named = row.subject if row.kind is not AskKind.BUDGET else ""
+    about = f"{named or row.question} (task {row.task_id})"
     hand.answer_line(row, Cell(f"approval {row.approval_id} {what}: {about}"))
     hand.say_if_down("the task goes on when it starts")
     return Exit.OK

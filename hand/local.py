@@ -43,9 +43,8 @@ from server.schemas import (
     TaskDetail,
     Tasks,
     log_line,
-    task_detail,
-    task_summary,
 )
+from server.task_answers import task_detail, task_summary
 
 WRITE_WALL_S = 30.0
 T = TypeVar("T")

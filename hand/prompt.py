@@ -34,6 +34,8 @@ Type a task to add it, or:
   /show ID        one task
   /cancel ID      cancel a task
   /retry ID       queue a task again
+  /unread [N]     commits that you have not read
+  /revert ID      take back what a task integrated
   /approvals      what waits for your decision
   /approve ID     grant it
   /deny ID        deny it
@@ -56,6 +58,8 @@ COMMANDS: Mapping[str, Command] = {
     "/logs": Command(action=Action.LOGS, takes="count", default=20),
     "/history": Command(action=Action.HISTORY, takes="count", default=20),
     "/show": Command(action=Action.SHOW, takes="task_id", default=None),
+    "/unread": Command(action=Action.UNREAD, takes="count", default=20),
+    "/revert": Command(action=Action.REVERT, takes="task_id", default=None),
     "/cancel": Command(action=Action.CANCEL, takes="task_id", default=None),
     "/retry": Command(action=Action.RETRY, takes="task_id", default=None),
     "/approvals": Command(action=Action.APPROVALS),

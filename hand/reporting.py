@@ -8,6 +8,7 @@ import click
 
 from core.clock import to_text, utc_now
 from core.errors import NightshiftError
+from core.masking import Masker
 from db import checkpoints
 from db.database import Database
 from hand.asked import Asked
@@ -34,7 +35,7 @@ def report(hand: Hand, asked: Asked) -> int:
         since, until = _week(asked.name, now) if asked.name != SINCE_CHECKPOINT else _lately(database, now, days)
         summary = summarise(database, since, until)
     try:
-        path = write_report(summary, hand.settings.reports_dir)
+        path = write_report(summary, hand.settings.reports_dir, Masker(hand.settings.secrets))
     except OSError as error:
         raise NightshiftError(f"the report cannot be written to {hand.settings.reports_dir}: {error}") from error
     html = path.with_suffix(".html")

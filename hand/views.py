@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from core.costs import cost_text
 from core.events import Level
 from core.masking import printable
 from core.states import ENDED, DaemonState, Status
@@ -210,7 +211,7 @@ def _models(report: DaemonReport) -> Table:
             cell(model.calls),
             cell(model.failures),
             cell(model.tokens_in + model.tokens_out),
-            cell(f"{model.cost_usd:.4f}"),
+            cell(cost_text(model.cost_usd, model.unpriced)),
             cell(model.detail),
         ]
         for model in report.models
@@ -230,4 +231,4 @@ def _spent(task: TaskSummary) -> str:
     spent = task.spent
     tokens = f"{spent.tokens_in} + {spent.tokens_out} tokens"
     times = f"models {span(spent.model_s)}, tests {span(spent.suite_s)}"
-    return f"{spent.model_calls} model calls, {tokens}, {spent.cost_usd:.4f} USD, {times}"
+    return f"{spent.model_calls} model calls, {tokens}, USD {cost_text(spent.cost_usd, spent.unpriced)}, {times}"

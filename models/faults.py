@@ -24,6 +24,8 @@ _RESETS = (
     ("anthropic-ratelimit-tokens-remaining", "anthropic-ratelimit-tokens-reset"),
     ("x-ratelimit-remaining", "x-ratelimit-reset"),
 )
+_UNREADABLE = (ValueError, TypeError, IndexError, OverflowError)
+"""What the standard library raises for dates that are none."""
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
@@ -109,7 +111,7 @@ def _when_sent(headers: Mapping[str, str]) -> datetime | None:
     """What time it was for the server: its wait is right by its own clock, whatever ours says."""
     try:
         at = email.utils.parsedate_to_datetime(headers.get("date", ""))
-    except ValueError:
+    except _UNREADABLE:
         return None
     return at if at.tzinfo else at.replace(tzinfo=UTC)
 
@@ -130,7 +132,7 @@ def _until(text: str, now: datetime) -> float | None:
     for read in (email.utils.parsedate_to_datetime, from_text):
         try:
             at = read(text.strip())
-        except ValueError:
+        except _UNREADABLE:
             continue
         aware = at if at.tzinfo else at.replace(tzinfo=UTC)
         return max(0.0, (aware - now).total_seconds())

@@ -6,7 +6,7 @@ import asyncio
 import random
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import count
 from typing import Any
@@ -21,22 +21,11 @@ from models.base import BaseModelHandler
 from models.call import Charge, call_once
 from models.circuit import Circuit, State
 from models.faults import BackendMisconfigured, BackendUnfit, LeftAlone, TimedOut
+from models.hopeless import Hopeless
 from models.pauses import Kept, Pauses
 from models.policy import CallPolicy, Price, price_of
 from models.presence import Presence
-
-
-@dataclass(slots=True)
-class _Tally:
-    """What this line did since the process began."""
-
-    calls: int = 0
-    failures: int = 0
-    tokens_in: int = 0
-    tokens_out: int = 0
-    cost_usd: float = 0.0
-    unpriced: int = 0
-    latency_s: float = 0.0
+from models.tally import Tally
 
 
 class Line:
@@ -77,7 +66,8 @@ class Line:
         self._quiet_until: datetime | None = None
         limit = backend.parallel
         self._places: AbstractAsyncContextManager[Any] = asyncio.Semaphore(limit) if limit else nullcontext()
-        self._tally = _Tally()
+        self._tally = Tally()
+        self._hopeless = Hopeless()
 
     @property
     def label(self) -> str:
@@ -139,7 +129,7 @@ class Line:
             tokens_out=tally.tokens_out,
             cost_usd=tally.cost_usd,
             unpriced=tally.unpriced,
-            latency_s=tally.latency_s / tally.calls if tally.calls else None,
+            latency_s=tally.mean_latency_s,
         )
 
     async def ready(self) -> bool:
@@ -175,14 +165,16 @@ class Line:
             await self._keep_quiet()
             if not self.circuit.enter():
                 raise LeftAlone(f"{self.label} is left alone for a while: {self._why}")
+            lost: list[Completion] = []
             try:
                 async with self._places:
-                    completion = await call_once(self.backend, request, self._policy, self._lost_to(charge))
+                    completion = await call_once(self.backend, request, self._policy, self._lost_to(charge, lost))
             except BackendUnfit:
                 self.circuit.succeeded()
                 raise
             except ModelError as error:
                 wait_s = self._failed(request, error, tries)
+                self._check_hope(request, error, paid=bool(lost))
                 if wait_s is None:
                     raise
                 await asyncio.sleep(wait_s)
@@ -190,6 +182,7 @@ class Line:
                 self.circuit.left()
                 raise
             else:
+                self._hopeless.answered(request.task_id)
                 return self._answered(completion, charge)
         raise AssertionError("the loop above ends by itself")
 
@@ -199,9 +192,26 @@ class Line:
             # Never longer than it can have asked for, in case somebody has set the clock back.
             await asyncio.sleep(min(wait_s, self._policy.max_wait_s) * random.uniform(1.0, 1.1))  # noqa: S311 - no secret
 
-    def _lost_to(self, charge: Charge) -> Charge:
-        """Charges a reply that broke off, at this line's price."""
-        return lambda lost: charge(self._priced(lost))
+    def _lost_to(self, charge: Charge, lost: list[Completion]) -> Charge:
+        """Charges a reply that broke off, at this line's price, and notes it."""
+
+        def lose(completion: Completion) -> None:
+            lost.append(completion)
+            charge(self._priced(completion))
+
+        return lose
+
+    def _check_hope(self, request: ModelRequest, error: ModelError, *, paid: bool) -> None:
+        """Give up on a request that fails and fails while others are answered.
+
+        Raises:
+            ModelRefused: it did, too often.
+        """
+        passing = isinstance(error, ModelUnavailable) and error.retry_after_s is None
+        if passing and self._hopeless.failed(request.task_id, self._tally.calls, paid=paid):
+            raise ModelRefused(
+                f"{self.label} fails at this again and again while it answers others: {error}"
+            ) from error
 
     def _priced(self, completion: Completion) -> Completion:
         price = self.price if completion.cost_usd is None else None
@@ -213,13 +223,7 @@ class Line:
         self._why = ""
         completion = self._priced(completion)
         charge(completion)
-        tally = self._tally
-        tally.calls += 1
-        tally.tokens_in += completion.tokens_in
-        tally.tokens_out += completion.tokens_out
-        tally.cost_usd += completion.cost_usd or 0.0
-        tally.unpriced += completion.cost_usd is None
-        tally.latency_s += completion.latency_s
+        self._tally.answered(completion)
         return completion
 
     def _failed(self, request: ModelRequest, error: ModelError, tries: int) -> float | None:

@@ -45,6 +45,16 @@ class Purse:
         self._today = self._new_day()
         self._total = Meter("all time", ledger(None), tokens=budgets.total_tokens, cost_usd=budgets.total_cost_usd)
 
+    @property
+    def today(self) -> Spent:
+        """What was spent on this UTC day."""
+        return self._todays_meter().spent
+
+    @property
+    def total(self) -> Spent:
+        """What was ever spent."""
+        return self._total.spent
+
     def renew(self, budgets: Budgets) -> None:
         """Set other limits; what was spent stays."""
         self._budgets = budgets

@@ -104,11 +104,9 @@ class Roster:
                 line.follow(before[line.label])
 
     async def retire(self) -> None:
-        """Close the backends once nobody uses them any more, or at once when this is cancelled."""
-        try:
-            await self._idle.wait()
-        finally:
-            await self.aclose()
+        """Close the backends once nobody uses them any more."""
+        await self._idle.wait()
+        await self.aclose()
 
     async def aclose(self) -> None:
         """Close the backends."""

@@ -65,6 +65,8 @@ def _find_v2(proc: Path, nice: int) -> V2:
     parent.mkdir(exist_ok=True)
     for level in (folder, parent):
         write(level / "cgroup.subtree_control", "+memory +pids +cpu")
+    with contextlib.suppress(OSError):  # nobody's limits need it
+        write(folder / "cgroup.subtree_control", "+io")
     for name in ("cpu.weight", "io.weight"):  # the second is there only where this controller was handed on
         if (parent / name).exists():
             write(parent / name, priority.weight(nice, 100))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import json
 import subprocess
+from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -29,6 +30,7 @@ from sandbox.wants import Surveyor, Want
 from sandbox.wheels import Unobtainable, Unreachable, Wheel
 
 LOOK_AGAIN = timedelta(minutes=5)
+REMEMBERED = 256
 DENIED, UNKNOWN, UNCLEAR, NO_NPM = "package.denied", "package.unknown", "package.unclear", "package.npm"
 _STDLIB = "import json, sys; print(json.dumps(sorted(sys.stdlib_module_names)))"
 
@@ -57,7 +59,7 @@ class DependencyGate:
         self._allowed = {each.key: each for each in map(requirement, allowed) if each}
         self._available: frozenset[str] | None = None
         self._memory = Memory()
-        self._looked_up: dict[str, Wheel | str] = {}
+        self._looked_up = OrderedDict[str, Wheel | str]()
 
     async def examine(self, job: GateJob) -> GateReport:
         """What must be mended, what the owner must decide, and the packages that the run may use.
@@ -143,7 +145,10 @@ class DependencyGate:
                 self._looked_up[wanted.key] = str(error)
             except Unreachable:
                 return None
-        return self._looked_up[wanted.key]
+        found = self._looked_up[wanted.key]
+        while len(self._looked_up) > REMEMBERED:  # a model may dream up a new name every day
+            self._looked_up.popitem(last=False)
+        return found
 
     def _tell(self, job: GateJob, layer: Layer) -> None:
         data = {"packages": {wheel.name: [wheel.version, f"sha256:{wheel.sha256}"] for wheel in layer.wheels}}

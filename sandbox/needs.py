@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from typing import TypeVar
 
-from core.import_graph import folders_above
+from core.file_names import folders_above
 from core.parsing import parse
 from core.tree import Tree
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from concurrent.futures import CancelledError
 from typing import Any, TypeVar, cast
 
 from flask import Blueprint, Flask, Response, request
 from pydantic import BaseModel, ValidationError
 
+from core.errors import NotReverted
 from core.queueing import PauseState
 from db import pruning
 from server import openapi
@@ -31,8 +33,8 @@ from server.schemas import (
     Submitted,
     Tasks,
     log_line,
-    task_detail,
 )
+from server.task_answers import task_detail
 
 _B = TypeVar("_B", bound=BaseModel)
 
@@ -110,6 +112,8 @@ def revert_task(call: Call) -> Reply:
     said = _body(RevertIn) if request.content_length else RevertIn()
     try:
         done = call.desk.revert(call.task_id, said.force, said.reapply).result(REVERT_WALL_S)
+    except CancelledError:
+        raise NotReverted("the daemon stops; look at the task when it runs again") from None
     except TimeoutError:
         raise Busy("the tests still run, and the revert may still be made: look at the task's page") from None
     return Reply(answer=Taken.model_validate(done))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from core.states import Status
 from queue_manager import QueueManager
-from server.schemas import TaskSummary, task_summary
+from server.schemas import TaskSummary
+from server.task_answers import task_summary
 
 SLICE = 20
 """Tasks come with their files, megabytes each at worst; so many are held at a time."""

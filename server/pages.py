@@ -18,7 +18,8 @@ from server.desk import Desk
 from server.listing import task_page
 from server.query import LoginQuery, PageQuery, Query, StreamQuery, read_query
 from server.reviewing import Reviewing
-from server.schemas import DaemonReport, log_line, task_detail
+from server.schemas import DaemonReport, log_line
+from server.task_answers import task_detail
 from server.task_view import shown_attempts, shown_change, spoken
 
 TASKS_SHOWN = 30

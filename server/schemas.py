@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, WithJsonSchema
 
@@ -14,12 +12,7 @@ from core.events import Event, Kind, Level
 from core.queueing import HoldSource
 from core.states import DaemonState, Ending, Outcome, Phase, Status
 from core.tasks import Kind as TaskKind
-from core.tasks import Language, Task
-
-if TYPE_CHECKING:
-    from db.step_rows import IterationRow
-
-MAX_LISTED_CHARS = 4000
+from core.tasks import Language
 
 Moment = Annotated[
     datetime,
@@ -57,12 +50,16 @@ class Moved(Answer):
 
 
 class Spent(Answer):
-    """What the task used so far, over all attempts."""
+    """What the task used so far, over all attempts.
+
+    `cost_usd` is the cost that is known; `unpriced` counts the calls of models whose price is not set.
+    """
 
     model_calls: int
     tokens_in: int
     tokens_out: int
     cost_usd: float
+    unpriced: int
     model_s: float
     suite_s: float
 
@@ -145,7 +142,7 @@ class Worker(Answer):
 
 
 class Backend(Answer):
-    """One model backend."""
+    """One model backend; `cost_usd` leaves out the `unpriced` calls, whose cost is not known."""
 
     name: str
     model: str
@@ -157,6 +154,7 @@ class Backend(Answer):
     tokens_in: int
     tokens_out: int
     cost_usd: float
+    unpriced: int
     latency_s: float | None
 
 
@@ -253,48 +251,3 @@ def log_line(event: Event) -> LogLine:
         worker=event.worker,
         data=dict(event.data),
     )
-
-
-def task_summary(task: Task) -> TaskSummary:
-    """The task as a list shows it."""
-    text = task.spec.description
-    cut = text if len(text) <= MAX_LISTED_CHARS else text[:MAX_LISTED_CHARS] + "…"
-    return TaskSummary.model_validate({**_fields(task), "description": cut})
-
-
-def task_detail(task: Task, rows: Sequence[IterationRow], pruned: Sequence[str] = ()) -> TaskDetail:
-    """The task in full."""
-    spec = task.spec
-    more = {
-        "base": spec.base,
-        "key": spec.key,
-        "depends_on": list(spec.depends_on),
-        "metadata": dict(spec.metadata),
-        "iterations": _iterations(rows),
-        "pruned": list(pruned),
-    }
-    return TaskDetail.model_validate({**_fields(task), **more})
-
-
-def _iterations(rows: Sequence[IterationRow]) -> list[Iteration]:
-    """One row for each try; what came before the first try (iteration 0) is shown as its beginning."""
-    before = {row.attempt: row.phases for row in rows if row.iteration == 0}
-    begun = {row.attempt for row in rows if row.iteration == 1}
-    found = []
-    for row in (row for row in rows if row.iteration or row.attempt not in begun):
-        phases = (*before.get(row.attempt, ()), *row.phases) if row.iteration == 1 else row.phases
-        found.append(Iteration.model_validate(replace(row, phases=phases)))
-    return found
-
-
-def _fields(task: Task) -> Mapping[str, Any]:
-    spec = task.spec
-    same = ("status", "ending", "reason", "attempt", "cancel_requested", "commit", "branch", "spent")
-    times = ("not_before", "created_at", "started_at", "ended_at")
-    asked = ("description", "priority", "kind", "language", "repo")
-    return {
-        "task_id": task.id,
-        "iteration_count": task.iterations,
-        **{name: getattr(task, name) for name in (*same, *times)},
-        **{name: getattr(spec, name) for name in asked},
-    }

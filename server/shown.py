@@ -7,7 +7,9 @@ from collections.abc import Callable
 from flask import Flask
 
 from core.clock import to_text
+from core.costs import cost_text
 from core.masking import printable
+from server.schemas import Spent
 
 
 def first_line(text: str, max_chars: int = 140) -> str:
@@ -15,6 +17,11 @@ def first_line(text: str, max_chars: int = 140) -> str:
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")
     safe = printable(line)
     return safe if len(safe) <= max_chars else safe[: max_chars - 1] + "…"
+
+
+def cost(spent: Spent) -> str:
+    """What a task cost, as far as that is known."""
+    return f"USD {cost_text(spent.cost_usd, spent.unpriced)}"
 
 
 def duration(seconds: float | None) -> str:
@@ -46,4 +53,4 @@ def register(app: Flask, mask: Callable[[str], str]) -> None:
     def masked_line(text: str) -> str:
         return first_line(mask(text))
 
-    app.jinja_env.filters.update(shown=shown, first_line=masked_line, duration=duration, utc=to_text)
+    app.jinja_env.filters.update(shown=shown, first_line=masked_line, duration=duration, utc=to_text, cost=cost)

@@ -22,7 +22,7 @@ class UpkeepSettings(BaseSettings):
     api_token: SecretStr | None = None
 
     # House-keeping.
-    checkpoint_days: Annotated[float, Field(gt=0)] = 7
+    checkpoint_days: Annotated[float, Field(gt=0, le=3650)] = 7
     state_interval_s: Seconds = 3600
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
 

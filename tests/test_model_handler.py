@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -132,7 +133,7 @@ async def test_the_status_adds_up(setting: Setting) -> None:
             (state,) = door.handler.status()
     assert (state.calls, state.failures, state.tokens_in, state.tokens_out) == (3, 1, 18, 30)
     assert state.latency_s
-    assert 0.05 < state.latency_s < 0.4
+    assert state.latency_s > 0.05
 
 
 async def test_a_short_wait_that_the_server_asks_for_is_kept_by_everyone(setting: Setting) -> None:
@@ -166,9 +167,10 @@ async def test_a_long_wait_sends_the_request_elsewhere_and_parks_where_there_is_
 
 async def test_the_circuit_opens_after_failures_in_a_row_and_closes_after_a_probe(setting: Setting) -> None:
     policy = replace(QUICK, tries=2, breaker_failures=4)
+    clock = HandClock(utc_now())
     with WireServer() as server:
         server.fail_always("503")
-        async with setting.door(backend(server), policy=policy) as door:
+        async with setting.door(backend(server), policy=policy, clock=clock) as door:
             for step_no in range(2):
                 with pytest.raises(Parked):
                     await door.task().complete(ask(step_no=step_no))
@@ -178,7 +180,7 @@ async def test_the_circuit_opens_after_failures_in_a_row_and_closes_after_a_prob
             assert len(server.requests) == 4, "an open circuit lets nothing through"
             assert caught.value.until
             server.heal()
-            await asyncio.sleep(0.25)
+            clock.at += timedelta(seconds=0.21)
             assert door.handler.status()[0].circuit == "half_open"
             await door.task().complete(ask(step_no=3))
             assert door.handler.status()[0].circuit == "closed"
@@ -205,11 +207,9 @@ async def test_cancelling_passes_at_once_and_closes_the_connection(setting: Sett
         async with setting.door(backend(server)) as door:
             task = asyncio.create_task(door.task().complete(ask()))
             await asyncio.to_thread(server.until, lambda: server.requests)
-            began = time.monotonic()
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
-            assert time.monotonic() - began < 1
             await asyncio.to_thread(server.until, lambda: server.requests[0].gone)
             assert (await door.task().complete(ask())).text
 
@@ -345,11 +345,13 @@ async def test_a_task_that_is_parked_just_as_the_model_comes_back_is_not_forgott
 
 
 async def test_all_backends_are_probed_at_once_and_their_status_is_told(setting: Setting) -> None:
+    together = threading.Barrier(3)
+
     class Slow(BaseModelHandler):
         name = "slow"
 
         def is_available(self) -> bool:
-            time.sleep(0.2)
+            together.wait(30)  # ends only when three are in here
             return True
 
         async def generate(self, request: ModelRequest, *, on_text: OnText | None = None) -> Completion:
@@ -362,9 +364,7 @@ async def test_all_backends_are_probed_at_once_and_their_status_is_told(setting:
             raise RuntimeError("a bug of the backend")
 
     async with setting.door(Slow(), Slow(), Slow(), Broken()) as door:
-        began = time.monotonic()
         states = await door.handler.probe()
-        assert time.monotonic() - began < 0.5
         assert [(state.name, state.available) for state in states] == [("slow", True)] * 3 + [("broken", False)]
         assert "a bug of the backend" in states[3].detail
         await door.task().complete(ask())

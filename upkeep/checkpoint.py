@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from core.clock import Clock
+from core.errors import StoreError
 from core.states import Status
 from db import checkpoints
 from db.checkpoints import Checkpoints
@@ -98,13 +99,18 @@ class Checkpoint:
         if not await self.begin_if_due():
             self._settling_since = None
         elif self._settled():
-            span = await self._write(lambda conn: checkpoints.fix_end(conn, self._clock()))
-            assert span.since is not None
-            assert span.until is not None
-            report = await asyncio.to_thread(self._write_report, span.since, span.until)
-            await self._write(
-                lambda conn: checkpoints.close(conn, self._holds, self._events, report.name, self._clock())
-            )
+            await self._finish(await self._write(lambda conn: checkpoints.fix_end(conn, self._clock())))
+
+    async def _finish(self, here: Checkpoints) -> None:
+        assert here.since is not None
+        assert here.until is not None
+        try:
+            report = await asyncio.to_thread(self._write_report, here.since, here.until)
+        except (OSError, StoreError) as error:
+            why = str(error)
+            await self._write(lambda conn: checkpoints.not_written(conn, self._holds, why))
+            raise
+        await self._write(lambda conn: checkpoints.close(conn, self._holds, self._events, report.name, self._clock()))
 
     def _settled(self) -> bool:
         now = self._monotonic()

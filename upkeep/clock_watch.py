@@ -74,8 +74,12 @@ class ClockWatch:
         return self._monotonic() >= self._believed_from
 
     async def begin(self) -> None:
-        """Compare with the last time seen, before anything is counted off; a longer absence is no jump."""
-        seen, self._since = clock_seen.last_seen(self._db.reader()), self._read()
+        """Compare with the last time seen, before anything is counted off.
+
+        A long gap forward is a long absence, unless the clock had been set back by about as much: then that is undone.
+        """
+        conn = self._db.reader()
+        seen, back, self._since = clock_seen.last_seen(conn), clock_seen.set_back(conn), self._read()
         if seen is None:
             return
         gap = self._since.wall - seen
@@ -83,6 +87,11 @@ class ClockWatch:
             self._doubt()
         if gap <= -JUMP:
             await self._make_good(Jump(was_set=gap, slept=timedelta(0), expected=seen))
+        elif back > LONG_JUMP and gap > back - LONG_JUMP:
+            there_again = min(gap, back)
+            await self._make_good(
+                Jump(was_set=there_again, slept=timedelta(0), expected=self._since.wall - there_again)
+            )
 
     async def look(self) -> None:
         """Compare with the last look."""
@@ -106,7 +115,7 @@ class ClockWatch:
         def also(conn: Connection, sooner: int) -> None:
             now = self._clock()
             checkpoints.shift(conn, jump.was_set, now)
-            clock_seen.note(conn, now)
+            clock_seen.was_set(conn, jump.was_set, now)
             self._events.append(conn, _told(jump, now, sooner))
 
         await asyncio.wrap_future(self._queue.clock_jumped(jump.was_set, also))

@@ -66,6 +66,10 @@ class Vitals:
         """From now on the workers count as well; `lives` tells whether they serve."""
         self._pool, self._pool_lives = pool, lives
 
+    def let_go(self) -> None:
+        """The workers have put their tasks down as they were asked to, and count no longer."""
+        self._pool = None
+
     async def beat(self) -> None:
         """Beat every second, on the workers' loop, until cancelled; `lag_s` is how late the last beat was."""
         while True:

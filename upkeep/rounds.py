@@ -16,6 +16,9 @@ from dataclasses import dataclass, replace
 from core.events import Event, Kind, Level
 from core.ports import Sink
 
+AGAIN_S = 600.0
+"""A chore that fails in ever new words is told so often; each may come every few seconds."""
+
 Sleep = Callable[[float], Awaitable[None]]
 
 
@@ -58,7 +61,7 @@ class Housekeeper:
         self._chores: list[Chore] = []
         self._due: dict[str, float] = {}
         self._running: dict[str, asyncio.Task[None]] = {}
-        self._faults: dict[str, str] = {}
+        self._faults: dict[str, tuple[str, float]] = {}
         self.add(chores)
 
     def add(self, chores: Iterable[Chore]) -> None:
@@ -114,8 +117,9 @@ class Housekeeper:
             self._faults.pop(name, None)
 
     def _tell(self, name: str, error: Exception) -> None:
-        text = f"{name}: {type(error).__name__}: {error}"
-        if self._faults.get(name) != text:
-            self._faults[name] = text
+        text, now = f"{name}: {type(error).__name__}: {error}", self._monotonic()
+        before, at = self._faults.get(name, ("", now - AGAIN_S))
+        if text != before and now - at >= AGAIN_S:
+            self._faults[name] = text, now
             data = {"chore": name, "trace": "".join(traceback.format_exception(error))}
             self._sink(Event(kind=Kind.WORKER_ERROR, level=Level.ERROR, message=text, data=data))

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 
 from core.clock import from_text, to_text
+from core.states import DaemonState
 from core.status import DaemonStatus
 from core.tasks import Spent
 
@@ -52,7 +53,7 @@ def _snapshot(status: DaemonStatus, totals: Totals, now: datetime, clean: bool) 
         "running": not clean,
         "clean": clean,
         "saved_at": to_text(now),
-        "state": status.state.value,
+        "state": str(DaemonState.STOPPED if clean else status.state),
         "uptime_s": round(status.uptime_s, 1),
         "uptime_total_s": round(totals.uptime_s, 1),
         "starts": totals.starts,

@@ -19,7 +19,7 @@ from db.state_store import StateStore
 from gitrepo.care import Care, Stored
 
 LOOSE, PACKS = 2000, 20
-"""From so many loose objects or packs on it is packed: some 150 tasks, a second's work."""
+"""From so many loose objects or packs on it is packed: some 200 tasks, a second's work."""
 CLEAN_EVERY = timedelta(days=7)
 _CLEANED = "workspace_cleaned_at"
 

@@ -58,7 +58,7 @@ def _killed(summary: Summary) -> Line | None:
     mends = {"ran too long": "SUITE_TIMEOUT_S", "used too much memory": "SANDBOX_MEMORY_MB"}
     for why, count in summary.guards.killed.items():
         if count >= 5 and why in mends:
-            told = f"{number(count)} runs {why}: if these suites need it, raise "
+            told = f"{number(count)} runs were ended because they {why}: if these suites need it, raise "
             return line(told, code(mends[why]), " or the limits of their tasks.")
     return None
 

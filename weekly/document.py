@@ -6,9 +6,12 @@ and there is one place in each where a foreign text is escaped. Every text here 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from enum import StrEnum
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from enum import Enum, StrEnum
+from typing import Any
+
+Mask = Callable[[str], str]
 
 
 class Style(StrEnum):
@@ -163,3 +166,19 @@ class Page:
     facts: Sequence[tuple[str, str]]
     advice: Sequence[Line]
     sections: Sequence[Section]
+
+
+def masked(page: Page, mask: Mask) -> Page:
+    """The document with every text passed through `mask`."""
+    found: Page = _masked(page, mask)
+    return found
+
+
+def _masked(part: Any, mask: Mask) -> Any:
+    if isinstance(part, str):
+        return part if isinstance(part, Enum) else mask(part)
+    if isinstance(part, list | tuple):
+        return type(part)(_masked(each, mask) for each in part)
+    if is_dataclass(part) and not isinstance(part, type):
+        return replace(part, **{each.name: _masked(getattr(part, each.name), mask) for each in fields(part)})
+    return part

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from core.dialogue import BUILT_IN
 from core.events import Kind
 from db.report_rows import CommitRow, LogRow, ModelCall
-from weekly.stats import Share, Spread, counted, spread
+from weekly.stats import Spread, counted, spread
 
 KINDS = (Kind.MODEL_FAILED, Kind.MODEL_FALLBACK, Kind.REPAIR_DECLINED, Kind.BUDGET_REACHED, Kind.MODEL_DOWN)
 
@@ -106,11 +106,6 @@ def cost_of(calls: Iterable[ModelCall]) -> Cost:
         tokens=sum(call.tokens for call in listed),
         unpriced_tokens=sum(call.tokens for call in listed if call.cost_usd is None),
     )
-
-
-def saved_share(engine: EngineFigures) -> Share:
-    """The saved replies of all."""
-    return Share(part=engine.saved, whole=engine.replies)
 
 
 def _model(backend: str, model: str, calls: Sequence[ModelCall]) -> ModelFigures:

@@ -174,7 +174,7 @@ def _of_attempt(commit: CommitRow) -> list[Reason]:
 def _of_surroundings(around: Around) -> list[Reason]:
     tasks = ", ".join(map(str, around.later_failures[:4]))
     return [
-        *_reason("regression", bool(around.regressions), f"since it fails: {_short(around.regressions)}"),
+        *_reason("regression", bool(around.regressions), f"fails since: {_short(around.regressions)}"),
         *_reason("granted", len(around.granted), f"you granted {_listed(around.granted)}"),
         *_reason("package", len(around.first_packages), f"first to use {_listed(around.first_packages)}"),
         *_reason("later_failures", len(around.later_failures), f"later work on its files failed (task {tasks})"),

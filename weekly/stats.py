@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -77,11 +77,3 @@ def difference(a: Share, b: Share) -> tuple[float, float]:
 def counted(items: Iterable[T]) -> dict[T, int]:
     """How often each came, the most frequent first; ties in the order of their names."""
     return dict(sorted(Counter(items).items(), key=lambda pair: (-pair[1], str(pair[0]))))
-
-
-def grouped(items: Sequence[tuple[T, float]]) -> dict[T, list[float]]:
-    """The values of each key, keys in the order of their names."""
-    found: dict[T, list[float]] = {}
-    for key, value in items:
-        found.setdefault(key, []).append(value)
-    return {key: found[key] for key in sorted(found, key=str)}

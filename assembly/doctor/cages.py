@@ -39,7 +39,7 @@ def _chosen(name: str, lines: list[str]) -> Iterator[Finding]:
     else:
         yield ok("sandbox", f"{name} holds")
     if any("without control groups" in line for line in lines):
-        mend = "start the daemon as a systemd user service, or delegate a control group (docs: sandbox)"
+        mend = "start the daemon as a systemd user service, or delegate a control group"
         yield warning("limits", next(line for line in lines if "without control groups" in line), mend)
     else:
         yield ok("limits", "memory, processes and time of a whole job are bounded")
@@ -50,7 +50,9 @@ def _findings(lines: list[str], *, held: bool) -> Iterator[Finding]:
     bad = [line for line in tried if "FAILED" in line]
     for line in bad:
         grade = warning if held else fault
-        yield grade("self-test", line, "see docs on sandboxes; a kernel setting or a package is missing")
+        yield grade(
+            "self-test", line, "docs/security.md says what each means; often a kernel setting or a package is missing"
+        )
     if tried and not bad:
         yield ok("self-test", f"{len(tried)} attempts to get out failed, as they should")
     for line in (line for line in lines if not line.startswith("  ") and ": " in line and not held):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from assembly.doctor.findings import Finding, fault, note, ok, warning
+from assembly.doctor.findings import Finding, fault, note, ok, quoted, warning
 from assembly.doctor.patient import Patient, mode_of
 from settings.places import Places
 
@@ -58,7 +58,7 @@ def _readable(file: Path, patient: Patient) -> Iterator[Finding]:
         return
     if mode & _OTHERS and (file.name == ".env" or _names_a_secret(file, patient)):
         yield warning(
-            file.name, f"others may read {file} (mode {mode:o}), and secrets stand there", f"chmod 600 {file}"
+            file.name, f"others may read {file} (mode {mode:o}), and secrets stand there", f"chmod 600 {quoted(file)}"
         )
     else:
         yield ok(file.name, f"{file}, mode {mode:o}")

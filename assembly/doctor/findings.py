@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
+from pathlib import Path
 
 
 class Grade(StrEnum):
@@ -44,6 +46,11 @@ def warning(what: str, text: str, mend: str) -> Finding:
 def fault(what: str, text: str, mend: str) -> Finding:
     """It is wrong."""
     return Finding(grade=Grade.FAULT, what=what, text=text, mend=mend)
+
+
+def quoted(path: Path) -> str:
+    """A path as it can be typed into a shell."""
+    return shlex.quote(str(path))
 
 
 def in_bytes(count: float) -> str:

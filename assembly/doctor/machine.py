@@ -77,7 +77,7 @@ def service(_: Patient) -> Iterator[Finding]:
         yield note(
             "service",
             f"{unit} is not there: after a restart of the machine nobody starts Nightshift",
-            "see docs/service.md",
+            "cli.py --install-service   (docs/service.md)",
         )
         return
     user = pwd.getpwuid(os.getuid()).pw_name

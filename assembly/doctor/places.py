@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from assembly.doctor.findings import Finding, fault, in_bytes, note, ok, warning
+from assembly.doctor.findings import Finding, fault, in_bytes, note, ok, quoted, warning
 from assembly.doctor.patient import Patient, may_write, mode_of
 
 _NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "lustre", "ncpfs"})
@@ -20,19 +20,25 @@ def home(patient: Patient) -> Iterator[Finding]:
     settings, uid = patient.settings, os.geteuid()
     place = settings.home
     if not place.exists():
-        yield note("home", f"{place} does not exist yet", f"mkdir -p {place}   (the first start makes it as well)")
+        yield note(
+            "home", f"{place} does not exist yet", f"mkdir -p {quoted(place)}   (the first start makes it as well)"
+        )
     elif not place.is_dir():
         yield fault("home", f"{place} is no folder", "give another one with --home or NIGHTSHIFT_HOME")
     elif place.stat().st_uid not in {uid, 0} or (place.stat().st_uid == 0 and uid != 0 and not may_write(place)):
         yield fault(
-            "home", f"{place} belongs to uid {place.stat().st_uid}, you are {uid}", f"sudo chown -R {uid} {place}"
+            "home",
+            f"{place} belongs to uid {place.stat().st_uid}, you are {uid}",
+            f"sudo chown -R {uid} {quoted(place)}",
         )
     else:
         yield ok("home", str(place))
     for folder in dict.fromkeys((place, settings.state_dir, settings.db_path.parent, settings.workspace)):
         if not may_write(folder):
             yield fault(
-                folder.name, f"{folder} may not be written", f"sudo chown -R {uid} {folder} && chmod u+rwX {folder}"
+                folder.name,
+                f"{folder} may not be written",
+                f"sudo chown -R {uid} {quoted(folder)} && chmod u+rwX {quoted(folder)}",
             )
     yield from _private(settings.token_file, settings.seal_file)
     yield from _database(settings.db_path)
@@ -62,7 +68,7 @@ def _private(*files: Path) -> Iterator[Finding]:
     for file in files:
         mode = mode_of(file)
         if mode is not None and mode & 0o077:
-            yield fault(file.name, f"others may read {file} (mode {mode:o})", f"chmod 600 {file}")
+            yield fault(file.name, f"others may read {file} (mode {mode:o})", f"chmod 600 {quoted(file)}")
         elif mode is not None:
             yield ok(file.name, f"only you may read {file}")
 
@@ -70,9 +76,9 @@ def _private(*files: Path) -> Iterator[Finding]:
 def _database(file: Path) -> Iterator[Finding]:
     mode = mode_of(file)
     if mode is not None and mode & 0o022:
-        yield fault("database", f"others may write {file} (mode {mode:o})", f"chmod go-w {file}")
+        yield fault("database", f"others may write {file} (mode {mode:o})", f"chmod go-w {quoted(file)}")
     elif mode is not None and mode & 0o044:
-        yield note("database", f"other users may read {file} (mode {mode:o})", f"chmod 700 {file.parent}")
+        yield note("database", f"other users may read {file} (mode {mode:o})", f"chmod 700 {quoted(file.parent)}")
 
 
 def _file_system(place: Path) -> Finding:

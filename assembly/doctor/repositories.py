@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from assembly.doctor.findings import Finding, fault, note, ok, warning
+from assembly.doctor.findings import Finding, fault, note, ok, quoted, warning
 from assembly.doctor.patient import Patient
 from core.errors import GitError
 from gitrepo import protocol
@@ -51,7 +51,9 @@ def _sound(patient: Patient, folder: Path) -> Iterator[Finding]:
     if answer.code:
         told = " ".join((answer.error or answer.text).split())[:300]
         place = folder.parent
-        mend = f"keep a copy of {place}; `git -C {place} fsck` names what is gone, a push or a clone may have it"
+        mend = (
+            f"keep a copy of {place}; `git -C {quoted(place)} fsck` names what is gone, a push or a clone may have it"
+        )
         yield fault("fsck", told, mend)
     else:
         yield ok("fsck", "the workspace is sound" if patient.deep else "all that the workspace names is there")
@@ -61,7 +63,9 @@ def _locks(folder: Path) -> Iterator[Finding]:
     now, found = time.time(), [*folder.glob("*.lock"), *(folder / "refs").rglob("*.lock")]
     old = [path for path in found if now - path.stat().st_mtime > OLD_S]
     for path in old[:5]:
-        yield fault("lock file", f"{path} was left by a process that died", f"rm {path}   (when no git runs there)")
+        yield fault(
+            "lock file", f"{path} was left by a process that died", f"rm {quoted(path)}   (when no git runs there)"
+        )
     if not old:
         yield ok("lock files", "none was left behind")
 
@@ -76,7 +80,7 @@ def _remote(patient: Patient, folder: Path) -> Iterator[Finding]:
         return
     shown = protocol.without_password(url)
     if why := protocol.url_fault(url):
-        yield fault("push", f"{shown}: {why}", f"git -C {folder.parent} remote set-url origin ADDRESS")
+        yield fault("push", f"{shown}: {why}", f"git -C {quoted(folder.parent)} remote set-url origin ADDRESS")
         return
     yield _reached(patient, folder, url, shown)
 

@@ -75,12 +75,16 @@ def _status(report: dict[str, Any]) -> Iterator[Finding]:
     if "state" not in report:
         yield note("state", f"it does not tell us: {report.get('error', 'no status')}")
         return
-    yield ok("state", f"{report['state']}, version {report.get('version')}, {report.get('queue', {})}")
+    yield ok("state", f"{report['state']}, version {report.get('version')}; {_counts(report.get('queue') or {})}")
     for hold in report.get("holds") or []:
         told = f"no task is begun ({hold['source']}{': ' if hold['reason'] else ''}{hold['reason']})"
         yield note("hold", told, f"it goes on {hold['lifted_by']}")
     for told in report.get("notices") or []:
         yield note("notice", told, "see the other sections")
+
+
+def _counts(queue: dict[str, int]) -> str:
+    return ", ".join(f"{count} {status}" for status, count in queue.items() if count) or "no task yet"
 
 
 def _port(patient: Patient) -> int:

@@ -55,7 +55,7 @@ def _schema(path: Path) -> Iterator[Finding]:
     try:
         told = facts(path)
     except StoreTooNew as error:
-        yield fault("schema", str(error), "update this checkout, or give another home")
+        yield fault("schema", str(error), "bring this checkout up to date (git pull), or give another home")
     except StoreTooOld as error:
         yield note("schema", str(error), "start the daemon once")
     except StoreDamaged as error:
@@ -65,7 +65,7 @@ def _schema(path: Path) -> Iterator[Finding]:
     except StoreError as error:
         yield fault("schema", str(error), f"make {path} readable for you; if another program keeps it locked, end that")
     else:
-        yield ok("schema", f"up to date; {told.tasks} tasks, {told.unread} commits unread")
+        yield ok("schema", f"up to date; tasks: {told.tasks}, unread commits: {told.unread}")
 
 
 def _soundness(path: Path, limit_s: float) -> Iterator[Finding]:

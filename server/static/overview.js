@@ -39,8 +39,8 @@ function modelRow(model) {
 }
 
 function holdLine(hold) {
-  return el('p', {class: 'notice'}, 'Held back since ', moment(hold.since),
-    ` (${hold.source})${hold.reason ? `: ${hold.reason}` : ''}. It goes on ${hold.lifted_by}.`);
+  return el('p', {class: 'notice'}, `Held back (${hold.source}, `, moment(hold.since),
+    `)${hold.reason ? `: ${hold.reason}` : ''}. It goes on ${hold.lifted_by}.`);
 }
 
 function showReport(report) {

@@ -106,3 +106,12 @@ def test_a_check_finds_the_page_that_was_overwritten(tmp_path: Path) -> None:
         file.seek(3 * 4096)
         file.write(b"\xff" * 4096)
     assert faults(path)
+
+
+def test_a_new_database_and_its_log_are_their_owners_alone(tmp_path: Path) -> None:
+    path = tmp_path / "new.sqlite"
+    conn = connect(path)
+    conn.execute("CREATE TABLE t (x)")
+    files = [path, path.with_name("new.sqlite-wal"), path.with_name("new.sqlite-shm")]
+    assert [oct(file.stat().st_mode & 0o777) for file in files] == ["0o600"] * 3
+    conn.close()

@@ -41,7 +41,8 @@ def test_grants_add_up_over_a_kill_and_no_reply_is_bought_twice(
     daemon.start()
     task_id = daemon.submit(**job(1), limits={"tokens": FEW})
     asked = waiting(daemon, task_id)
-    assert f"of {FEW:,} tokens; grant as much again ({FEW:,})?" in asked["question"]
+    assert f"of {FEW:,} tokens, and the next call needs" in asked["question"]
+    assert asked["question"].endswith(f"; grant as much again ({FEW:,})?")
     assert daemon.get("/api/status")["state"] == "running"
     grants = 1
     while granted(daemon, asked):

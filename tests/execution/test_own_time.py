@@ -65,3 +65,31 @@ def test_without_a_limit_nothing_is_stopped() -> None:
             return (await Patient(Slow(HOUR), time).complete(ASKED)).text
 
     assert run(attempt()) == "done"
+
+
+def test_only_work_that_cannot_be_ended_is_late_and_a_reply_of_hours_is_not() -> None:
+    async def attempt() -> list[float]:
+        time, loop = OwnTime(10), asyncio.get_running_loop()
+        late = [time.late_s(loop.time())]
+
+        async def stubborn() -> None:
+            try:
+                await asyncio.sleep(60)
+            except asyncio.CancelledError:
+                await asyncio.sleep(400)
+                late.append(time.late_s(loop.time()))
+                raise
+
+        async def work() -> None:
+            async with time.limited():
+                waiting = asyncio.create_task(Patient(Slow(HOUR), time).complete(ASKED))
+                await asyncio.sleep(HOUR - 1)
+                late.append(time.late_s(loop.time()))
+                await waiting
+                await stubborn()
+
+        with pytest.raises(TimeoutError):
+            await work()
+        return late
+
+    assert run(attempt()) == [0, 0, 400]

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import NotReverted, UnknownTask
+from assembly.undoing import Reverts
+from core.errors import NoEvidence, NotReverted, UnknownTask
 from core.events import Kind
 from core.states import Phase, Status
 from core.submission import parse_spec
@@ -18,18 +19,24 @@ from core.undo import revert_message
 from core.work import Work
 from db.commit_ledger import Pending
 from execution.integration import Integration, Landed
+from execution.verification import Verification
 from tests.support.git_repo import fingerprint, git, make_repo, write
 from tests.support.rooms import open_rooms
-from tests.support.undoing import CALC, OTHER, SUMS, TEST_CALC, TEST_OTHER, TEST_SUMS, Site
+from tests.support.undoing import CALC, OTHER, SUMS, TEST_CALC, TEST_OTHER, TEST_SUMS, Site, open_site
 
 
 @pytest.fixture
 async def site(tmp_path: Path) -> AsyncIterator[Site]:
-    async with open_rooms(tmp_path / "home") as rooms:
-        yield Site(rooms)
+    with open_site(tmp_path / "home") as opened:
+        yield opened
 
 
-async def test_a_task_is_taken_back_with_its_own_tests_and_others_are_judged(site: Site) -> None:
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    return tmp_path / "home" / "workspace"
+
+
+async def test_a_task_is_taken_back_with_its_own_tests_and_others_are_judged(site: Site, workspace: Path) -> None:
     site.land({"calc.py": CALC, "test_calc.py": TEST_CALC})
     second = site.land(
         {
@@ -44,24 +51,24 @@ async def test_a_task_is_taken_back_with_its_own_tests_and_others_are_judged(sit
     (job,) = site.suite.jobs
     assert set(job.given) == {"test_calc.py"}
     assert site.entry(second.task_id).reverted_by == done.by
-    assert site.rooms.store.queue.get(second.task_id).status is Status.QUEUED, "the task itself is left as it was"
+    assert site.store.queue.get(second.task_id).status is Status.QUEUED, "the task itself is left as it was"
     (event,) = site.reverts()
     assert (event.task_id, event.data["by"]) == (second.task_id, done.by)
-    history = git(site.rooms.settings.workspace, "rev-list", "main").split("\n")
+    history = git(workspace, "rev-list", "main").split("\n")
     assert history[:3] == [done.by, third.commit, second.commit]
 
 
-async def test_what_other_tests_need_is_not_taken_back_unless_forced(site: Site) -> None:
+async def test_what_other_tests_need_is_not_taken_back_unless_forced(site: Site, workspace: Path) -> None:
     first = site.land({"calc.py": CALC, "test_calc.py": TEST_CALC})
     second = site.land({"sums.py": SUMS, "test_sums.py": TEST_SUMS})
-    tip = git(site.rooms.settings.workspace, "rev-parse", "main")
+    tip = git(workspace, "rev-parse", "main")
     with pytest.raises(NotReverted) as caught:
         await site.undo.revert(first.task_id)
     told = str(caught.value)
     assert "test_sums.py" in told
     assert f"{second.commit[:10]} of task {second.task_id}: Task {second.task_id}" in told
     assert f"--revert {first.task_id} --force" in told
-    assert git(site.rooms.settings.workspace, "rev-parse", "main") == tip
+    assert git(workspace, "rev-parse", "main") == tip
     assert (site.entry(first.task_id).reverted_by, site.reverts(), site.ledger.pending()) == (None, [], None)
     done = await site.undo.revert(first.task_id, force=True)
     assert done.forced
@@ -78,8 +85,11 @@ async def test_a_test_that_fails_at_the_tip_already_does_not_stand_in_the_way(si
 
 
 async def test_without_a_sandbox_nothing_is_taken_back_unless_forced(site: Site) -> None:
-    entry = site.land({"calc.py": CALC})
+    entry = site.land({"calc.py": CALC, "test_calc.py": TEST_CALC})
+    site.land({"sums.py": SUMS, "test_sums.py": TEST_SUMS})
+    free = site.land({"other.py": OTHER, "test_other.py": TEST_OTHER})
     site.why_not = "no sandbox holds here"
+    assert (await site.undo.revert(free.task_id)).judged == "No test of other work reaches its files."
     with pytest.raises(NotReverted, match="no sandbox holds here"):
         await site.undo.revert(entry.task_id)
     assert (await site.undo.revert(entry.task_id, force=True)).forced
@@ -103,18 +113,18 @@ async def test_twice_is_once_and_what_was_taken_back_can_be_brought_back(site: S
     assert site.files() == set()
 
 
-async def test_a_conflict_names_the_files_and_the_later_commits(site: Site) -> None:
+async def test_a_conflict_names_the_files_and_the_later_commits(site: Site, workspace: Path) -> None:
     first = site.land({"calc.py": CALC})
     second = site.land({"calc.py": CALC.replace("a + b", "b + a")})
     site.land({"other.py": OTHER})
-    before = fingerprint(site.rooms.settings.workspace, except_=(".git/objects",))
+    before = fingerprint(workspace, except_=(".git/objects",))
     with pytest.raises(NotReverted) as caught:
         await site.undo.revert(first.task_id)
     told = str(caught.value)
     assert "calc.py" in told
     assert f"{second.commit[:10]} of task {second.task_id}" in told
     assert "other.py" not in told
-    assert fingerprint(site.rooms.settings.workspace, except_=(".git/objects",)) == before
+    assert fingerprint(workspace, except_=(".git/objects",)) == before
 
 
 async def test_what_was_never_integrated_or_committed_is_told_apart(site: Site, tmp_path: Path) -> None:
@@ -122,7 +132,7 @@ async def test_what_was_never_integrated_or_committed_is_told_apart(site: Site, 
     entry = site.land({"a.py": "a = 2\n"}, repo=repo, integrated=False)
     with pytest.raises(NotReverted, match=f"git -C {repo} branch -D {entry.branch}"):
         await site.undo.revert(entry.task_id)
-    bare = site.rooms.store.queue.submit(parse_spec({"description": "x"})).result().task_id
+    bare = site.store.queue.submit(parse_spec({"description": "x"})).result().task_id
     with pytest.raises(NotReverted, match="made no commit"):
         await site.undo.revert(bare)
     with pytest.raises(UnknownTask):
@@ -203,22 +213,21 @@ async def test_a_ledger_that_was_restored_is_mended_from_history(site: Site) -> 
     assert site.entry(entry.task_id).reverted_by == done.by
 
 
-async def test_a_task_that_is_worked_on_again_after_a_revert_makes_a_commit_of_its_own(site: Site) -> None:
-    entry = site.land({"calc.py": CALC})
-    await site.undo.revert(entry.task_id)
-    queued = site.rooms.store.queue.get(entry.task_id)
-    task: Task = replace(queued, status=Status.RUNNING, attempt=2)
-    workspace = site.git.open(None, None, task.id, task.spec.description, task.created_at)
-    work = Work(phase=Phase.COMMIT, base=workspace.base, change={"calc.py": CALC}, iteration=1)
-    integration = Integration(task, site.rooms.parts, lambda _event: None, resumed=True)
-    landed = await integration.land(workspace, work)
-    assert isinstance(landed, Landed)
-    assert landed.commit
-    assert landed.commit != entry.commit
-    assert site.files() == {"calc.py"}
-    assert site.git.reverted_by(workspace, landed.commit, site.git.tip(workspace)) is None
-    newest = await site.undo.revert(entry.task_id)
-    assert newest.commit == landed.commit
+async def test_a_task_that_is_worked_on_again_after_a_revert_makes_a_commit_of_its_own(tmp_path: Path) -> None:
+    async with open_rooms(tmp_path / "home") as rooms:
+        site = Site(rooms.store, rooms.parts.git, rooms.parts.suite)
+        entry = site.land({"calc.py": CALC})
+        await site.undo.revert(entry.task_id)
+        task: Task = replace(site.store.queue.get(entry.task_id), status=Status.RUNNING, attempt=2)
+        workspace = site.git.open(None, None, task.id, task.spec.description, task.created_at)
+        work = Work(phase=Phase.COMMIT, base=workspace.base, change={"calc.py": CALC}, iteration=1)
+        landed = await Integration(task, rooms.parts, lambda _event: None, resumed=True).land(workspace, work)
+        assert isinstance(landed, Landed)
+        assert landed.commit
+        assert landed.commit != entry.commit
+        assert site.files() == {"calc.py"}
+        assert site.git.reverted_by(workspace, landed.commit, site.git.tip(workspace)) is None
+        assert (await site.undo.revert(entry.task_id)).commit == landed.commit
 
 
 async def test_reverts_and_integrations_of_one_repository_wait_for_each_other(site: Site) -> None:
@@ -226,4 +235,27 @@ async def test_reverts_and_integrations_of_one_repository_wait_for_each_other(si
     done = await asyncio.gather(*(site.undo.revert(entry.task_id) for entry in entries))
     assert {each.commit for each in done} == {entry.commit for entry in entries}
     assert site.files() == set()
-    assert [event.kind for event in site.rooms.store.events.last(200)].count(Kind.REVERTED) == 4
+    assert [event.kind for event in site.store.events.last(200)].count(Kind.REVERTED) == 4
+
+
+async def test_those_who_wait_for_a_revert_are_let_go_and_it_can_be_asked_for_again(site: Site) -> None:
+    site.land({"calc.py": CALC, "test_calc.py": TEST_CALC})
+    entry = site.land({"calc.py": f"LIMIT = 1\n{CALC}"})
+    reverts = Reverts(site.undo, asyncio.get_running_loop())
+    site.may_go_on.clear()
+    asked = await asyncio.to_thread(reverts, entry.task_id, False, False)
+    await site.waiting.wait()
+    reverts.stop()
+    assert asked.cancelled()
+    site.may_go_on.set()
+    done = await asyncio.wrap_future(reverts(entry.task_id, False, False))
+    assert (done.commit, site.ledger.pending()) == (entry.commit, None)
+
+
+async def test_a_revert_says_why_it_has_no_evidence(site: Site, workspace: Path) -> None:
+    entry = site.land({"calc.py": CALC, "test_calc.py": TEST_CALC})
+    site.land({"sums.py": SUMS})
+    done = await site.undo.revert(entry.task_id)
+    looking = Verification(site.git, str(workspace), site.open_suite)
+    with pytest.raises(NoEvidence, match="takes another one back"):
+        await looking.verify(done.by)

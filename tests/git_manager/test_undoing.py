@@ -9,6 +9,7 @@ import pytest
 from core.commit_message import CommitMessage, task_of
 from core.errors import GitError, MergeConflict
 from core.revisions import Commit, Workspace
+from core.tasks import Change
 from core.undo import revert_message, undoes
 from git_manager import GitManager
 from tests.git_manager.conftest import Bench, message
@@ -17,7 +18,7 @@ from tests.support.git_repo import fingerprint, git, write
 THREE = {"a.py": "def a():\n    return 1\n", "tests/test_a.py": "from a import a\n", "b.py": "b = 1\n"}
 
 
-def land(bench: Bench, task_id: int, change: dict[str, str | None]) -> tuple[Workspace, Commit]:
+def land(bench: Bench, task_id: int, change: Change) -> tuple[Workspace, Commit]:
     where = bench.git.open(None, None, task_id, f"task {task_id}")
     made = bench.git.commit(where, where.base, change, message(task_id, f"Task {task_id}"))
     assert made

@@ -82,6 +82,49 @@ def test_a_wait_that_was_asked_for_is_not_shortened() -> None:
     assert one.state is State.OPEN
 
 
+def test_what_its_provider_asked_for_outlives_coming_back_and_the_success_of_another_call() -> None:
+    clock = HandClock()
+    one = circuit(clock)
+    fail(one, 3)
+    one.open_for(3600, asked=True)
+    one.came_up()
+    assert one.state == "open"
+    one.succeeded()
+    assert one.state == "open"
+    clock.pass_s(3600)
+    assert one.state == "half_open"
+    assert one.enter()
+    one.succeeded()
+    assert one.state == "closed"
+
+
+def test_a_pause_is_taken_over_from_an_earlier_process_while_it_lasts() -> None:
+    clock = HandClock()
+    first, second, third = circuit(clock), circuit(clock), circuit(clock)
+    first.open_for(600, asked=True)
+    assert first.asked
+    clock.pass_s(599)
+    second.restore(first.asked)
+    assert second.state == "open"
+    clock.pass_s(1)
+    third.restore(first.asked)
+    assert third.state == "closed"
+
+
+def test_a_pause_under_a_clock_that_was_set_back_does_not_hold() -> None:
+    clock = HandClock()
+    one = circuit(clock)
+    clock.pass_s(10**7)
+    one.open_for(600, asked=True)
+    fail(circuit(clock), 3)
+    clock.pass_s(-(10**7))
+    assert one.state == "half_open"
+    one.open_for(60)
+    assert one.opens_at is not None
+    clock.pass_s(61)
+    assert one.enter()
+
+
 class Machine(RuleBasedStateMachine):
     """At most one caller is inside while half open, and an open circuit always becomes half open in bounded time."""
 

@@ -89,3 +89,29 @@ def test_what_a_server_says_is_quoted_without_the_key_and_in_one_line() -> None:
     assert "sk-abc" not in said
     assert "\x1b" not in said
     assert len(said) < 500
+
+
+def test_a_time_of_day_is_read_by_the_servers_own_clock() -> None:
+    headers = {"date": "Tue, 03 Mar 2026 08:00:00 GMT", "retry-after": "Tue, 03 Mar 2026 10:30:00 GMT"}
+    for wrong in (NOW, datetime(2031, 1, 1, tzinfo=UTC)):
+        error = from_status("X", 429, headers, "later", now=wrong)
+        assert isinstance(error, ModelUnavailable)
+        assert error.retry_after_s == 9000
+
+
+@pytest.mark.parametrize(
+    "headers", [{"retry-after": "1e15"}, {"retry-after": "2678401"}, {"x-ratelimit-reset": "9e20"}]
+)
+def test_more_than_a_month_is_nonsense(headers: dict[str, str]) -> None:
+    assert retry_after_s(headers, NOW) is None
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["retry-after", "retry-after-ms", "x-ratelimit-reset", "date"]), st.text(max_size=30)
+    )
+)
+def test_whatever_the_headers_say_a_wait_is_none_or_can_be_kept(headers: dict[str, str]) -> None:
+    error = from_status("X", 429, headers, "later", now=NOW)
+    assert isinstance(error, ModelUnavailable)
+    assert error.retry_after_s is None or 0 <= error.retry_after_s <= 31 * 86400

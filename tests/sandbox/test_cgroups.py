@@ -104,3 +104,13 @@ def test_groups_of_daemons_that_are_gone_are_swept(place: Hierarchy) -> None:
     group.remove()
     cgroup_search.find()
     assert not any(folder.exists() for folder in left)
+
+
+def test_groups_that_were_swept_are_named_and_those_of_the_living_stay(place: Hierarchy) -> None:
+    group = place.create(SandboxLimits())
+    for folder in group.folders:
+        folder.with_name("999999999-def").mkdir()
+    assert cgroup_search.sweep() == ["999999999-def"]
+    assert all(folder.exists() for folder in group.folders)
+    assert group.remove()
+    assert cgroup_search.sweep() == []

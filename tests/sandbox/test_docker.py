@@ -226,6 +226,10 @@ async def test_containers_of_a_dead_daemon_are_removed_and_those_of_a_living_one
     daemon.send_signal(signal.SIGKILL)
     await daemon.wait()
     assert alive(word), "nobody was there to end it"
+    other = docker_engine.Engine(engine.host(), home="/another/home")
+    assert await asyncio.to_thread(other.reap) == 0
+    other.close()
+    assert alive(word), "it belongs to another home"
     assert await asyncio.to_thread(box._engine.reap) == 1
     assert not alive(word)
 

@@ -11,7 +11,7 @@ import pytest
 from core.events import Level
 from core.queueing import HoldSource
 from server.desk import Desk
-from server.schemas import MAX_LISTED_CHARS
+from server.task_answers import MAX_LISTED_CHARS
 from tests.support.desk import Client, fill, make_desk, serving
 from tests.support.worked_task import submit, work_on
 
@@ -136,7 +136,8 @@ def test_a_task_shows_what_became_of_it_with_a_row_for_each_try(client: Client, 
     assert shown["commit"] == "3f2a9c1d" * 5
     assert shown["branch"] == "agent/1-calc"
     assert shown["spent"] == {
-        "model_calls": 4, "tokens_in": 4800, "tokens_out": 920, "cost_usd": 0.0, "model_s": 6.2, "suite_s": 0.8
+        "model_calls": 4, "tokens_in": 4800, "tokens_out": 920, "cost_usd": 0.0, "model_s": 6.2, "suite_s": 0.8,
+        "unpriced": 0,
     }  # fmt: skip
     assert all(shown[name].endswith("Z") for name in ("created_at", "started_at", "ended_at"))
     assert (shown["key"], shown["metadata"]) == ("calc", {"a": [1]})

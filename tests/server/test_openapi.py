@@ -69,9 +69,9 @@ def asked_of_commits(desk: Desk, client: Client, described: dict[str, Any]) -> s
     for number, verb in ((1, "reviewed"), (2, "reviewed"), (99, "reviewed"), (1, "revert"), (2, "revert")):
         path = f"{task}/{verb}"
         seen.add((path, check(described, "POST", path, client.post(f"/api/task/{number}/{verb}"))))
-    for body in ({"force": True, "reapply": True}, {"force": 1}):
-        path = f"{task}/revert"
-        seen.add((path, check(described, "POST", path, client.post("/api/task/1/revert", body))))
+    path = f"{task}/revert"
+    for said in ({"force": True, "reapply": True}, {"force": 1}):
+        seen.add((path, check(described, "POST", path, client.post("/api/task/1/revert", said))))
     return seen
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from core.events import Event, Kind, Level
 from core.masking import Masker
+from core.queueing import HoldSource
 from core.states import DaemonState
 from core.status import DaemonStatus
 from db.event_log import EventLog
@@ -106,6 +107,16 @@ def test_the_overview_tells_state_workers_counts_and_tasks(client: Client, desk:
     for word in ["running", "worker-1", "CODING", "ollama", "bubblewrap", "Write calc.py", "Another one", "3f2a9c1d"]:
         assert word in words
     assert "second line" not in words
+
+
+def test_the_overview_says_what_holds_tasks_back_and_what_lifts_it(client: Client, desk: Desk) -> None:
+    desk.queue.hold_back(HoldSource.REVIEW, "20 commits wait to be read").result()
+    desk.queue.hold_back(HoldSource.CHECKPOINT, "2026-W45.md is written").result()
+    words = " ".join(Tags(client.get("/").text).words.split())
+    assert "Held back (review, " in words
+    assert "): 20 commits wait to be read. It goes on by itself, once you have read some" in words
+    assert "): 2026-W45.md is written. It goes on when you resume" in words
+    assert 'data-held="checkpoint review"' in client.get("/").text
 
 
 def test_the_overview_leads_on_to_older_tasks(client: Client, desk: Desk) -> None:

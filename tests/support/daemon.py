@@ -53,18 +53,22 @@ class Daemon:
         kept = {k: v for k, v in os.environ.items() if k in {"PATH", "LANG", "HOME"}}
         return {**kept, "NIGHTSHIFT_HOME": str(self.home), "FLASK_PORT": "0", "GIT_AUTO_PUSH": "false", **self.settings}
 
+    @property
+    def port_file(self) -> Path:
+        """Where it notes the port that it got."""
+        return self.home / "state" / "port"
+
     def start(self, wait_s: float = 30) -> None:
         """Start it and wait until it answers."""
-        port_file = self.home / "state" / "port"
-        port_file.unlink(missing_ok=True)
+        self.port_file.unlink(missing_ok=True)
         self.home.mkdir(parents=True, exist_ok=True)
         self.process = self._spawned()
         end = time.monotonic() + wait_s
         while time.monotonic() < end:
             if self.process.poll() is not None:
                 raise AssertionError(f"the daemon ended with {self.process.returncode}:\n{self.output()}")
-            if port_file.exists():
-                self.url = f"http://127.0.0.1:{port_file.read_text().strip()}"
+            if self.port_file.exists():
+                self.url = f"http://127.0.0.1:{self.port_file.read_text().strip()}"
                 return
             time.sleep(0.02)
         raise AssertionError(f"the daemon does not answer:\n{self.output()}")

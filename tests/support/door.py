@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from assembly.pauses import StoredPauses
 from core.clock import utc_now
 from core.dialogue import Message, ModelRequest
 from core.events import Event, Kind
@@ -85,24 +86,28 @@ class Setting:
         events: list[Event] = []
         with Database(self.path / "db.sqlite") as db:
             log = EventLog(db)
-            steps = StepStore(db, log)
+            steps, state = StepStore(db, log, clock=clock), StateStore(db, clock=clock)
             if not log.newest_id():
                 QueueManager(db, log).submit_many([TaskSpec(description=f"task {n}") for n in range(40)]).result()
             terms = {name: more.pop(name) for name in ("policy", "prices", "masker", "phase_models") if name in more}
+            kept = {"ledger": state.spent_since, "pauses": StoredPauses(state, clock), **more}
             handler = ModelHandler(
-                backends, Terms(**{"policy": QUICK, **terms}), steps=steps, emit=events.append, clock=clock, **more
+                backends, Terms(**{"policy": QUICK, **terms}), steps=steps, emit=events.append, clock=clock, **kept
             )
             try:
-                yield Door(handler, db, StateStore(db), steps, events)
+                yield Door(handler, db, state, steps, events)
             finally:
                 await handler.aclose()
 
 
-def backend(server: WireServer, kind: str = "openai", model: str = "tiny-coder") -> BaseModelHandler:
+KEY = "sk-test-0123456789abcdef"
+
+
+def backend(server: WireServer, kind: str = "openai", model: str = "tiny-coder", *, key: str = KEY) -> BaseModelHandler:
     urls = BackendSettings(
-        openai_api_key="sk-test-0123456789abcdef",
+        openai_api_key=key,
         openai_base_url=server.openai_base_url,
-        anthropic_api_key="sk-test-0123456789abcdef",
+        anthropic_api_key=key,
         anthropic_base_url=server.anthropic_base_url,
         ollama_base_url=server.ollama_base_url,
     )

@@ -13,9 +13,6 @@ from tests.support.nursery import Nursery
 from tests.support.traces import SCORES, Trace, trace
 from tests.support.wire_server import WireServer
 
-RECORDED = 6
-"""How many lives are recorded: the first ones fill the memory, the last two must be alike."""
-
 
 @dataclass(kw_only=True)
 class Campaign:
@@ -30,7 +27,7 @@ class Campaign:
     def record(self) -> list[Point]:
         """Live it without a death; the points that all lives have in common, in order."""
         passed: list[list[Point]] = []
-        for _ in range(RECORDED):
+        for _ in range(self.life.recorded):
             n = next(self.numbers)
             self.house.order(f"life-{n}")
             self.model = self._lived(n)
@@ -51,6 +48,27 @@ class Campaign:
         wrong += differences(self.life, self.model, lived, point, moment)
         self.moves |= lived.moves
         return [f"{moment} {point}: {fault}" for fault in wrong]
+
+    def record_return(self, first: Point) -> list[Point]:
+        """Die after a point; what the next daemon passes until it claims the task again."""
+        n = next(self.numbers)
+        self.house.order(f"life-{n}", first, "after")
+        self.house.order_next(f"return-{n}")
+        self._lived(n)
+        points = self.house.points(f"return-{n}")
+        claimed = next(number for number, point in enumerate(points) if "task_claimed" in point.name)
+        return [point for point in points[: claimed + 1] if not point.tells_only]
+
+    def die_again(self, first: Point, second: Point, moment: str) -> list[str]:
+        """Die after a point, and again while the next daemon takes over; what was lost, doubled or left behind."""
+        n, deaths = next(self.numbers), self.house.deaths
+        self.house.order(f"life-{n}", first, "after")
+        self.house.order_next(f"return-{n}", second, moment)
+        lived = self._lived(n)
+        wrong = [] if self.house.deaths == deaths + 2 else [f"it died {self.house.deaths - deaths} times"]
+        wrong += [f"orphan {line}" for line in self.house.orphans()]
+        wrong += differences(self.life, self.model, lived, first, "after")
+        return [f"{moment} {second}, on its return: {fault}" for fault in wrong]
 
     def _lived(self, n: int) -> Trace:
         scores = self.house.rows(SCORES)[0]

@@ -127,7 +127,7 @@ class History:
         ask = Ask(kind=AskKind.PACKAGE, subject="package:toolz", question="May toolz be installed?")
         held = self.store.queue.hold(task.id, task.fence, "waits", [ask]).result()
         assert held.status is Status.WAITING
-        self.clock.advance(self.rng.randint(1, 30) * 3600)
+        self.clock.advance(self.rng.randint(1, 12) * 3600)
         (approval,) = self.store.queue.approvals(task_id=task.id)
         self.store.queue.decide(approval.id, granted=self.rng.random() < 0.7).result()
         again = self.store.queue.claim("w1").result()

@@ -21,6 +21,7 @@ from tests.support.nursery import Nursery
 from tests.support.wire_server import WireServer
 
 PR_SET_CHILD_SUBREAPER = 36
+GROUPS = Path("/sys/fs/cgroup")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,10 +68,17 @@ class Forked(Daemon):
 
     def __init__(self, home: Path, settings: Mapping[str, str], nursery: Nursery) -> None:
         super().__init__(home, settings)
-        self._nursery = nursery
+        self._nursery, self.pids = nursery, set[int]()
+
+    def begin(self) -> None:
+        """Start it, and do not wait until it answers."""
+        self.home.mkdir(parents=True, exist_ok=True)
+        self.process = self._spawned()
 
     def _spawned(self) -> Any:
-        return self._nursery.start(self.environment(), self.home, self.home / "daemon.out")
+        nursling = self._nursery.start(self.environment(), self.home, self.home / "daemon.out")
+        self.pids.add(nursling.pid)
+        return nursling
 
 
 class House:
@@ -91,6 +99,7 @@ class House:
         more = {"MORTAL_DIR": str(self._mortal), "TMPDIR": str(self._tmp), **settings}
         self.daemon = Forked(self.home, settings_for(server, **more), nursery)
         self.deaths = 0
+        self._next = ""
         self._before: set[int] = set()
 
     def __enter__(self) -> Self:
@@ -109,9 +118,15 @@ class House:
 
     def order(self, life: str, point: Point | None = None, moment: str = "") -> None:
         """Begin to count points anew, and have the daemon die at one of them."""
-        wanted = {"point": point.name, "number": point.number, "moment": moment} if point else {}
+        self._give(_orders(life, point, moment))
+
+    def order_next(self, life: str, point: Point | None = None, moment: str = "") -> None:
+        """Give these orders to the daemon that is started after the next death."""
+        self._next = _orders(life, point, moment)
+
+    def _give(self, orders: str) -> None:
         draft = self._mortal / "draft"
-        draft.write_text(json.dumps({"life": life, **wanted}))
+        draft.write_text(orders)
         draft.replace(self._mortal / "orders.json")
 
     def points(self, life: str) -> list[Point]:
@@ -138,7 +153,19 @@ class House:
         assert process.wait(20) == -signal.SIGKILL, self.daemon.output()[-3000:]
         (self._mortal / "orders.json").unlink(missing_ok=True)
         self.deaths += 1
-        self.daemon.start()
+        if self._next:
+            self._give(self._next)
+            self._next = ""
+        self.start()
+
+    def start(self) -> None:
+        """Start the daemon; one that has orders to die while it starts is started once more."""
+        try:
+            self.daemon.start()
+        except AssertionError:
+            if self.daemon.process is None or self.daemon.process.poll() != -signal.SIGKILL:
+                raise
+            self.revive()
 
     def submit(self, **task: Any) -> int:
         """Submit a task; the key lets it be said twice."""
@@ -195,7 +222,8 @@ class House:
             return [tuple(row) for row in db.execute(query, values)]
 
     def faults(self, *repos: Path) -> list[str]:
-        """What is wrong with the database, the repositories and the folders of a daemon that was stopped."""
+        """What is wrong with the database, repositories, folders and control groups of a daemon that was stopped."""
+        pids = self.daemon.pids
         found = [row for (row,) in self.rows("PRAGMA integrity_check") if row != "ok"]
         found += [str(row) for row in self.rows("PRAGMA foreign_key_check")]
         for repo in (repo for repo in (self.home / "workspace", *repos) if (repo / ".git").exists()):
@@ -205,12 +233,18 @@ class House:
         found += [
             f"left: {path}" for place in ("staging", "trials") for path in self._below(self.home / "state" / place)
         ]
+        found += [f"group: {path}" for path in GROUPS.glob("**/nightshift/*-*") if int(path.name.split("-")[0]) in pids]
         return found + [f"left: {path}" for path in self._below(self._tmp)]
 
     @staticmethod
     def _below(folder: Path) -> Sequence[Path]:
         """What lies there, but for packed trees, which are kept for the next job on the same commit."""
         return sorted(path for path in folder.iterdir() if path.suffix != ".tree") if folder.is_dir() else ()
+
+
+def _orders(life: str, point: Point | None, moment: str) -> str:
+    wanted = {"point": point.name, "number": point.number, "moment": moment} if point else {}
+    return json.dumps({"life": life, **wanted})
 
 
 def _command(pid: int) -> str:

@@ -38,6 +38,9 @@ class Life:
     exact: bool = True
     """Whether two lives that go well are the same in all they leave, and not only in how they end."""
     workers: int = 1
+    right_first: bool = False
+    recorded: int = 6
+    """How often it is recorded: memory is filled by the first ones, the last two must be alike."""
 
     def prepare(self, folder: Path) -> None:
         """Make what it needs, before the daemon starts."""
@@ -55,7 +58,7 @@ class Life:
 
     def say(self, phase: str, n: int, text: str) -> str:
         if phase == "CODING":
-            return self.code(n, RIGHT if f"number {n}" in text else WRONG)
+            return self.code(n, RIGHT if f"number {n}" in text or self.right_first else WRONG)
         if phase == "REFLECTING":
             return reflection(n)
         return PLAN
@@ -80,6 +83,7 @@ class GivesUp(Life):
     """Cannot be read, plans anew, is wrong, and gives up; whoever depends on it is not begun, its owner lets it be."""
 
     name: str = "gives-up"
+    recorded: int = 3
 
     def say(self, phase: str, n: int, text: str) -> str:
         if phase == "CODING":
@@ -100,6 +104,7 @@ class Asks(Life):
     """Writes its own tests, asks its owner for leave, and goes on when he gave it; who comes after it is called off."""
 
     name: str = "asks"
+    recorded: int = 3
 
     def say(self, phase: str, n: int, text: str) -> str:
         if phase == "TESTING":
@@ -112,7 +117,7 @@ class Asks(Life):
 
     def live(self, house: House, n: int) -> list[int]:
         id_ = house.submit(**self.task(n, tests={}))
-        after = house.submit(**self.task(n, tests={}, key=f"after-{n}", depends_on=[id_]))
+        after = house.submit(**self.task(1000 + n, tests={}, depends_on=[id_]))
         if house.until(id_, "waiting", "done", "failed")["status"] == "waiting":
             for (approval,) in house.rows("SELECT id FROM approvals WHERE task_id = ? AND granted IS NULL", id_):
                 house.ask("POST", f"/api/approvals/{approval}", {"granted": True})
@@ -128,6 +133,8 @@ class Owners(Life):
     """Works in a repository of its owner's: integrated into a branch that nobody looks at, and pushed."""
 
     name: str = "owners"
+    recorded: int = 3
+    right_first: bool = True
     integrate: bool = True
     folder: Path = Path()
     settings: dict[str, str] = field(default_factory=lambda: {"GIT_AUTO_PUSH": "true"})
@@ -153,6 +160,8 @@ class Parks(Life):
     """Its model is out of breath for a while, and its first attempt takes too long."""
 
     name: str = "parks"
+    recorded: int = 3
+    right_first: bool = True
     settings: dict[str, str] = field(default_factory=lambda: {"MODEL_MAX_WAIT_S": "0.2", "RETRY_BASE_S": "0.1"})
 
     def live(self, house: House, n: int) -> list[int]:
@@ -167,6 +176,7 @@ class Late(Life):
     """Its model is slower than the task may take, whatever attempt it is."""
 
     name: str = "late"
+    recorded: int = 3
     settings: dict[str, str] = field(default_factory=lambda: {"RETRY_BASE_S": "0.1"})
     asks_again: bool = True
 
@@ -185,6 +195,7 @@ class Hand(Life):
     """Nothing is begun; its owner cancels what waits for a worker, a time, a task or him, and asks for some again."""
 
     name: str = "hand"
+    recorded: int = 3
 
     def live(self, house: House, n: int) -> list[int]:
         house.ask("POST", "/api/pause", {"reason": "the owner looks"})
@@ -217,6 +228,7 @@ class Crowd(Life):
     """Four tasks and three workers; two of the tasks write to the same file, so one of them has to look again."""
 
     name: str = "crowd"
+    recorded: int = 3
     exact: bool = False
     workers: int = 3
 

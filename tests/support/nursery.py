@@ -19,8 +19,9 @@ from typing import Self
 
 ROOT = Path(__file__).resolve().parents[2]
 LOADED = (
-    *("tests.support.mortal", "main", "assembly.daemon", "assembly.single", "weekly_summary"),
-    *("uvicorn", "uvicorn.protocols.http.h11_impl", "a2wsgi", "openai", "sqlite_utils", "sqlite_vec", "numpy"),
+    *("tests.support.mortal", "main", "assembly.daemon", "assembly.single", "weekly_summary", "models.openai_compat"),
+    *("server.app", "server.api", "server.pages", "flask", "uvicorn", "uvicorn.protocols.http.h11_impl"),
+    *("uvicorn.lifespan.off", "a2wsgi", "openai", "sqlite_utils", "sqlite_vec", "numpy", "_strptime"),
 )
 """What a daemon imports sooner or later."""
 

@@ -1,23 +1,32 @@
-"""Landed tasks, and what takes them back, over the real rooms of a daemon."""
+"""Landed tasks, and what takes them back, over a real store, real repositories and a real suite."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from assembly.rooms import make_git
+from assembly.store import Store, open_store
+from config import load_settings
+from core.clock import utc_now
 from core.commit_message import CommitMessage
 from core.events import Event, Kind
 from core.ports import Suite
 from core.revisions import Workspace
 from core.submission import parse_spec
+from core.tasks import Change, Limits
 from core.verdicts import SuiteJob, Verdict
 from db.commit_ledger import CommitLedger
 from db.state_store import Commit as Entry
 from execution.undo import Undo, UndoParts
 from execution.verification import Opened as Suites
-from tests.support.rooms import Opened
+from git_manager import GitManager
+from test_runner import SuiteRunner
+from tests.support.sandboxes import bubblewrap, runtime
 
 CALC = "def add(a, b):\n    return a + b\n"
 TEST_CALC = "from calc import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"
@@ -40,39 +49,42 @@ class Counting:
 
 
 class Site:
-    """A daemon's rooms with an undo over them; `why_not` takes its sandbox away."""
+    """A home's store and repositories with an undo over them; `why_not` takes its sandbox away."""
 
-    def __init__(self, rooms: Opened, why_not: str = "") -> None:
-        self.rooms, self.suite = rooms, Counting(rooms.parts.suite)
-        self.git, store = rooms.parts.git, rooms.store
+    def __init__(self, store: Store, git: GitManager, suite: Suite) -> None:
+        self.store, self.git, self.suite = store, git, Counting(suite)
         self.ledger = CommitLedger(store.db, store.events)
-        self.why_not = why_not
+        self.why_not, self.waiting, self.may_go_on = "", asyncio.Event(), asyncio.Event()
+        self.may_go_on.set()
         self.undo = Undo(
             UndoParts(
-                git=self.git,
+                git=git,
                 queue=store.queue,
                 state=store.state,
                 steps=store.steps,
                 events=store.events,
                 ledger=self.ledger,
-                limits=rooms.parts.defaults.limits,
-                open_suite=self._open_suite,
+                limits=Limits(suite_s=60, memory_mb=512),
+                open_suite=self.open_suite,
                 merge_locks=defaultdict(asyncio.Lock),
             )
         )
 
-    async def _open_suite(self) -> Suites:
+    async def open_suite(self) -> Suites:
+        """The suite, once it may go on."""
+        self.waiting.set()
+        await self.may_go_on.wait()
         return Suites(suite=None, why_not=self.why_not) if self.why_not else Suites(suite=self.suite)
 
     def land(
-        self, change: dict[str, str | None], *, repo: Path | None = None, base: str | None = None,
+        self, change: Change, *, repo: Path | None = None, base: str | None = None,
         integrated: bool = True, target: str | None = None,
     ) -> Entry:  # fmt: skip
         """Commit a change as the next task, integrate it, and enter it into the ledger."""
         where = str(repo) if repo else None
         spec = parse_spec({"description": f"change {', '.join(change)}", "repo": where, "base": base})
-        number = self.rooms.store.queue.submit(spec).result().task_id
-        task = self.rooms.store.queue.get(number)
+        number = self.store.queue.submit(spec).result().task_id
+        task = self.store.queue.get(number)
         workspace = self.git.open(where, base, number, spec.description, task.created_at)
         made = self.git.commit(workspace, workspace.base, change, _message(number))
         assert made
@@ -83,7 +95,7 @@ class Site:
             subject=f"Task {number}", label="tests_passed", integrated=integrated,
             target=((workspace.target or "") if integrated else "") if target is None else target,
         )  # fmt: skip
-        self.rooms.store.state.record_commit(entry).result()
+        self.store.state.record_commit(entry).result()
         return entry
 
     def entry(self, task_id: int) -> Entry:
@@ -100,8 +112,21 @@ class Site:
 
     def reverts(self) -> list[Event]:
         """The events that tell of reverts."""
-        return [event for event in self.rooms.store.events.last(200) if event.kind is Kind.REVERTED]
+        return [event for event in self.store.events.last(200) if event.kind is Kind.REVERTED]
 
 
 def _message(number: int) -> CommitMessage:
     return CommitMessage(subject=f"Task {number}", trailers={"Task": str(number), "Model": "m", "Iterations": "1"})
+
+
+@contextmanager
+def open_site(home: Path) -> Iterator[Site]:
+    """A home without a daemon's rooms; its suite keeps nothing warm."""
+    settings = load_settings({"git_auto_push": False}, home)
+    with ExitStack() as stack:
+        store = open_store(settings, stack)
+        git = make_git(settings, store, utc_now)
+        stack.callback(git.close)
+        yield Site(
+            store, git, SuiteRunner(bubblewrap(), runtime(), emit=store.events.emit, staging_dir=home / "staging")
+        )

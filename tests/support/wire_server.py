@@ -41,8 +41,9 @@ the `with` block ends. Tokens are counted as words. Streams are cut into chunks 
 **Looking back.** `server.requests` holds every chat request (`Recorded`), `server.probes` every other one (list of
 models and so on); `recorded.gone` turns true when the client hung up early; `server.until(condition)` waits for it.
 `stop()` and `start()` take the server away and bring it back on the same port; while `portal` is set every page is
-that text, as behind a login page. `fail_next(…, about="job_7")` fails requests that mention it. With `keys={…}` a request without one
-of these keys gets 401; a model that is not in `models` gets 404. `/v1/embeddings` and `/api/embed` give hashed words.
+that text, as behind a login page. `fail_next(…, about="job_7")` fails requests that mention it. With `keys={…}` a
+request without one of these keys gets 401; a model that is not in `models` gets 404. `/v1/embeddings` and `/api/embed`
+give hashed words.
 """
 
 from __future__ import annotations

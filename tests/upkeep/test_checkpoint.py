@@ -238,6 +238,34 @@ async def test_killed_after_each_write_it_goes_on_as_if_nothing_had_been(site: S
     assert (site.told(), site.store.queue.pause_state().has(HoldSource.CHECKPOINT)) == (1, True)
 
 
+async def test_after_a_clock_was_set_back_beyond_the_last_report_the_next_one_begins_with_the_new_count(
+    site: Site,
+) -> None:
+    checkpoint = site.checkpoint()
+    site.ask()
+    await checkpoint.look()
+    site.clocks.pass_s(60)
+    site.store.queue.resume().result()
+    await checkpoint.look()
+    back = timedelta(days=-300)
+    site.clocks.wall += back
+    site.store.db.write(lambda conn: checkpoints.shift(conn, back, site.clocks())).result()
+    site.clocks.pass_s(WEEK_S)
+    await checkpoint.look()
+    assert site.spans[-1] == (site.clocks() - WEEK, site.clocks())
+
+
+async def test_after_a_small_step_back_no_time_is_reported_twice(site: Site) -> None:
+    checkpoint = site.checkpoint()
+    await checkpoint.look()
+    site.clocks.pass_s(3600)
+    site.clocks.set_by_s(-600)
+    site.store.db.write(lambda conn: checkpoints.shift(conn, timedelta(seconds=-600), site.clocks())).result()
+    site.clocks.pass_s(WEEK_S)
+    await checkpoint.look()
+    assert site.spans[-1][0] == HandClocks()()
+
+
 async def test_a_report_that_cannot_be_written_is_tried_again(site: Site) -> None:
     def fail() -> None:
         raise OSError("no space left")
@@ -247,6 +275,7 @@ async def test_a_report_that_cannot_be_written_is_tried_again(site: Site) -> Non
     checkpoint = site.checkpoint()
     with pytest.raises(OSError, match="no space"):
         await checkpoint.look()
+    assert "the report cannot be written and is tried again (no space left)" in site.store.queue.pause_state().reason
     site.die = lambda: None
     site.clocks.pass_s(60)
     await checkpoint.look()

@@ -170,6 +170,7 @@ async def test_a_database_that_is_too_large_loses_the_oldest_work_first(store: S
 
 async def test_what_is_open_or_young_is_kept_however_large_and_that_is_told_once(store: Store) -> None:
     tasks = [done(store, noise(number), None if number % 2 else Ending.COMMITTED) for number in range(20)]
+    store.clock.advance(0.5 * DAY_S)
     rounds = pruner(store, database_mb=1)
     await rounds.run()
     await rounds.run()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from itertools import count
 
 import pytest
 
@@ -86,6 +87,16 @@ async def test_a_failure_is_told_again_after_it_went_well_in_between() -> None:
 
     told = await keep([Chore(name="shaky", every_s=60, run=shaky)], 5 * 60)
     assert [event.message for event in told] == ["shaky: OSError: full"] * 2
+
+
+async def test_a_chore_that_fails_in_ever_new_words_does_not_flood_the_log() -> None:
+    words = count()
+
+    async def shaky() -> None:
+        raise OSError(f"draft {next(words)} cannot be written")
+
+    told = await keep([Chore(name="shaky", every_s=2, run=shaky)], 3600)
+    assert len(told) == 7
 
 
 async def test_a_long_chore_keeps_no_other_waiting_and_is_not_begun_twice() -> None:

@@ -80,13 +80,14 @@ def test_questions_that_wait_for_hours_are_told(second: History) -> None:
 def test_commits_of_high_risk_and_old_ones_that_nobody_read_are_told(history: History) -> None:
     for number in range(60):
         history.clock.now = FIRST + timedelta(hours=1) if number < 59 else UNTIL + timedelta(hours=1)
-        commit = Commit(task_id=number, attempt=9, repo="/r", branch="b", commit=f"{number:040d}", base="b", subject="s",
-                        label="exit_code", iterations=9)  # fmt: skip
+        commit = Commit(
+            task_id=number, attempt=9, repo="/r", branch="b", commit=f"{number:040d}", base="b", subject="s",
+            label="exit_code", iterations=9,
+        )  # fmt: skip
         history.store.state.record_commit(commit).result()
-    assert "1 commit of high risk unread: begin with that of task 59 (57 points, judged by an exit code" in advice(
-        history
-    )
-    assert "60 commits are unread, 59 of them from earlier weeks" in advice(history)
+    found = advice(history)
+    assert "1 commit of high risk unread: begin with that of task 59 (57 points, judged by an exit code" in found
+    assert "60 commits are unread, 59 of them from earlier weeks" in found
 
 
 def test_runs_that_were_killed_again_and_again_are_told(second: History) -> None:
@@ -98,7 +99,10 @@ def test_runs_that_were_killed_again_and_again_are_told(second: History) -> None
             phase=Phase.REFLECTING, base="b", iteration=1, verdict=verdict(False, ("OutOfMemory", "512 MB", ""))
         )
         second.failed(task, work, 0)
-    assert "5 runs used too much memory: if these suites need it, raise SANDBOX_MEMORY_MB" in advice(second)
+    assert (
+        "5 runs were ended because they used too much memory: if these suites need it, raise SANDBOX_MEMORY_MB"
+        in advice(second)
+    )
     assert "was met in 5 tasks and never mended" in advice(second)
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from core.events import Kind, Level
 from core.gates import Ask, AskKind
+from core.masking import Masker
 from core.queueing import HoldSource
 from core.states import Ending, Phase
 from core.submission import parse_spec
@@ -21,7 +22,7 @@ from tests.support.history import FIRST, WEEK, History, verdict
 from weekly.figures import Summary
 from weekly.risk import WEIGHTS
 from weekly.sections.commits import short_names
-from weekly_summary import render, summarise
+from weekly_summary import render, render_html, summarise
 
 UNTIL = FIRST + WEEK
 HOUR = timedelta(hours=1)
@@ -64,6 +65,17 @@ def test_a_wait_is_from_when_a_task_might_have_begun(history: History) -> None:
     done(history, second)
     tasks = told(history).tasks
     assert (tasks.queue_wait_s.median, tasks.queue_wait_s.most, tasks.work_s) == (50, 100, 100)
+
+
+def test_the_time_that_a_task_was_to_rest_is_no_wait(history: History) -> None:
+    later = FIRST + 2 * HOUR
+    history.store.queue.submit(parse_spec({"description": "x", "not_before": later.isoformat()})).result()
+    history.clock.now = later + timedelta(seconds=30)
+    history.store.queue.tick().result()
+    task = history.store.queue.claim("w").result()
+    assert task
+    done(history, task)
+    assert told(history).tasks.queue_wait_s.most == 30
 
 
 def test_failed_tasks_are_grouped_by_their_reason_numbers_aside(history: History) -> None:
@@ -163,16 +175,19 @@ def test_spans_before_the_first_task_are_not_counted_as_idle(history: History) -
 
 def test_ranks_look_at_what_happened_around_a_commit(history: History) -> None:
     signs = Signs(packages={"toolz": "1.0"})
-    commit = committed(history, claimed(history), "src/a.py", signs=signs)
-    committed(history, claimed(history), "src/b.py", signs=signs)
+    failing = replace(_judged("KeyError", "'a'"), change={"src/a.py": "x\n", "src/b.py": "x\n"})
+    asyncio.run(history.memory.remember(replace(failing, change={"src/b.py": "x\n"}), claimed(history).id, "x"))
     history.clock.advance(60)
-    failing = replace(_judged("KeyError", "'a'"), change={"src/a.py": "x\n"})
+    commit = committed(history, claimed(history), "src/a.py", signs=signs)
+    committed(history, claimed(history), "src/c.py", "src/b.py", signs=signs)
+    failing = replace(failing, change={"src/a.py": "x\n"})
+    history.clock.advance(60)
     asyncio.run(history.memory.remember(failing, claimed(history).id, "x"))
     history.tell(Kind.REGRESSION, "", Level.ERROR, commit=commit, tests=["test_a.py::test"])
     first, second = told(history).commits.ranked
     assert [reason.weight for reason in first.reasons] == ["regression", "package", "later_failures"]
     assert first.points == sum(WEIGHTS[name].points for name in ("regression", "package", "later_failures"))
-    assert (second.commit.task_id, second.reasons) == (2, [])
+    assert (second.commit.task_id, second.reasons) == (3, [])
 
 
 def test_repositories_are_told_apart_by_the_ends_of_their_paths(history: History) -> None:
@@ -203,3 +218,17 @@ def test_a_whole_history_has_a_report_with_every_section(history: History, skill
         "## Recommendations", "## Commits worth reading", "## Tasks", "## Trends", "## Models", "## Git activity",
         "## Commonest failures", "## Does memory help?", "## Sandbox and approvals", "## The daemon",
     ]  # fmt: skip
+
+
+def test_no_secret_of_a_task_reaches_a_page(history: History) -> None:
+    secret, shaped = "correct-horse-battery", "sk-" + "a1" * 12
+    task = claimed(history, description=f"use {secret} and {shaped}")
+    history.clock.advance(5)
+    reason = f"no answer to {secret}"
+    history.store.queue.finish(task.id, task.fence, Ending.REFUSED, reason=reason).result()
+    for write in (render, render_html):
+        page = write(told(history), Masker([secret]))
+        assert secret not in page
+        assert shaped not in page
+        assert "use *** and ***" in page.replace("\\", "")
+        assert shaped not in write(told(history))

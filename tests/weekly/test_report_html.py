@@ -7,7 +7,7 @@ import unicodedata
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
-from hypothesis import given
+from hypothesis import given, settings
 
 from core.masking import printable
 from tests.support.hostile_words import hostile_texts
@@ -107,6 +107,7 @@ def parsed(written: str) -> Found:
     return found
 
 
+@settings(deadline=None)
 @given(hostile_texts.filter(flat))
 def test_a_text_stays_a_text(text: str) -> None:
     written = html.render(full(text))
@@ -119,6 +120,7 @@ def test_a_text_stays_a_text(text: str) -> None:
     assert sum(" ".join(one.split()) == flat(text) for one in found.texts) >= 40
 
 
+@settings(deadline=None)
 @given(hostile_texts)
 def test_nothing_is_asked_of_any_host_and_nothing_runs(text: str) -> None:
     found = parsed(html.render(full(text)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -74,17 +74,25 @@ def page(*blocks: Block, text: str = "t") -> str:
     return markdown.render(found)
 
 
+@settings(deadline=None)
 @given(hostile_texts.filter(flat))
+@example("1. l")
+@example("23) l")
+@example("---")
+@example("- l")
+@example("# h")
 def test_a_text_is_read_as_it_is(text: str) -> None:
     assert read(inline(markdown.escaped(text))) == flat(text)
 
 
+@settings(deadline=None)
 @given(hostile_texts.filter(flat))
 def test_code_is_read_as_it_is(text: str) -> None:
     (token,) = inline(markdown.as_code(text))
     assert (token.type, token.content) == ("code_inline", flat(text))
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(hostile_texts, hostile_texts), max_size=4))
 def test_a_table_keeps_its_cells_whatever_stands_in_them(rows: list[tuple[str, str]]) -> None:
     table = Table(head=("a", "b"), rows=[[line(one), line(code(other))] for one, other in rows])
@@ -92,6 +100,7 @@ def test_a_table_keeps_its_cells_whatever_stands_in_them(rows: list[tuple[str, s
     assert [[read(cell) for cell in row] for row in found[1:]] == [[flat(one), flat(other)] for one, other in rows]
 
 
+@settings(deadline=None)
 @given(st.lists(hostile_texts.filter(flat), min_size=1, max_size=4))
 def test_a_list_keeps_its_items(texts: list[str]) -> None:
     tokens = READER.parse(markdown.write_block(Bullets(items=[line(text) for text in texts])))
@@ -100,6 +109,7 @@ def test_a_list_keeps_its_items(texts: list[str]) -> None:
     assert [read(t.children or []) for t in tokens if t.type == "inline"] == [flat(text) for text in texts]
 
 
+@settings(deadline=None)
 @given(hostile_texts)
 def test_the_whole_report_holds_no_markup_of_a_text_and_nothing_that_moves_a_terminal(text: str) -> None:
     series = Series(name=text, values=[1, None], shown=[text, text], labels=[text, text], usual=text, change=text)
@@ -150,6 +160,7 @@ def test_a_row_of_bars_stands_for_values(values: list[float | None], top: float 
     assert markdown.spark(values, top) == shown
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=5))
 def test_the_bar_of_a_whole_has_always_the_same_length(counts: list[int]) -> None:
     parts = [Part(name=str(n), count=count) for n, count in enumerate(counts)]

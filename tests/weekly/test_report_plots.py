@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weekly.document import Part, Series, Stack, Style
@@ -19,6 +19,7 @@ def series(values: list[float | None], *, bars: bool, top: float | None = None) 
     return Series(name="n", values=values, shown=shown, labels=labels, bars=bars, top=top)
 
 
+@settings(deadline=None)
 @given(VALUES, st.booleans())
 def test_every_known_value_has_its_mark_within_the_picture(values: list[float | None], bars: bool) -> None:
     found = plot(series(values, bars=bars))
@@ -29,6 +30,7 @@ def test_every_known_value_has_its_mark_within_the_picture(values: list[float | 
     assert found.told.count("; ") == len(values) - 1
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(0, 1e6), min_size=2, max_size=9))
 def test_larger_values_stand_higher(values: list[float]) -> None:
     marks = plot(series(list(values), bars=False)).marks
@@ -47,6 +49,7 @@ def test_a_rate_is_drawn_against_all_there_can_be() -> None:
     assert HEIGHT / 2 <= mark.y <= HEIGHT / 2 + 4
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, 1000), max_size=8))
 def test_the_parts_of_a_stack_fill_it_side_by_side(counts: list[int]) -> None:
     parts = [Part(name=str(n), count=count, style=Style.GOOD) for n, count in enumerate(counts)]

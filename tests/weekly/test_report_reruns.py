@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -10,11 +11,12 @@ from pathlib import Path
 
 from core.events import Kind
 from core.queueing import HoldSource
-from core.states import Ending, Status
+from core.states import Ending, Phase, Status
 from core.submission import parse_spec
+from core.work import Work
 from db.pruning import Gone, Pruned, note_events, prune_events
 from db.writer import Job
-from tests.support.history import FIRST, WEEK, History
+from tests.support.history import ERRORS, FIRST, WEEK, History, verdict
 from weekly.figures import Known
 from weekly_summary import render, render_html, summarise
 
@@ -67,12 +69,19 @@ def test_whatever_happens_afterwards_the_report_stays_as_it_was(history: History
     history.week(8, skill=0.6)
     history.clock.now = UNTIL - timedelta(hours=1)
     given_up = [fail(history) for _ in range(2)]
+    open_failure = Work(phase=Phase.REFLECTING, base="b", iteration=1, verdict=verdict(False, ERRORS[0]))
+    asyncio.run(history.memory.remember(open_failure, given_up[0], "x"))
+    read = history.ledger.page(1)[0].task_id
+    history.ledger.review(task_id=read).result()
+    history.clock.advance(1)
     history.store.queue.hold_back(HoldSource.CHECKPOINT, "checkpoint").result()
     before = pages(history)
     history.clock.now = UNTIL + timedelta(hours=1)
     history.store.queue.let_go(HoldSource.CHECKPOINT).result()
     unread = [commit.task_id for commit in history.ledger.page(50, unread=True) if commit.at and commit.at < UNTIL]
     history.revert(unread[0])
+    history.revert(read)
+    asyncio.run(history.memory.conclude(open_failure, given_up[0], solved=True))
     history.ledger.review().result()
     succeed(history, given_up[0])
     history.store.queue.retry(given_up[1]).result()
@@ -142,9 +151,21 @@ def test_a_log_that_was_pruned_in_part_says_from_when_it_counts(history: History
     assert "Events before 2026-09-28 06:00 UTC have been pruned" in page
 
 
-def test_the_bytes_depend_neither_on_hashes_nor_on_zone_and_language(
-    history: History, tmp_path: Path, week: str
-) -> None:
+def test_a_life_and_a_hold_that_began_before_the_log_does_are_still_told(history: History) -> None:
+    history.tell(Kind.DAEMON_STARTED, "")
+    history.clock.advance(60)
+    history.store.queue.hold_back(HoldSource.DISK, "little room").result()
+    history.store.queue.pause("away").result()
+    history.clock.now = UNTIL - timedelta(days=1)
+    history.store.queue.resume().result()
+    whole = summarise(history.store.db, SINCE, UNTIL).daemon
+    day = 86_400.0
+    assert (whole.up_s, whole.held_s) == (7 * day, {HoldSource.OWNER: 6 * day, HoldSource.DISK: 7 * day})
+    prune(history, SINCE - timedelta(days=1))
+    assert summarise(history.store.db, SINCE, UNTIL).daemon == whole
+
+
+def test_the_bytes_depend_neither_on_hashes_nor_on_zone_and_language(history: History, tmp_path: Path) -> None:
     history.week(10, skill=0.6)
     (tmp_path / "home" / "db").mkdir(parents=True)
     history.store.state.backup(tmp_path / "home" / "db" / "agent_logs.sqlite")

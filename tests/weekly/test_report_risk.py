@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.verdicts import Label
@@ -74,6 +75,7 @@ def test_the_weightiest_reason_comes_first_and_the_level_follows_the_sum() -> No
     assert HIGH > MEDIUM
 
 
+@settings(deadline=None)
 @given(st.permutations(range(6)))
 def test_what_is_decided_comes_last_and_ties_go_to_the_older_commit(order: list[int]) -> None:
     rows = [
@@ -119,6 +121,19 @@ def test_tests_are_known_by_their_names() -> None:
     assert all(area.why for area in AREAS)
 
 
+@settings(deadline=None)
 @given(st.text(max_size=60))
 def test_any_path_can_be_looked_at(path: str) -> None:
     assert set(areas_of([path])) <= {area.name for area in AREAS}
+
+
+def test_the_documents_name_the_same_areas_points_and_levels() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "report.md").read_text()
+    for name, points in {"CI and release": 12, "dependencies": 10, "shell and processes": 10, "money": 10}.items():
+        assert f"{name} ({points})" in text
+    for area in AREAS:
+        assert f"({area.points})" in text
+    for weight in WEIGHTS.values():
+        assert f"| {weight.points} " in text or weight is WEIGHTS["sensitive"]
+        assert weight.most == weight.points or f"up to {weight.most} " in text
+    assert f"**High** is {HIGH} points and more, **medium** {MEDIUM}." in text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weekly.stats import Share, Spread, counted, difference, spread, wilson
@@ -34,6 +34,7 @@ def test_the_interval_of_a_difference_is_that_of_newcombe_s_table(
     assert difference(a, b) == pytest.approx((low, high), abs=5e-5)
 
 
+@settings(deadline=None)
 @given(SHARES)
 def test_an_interval_holds_its_rate_and_lies_between_nothing_and_all(share: Share) -> None:
     low, high = wilson(share)
@@ -42,6 +43,7 @@ def test_an_interval_holds_its_rate_and_lies_between_nothing_and_all(share: Shar
     assert share.value - 1e-12 <= high <= 1
 
 
+@settings(deadline=None)
 @given(SHARES, SHARES)
 def test_a_difference_turned_round_has_the_interval_turned_round(a: Share, b: Share) -> None:
     low, high = difference(a, b)
@@ -54,6 +56,7 @@ def test_nothing_has_no_rate_and_any_interval() -> None:
     assert spread([]) == Spread()
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(0, 1e6), min_size=1, max_size=60))
 def test_at_least_95_percent_lie_at_or_below_the_95th_percentile(values: list[float]) -> None:
     found = spread(values)
@@ -62,6 +65,7 @@ def test_at_least_95_percent_lie_at_or_below_the_95th_percentile(values: list[fl
     assert (found.count, found.most) == (len(values), max(values))
 
 
+@settings(deadline=None)
 @given(st.lists(st.sampled_from("abcd")))
 def test_counts_do_not_depend_on_the_order_in_which_things_came(items: list[str]) -> None:
     assert list(counted(items).items()) == list(counted(sorted(items)).items())

@@ -68,10 +68,11 @@ _TITLES: Mapping[Kind, str] = {
     Kind.REGRESSION: "A commit broke a test",
     Kind.WORKER_ERROR: "Something failed inside",
     Kind.MODEL_DOWN: "No model answers",
-    Kind.BUDGET_REACHED: "A budget is spent",
 }
 # Of these only the errors: the same kinds tell small things as warnings.
 _ERRORS_ONLY = frozenset({Kind.WORKER_ERROR, Kind.MODEL_DOWN, Kind.REGRESSION})
+# That of a task or of a call is a question of its own, and comes as one.
+_COMMON_BUDGETS = frozenset({"today", "all time"})
 # Holds that come from trouble; the owner's own and those of the clock are no news to him.
 _HELD = {HoldSource.REVIEW: "Commits wait to be read", HoldSource.DISK: "The disk is nearly full"}
 
@@ -108,6 +109,8 @@ def _about(event: Event, name_of: Callable[[int], str]) -> tuple[NoticeKind, str
         return NoticeKind.CHECKPOINT, "Checkpoint", event.message
     if event.kind is Kind.HELD_BACK and event.data.get("source") in _HELD:
         return NoticeKind.TROUBLE, _HELD[HoldSource(event.data["source"])], event.message
+    if event.kind is Kind.BUDGET_REACHED and event.data.get("budget") in _COMMON_BUDGETS:
+        return NoticeKind.TROUBLE, f"The budget of {event.data['budget']} is spent", event.message
     if event.kind in _TITLES and (event.kind not in _ERRORS_ONLY or event.level is Level.ERROR):
         return NoticeKind.TROUBLE, _TITLES[event.kind], event.message
     return None

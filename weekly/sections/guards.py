@@ -26,13 +26,18 @@ def section(summary: Summary) -> Section:
 def _stopped(summary: Summary, found: GuardFigures) -> str:
     packages = logged(summary, len(found.installed), ", ".join(cut(name, 40) for name in found.installed) or "none")
     return (
-        f"Sent back by the gates before anything ran: {number(sum(found.blocked.values()))}. "
+        f"Sent back by the gates before anything ran: {number(sum(found.blocked.values()))}{_of_packages(found)}. "
         f"Runs that the sandbox ended: {number(sum(found.killed.values()))}. "
         f"Commands refused by the hooks: {logged(summary, sum(found.commands.values()))}. "
         f"Passed with a note: {logged(summary, found.notes)}. "
         f"Changes of which files were left out: {logged(summary, found.left_out)}. "
         f"Packages installed for runs: {packages}."
     )
+
+
+def _of_packages(found: GuardFigures) -> str:
+    count = sum(times for rule, times in found.blocked.items() if rule.startswith("package."))
+    return f", {number(count)} of them for packages" if count else ""
 
 
 def _asked(asks: AskFigures) -> str:

@@ -24,7 +24,7 @@ def facts(summary: Summary) -> list[tuple[str, str]]:
         ("at the first try", share_short(tasks.first_try, tasks.count(Status.DONE))),
         ("commits", number(commits.total.commits)),
         ("tokens", tokens(summary.usage.cost.tokens)),
-        ("cost", least(summary.usage.cost)),
+        ("cost in USD", least(summary.usage.cost).removesuffix(" USD")),
         ("to read", number(commits.unread)),
     ]
 

@@ -39,9 +39,9 @@ def used(home: Home) -> Home:
 def look(findings: Iterable[Finding], what: str) -> Finding:
     """The one finding about something."""
     found = list(findings)
-    (one,) = [each for each in found if each.what == what] or [None]
-    assert one, [(each.what, each.text) for each in found]
-    return one
+    named = [each for each in found if each.what == what]
+    assert len(named) == 1, [(each.what, each.text) for each in found]
+    return named[0]
 
 
 def graves(findings: Iterable[Finding]) -> dict[str, Grade]:
@@ -145,7 +145,7 @@ def test_room_and_inodes_and_file_systems(home: Home) -> None:
 def test_a_sound_database_and_one_that_is_not_there(used: Home, tmp_path: Path) -> None:
     found = list(storage.database(patient(used.path)))
     assert not graves(found)
-    assert "1 tasks" in look(found, "schema").text
+    assert "tasks: 1" in look(found, "schema").text
     assert look(storage.database(patient(tmp_path / "none")), "database").grade is Grade.NOTE
 
 
@@ -169,7 +169,7 @@ def test_a_database_of_a_newer_program_is_no_damage(used: Home) -> None:
         )
     conn.close()
     found = list(storage.database(patient(used.path)))
-    assert "update this checkout" in look(found, "schema").mend
+    assert "bring this checkout up to date" in look(found, "schema").mend
     assert look(found, "quick check").grade is Grade.OK
 
 

@@ -35,6 +35,7 @@ WORTH = [
     (event(Kind.HELD_BACK, source="review"), "trouble", "Commits wait to be read"),
     (event(Kind.WORKER_ERROR, Level.ERROR, chore="backup"), "trouble", "Something failed inside"),
     (event(Kind.MODEL_DOWN, Level.ERROR), "trouble", "No model answers"),
+    (event(Kind.BUDGET_REACHED, Level.WARNING, budget="today"), "trouble", "The budget of today is spent"),
     (event(Kind.SETTINGS_REFUSED, Level.ERROR), "trouble", "The new settings have faults"),
 ]
 NOT_WORTH = [
@@ -46,6 +47,7 @@ NOT_WORTH = [
     event(Kind.NOTIFY_FAILED, Level.WARNING),
     event(Kind.NOTIFIED),
     event(Kind.PAUSED),
+    event(Kind.BUDGET_REACHED, Level.WARNING, task_id=7, budget="the task"),
 ]
 
 

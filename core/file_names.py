@@ -1,0 +1,68 @@
+"""The files of a tree by name and by folder, kept up as files come and go."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+
+def discard(sets: dict[str, set[str]], key: str, item: str) -> None:
+    """Take an item out of one of the sets, and the set away with its last item, so that old names leave nothing."""
+    sets[key].discard(item)
+    if not sets[key]:
+        del sets[key]
+
+
+class Names:
+    """Looks files and folders up by the last part of their path."""
+
+    def __init__(self, paths: Iterable[str] = ()) -> None:
+        self._files: defaultdict[str, set[str]] = defaultdict(set)
+        self._folders: defaultdict[str, set[str]] = defaultdict(set)
+        self._within: defaultdict[str, set[str]] = defaultdict(set)
+        for path in paths:
+            self.add(path)
+
+    def add(self, path: str) -> None:
+        """A file came."""
+        self._files[last_of(path)].add(path)
+        for folder in folders_above(path):
+            self._within[folder].add(path)
+            self._folders[last_of(folder[:-1])].add(folder)
+
+    def remove(self, path: str) -> None:
+        """A file went; what only it had named goes with it."""
+        discard(self._files, last_of(path), path)
+        for folder in folders_above(path):
+            discard(self._within, folder, path)
+            if folder not in self._within:
+                discard(self._folders, last_of(folder[:-1]), folder)
+
+    def named(self, mention: str) -> Iterator[str]:
+        """Files that a string names, alone or by the folder they are in."""
+        yield from (path for path in self._files.get(last_of(mention), ()) if _ends_with(path, mention))
+        for folder in self._folders.get(last_of(mention), ()):
+            if folder and _ends_with(folder[:-1], mention):
+                yield from self._within[folder]
+
+    def within(self, folder: str) -> Iterable[str]:
+        """Files below a folder; its name ends with a slash, the root is the empty text."""
+        return self._within.get(folder, ())
+
+
+def folders_above(path: str) -> Iterator[str]:
+    """The folders that a file lies in, the nearest first, each with a slash at its end; the root is the empty text."""
+    end = path.rfind("/")
+    while end >= 0:
+        yield path[: end + 1]
+        end = path.rfind("/", 0, end)
+    yield ""
+
+
+def _ends_with(path: str, mention: str) -> bool:
+    return path == mention or path.endswith("/" + mention)
+
+
+def last_of(path: str) -> str:
+    """The last part of a path."""
+    return path.rpartition("/")[2]

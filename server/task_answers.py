@@ -1,0 +1,60 @@
+"""Tasks as the API answers them: the models of `server.schemas`, filled from what the queue and the steps know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from core.tasks import Task
+from server.schemas import Iteration, TaskDetail, TaskSummary
+
+if TYPE_CHECKING:
+    from db.step_rows import IterationRow
+
+MAX_LISTED_CHARS = 4000
+
+
+def task_summary(task: Task) -> TaskSummary:
+    """The task as a list shows it."""
+    text = task.spec.description
+    cut = text if len(text) <= MAX_LISTED_CHARS else text[:MAX_LISTED_CHARS] + "…"
+    return TaskSummary.model_validate({**_fields(task), "description": cut})
+
+
+def task_detail(task: Task, rows: Sequence[IterationRow], pruned: Sequence[str] = ()) -> TaskDetail:
+    """The task in full."""
+    spec = task.spec
+    more = {
+        "base": spec.base,
+        "key": spec.key,
+        "depends_on": list(spec.depends_on),
+        "metadata": dict(spec.metadata),
+        "iterations": _iterations(rows),
+        "pruned": list(pruned),
+    }
+    return TaskDetail.model_validate({**_fields(task), **more})
+
+
+def _iterations(rows: Sequence[IterationRow]) -> list[Iteration]:
+    """One row for each try; what came before the first try (iteration 0) is shown as its beginning."""
+    before = {row.attempt: row.phases for row in rows if row.iteration == 0}
+    begun = {row.attempt for row in rows if row.iteration == 1}
+    found = []
+    for row in (row for row in rows if row.iteration or row.attempt not in begun):
+        phases = (*before.get(row.attempt, ()), *row.phases) if row.iteration == 1 else row.phases
+        found.append(Iteration.model_validate(replace(row, phases=phases)))
+    return found
+
+
+def _fields(task: Task) -> Mapping[str, Any]:
+    spec = task.spec
+    same = ("status", "ending", "reason", "attempt", "cancel_requested", "commit", "branch", "spent")
+    times = ("not_before", "created_at", "started_at", "ended_at")
+    asked = ("description", "priority", "kind", "language", "repo")
+    return {
+        "task_id": task.id,
+        "iteration_count": task.iterations,
+        **{name: getattr(task, name) for name in (*same, *times)},
+        **{name: getattr(spec, name) for name in asked},
+    }

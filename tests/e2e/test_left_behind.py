@@ -1,0 +1,63 @@
+"""A daemon that was killed leaves things behind; the next one on the home sweeps them, tells it, and works on."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+from pathlib import Path
+
+from tests.support.answers import job
+from tests.support.daemon import Daemon, git, until
+
+
+def left(path: Path) -> Path:
+    """A file that was left an hour ago."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
+    os.utime(path, (time.time() - 3600,) * 2)
+    return path
+
+
+def test_what_a_killed_daemon_left_is_swept_and_told(daemon: Daemon) -> None:
+    daemon.wait(daemon.submit(**job(1)))
+    daemon.kill()
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    workspace = daemon.home / "workspace" / ".git"
+    files = [
+        left(workspace / "refs" / "heads" / "main.lock"),
+        left(workspace / "packed-refs.lock"),
+        left(daemon.home / "state" / f".seal-{gone.pid}"),
+        left(daemon.home / f".state.json.{gone.pid}-1"),
+    ]
+    daemon.start()
+    assert not any(path.exists() for path in files)
+    (done,) = daemon.wait(daemon.submit(**job(2)))
+    assert done["status"] == "done"
+    told = [line for line in daemon.get("/api/logs?limit=500")["events"] if line["event"] == "orphans_swept"]
+    assert told
+    assert sorted(told[-1]["data"]["drafts"]) == sorted(map(str, files[2:]))
+    assert sorted(told[-1]["data"]["git_files"]) == sorted(map(str, files[:2]))
+    assert git(daemon.home / "workspace", "fsck", "--full") == ""
+
+
+def test_a_daemon_begins_nothing_while_the_disk_is_low(daemon: Daemon) -> None:
+    daemon.stop()
+    daemon.settings["DISK_RESERVE_MB"] = "1000000000"
+    daemon.start()
+    until(lambda: any(hold["source"] == "disk" for hold in daemon.get("/api/status")["holds"]))
+    task = daemon.submit(**job(3))
+    daemon.stop()
+    assert [line["event"] for line in _stored(daemon)].count("disk_low") == 1
+    daemon.settings["DISK_RESERVE_MB"] = "1"
+    daemon.start()
+    (done,) = daemon.wait(task)
+    assert done["status"] == "done"
+    assert daemon.get("/api/status")["holds"] == []
+
+
+def _stored(daemon: Daemon) -> list[dict[str, object]]:
+    said = daemon.cli("--logs", "500", "--json")
+    return list(json.loads(said.stdout))

@@ -1,0 +1,108 @@
+"""What a service manager hears from the real daemon, and when it hears nothing more."""
+
+from __future__ import annotations
+
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.daemon import ROOT, Daemon, settings_for
+from tests.support.daemon import until as within
+from tests.support.manager import Manager
+from tests.support.wire_server import WireServer
+
+WATCHDOG_S = 1.0
+# The daemon, with one thing more: SIGUSR1 makes its main thread sleep, as a call would that blocks the workers' loop.
+BLOCKED = """
+import signal, sys, time
+signal.signal(signal.SIGUSR1, lambda *_: time.sleep(60))
+sys.argv[0] = sys.argv[1]
+sys.path.insert(0, sys.argv[1].rpartition("/")[0])
+import main
+sys.exit(main.main())
+"""
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait as long as a busy machine may take."""
+    within(condition, within_s=90)
+
+
+class Watched(Daemon):
+    """A daemon under a service manager."""
+
+    def _spawned(self) -> subprocess.Popen[bytes]:
+        with (self.home / "daemon.out").open("ab") as out:
+            return subprocess.Popen(
+                [sys.executable, "-c", BLOCKED, str(ROOT / "main.py")],
+                env=self.environment(), cwd=self.home, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+            )  # fmt: skip
+
+
+@pytest.fixture
+def manager(tmp_path: Path) -> Iterator[Manager]:
+    with Manager(tmp_path / "notify") as heard:
+        yield heard
+
+
+def watched(home: Path, server: WireServer, manager: Manager, **more: str) -> Watched:
+    told = {"NOTIFY_SOCKET": manager.address, "WATCHDOG_USEC": str(int(WATCHDOG_S * 1e6))}
+    return Watched(home, settings_for(server, **told, **more))
+
+
+def test_a_life_is_told_in_its_order(tmp_path: Path, server: WireServer, manager: Manager) -> None:
+    with watched(tmp_path / "home", server, manager) as daemon:
+        until(lambda: manager.count("READY=1") == 1)
+        assert daemon.get("/healthz")["status"] == "ok"
+        assert manager.count("WATCHDOG=1") <= 3, "none before it serves"
+        manager.hears("WATCHDOG=1", 3)
+        assert any(said.startswith("STATUS=running, 0 of 2 workers busy") for said in manager.heard)
+        assert daemon.process
+        daemon.process.send_signal(signal.SIGHUP)
+        manager.hears("READY=1")
+        reloading = next(n for n, said in enumerate(manager.heard) if said.startswith("RELOADING=1\nMONOTONIC_USEC="))
+        assert "READY=1" in manager.heard[reloading:]
+        assert daemon.stop() == 0
+    assert manager.count("STOPPING=1") == 1
+
+
+def test_a_blocked_loop_is_no_longer_fed_and_its_end_tells_where_it_stood(
+    tmp_path: Path, server: WireServer, manager: Manager
+) -> None:
+    with watched(tmp_path / "home", server, manager) as daemon:
+        manager.hears("WATCHDOG=1", 2)
+        assert daemon.process
+        daemon.process.send_signal(signal.SIGUSR1)
+        manager.falls_silent("WATCHDOG=1", for_s=2 * WATCHDOG_S)
+        assert daemon.process.poll() is None, "the process lives"
+        assert daemon.ask("GET", "/api/tasks")[0] == 200, "the server has a loop of its own, and goes on"
+        daemon.process.send_signal(signal.SIGABRT)  # as the manager does then
+        assert daemon.process.wait(90) == -signal.SIGABRT
+        assert "Fatal Python error: Aborted" in daemon.output()
+        assert 'File "<string>", line 3 in <lambda>' in daemon.output(), "the call that blocked it"
+        daemon.start()
+        manager.hears("WATCHDOG=1", 2)
+
+
+def test_a_loop_that_turns_and_gets_nothing_done_is_not_fed_either(
+    tmp_path: Path, server: WireServer, manager: Manager
+) -> None:
+    """Another process holds the database's lock, so no lease can be renewed."""
+    with watched(tmp_path / "home", server, manager, LEASE_S="5") as daemon:
+        manager.hears("WATCHDOG=1", 2)
+        holder = sqlite3.connect(daemon.home / "db" / "agent_logs.sqlite", isolation_level=None)
+        holder.execute("BEGIN IMMEDIATE")
+        until(lambda: manager.count("STATUS=unhealthy: the leases have not been renewed") == 1)
+        manager.falls_silent("WATCHDOG=1", for_s=2 * WATCHDOG_S)
+        status, health = daemon.ask("GET", "/healthz")
+        assert (status, health["status"], health["writer"]) == (503, "failing", False)
+        assert any("leases" in fault for fault in health["faults"])
+        holder.execute("ROLLBACK")
+        holder.close()
+        manager.hears("WATCHDOG=1", 2)
+        until(lambda: daemon.ask("GET", "/healthz")[0] == 200)

@@ -1,0 +1,24 @@
+"""The daemon dies, and dies again while the next one takes over from it.
+
+A task that was running at two deaths in a row rests for some seconds, so this test waits more than it works.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.support.endurance import Campaign, campaign
+from tests.support.lives import Life
+
+
+def test_a_daemon_that_dies_again_while_it_takes_over_loses_nothing_either(tmp_path: Path) -> None:
+    def work(house: Campaign) -> None:
+        first = next(point for point in house.record() if "steps[CODING" in point.name)
+        points = [point for point in house.record_return(first) if not point.incidental]
+        assert any("task_recovered" in point.name for point in points)
+        wrong = [
+            fault for point in points for moment in point.moments for fault in house.die_again(first, point, moment)
+        ]
+        assert not wrong, "\n".join(wrong)
+
+    campaign(tmp_path, Life(), work)

@@ -1,0 +1,50 @@
+"""What the git manager keeps open and in memory does not grow with the repositories and commits it has seen."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import psutil
+
+from gitrepo import registry, trees
+from tests.git_manager.conftest import Bench, message
+from tests.support.git_repo import git, make_repo
+
+
+def test_only_the_repositories_used_last_stay_open(bench: Bench, tmp_path: Path) -> None:
+    names = [str(make_repo(tmp_path / f"repo{number}", {"a.py": "1\n"})) for number in range(registry.OPEN + 4)]
+    bench.git.open(None, None, 1, "x")
+    for _ in range(2):
+        for name in names:
+            where = bench.git.open(name, None, 7, "x")
+            assert bench.git.tree(where, where.base).read("a.py") == b"1\n"
+    held = [p for p in psutil.Process().children() if "cat-file" in p.cmdline() and str(tmp_path) in str(p.environ())]
+    assert len(held) <= 2 * (registry.OPEN + 1)
+    assert bench.git.tip(bench.git.open(None, None, 2, "y"))
+
+
+def test_a_repository_that_was_closed_meanwhile_is_still_of_use(bench: Bench, tmp_path: Path) -> None:
+    first = bench.git.open(str(make_repo(tmp_path / "first", {"a.py": "1\n"})), None, 7, "x")
+    for number in range(registry.OPEN + 1):
+        bench.git.open(str(make_repo(tmp_path / f"repo{number}", {"a.py": "1\n"})), None, 7, "x")
+    made = bench.git.commit(first, first.base, {"a.py": "2\n"}, message())
+    assert made
+    assert first.tree.read("a.py") == b"1\n"
+    assert git(tmp_path / "first", "show", f"{made.branch}:a.py") == "2"
+
+
+def test_trees_in_memory_are_counted_in_bytes(bench: Bench) -> None:
+    where = bench.git.open(None, None, 1, "x")
+    files = {f"module_{number:05}_{'x' * 180}.py": "" for number in range(3000)}
+    made = bench.git.commit(where, where.base, dict(files), message(1))
+    assert made
+    reader = bench.git._repositories.find(where).reader
+    for number in range(50):  # each has a root of some 800 KB
+        made = bench.git.commit(where, made.id, {"a.py": f"{number}\n"}, message(1))
+        assert made
+        assert len(bench.git.tree(where, made.id).entries()) == 3001
+    held = sum(map(len, reader._trees.values()))
+    assert held == reader._tree_bytes
+    assert trees.MAX_TREE_BYTES / 2 < held <= trees.MAX_TREE_BYTES
+    assert threading.active_count() < 50

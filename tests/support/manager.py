@@ -1,0 +1,59 @@
+"""A service manager as far as `sd_notify` goes: a real datagram socket, and what was heard on it."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Self
+
+
+class Manager:
+    """Hears what a daemon tells; `with Manager(path) as manager: …`."""
+
+    def __init__(self, path: Path) -> None:
+        self.address = str(path)
+        self.heard: list[str] = []
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._socket.bind(self.address)
+        self._thread = threading.Thread(target=self._hear)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as own:
+            own.sendto(b"", self.address)
+        self._thread.join()
+        self._socket.close()
+
+    def _hear(self) -> None:
+        while said := self._socket.recv(4096):
+            self.heard.append(said.decode())
+
+    def count(self, word: str) -> int:
+        """How often a message that begins so was heard."""
+        return sum(said.startswith(word) for said in tuple(self.heard))
+
+    def hears(self, word: str, times: int = 1, within_s: float = 90.0) -> None:
+        """Wait until such a message has come so often more."""
+        wanted, end = self.count(word) + times, time.monotonic() + within_s
+        while self.count(word) < wanted:
+            assert time.monotonic() < end, f"{word} did not come; heard: {self.heard}"
+            time.sleep(0.02)
+
+    def falls_silent(
+        self, word: str, for_s: float, within_s: float = 90.0, meanwhile: Callable[[], None] = lambda: None
+    ) -> None:
+        """Wait until no such message has come for so long."""
+        end = time.monotonic() + within_s
+        count, since = self.count(word), time.monotonic()
+        while time.monotonic() - since < for_s:
+            assert time.monotonic() < end, f"{word} goes on coming"
+            meanwhile()
+            time.sleep(0.05)
+            if (now := self.count(word)) != count:
+                count, since = now, time.monotonic()

@@ -1,0 +1,44 @@
+"""A small real file system, to be filled: a tmpfs of its own, for whoever may mount one."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+
+@contextmanager
+def small_disk(at: Path, size_mb: int, options: str = "") -> Iterator[Path]:
+    """Mount one; the test is skipped where that is not allowed."""
+    if os.geteuid() != 0:
+        pytest.skip("mounting a small file system takes root")
+    at.mkdir(parents=True, exist_ok=True)
+    how = ["mount", "-t", "tmpfs", "-o", f"size={size_mb}m{options}", "tmpfs", str(at)]
+    done = subprocess.run(how, capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"a small file system cannot be mounted here: {done.stderr.strip()}")
+    try:
+        yield at
+    finally:
+        subprocess.run(["umount", "--lazy", str(at)], check=False)
+
+
+def remount(at: Path, how: str) -> None:
+    """Let the file system be read-only (`ro`) or not (`rw`)."""
+    subprocess.run(["mount", "-o", f"remount,{how}", str(at)], check=True)
+
+
+def fill(folder: Path) -> Path:
+    """Fill the file system to the last byte; the file that is in the way."""
+    ballast = folder / "ballast"
+    with ballast.open("ab", buffering=0) as file:
+        for chunk in (1 << 20, 4096, 1):
+            with contextlib.suppress(OSError):
+                while file.write(b"\0" * chunk):
+                    pass
+    return ballast
