@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from agent.kinds import kind_of
 from agent.tools import Tools
 from core.dialogue import SAW_HELD_OUT, Completion, Material, Message, ModelRequest
 from core.states import Phase
@@ -46,6 +47,7 @@ class Dialogue:
             max_tokens=self._tools.settings.reply_tokens,
             json_reply=json_reply,
             escalation=work.escalation,
+            kind=kind_of(task.spec),
             material=Material(case=self._case, work=work, tree=self._tools.tree, emit=self._tools.emit),
         )
 

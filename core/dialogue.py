@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal
 
 from core.states import Phase
-from core.tasks import Spent
+from core.tasks import Kind, Spent
 
 if TYPE_CHECKING:
     from core.ports import Sink
@@ -70,6 +70,7 @@ class ModelRequest:
     crash asks at the same place and gets the stored reply. `escalation` counts how often the loop was stuck: 0 asks
     the usual model, 1 and more a higher temperature or the next model. `material` is never sent anywhere. `within_s`
     is for a backend that searches: how long it may, where others wait to be asked after it; None is as long as usual.
+    `kind` is what the task builds, by which models are chosen and remembered.
     """
 
     phase: Phase
@@ -85,6 +86,7 @@ class ModelRequest:
     escalation: int = 0
     material: Material | None = field(default=None, repr=False, compare=False)
     within_s: float | None = None
+    kind: Kind | None = None
 
     @property
     def digest(self) -> str:

@@ -290,6 +290,21 @@ LEARNING = (
         PRIMARY KEY (task_id, attempt, kind, item)) WITHOUT ROWID""",
     "CREATE INDEX recalls_item ON recalls (kind, item)",
     "ALTER TABLE approvals ADD COLUMN fallback TEXT NOT NULL DEFAULT ''",  # assumed when nobody answers in time
+    # For which kind of task a call was, and in which try: what is known of a model is known of it for a kind.
+    "ALTER TABLE model_stats ADD COLUMN kind TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE model_stats ADD COLUMN iteration INTEGER NOT NULL DEFAULT 0",
+    # Which models an attempt asks: decided once, so that it asks the same ones when it is resumed.
+    """CREATE TABLE model_routes (
+        task_id INTEGER NOT NULL,
+        attempt INTEGER NOT NULL,
+        at TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        ladder TEXT NOT NULL, -- ["backend=model", …], the weakest first
+        first TEXT NOT NULL, -- the one that begins
+        cheap TEXT NOT NULL, -- the one for easy phases
+        explored INTEGER NOT NULL, -- it was drawn by lot, to learn
+        why TEXT NOT NULL,
+        PRIMARY KEY (task_id, attempt)) WITHOUT ROWID""",
 )
 
 TABLES = (*QUEUE, *LOG, *STEPS, *MEMORY, *STATE)

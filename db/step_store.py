@@ -219,11 +219,11 @@ def _insert_stats(
 ) -> None:
     conn.execute(
         "INSERT INTO model_stats (at, task_id, attempt, phase, backend, model, tokens_in, tokens_out, cost_usd, "
-        "latency_s, saved, lost) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "latency_s, saved, lost, kind, iteration) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             *(at, request.task_id, request.attempt, request.phase, completion.backend, completion.model),
             *(completion.tokens_in, completion.tokens_out, completion.cost_usd, completion.latency_s),
-            *(storable(str(completion.extra.get("saved", ""))), lost),
+            *(storable(str(completion.extra.get("saved", ""))), lost, request.kind or "", request.iteration),
         ),
     )
 
