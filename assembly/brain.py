@@ -11,7 +11,7 @@ from assembly.store import Store
 from config import Settings
 from core.clock import Clock
 from core.masking import Masker
-from memory.embedders import choose
+from memory.embedders import Choice, Endpoints, choose
 from memory.store import LongTermMemory
 from model_handler import ModelHandler
 from models.base import BackendSettings, BaseModelHandler
@@ -111,7 +111,7 @@ def make_memory(settings: Settings, store: Store, stack: ExitStack, clock: Clock
     masker = store.events.mask
     memory = LongTermMemory(
         store.db,
-        choose(settings.embedder),
+        _embedders(settings),
         clock=clock,
         emit=store.events.emit,
         masker=masker,
@@ -119,3 +119,13 @@ def make_memory(settings: Settings, store: Store, stack: ExitStack, clock: Clock
     )
     stack.callback(memory.close)
     return memory
+
+
+def _embedders(settings: Settings) -> Choice:
+    key = settings.openai_api_key
+    endpoints = Endpoints(
+        ollama_base_url=settings.ollama_base_url,
+        openai_base_url=settings.openai_base_url,
+        openai_api_key=key.get_secret_value() if key else None,
+    )
+    return choose(settings.embedder, settings.embedder_model, endpoints)

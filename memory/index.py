@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 from db.sqlite import Connection, Error
 
 if TYPE_CHECKING:
-    from memory.embedders import Vectors
+    from memory.embedders.base import Vectors
 
 Kind = Literal["failure", "pattern"]
 MAX_NEAREST = 1000
@@ -56,7 +56,7 @@ class FlatIndex:
 
     def nearest(self, conn: Connection, kind: Kind, vector: Vectors, limit: int) -> list[Near]:
         """The items of a kind that are nearest to a vector of length 1, best first."""
-        import numpy as np  # noqa: PLC0415  see memory/embedders.py
+        import numpy as np  # noqa: PLC0415  not needed by a daemon that remembers nothing yet
 
         select = "SELECT item, vector FROM memory_vectors WHERE embedder = ? AND kind = ?"
         rows = conn.execute(select, (self.embedder, kind)).fetchall()

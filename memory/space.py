@@ -13,7 +13,7 @@ from memory.embedders import Embedder
 from memory.index import FlatIndex, Kind, Near, VecIndex, load_extension
 
 if TYPE_CHECKING:
-    from memory.embedders import Vectors
+    from memory.embedders.base import Vectors
 
 BATCH = 64
 

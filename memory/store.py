@@ -26,7 +26,7 @@ from core.work import Lesson, Work
 from db.database import Database
 from db.sqlite import Connection
 from memory import recalls, rows
-from memory.embedders import Choice, EmbedderMissing, SentenceTransformerEmbedder
+from memory.embedders import Choice, EmbedderMissing, Loadable
 from memory.index import Kind as MemoryKind
 from memory.lessons import as_patch, difference, errors_of, from_patch, lesson_of, told
 from memory.recalls import Arm, MemoryUplift, Recalled
@@ -221,7 +221,7 @@ class LongTermMemory:
             self._loader = threading.Thread(target=self._load, args=(self._choice.better,), name=name, daemon=True)
             self._loader.start()
 
-    def _load(self, better: SentenceTransformerEmbedder) -> None:
+    def _load(self, better: Loadable) -> None:
         """Load the better embedder, let it read all memories, and put it in charge."""
         try:
             better.load()

@@ -82,7 +82,7 @@ def standing(shown: Tally, withheld: Tally, all_withheld: Tally) -> Standing:
 
 def chance_of_help(shown: Tally, withheld: Tally, all_withheld: Tally) -> float:
     """The probability that attempts with the lesson are solved more often than those without it."""
-    import numpy as np  # noqa: PLC0415  see memory/embedders.py
+    import numpy as np  # noqa: PLC0415  not needed by a daemon that learned nothing yet
 
     prior = all_withheld.rate
     with_it = (1.0 + shown.solved, 1.0 + shown.count - shown.solved)

@@ -28,7 +28,8 @@ worker_count max_retries retry_base_s task_timeout max_iterations warn_iteration
 sandbox_cpus sandbox_memory_mb sandbox_pids sandbox_work_mb suite_timeout_s allowed_deps held_out_share oracle_inputs
 checker_rules checker_allow blocked_commands
 git_auto_push git_integrate git_author_name git_author_email
-enable_review enable_audit enable_clarify review_blocks audit_blocks review_rounds clear_enough clarify_wait_s
+enable_review enable_audit enable_clarify enable_split review_blocks audit_blocks review_rounds clear_enough
+clarify_wait_s
 recall_limit
 checkpoint_days state_interval_s log_level review_debt quiet_hours pause_on_battery
 keep_events_days keep_work_days database_max_mb disk_reserve_mb backups_keep backups_daily
@@ -40,7 +41,7 @@ notify_command notify_url notify_secret notify_on
 _RESTART: Final = """
 home folders flask_host flask_port api_token
 sandbox docker_host docker_image sandbox_nice
-embedder recall_control_share lease_s
+embedder embedder_model recall_control_share lease_s
 """.split()  # noqa: SIM905 - names are read more easily than quotes
 
 TAKES: Final[Mapping[str, Takes]] = {

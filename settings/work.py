@@ -52,10 +52,11 @@ class WorkSettings(BaseSettings):
     git_author_name: str | None = None
     git_author_email: str | None = None
 
-    # The readers of a change, and of vague words: on for every task that does not say otherwise.
+    # The readers of a change, and of vague words; plans that split a task: on for every task that does not say otherwise.
     enable_review: bool = False
     enable_audit: bool = False
     enable_clarify: bool = False
+    enable_split: bool = False
     review_blocks: list[Graveness] = Field(default=["critical", "high"])
     audit_blocks: list[Graveness] = Field(default=["critical", "high"])
     review_rounds: Annotated[int, Field(ge=0, le=20)] = 2
@@ -63,6 +64,7 @@ class WorkSettings(BaseSettings):
     clarify_wait_s: Seconds = 14_400
 
     # Memory.
-    embedder: Literal["auto", "hashed", "sentence-transformers"] = "auto"
+    embedder: Literal["auto", "hashed", "sentence-transformers", "ollama", "openai"] = "auto"
+    embedder_model: str | None = None
     recall_limit: Annotated[int, Field(ge=0, le=10)] = 3
     recall_control_share: Annotated[float, Field(ge=0, le=0.5)] = 0.1

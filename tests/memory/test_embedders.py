@@ -56,7 +56,7 @@ def test_the_setting_picks_the_embedders() -> None:
         assert better
         assert better.name == "st-all-MiniLM-L6-v2"
     assert packaged_model() is not None
-    with pytest.raises(ValueError, match="no embedder 'word2vec'"):
+    with pytest.raises(ValueError, match="no embedder 'word2vec'; known are auto"):
         choose("word2vec")
 
 
