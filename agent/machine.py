@@ -4,7 +4,8 @@ COMMIT has one entrance, from TESTING, and TESTING is reached from CODING alone,
 switched on. Only CODING may change a file. So whatever the phases answer, a walk that commits ends with CODING, the
 gates and TESTING all passed on one and the same change; a property test walks the table and proves it. Every cycle of
 the table leads through REFLECTING, which counts the tries and ends them. Within TESTING the static gates come before
-the suite (`agent.gatekeeping`). A walk that is held goes on in the very phase that held it, from its beginning.
+the suite (`agent.gatekeeping`). A walk that is held goes on in the very phase that held it, from its beginning. One that was
+split goes on at CODING, or at PLANNING again, when the parts have ended: in front of every gate, as from PLANNING.
 
 Each step is handed to `on_step` and awaited before the next phase runs: what has happened is durable before anything
 builds on it, and a `Work` that was stored continues at its `phase`.
@@ -29,6 +30,7 @@ TABLE: Mapping[tuple[Phase, Outcome], Phase] = {
     (_P.CLARIFYING, _O.OK): _P.PLANNING,
     (_P.CLARIFYING, _O.HOLD): _P.HOLD,
     (_P.PLANNING, _O.OK): _P.CODING,
+    (_P.PLANNING, _O.SPLIT): _P.SPLIT,
     (_P.CODING, _O.OK): _P.REVIEW,
     (_P.CODING, _O.REDO): _P.REFLECTING,
     (_P.REVIEW, _O.OK): _P.AUDIT,
@@ -76,7 +78,7 @@ class Machine:
         self._tools, self._on_step, self._phases = tools, on_step, phases
 
     async def run(self, case: Case, work: Work) -> Work:
-        """Walk from `work.phase` until COMMIT, ABANDON or HOLD, and return the case file in that phase.
+        """Walk from `work.phase` until COMMIT, ABANDON, HOLD or SPLIT, and return the case file in that phase.
 
         Raises:
             Interruption: a budget, the time, a person or a shutdown ends the attempt from outside.
@@ -96,6 +98,7 @@ class Machine:
         began = self._tools.clock()
         step = await self._phases[work.phase](case, work, self._tools)
         _hold_to_rules(work, step)
+        _hold_to_one_split(case, work, step)
         to = self._on(case, _next(work.phase, step.outcome))
         took = round((self._tools.clock() - began).total_seconds(), 3)
         held_in = work.phase if to is Phase.HOLD else None
@@ -151,3 +154,12 @@ def _hold_to_rules(before: Work, step: Step) -> None:
     fresh = after.verdict is not None and after.verdict.passed and after.verdict is not before.verdict
     if before.phase is Phase.TESTING and step.outcome is Outcome.OK and not fresh:
         raise NightshiftError("TESTING let work pass without a passing verdict of its own")
+
+
+def _hold_to_one_split(case: Case, before: Work, step: Step) -> None:
+    """Refuse a split that the task does not allow, a second one, and one into nothing."""
+    splits = step.outcome is Outcome.SPLIT
+    if splits and not (case.split and step.work.parts and not before.parts):
+        raise NightshiftError(f"{before.phase} split a task that may not be split now")
+    if not splits and step.work.parts != before.parts:
+        raise NightshiftError(f"{before.phase} changed the parts of a task without splitting it")

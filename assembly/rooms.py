@@ -58,6 +58,7 @@ def defaults(settings: Settings) -> Defaults:
         review=settings.enable_review,
         audit=settings.enable_audit,
         clarify=settings.enable_clarify,
+        split=settings.enable_split,
         integrate=settings.git_integrate,
         held_out_share=settings.held_out_share,
         agent=AgentSettings(

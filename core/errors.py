@@ -10,6 +10,7 @@ NightshiftError
 │   └── StaleFence         another worker owns the task now
 ├── Interruption           ends an attempt from the inside; carries why
 │   ├── BudgetSpent · TimeUp · CancelledByUser · CommandBlocked · ShuttingDown · LeaseLost
+│   ├── Split              the task waits for its parts
 │   └── Parked             not now: wait until a stated time or for a model
 ├── ModelError
 │   ├── ModelUnavailable   retryable: connection, 5xx, 429, time-out, cut stream
@@ -37,6 +38,7 @@ from core.states import Ending
 
 if TYPE_CHECKING:
     from core.gates import Ask
+    from core.subtasks import Part
 
 
 class NightshiftError(Exception):
@@ -162,6 +164,19 @@ class Parked(Interruption):
     def __init__(self, message: str, until: datetime | None = None) -> None:
         super().__init__(message)
         self.until = until
+
+
+class Split(Interruption):
+    """The task waits for the parts that its plan split it into.
+
+    Args:
+        message: what it was split into, in a line.
+        parts: the parts, in an order in which each comes after those that it needs.
+    """
+
+    def __init__(self, message: str, parts: Sequence[Part]) -> None:
+        super().__init__(message)
+        self.parts = tuple(parts)
 
 
 class ModelError(NightshiftError):

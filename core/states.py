@@ -58,6 +58,7 @@ class Phase(StrEnum):
     COMMIT = "COMMIT"
     ABANDON = "ABANDON"
     HOLD = "HOLD"
+    SPLIT = "SPLIT"
 
 
 class Outcome(StrEnum):
@@ -68,17 +69,18 @@ class Outcome(StrEnum):
     REPLAN = "replan"
     GIVE_UP = "give_up"
     HOLD = "hold"
+    SPLIT = "split"
 
 
 # Where a run of the machine ends.
-TERMINAL_PHASES = frozenset({Phase.COMMIT, Phase.ABANDON, Phase.HOLD})
+TERMINAL_PHASES = frozenset({Phase.COMMIT, Phase.ABANDON, Phase.HOLD, Phase.SPLIT})
 
 _S = Status
 MOVES: dict[Status, frozenset[Status]] = {
     _S.QUEUED: frozenset({_S.RUNNING, _S.SCHEDULED, _S.BLOCKED, _S.FAILED, _S.CANCELLED}),
     _S.SCHEDULED: frozenset({_S.QUEUED, _S.BLOCKED, _S.FAILED, _S.CANCELLED}),
     _S.BLOCKED: frozenset({_S.QUEUED, _S.SCHEDULED, _S.FAILED, _S.CANCELLED}),
-    _S.RUNNING: frozenset({_S.DONE, _S.FAILED, _S.QUEUED, _S.SCHEDULED, _S.WAITING, _S.CANCELLED}),
+    _S.RUNNING: frozenset(set(_S) - {_S.RUNNING}),  # to blocked while its parts are worked on
     _S.WAITING: frozenset({_S.QUEUED, _S.FAILED, _S.CANCELLED}),
     _S.FAILED: frozenset({_S.QUEUED, _S.SCHEDULED, _S.BLOCKED}),
     _S.DONE: frozenset(),

@@ -26,6 +26,7 @@ from core.clock import to_text
 from core.errors import InvalidTask
 from core.held import ValueCase
 from core.paths import MAX_FILE_CHARS, MAX_FILES, MAX_TOTAL_CHARS, clash_among, path_fault
+from core.subtasks import RESERVED
 from core.tasks import Kind, Language, Limits, TaskSpec
 
 MAX_METADATA_CHARS = 64_000
@@ -72,6 +73,7 @@ class TaskIn(_Strict):
     review: StrictBool | None = None
     audit: StrictBool | None = None
     clarify: StrictBool | None = None
+    split: StrictBool | None = None
     integrate: StrictBool | None = None
     allow: list[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_.-]{0,80}$")]] = Field(default_factory=list)
     packages: list[Annotated[str, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,80}[A-Za-z0-9])?$")]] = Field(
@@ -118,6 +120,13 @@ class TaskIn(_Strict):
             raise ValueError(f"longer than {MAX_METADATA_CHARS} characters")
         return metadata
 
+    @field_validator("key")
+    @classmethod
+    def _not_ours(cls, key: str | None) -> str | None:
+        if key and key.startswith(RESERVED):
+            raise ValueError(f"keys that begin with {RESERVED!r} belong to subtasks; choose another")
+        return key
+
     @field_validator("not_before")
     @classmethod
     def _aware(cls, at: datetime | None) -> datetime | None:
@@ -125,6 +134,18 @@ class TaskIn(_Strict):
             return at.replace(tzinfo=UTC) if at and at.tzinfo is None else at and at.astimezone(UTC)
         except OverflowError:
             raise ValueError("is outside the years 1 to 9999") from None
+
+    @model_validator(mode="after")
+    def _whole_is_judged(self) -> TaskIn:
+        if not self.split:
+            return self
+        if self.repo:
+            raise ValueError("split works in the daemon's own workspace alone so far; leave out split, or repo")
+        if self.files:
+            raise ValueError("split: a task that brings files of its own is not split; leave out split, or files")
+        if not (self.tests or self.test_command):
+            raise ValueError("split needs tests or test_command: nothing else tells that the parts make the whole")
+        return self
 
     @model_validator(mode="after")
     def _one_judge(self) -> TaskIn:

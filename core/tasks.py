@@ -100,6 +100,7 @@ class TaskSpec:
     review: bool | None = None
     audit: bool | None = None
     clarify: bool | None = None
+    split: bool | None = None
     integrate: bool | None = None
     allow: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()

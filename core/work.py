@@ -11,6 +11,7 @@ from core.gates import Ask
 from core.held import HeldOut
 from core.remarks import Remark
 from core.states import Ending, Outcome, Phase
+from core.subtasks import Subtask
 from core.tasks import Change, Files, Spent, Task
 from core.verdicts import Verdict
 
@@ -65,6 +66,7 @@ class Work:
     names the findings that were told already. `saw_held_out`: who wrote the change had seen what is held out of tests.
     `brief` is the task made precise, where its words were vague. `looked_at` names the readers that a change has
     passed, with its digest; `remarks` are why one of them sent the last one back, which happened `sent_back` times.
+    `parts` are what the plan split the task into, once in an attempt at most.
     """
 
     phase: Phase
@@ -95,6 +97,7 @@ class Work:
     looked_at: tuple[str, ...] = ()
     remarks: tuple[Remark, ...] = ()
     sent_back: int = 0
+    parts: tuple[Subtask, ...] = ()
 
     def still_held(self, held: HeldOut) -> HeldOut:
         """What is held out of the tests, as far as it can witness for this change."""
@@ -126,13 +129,14 @@ class Case:
 
     `granted` and `denied` are the subjects on which the owner has decided (`core.gates.Ask`), `answers` what he said to
     his questions, by subject. `held` is what no prompt
-    may show of the task's tests.
+    may show of the task's tests. `split` tells that a plan may split the task.
     """
 
     task: Task
     review: bool = False
     audit: bool = False
     clarify: bool = False
+    split: bool = False
     iterations: int = 15
     warn_at: int = 12
     held: HeldOut = field(default_factory=HeldOut)

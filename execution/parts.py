@@ -34,6 +34,7 @@ class Defaults:
     review: bool = False
     audit: bool = False
     clarify: bool = False
+    split: bool = False
     integrate: bool = False
     held_out_share: float = SHARE
     agent: AgentSettings = field(default_factory=AgentSettings)
