@@ -188,6 +188,10 @@ class QueueManager(TaskQueries):
         """
         return self._db.write(lambda conn: self._asks.decide(conn, approval_id, granted, answer))
 
+    def answer(self, approval_id: int, text: str) -> Future[Approval]:
+        """Answer a question, as `decide`; fails with `IllegalMove` where the ask is a decision."""
+        return self._db.write(lambda conn: self._asks.answer(conn, approval_id, text))
+
     def cancel(self, task_id: int) -> Future[Task]:
         """Cancel a task at once, or ask the worker that runs it to. Fails with `UnknownTask` or `IllegalMove`."""
 
@@ -228,10 +232,7 @@ class QueueManager(TaskQueries):
         return self._db.write(self._times.recover)
 
     def sweep(self, owned: Sequence[tuple[int, int]] = ()) -> Future[list[Task]]:
-        """Give back running tasks whose lease is over.
-
-        After a suspend all leases look old: those of the `owned` (task id, fence) pairs are renewed at the same moment.
-        """
+        """Give back tasks whose lease is over; `owned` (id, fence) pairs are renewed: a suspend makes all look old."""
         return self._db.write(lambda conn: self._times.sweep(conn, owned))
 
     def clock_jumped(self, by: timedelta, also: Callable[[Connection, int], None]) -> Future[None]:

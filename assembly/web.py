@@ -19,7 +19,7 @@ from upkeep.health import Vitals
 
 
 def open_web(
-    settings: Settings,
+    settings: Callable[[], Settings],
     store: Store,
     status: Callable[[], DaemonStatus],
     vitals: Vitals,
@@ -29,8 +29,7 @@ def open_web(
 ) -> Host:
     """Start the server and note its port for others on this machine; `stack` stops it.
 
-    With the weakest sandbox the code of a task could reach this API, so writing takes a token then, kept in a file
-    that only the owner can read.
+    `settings` gives those that hold when it is called.
 
     Raises:
         ConfigError: the address cannot be used.
@@ -45,14 +44,24 @@ def open_web(
         faults=vitals.faults,
         revert=revert,
         reload=reload,
+        clarify_wait_s=lambda: settings().clarify_wait_s,
     )
+    host = _host(settings(), desk)
+    host.start()
+    stack.callback(host.stop)
+    port_file = settings().port_file
+    write_whole(port_file, f"{host.port}\n")
+    stack.callback(port_file.unlink, missing_ok=True)
+    return host
+
+
+def _host(settings: Settings, desk: Desk) -> Host:
+    """With the weakest sandbox the code of a task could reach this API, so writing takes a token then.
+
+    It is kept in a file that only the owner can read.
+    """
     exposed = settings.sandbox == "process"
     token = settings.api_token.get_secret_value() if settings.api_token else None
     if exposed and token is None:
         token = kept_token(settings.token_file)
-    host = Host(desk, Listen(address=settings.flask_host, port=settings.flask_port, token=token, exposed=exposed))
-    host.start()
-    stack.callback(host.stop)
-    write_whole(settings.port_file, f"{host.port}\n")
-    stack.callback(settings.port_file.unlink, missing_ok=True)
-    return host
+    return Host(desk, Listen(address=settings.flask_host, port=settings.flask_port, token=token, exposed=exposed))

@@ -66,7 +66,7 @@ class TaskAsks:
                 self._tell(conn, Kind.ASKED, task.attempt, approval_rows.read(conn, approval_id), ask.question)
 
     def decide(self, conn: Connection, approval_id: int, granted: bool, answer: str) -> Approval:
-        """Answer one ask.
+        """Answer one ask; a question that is granted without an answer gets its default.
 
         Raises:
             UnknownApproval: there is none with that id.
@@ -83,6 +83,20 @@ class TaskAsks:
             self._gone_on(conn, task)
         return settled
 
+    def answer(self, conn: Connection, approval_id: int, text: str) -> Approval:
+        """Answer a question.
+
+        Raises:
+            UnknownApproval: there is none with that id.
+            IllegalMove: it is a decision and no question, was answered before, or its task has ended.
+        """
+        ask = approval_rows.read(conn, approval_id).ask
+        if ask.kind is not AskKind.QUESTION:
+            raise IllegalMove(
+                f"approval {approval_id} asks for a decision ({ask.kind}), which no text answers; approve or deny it"
+            )
+        return self.decide(conn, approval_id, True, text)
+
     def assume(self, conn: Connection, asked_before: datetime) -> int:
         """Answer what nobody has answered since then with its default; returns how many."""
         found = approval_rows.overdue(conn, asked_before)
@@ -92,7 +106,8 @@ class TaskAsks:
         return len(found)
 
     def _settle(self, conn: Connection, asked: Approval, granted: bool, answer: str) -> Approval:
-        clean = self._events.clean(answer, MAX_REASON_CHARS)
+        assumed = asked.ask.default if granted else ""
+        clean = self._events.clean(answer or assumed, MAX_REASON_CHARS)
         settled = approval_rows.settle(conn, asked.id, granted, clean, self._clock())
         what = f"{asked.ask.subject} {_word(granted)}" if asked.ask.subject else clean or "answered"
         self._tell(conn, Kind.ANSWERED, asked.attempt, settled, what)

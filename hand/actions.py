@@ -8,7 +8,7 @@ from core.submission import as_input
 from hand.asked import Action, Asked
 from hand.blocks import Cell, Lines
 from hand.commits import revert, reviewed, undo, unread
-from hand.deciding import approvals, decide
+from hand.deciding import answer, approvals, decide
 from hand.door import Verb
 from hand.exits import Exit
 from hand.following import follow_logs, run, wait
@@ -184,6 +184,7 @@ ACTIONS: Mapping[Action, Callable[[Hand, Asked], int]] = {
     Action.APPROVALS: approvals,
     Action.APPROVE: decide,
     Action.DENY: decide,
+    Action.ANSWER: answer,
     Action.VERIFY: verify,
     Action.REPORT: report,
     Action.DOCTOR: examine,

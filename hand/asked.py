@@ -31,6 +31,7 @@ class Action(StrEnum):
     APPROVALS = "--approvals"
     APPROVE = "--approve"
     DENY = "--deny"
+    ANSWER = "--answer"
     VERIFY = "--verify"
     REPORT = "--report"
     DOCTOR = "--doctor"
@@ -51,9 +52,9 @@ class Action(StrEnum):
 class Asked:
     """One call. `data` is the body of a new task, as the API takes it; `count` how many lines or tasks to show.
 
-    `name` is a commit's, in the repository `repo`, the daemon's own when that is empty, or that of a week. `force`
-    overrules tests that fail without what is taken back, `yes` answers a question, `deep` allows what takes
-    long or costs something.
+    `answer` is what a question is answered with, or a remark on a decision. `name` is a commit's, in the repository
+    `repo`, the daemon's own when that is empty, or that of a week. `force` overrules tests that fail without what is
+    taken back, `yes` confirms, `deep` allows what takes long or costs something.
     """
 
     action: Action

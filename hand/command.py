@@ -15,7 +15,7 @@ from hand.asked import Action, Asked
 from hand.exits import Exit
 from hand.options import EXAMPLES, NEW_TASK, GroupedCommand, Option, Whole, asks_to_verify, chosen_action
 from hand.show import Color
-from hand.task_options import LIMITS, task_body
+from hand.task_options import LIMITS, spoken, task_body
 
 ADD, MORE, WATCH, STEER, OUTPUT = "New task", "More about a new task", "Looking", "Steering", "Output"
 SERVICE = "The daemon itself"
@@ -34,8 +34,8 @@ def _option(*names: str, **attributes: Any) -> Callable[[F], F]:
     return click.option(*names, cls=Option, **attributes)
 
 
-def _switch(name: str, text: str) -> Callable[[F], F]:
-    return _option(f"--{name}/--no-{name}", default=None, help=text, **_MORE)
+def _switch(name: str, text: str, *more: str) -> Callable[[F], F]:
+    return _option(f"--{name}/--no-{name}", *more, default=None, help=text, **_MORE)
 
 
 @click.command(cls=GroupedCommand, epilog=EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
@@ -62,9 +62,10 @@ def _switch(name: str, text: str) -> Callable[[F], F]:
 @_option("--not-before", metavar="TIME", help="Start no sooner; your own time zone unless it names one.", **_MORE)
 @_option("--limit", "limits", multiple=True, metavar="NAME=N", help=f"One of {', '.join(LIMITS)}.", **_MORE)
 @_option("--meta", "metadata", multiple=True, metavar="NAME=TEXT", help="Noted with the task.", **_MORE)
-@_switch("review", "Have the code reviewed.")
-@_switch("audit", "Have the code audited for security.")
-@_switch("clarify", "Ask you first where the task is unclear.")
+@_switch("review", "Have the change reviewed before its tests run.", "--enable-review")
+@_switch("audit", "Have it audited for security.", "--enable-audit")
+@_switch("clarify", "Ask you first where the task is unclear.", "--enable-clarify")
+@_switch("split", "Let its plan split it into subtasks.", "--enable-split")
 @_switch("integrate", "Merge the branch into its base once it passed.")
 @_option("--status", is_flag=True, group=WATCH, action=Action.STATUS, help="What the daemon does now.")
 @_option("--logs", is_flag=False, flag_value=50, type=Whole(1000), metavar="[N]", group=WATCH,
@@ -96,7 +97,9 @@ def _switch(name: str, text: str) -> Callable[[F], F]:
          help="Let what runs finish, write the report, and wait for --resume.")  # fmt: skip
 @_option("--approve", metavar="ID", type=_ID, group=STEER, action=Action.APPROVE, help="Grant what a task asked for.")
 @_option("--deny", metavar="ID", type=_ID, group=STEER, action=Action.DENY, help="Deny it; the task goes on without.")
-@_option("--answer", metavar="TEXT", group=STEER, fits=_DECISIONS, help="Your answer to a question, or a remark.")
+@_option("--remark", metavar="TEXT", group=STEER, fits=_DECISIONS, help="Noted with what you approve or deny.")
+@_option("--answer", metavar="ID", type=_ID, group=STEER, action=Action.ANSWER,
+         help='Answer a question: --answer ID "TEXT". To approve it is to go with what is assumed.')  # fmt: skip
 @_option("--reviewed", metavar="WHAT", group=STEER, action=Action.REVIEWED,
          help="You have read the commits of a task (its ID), a COMMIT, or all.")  # fmt: skip
 @_option("--revert", metavar="ID", type=_ID, group=STEER, action=Action.REVERT,
@@ -128,7 +131,8 @@ def command(ctx: click.Context, /, **values: Any) -> int:
     TASK is what is to be done, in quotes; `-` reads it from the standard input.
     """
     if len(values["text"]) > 1 and not asks_to_verify(values["text"]):
-        raise click.UsageError(f"put the task in quotes: {values['text'][0]!r} and {values['text'][1]!r} came apart.")
+        what = "answer" if values["answer"] else "task"
+        raise click.UsageError(f"put the {what} in quotes: {values['text'][0]!r} and {values['text'][1]!r} came apart.")
     action = chosen_action(ctx)
     if action is None and not (sys.stdin.isatty() and sys.stdout.isatty()):
         click.echo(ctx.get_help(), err=True)
@@ -148,8 +152,8 @@ def _asked(values: dict[str, Any], action: Action | None) -> Asked:
         or values["revert"]
         or values["reapply"]
         or 0,
-        approval_id=values["approve"] or values["deny"] or 0,
-        answer=values["answer"] or "",
+        approval_id=values["approve"] or values["deny"] or values["answer"] or 0,
+        answer=spoken(text) if action is Action.ANSWER else values["remark"] or "",
         count=values["logs"] or values["history"] or values["unread"] or 0,
         path=values["load"],
         name=values["verify"]

@@ -1,12 +1,16 @@
-"""What waits for the owner, and his decisions."""
+"""What waits for the owner: his decisions, and his answers to questions."""
 
 from __future__ import annotations
 
+import click
+
+from core.errors import IllegalMove
 from core.gates import AskKind
 from hand.asked import Action, Asked
 from hand.blocks import Cell
 from hand.exits import Exit
 from hand.hand import Hand
+from server.approvals import ApprovalRow
 
 
 def approvals(hand: Hand, _: Asked) -> int:
@@ -17,12 +21,46 @@ def approvals(hand: Hand, _: Asked) -> int:
 
 
 def decide(hand: Hand, asked: Asked) -> int:
-    """Grant or deny one ask, or answer a question."""
+    """Grant or deny one ask; to grant a question is to go with what is assumed.
+
+    Raises:
+        IllegalMove: a remark came with the grant of a question, which it would answer.
+    """
     granted = asked.action is Action.APPROVE
+    if granted and asked.answer and _is_question(hand, asked.approval_id):
+        raise IllegalMove(
+            f"approval {asked.approval_id} is a question, which takes an answer and no remark: "
+            f'cli.py --answer {asked.approval_id} "…"'
+        )
     row = hand.door.decide(asked.approval_id, granted, asked.answer)
-    what = "answered" if row.kind is AskKind.QUESTION and granted else "granted" if granted else "denied"
-    named = row.subject if row.kind is not AskKind.BUDGET else ""
-    about = f"{named or row.question} (task {row.task_id})"
-    hand.answer_line(row, Cell(f"approval {row.approval_id} {what}: {about}"))
+    is_answer = row.kind is AskKind.QUESTION and granted
+    return _told(hand, row, "answered" if is_answer else "granted" if granted else "denied")
+
+
+def answer(hand: Hand, asked: Asked) -> int:
+    """Answer a question.
+
+    Raises:
+        IllegalMove: it is a decision and no question, or was answered before.
+        click.UsageError: the answer is empty.
+    """
+    text = asked.answer.strip()
+    if not text:
+        why = f"--answer: the answer is empty; --approve {asked.approval_id} goes with what is assumed."
+        raise click.UsageError(why)
+    return _told(hand, hand.door.answer(asked.approval_id, text), "answered")
+
+
+def _is_question(hand: Hand, approval_id: int) -> bool:
+    """What kind an ask has never changes, so it may be looked at first."""
+    kinds = {row.approval_id: row.kind for row in hand.door.approvals().approvals}
+    return kinds.get(approval_id) is AskKind.QUESTION
+
+
+def _told(hand: Hand, row: ApprovalRow, what: str) -> int:
+    has_name = row.kind not in {AskKind.BUDGET, AskKind.QUESTION} and row.subject
+    said = f": {row.answer}" if row.kind is AskKind.QUESTION and row.answer else ""
+    line = f"approval {row.approval_id} {what}: {row.subject if has_name else row.question} (task {row.task_id}){said}"
+    hand.answer_line(row, Cell(line))
     hand.say_if_down("the task goes on when it starts")
     return Exit.OK

@@ -125,6 +125,15 @@ class Door(Protocol):
         """
         ...
 
+    def answer(self, approval_id: int, text: str) -> ApprovalRow:
+        """Answer a question.
+
+        Raises:
+            UnknownApproval: there is none with that id.
+            IllegalMove: it is a decision, or was answered before.
+        """
+        ...
+
     def commits(self, *, unread: bool = False, standing: bool = False, limit: int = 50) -> Commits:
         """The newest commits: all, those that wait to be read, or those that were integrated and not taken back."""
         ...

@@ -42,7 +42,7 @@ def choose(settings: Settings) -> Choice:
 
 
 def _local(settings: Settings) -> LocalDoor:
-    return LocalDoor(settings.db_path, VERSION, settings.secrets)
+    return LocalDoor(settings.db_path, VERSION, settings.secrets, clarify_wait_s=settings.clarify_wait_s)
 
 
 def _remote(settings: Settings, timeout_s: float) -> RemoteDoor:

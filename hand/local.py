@@ -29,6 +29,7 @@ from hand.door import Added, DaemonGone, LogQuery, Marking, Verb
 from queue_manager import QueueManager
 from server.approvals import ApprovalRow, Approvals, approval_row
 from server.commits import Commits, CommitsQuery, Reviewed, ReviewIn, Taken
+from server.desk import CLARIFY_WAIT_S
 from server.pausing import CheckpointAsked, ask
 from server.renewal import Renewed
 from server.reviewing import Reviewing
@@ -57,11 +58,15 @@ class LocalDoor:
         path: the database file; created by the first write.
         version: told in the report.
         secrets: texts that must not reach the log.
+        clarify_wait_s: how long a question waits before its default is assumed.
     """
 
     live = False
 
-    def __init__(self, path: Path, version: str, secrets: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, path: Path, version: str, secrets: tuple[str, ...] = (), *, clarify_wait_s: float = CLARIFY_WAIT_S
+    ) -> None:
+        self._wait_s = clarify_wait_s
         self._path, self._version, self._masker = path, version, Masker(secrets)
         self._open = ExitStack()
 
@@ -171,13 +176,19 @@ class LocalDoor:
     def approvals(self) -> Approvals:
         """See `Door.approvals`."""
         found = QueueManager(self._reading, EventLog(self._reading)).approvals() if self._reading else []
-        return Approvals(approvals=[approval_row(each) for each in found])
+        return Approvals(approvals=[approval_row(each, self._wait_s) for each in found])
 
     def decide(self, approval_id: int, granted: bool, answer: str) -> ApprovalRow:
         """See `Door.decide`: the task goes on when the daemon starts."""
         if not self._reading:
             raise UnknownApproval(approval_id)
-        return approval_row(_settled(self._writing.decide(approval_id, granted, answer)))
+        return approval_row(_settled(self._writing.decide(approval_id, granted, answer)), self._wait_s)
+
+    def answer(self, approval_id: int, text: str) -> ApprovalRow:
+        """See `Door.answer`: the task goes on when the daemon starts."""
+        if not self._reading:
+            raise UnknownApproval(approval_id)
+        return approval_row(_settled(self._writing.answer(approval_id, text)), self._wait_s)
 
     def commits(self, *, unread: bool = False, standing: bool = False, limit: int = 50) -> Commits:
         """See `Door.commits`."""

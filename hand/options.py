@@ -23,7 +23,7 @@ Examples:
   cli.py --run "Write fizzbuzz" && echo it passed
   cli.py --status --json
   cli.py --logs 100 --follow --level WARNING
-  cli.py --approvals; cli.py --approve 3
+  cli.py --approvals; cli.py --approve 3; cli.py --answer 4 "port 8080"
   cli.py verify HEAD --repo ~/shop
 \b
 Exit codes:
@@ -129,12 +129,14 @@ def asks_to_verify(words: Sequence[str]) -> bool:
 def _action_of(parameter: click.Parameter, ctx: click.Context) -> Action | None:
     if isinstance(parameter, Option):
         return parameter.action
+    if ctx.params["answer"]:  # the words are the answer
+        return None
     return Action.VERIFY if asks_to_verify(ctx.params["text"]) else Action.ADD
 
 
 def _misfit(parameter: Option, action: Action | None) -> str:
     assert parameter.fits is not None
-    name = max(parameter.opts, key=len)
+    name = next(opt for opt in parameter.opts if opt.startswith("--"))
     wanted = _either([str(fit) for fit in Action if fit in parameter.fits])
     return f"{name} belongs to {wanted}, and " + (f"says nothing to {action}." if action else "none was given.")
 

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import click
+
 from core.errors import NightshiftError
 from core.states import ENDED
 from hand.actions import do
@@ -39,6 +41,7 @@ Type a task to add it, or:
   /approvals      what waits for your decision
   /approve ID     grant it
   /deny ID        deny it
+  /answer ID TEXT answer a question
   /pause /resume  hold back claims, or allow them again
   /checkpoint     hold a checkpoint now
   /quit           leave (or Ctrl-D)"""
@@ -46,11 +49,15 @@ Type a task to add it, or:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """A command: its action, and the number it takes. `default` is None where a number must be given."""
+    """A command: its action, and the number it takes. `default` is None where a number must be given.
+
+    `answers`: a text follows the number.
+    """
 
     action: Action
     takes: str = ""
     default: int | None = 0
+    answers: bool = False
 
 
 COMMANDS: Mapping[str, Command] = {
@@ -65,6 +72,7 @@ COMMANDS: Mapping[str, Command] = {
     "/approvals": Command(action=Action.APPROVALS),
     "/approve": Command(action=Action.APPROVE, takes="approval_id", default=None),
     "/deny": Command(action=Action.DENY, takes="approval_id", default=None),
+    "/answer": Command(action=Action.ANSWER, takes="approval_id", default=None, answers=True),
     "/pause": Command(action=Action.PAUSE),
     "/resume": Command(action=Action.RESUME),
     "/checkpoint": Command(action=Action.CHECKPOINT),
@@ -112,6 +120,9 @@ class Prompt:
         except NightshiftError as error:
             tell(error, as_json=False)
             return True
+        except click.UsageError as error:
+            print(error.format_message())
+            return True
 
     def _obey(self, line: str) -> bool:
         word, _, rest = line.partition(" ")
@@ -137,12 +148,14 @@ class Prompt:
             self._hand.let_go()
 
     def _command(self, word: str, command: Command, rest: str) -> None:
+        rest, _, text = rest.partition(" ") if command.answers else (rest, "", "")
         number = _whole(rest) if rest else command.default
         if number is None or (rest and not command.takes):
             print(f"{word} takes a number." if command.takes else f"{word} stands alone.")
             return
         given: dict[str, Any] = {"count": min(number, MOST_LINES)} if command.takes == "count" else {}
         given |= {command.takes: number} if command.takes.endswith("_id") else {}
+        given |= {"answer": text.strip()} if command.answers else {}
         do(self._hand, replace(self._base, action=command.action, **given))
 
     def _watch(self) -> None:

@@ -104,8 +104,14 @@ class RemoteDoor:
 
     def decide(self, approval_id: int, granted: bool, answer: str) -> ApprovalRow:
         """See `Door.decide`."""
-        body = json.dumps({"granted": granted, "answer": answer}).encode()
-        status, text = self._ask("POST", f"/api/approvals/{approval_id}", body)
+        return self._approval(approval_id, "", {"granted": granted, "answer": answer})
+
+    def answer(self, approval_id: int, text: str) -> ApprovalRow:
+        """See `Door.answer`."""
+        return self._approval(approval_id, "/answer", {"answer": text})
+
+    def _approval(self, approval_id: int, what: str, said: Mapping[str, object]) -> ApprovalRow:
+        status, text = self._ask("POST", f"/api/approvals/{approval_id}{what}", json.dumps(said).encode())
         try:
             return self._read(ApprovalRow, status, text)
         except UnknownTask:  # any 404

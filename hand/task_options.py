@@ -14,7 +14,7 @@ import click
 
 from core.tasks import Limits
 
-SAME_NAME = ("priority", "base", "kind", "language", "key", "review", "audit", "clarify", "integrate")
+SAME_NAME = ("priority", "base", "kind", "language", "key", "review", "audit", "clarify", "split", "integrate")
 LIMITS = tuple(limit.name for limit in fields(Limits))
 FRACTIONS = {"wall_s", "cost_usd", "suite_s", "cpus"}
 
@@ -29,7 +29,7 @@ def task_body(text: str, options: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         click.UsageError: a value cannot be understood, or a file cannot be read.
     """
-    body = {"description": sys.stdin.read() if text == "-" else text}
+    body = {"description": spoken(text)}
     body |= {name: options[name] for name in SAME_NAME if options[name] is not None}
     made = {
         "repo": _repo(options["repo"]),
@@ -46,6 +46,11 @@ def task_body(text: str, options: Mapping[str, Any]) -> dict[str, Any]:
         "metadata": dict(_pairs("--meta", options["metadata"])),
     }
     return body | {name: value for name, value in made.items() if value}
+
+
+def spoken(text: str) -> str:
+    """The text itself; `-` stands for what comes over the standard input."""
+    return sys.stdin.read() if text == "-" else text
 
 
 def _repo(text: str | None) -> str | None:

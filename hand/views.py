@@ -12,7 +12,7 @@ from core.masking import printable
 from core.states import ENDED, DaemonState, Status
 from core.status import sandbox_in_brief
 from hand.blocks import Block, Cell, Fields, Lines, Table, Tone, cell, span, stamp
-from server.approvals import Approvals
+from server.approvals import ApprovalRow, Approvals
 from server.schemas import DaemonReport, Held, Iteration, LogLine, Logs, SavedReplies, TaskDetail, Tasks, TaskSummary
 
 STATUS_TONE: Mapping[Status, Tone] = {
@@ -116,8 +116,15 @@ class Views:
             ]
             for row in found.approvals
         ]
-        questions = [Cell(f"{row.approval_id}: {row.question}") for row in found.approvals]
+        questions = [Cell(line) for row in found.approvals for line in self._question(row)]
         return [Table(head=("id", "task", "kind", "asked", "subject"), rows=rows), Lines(lines=questions)]
+
+    def _question(self, row: ApprovalRow) -> list[str]:
+        """What is asked, and what becomes of it where nobody says anything."""
+        asked = f"{row.approval_id}: {row.question}"
+        if row.assumed_at is None:
+            return [asked]
+        return [asked, f"   assumed from {stamp(row.assumed_at, local=self.local).text} on: {row.default}"]
 
     def logs(self, logs: Logs) -> list[Block]:
         """Events, one a line."""

@@ -13,7 +13,7 @@ from core.errors import NotReverted
 from core.queueing import PauseState
 from db import pruning
 from server import openapi
-from server.approvals import Approvals, DecisionIn, approval_row
+from server.approvals import AnswerIn, Approvals, DecisionIn, approval_row
 from server.bodies import BadBody, read_json, read_task_body
 from server.calls import Call, Reply
 from server.commits import CommitsQuery, RevertIn, ReviewIn, Taken
@@ -82,14 +82,20 @@ def list_approvals(call: Call) -> Reply:
     """What was asked of the owner."""
     query = cast("ApprovalsQuery", call.query)
     found = call.desk.queue.approvals(open_only=query.open, task_id=query.task)
-    return Reply(answer=Approvals(approvals=[approval_row(each) for each in found]))
+    return Reply(answer=Approvals(approvals=[approval_row(each, call.desk.clarify_wait_s()) for each in found]))
 
 
 def decide_approval(call: Call) -> Reply:
     """Grant or deny one ask."""
     said = _body(DecisionIn)
     decided = settled(call.desk.queue.decide(call.approval_id, said.granted, said.answer))
-    return Reply(answer=approval_row(decided))
+    return Reply(answer=approval_row(decided, call.desk.clarify_wait_s()))
+
+
+def answer_question(call: Call) -> Reply:
+    """Answer one question."""
+    answered = settled(call.desk.queue.answer(call.approval_id, _body(AnswerIn).answer))
+    return Reply(answer=approval_row(answered, call.desk.clarify_wait_s()))
 
 
 def list_commits(call: Call) -> Reply:
@@ -172,8 +178,8 @@ def check_health(call: Call) -> Reply:
 VIEWS: Mapping[str, Callable[[Call], Reply]] = {
     view.__name__: view
     for view in (
-        submit_task, show_task, list_tasks, cancel_task, retry_task, list_approvals, decide_approval, list_commits,
-        review_task, review_commits, revert_task, reload, show_status,
+        submit_task, show_task, list_tasks, cancel_task, retry_task, list_approvals, decide_approval, answer_question,
+        list_commits, review_task, review_commits, revert_task, reload, show_status,
         pause, resume, checkpoint, list_logs, check_health,
     )
 }  # fmt: skip

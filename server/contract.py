@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from core.submission import TaskIn
-from server.approvals import ApprovalRow, Approvals, DecisionIn
+from server.approvals import AnswerIn, ApprovalRow, Approvals, DecisionIn
 from server.commits import Commits, CommitsQuery, RevertIn, Reviewed, ReviewIn, Taken
 from server.health import Health
 from server.pausing import CheckpointAsked
@@ -112,6 +112,16 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         path="/api/approvals/{approval_id}",
         summary="Grant or deny what a task asked for; with its last answer the task goes on.",
         body=DecisionIn,
+        body_required=True,
+        answers={200: ApprovalRow},
+        errors=(400, 404, 409, 415, 503),
+    ),
+    Endpoint(
+        name="answer_question",
+        method="POST",
+        path="/api/approvals/{approval_id}/answer",
+        summary="Answer what a task asked; refused (409) where the ask is a decision and no question.",
+        body=AnswerIn,
         body_required=True,
         answers={200: ApprovalRow},
         errors=(400, 404, 409, 415, 503),

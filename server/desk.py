@@ -21,6 +21,7 @@ from settings.live import Reloaded
 
 WRITE_WALL_S = 20.0
 REVERT_WALL_S = 900.0
+CLARIFY_WAIT_S = 14_400.0
 
 _T = TypeVar("_T")
 
@@ -42,7 +43,8 @@ class Desk:
     `status` is called from several threads and reads what holds now; after `queue.pause` has finished it says so.
     `loop_lag_s` is how late the workers' loop lately was, `faults` what else is not well with the daemon. `revert`
     takes a task's id, whether to force it, and whether to bring back instead; it may be called from any thread, as
-    `reload`, which reads the settings again and fails with `ConfigError`.
+    `reload`, which reads the settings again and fails with `ConfigError`. `clarify_wait_s` is how long a question
+    waits before its default is assumed.
     """
 
     database: Database
@@ -55,6 +57,7 @@ class Desk:
     faults: Callable[[], Sequence[str]] = tuple
     revert: Callable[[int, bool, bool], Future[Reverted]] = cannot_revert
     reload: Callable[[], Future[Reloaded]] = cannot_reload
+    clarify_wait_s: Callable[[], float] = lambda: CLARIFY_WAIT_S
     clock: Clock = utc_now
 
 

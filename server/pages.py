@@ -47,7 +47,7 @@ class Pages:
             kinds=list(Kind),
             tasks=tasks,
             after=after,
-            approvals=[approval_row(each) for each in desk.queue.approvals()],
+            approvals=[approval_row(each, desk.clarify_wait_s()) for each in desk.queue.approvals()],
         )
 
     def task(self, task_id: int) -> str:
@@ -57,7 +57,8 @@ class Pages:
         task = desk.queue.get(task_id)
         pruned = pruning.notes(desk.database.reader(), task_id, task.ended_at)
         work = desk.steps.last_work(task_id, task.attempt) if task.attempt else None
-        asked = [approval_row(each) for each in desk.queue.approvals(open_only=False, task_id=task_id)]
+        wait_s = desk.clarify_wait_s()
+        asked = [approval_row(each, wait_s) for each in desk.queue.approvals(open_only=False, task_id=task_id)]
         return render_template(
             "task.html",
             approvals=[each for each in asked if each.granted is None and task.status is Status.WAITING],

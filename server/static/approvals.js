@@ -18,8 +18,10 @@ function row(approval) {
     el('p', {class: 'question'}, approval.question),
     el('p', {class: 'hint'}, el('a', {href: `/task/${approval.task_id}`}, `#${approval.task_id}`), ` · ${approval.kind} · `,
       approval.subject ? el('code', {}, approval.subject) : null, approval.subject ? ' · ' : null, moment(approval.asked_at)),
+    approval.assumed_at ? el('p', {class: 'hint'}, 'Assumed ', moment(approval.assumed_at),
+      ', where nobody answers: ', el('b', {}, approval.default)) : null,
     el('div', {class: 'actions'},
-      isQuestion ? el('input', {type: 'text', 'aria-label': 'Answer', maxlength: 2000}) : null,
+      isQuestion ? el('input', {type: 'text', 'aria-label': 'Answer', maxlength: 2000, placeholder: approval.default}) : null,
       button(true, isQuestion ? 'Answer' : 'Approve'), button(false, isQuestion ? 'Decline' : 'Deny')));
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -49,16 +50,64 @@ def test_approving_and_denying(home: Home, desk: Desk) -> None:
     wait_for(desk.queue, package("moonphase"), package("tidewave"))
     said = home.cli("--approve", "1")
     assert (said.code, said.out) == (0, "approval 1 granted: package:moonphase (task 1)\n")
-    denied = home.cli("--deny", "2", "--answer", "use math", "--json").json
+    denied = home.cli("--deny", "2", "--remark", "use math", "--json").json
     assert (denied["granted"], denied["answer"]) == (False, "use math")
     assert desk.queue.get(1).status is Status.QUEUED
 
 
+def question(text: str, default: str = "") -> Ask:
+    return Ask(kind=AskKind.QUESTION, subject=f"question:{text[:5]}", question=text, default=default)
+
+
 def test_a_question_is_answered(home: Home, desk: Desk) -> None:
     home.cli("do it")
-    wait_for(desk.queue, Ask(kind=AskKind.QUESTION, subject="", question="Which port?"))
-    assert home.cli("--approve", "1", "--answer", "80").out == "approval 1 answered: Which port? (task 1)\n"
+    wait_for(desk.queue, question("Which port?"))
+    assert home.cli("--answer", "1", " 80\n").out == "approval 1 answered: Which port? (task 1): 80\n"
     assert desk.queue.answers(1) == [("Which port?", "80")]
+    assert desk.queue.get(1).status is Status.QUEUED
+    again = home.cli("--answer", "1", "81")
+    assert (again.code, desk.queue.answers(1)) == (5, [("Which port?", "80")])
+
+
+def test_what_is_assumed_and_when_is_shown_and_taken_by_approving(home: Home, desk: Desk) -> None:
+    home.cli("do it")
+    wait_for(desk.queue, question("Which port?", "8080"), package("moonphase"))
+    said = home.cli("--approvals").out
+    asked, other = home.cli("--approvals", "--json").json["approvals"]
+    waited = datetime.fromisoformat(asked["assumed_at"]) - datetime.fromisoformat(asked["asked_at"])
+    assert (asked["default"], waited) == ("8080", timedelta(hours=4))
+    assert (other["default"], other["assumed_at"]) == ("", None)
+    assert f"assumed from {asked['assumed_at'][:19]}Z on: 8080" in said
+    assert home.cli("--approve", "1").out == "approval 1 answered: Which port? (task 1): 8080\n"
+    assert desk.queue.answers(1)[0] == ("Which port?", "8080")
+
+
+def test_a_decision_takes_no_answer_and_a_question_no_remark(home: Home, desk: Desk) -> None:
+    home.cli("do it")
+    wait_for(desk.queue, package("moonphase"), question("Which port?"))
+    refused = home.cli("--answer", "1", "yes please")
+    assert (refused.code, refused.out) == (5, "")
+    assert "approval 1 asks for a decision (package), which no text answers; approve or deny it" in refused.err
+    other = home.cli("--approve", "2", "--remark", "80")
+    assert other.code == 5
+    assert "approval 2 is a question, which takes an answer and no remark: cli.py --answer 2" in other.err
+    assert [row.granted for row in desk.queue.approvals()] == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--answer", "1"), "the answer is empty"),
+        (("--answer", "1", "port", "80"), "put the answer in quotes: 'port' and '80' came apart"),
+        (("--answer", "1", " "), "the answer is empty; --approve 1 goes with what is assumed"),
+        (("--answer", "one", "80"), "'one' is not a whole number"),
+        (("--answer", "1", "80", "--approve", "1"), "--approve and --answer cannot be asked for together"),
+    ],
+)
+def test_an_answer_that_is_none_is_refused(home: Home, arguments: tuple[str, ...], sentence: str) -> None:
+    said = home.cli(*arguments)
+    assert (said.code, said.out) == (2, "")
+    assert sentence in said.err
 
 
 def test_what_cannot_be_decided_has_its_exit_code(home: Home, desk: Desk) -> None:
@@ -76,6 +125,7 @@ def test_what_cannot_be_decided_has_its_exit_code(home: Home, desk: Desk) -> Non
 def test_without_anything_there_is_nothing_to_decide(home: Home) -> None:
     assert home.cli("--approvals", "--json").json == {"approvals": []}
     assert home.cli("--approve", "1").code == 4
+    assert home.cli("--answer", "1", "80").code == 4
     assert not (home.path / "db").exists(), "asking makes no database"
 
 
@@ -88,10 +138,10 @@ def test_the_status_counts_what_waits(home: Home) -> None:
     desk.database.close()
 
 
-def test_an_answer_belongs_to_a_decision(home: Home) -> None:
-    said = home.cli("--status", "--answer", "x")
+def test_a_remark_belongs_to_a_decision(home: Home) -> None:
+    said = home.cli("--status", "--remark", "x")
     assert said.code == 2
-    assert "--answer belongs to --approve or --deny" in said.err
+    assert "--remark belongs to --approve or --deny" in said.err
 
 
 def test_packages_of_a_task_reach_the_queue(home: Home) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+
 import pytest
 
 from core.clock import utc_now
@@ -44,6 +46,24 @@ def test_decisions_let_the_task_go_on(client: Client, desk: Desk, asked: int) ->
     assert client.get("/api/approvals?open=1").json == {"approvals": []}
     assert [row["granted"] for row in client.get("/api/approvals").json["approvals"]] == [True, False]
     assert client.get("/api/approvals?task=2").json == {"approvals": []}
+
+
+def test_a_question_has_its_default_and_takes_an_answer(client: Client, desk: Desk) -> None:
+    submit(desk, "Serve it")
+    port = Ask(kind=AskKind.QUESTION, subject="question:1", question="Which port?", default="8080")
+    wait_for(desk.queue, port, package("moonphase"))
+    asked, other = client.get("/api/approvals?open=1").json["approvals"]
+    waited = datetime.fromisoformat(asked["assumed_at"]) - datetime.fromisoformat(asked["asked_at"])
+    assert (asked["default"], waited) == ("8080", timedelta(hours=4))
+    assert (other["default"], other["assumed_at"]) == ("", None)
+    for path in ("/", "/task/1"):
+        assert "8080" in client.get(path, Accept="text/html").text
+    answered = client.post(f"/api/approvals/{asked['approval_id']}/answer", {"answer": " 80 "})
+    assert (answered.status, answered.json["answer"], answered.json["assumed_at"]) == (200, "80", None)
+    refused = client.post(f"/api/approvals/{other['approval_id']}/answer", {"answer": "yes"})
+    assert (refused.status, "asks for a decision (package)" in refused.json["error"]) == (409, True)
+    assert client.post("/api/approvals/99/answer", {"answer": "yes"}).status == 404
+    assert client.post(f"/api/approvals/{asked['approval_id']}/answer", {"answer": "\t"}).status == 400
 
 
 @pytest.mark.parametrize(

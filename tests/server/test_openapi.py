@@ -8,6 +8,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator, validate
 
+from core.gates import Ask, AskKind
 from core.submission import TaskIn
 from db.state_store import Commit, StateStore
 from server.contract import ENDPOINTS
@@ -113,6 +114,11 @@ def test_every_answer_is_as_the_document_says(desk: Desk, client: Client, descri
         (99, {"granted": True}),
     ):
         seen.add((decide, check(described, "POST", decide, client.post(f"{approvals}/{number}", body))))
+    answer, port = f"{decide}/answer", Ask(kind=AskKind.QUESTION, subject="question:1", question="Which?", default="80")
+    submit(desk, "Ask", priority=100)
+    wait_for(desk.queue, port)
+    for number, body in ((2, {}), (2, {"answer": "81"}), (2, {"answer": "82"}), (1, {"answer": "81"}), (99, {})):
+        seen.add((answer, check(described, "POST", answer, client.post(f"{approvals}/{number}/answer", body))))
     seen |= asked_of_commits(desk, client, described)
     for path in ("/api/pause", "/api/checkpoint", "/api/checkpoint", "/api/resume"):
         seen.add((path, check(described, "POST", path, client.request("POST", path))))
