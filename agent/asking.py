@@ -1,4 +1,8 @@
-"""One phase's conversation with the model: numbers the calls, and adds up what they cost."""
+"""One phase's conversation with the model: numbers the calls, adds up what they cost, and keeps prompts in bounds.
+
+A question that is asked again shows the model its last reply only, and of that as much as the prompt's limit leaves:
+older replies are masked, since the complaint about the last one says all that still matters of them.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +10,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from agent.kinds import kind_of
+from agent.portions import Prompt, clipped, longer
 from agent.tools import Tools
 from core.dialogue import SAW_HELD_OUT, Completion, Material, Message, ModelRequest
 from core.states import Phase
 from core.tasks import Spent
 from core.work import Case, Work
+
+REPLY_TOKENS = 2200
+"""As much of its own reply is shown to a model at most."""
 
 
 class Dialogue:
@@ -24,15 +32,34 @@ class Dialogue:
         self._phase, self._case, self._work, self._tools = phase, case, work, tools
         self._spent, self._models, self.calls = Spent(), list[str](), 0
         self._saw_held_out = work.saw_held_out
+        self._asked: Prompt | None = None
 
-    async def ask(self, messages: Sequence[Message], *, json_reply: bool = False) -> Completion:
-        """Ask; raises what `core.ports.Model.complete` raises."""
-        reply = await self._tools.model.complete(self._request(messages, json_reply=json_reply))
+    async def ask(self, prompt: Prompt, *, json_reply: bool = False) -> Completion:
+        """Ask, and put down what the prompt held; raises what `core.ports.Model.complete` raises."""
+        again = self._asked is not None and self._asked.held == prompt.held
+        record = longer(prompt.record(), prompt) if again else prompt.record()
+        self._tools.prompts.append({"call": self.calls, **record})
+        self._asked = prompt
+        reply = await self._tools.model.complete(self._request(prompt.messages, json_reply=json_reply))
         self.calls += 1
         self._models.append(reply.model)
         self._saw_held_out |= bool(reply.extra.get(SAW_HELD_OUT))
         self._spent += reply.spent
         return reply
+
+    def again(self, first: Prompt, said: str, complaint: str) -> Prompt:
+        """The question once more, below it what was said and what is wrong with it.
+
+        Args:
+            first: the question as it was asked at first; what was said in between is left out.
+            said: the last reply.
+            complaint: what is wrong with it; shortened where it alone is too long, and says so.
+        """
+        room = max(REPLY_TOKENS // 4, first.limit - first.tokens - 16)
+        wrong, _ = clipped(complaint, room * 2 // 3, first.gauge)
+        shown, _ = clipped(said or "(an empty reply)", min(REPLY_TOKENS, room - first.gauge.tokens(wrong)), first.gauge)
+        mine, theirs = Message(role="assistant", text=shown), Message(role="user", text=wrong)
+        return first.with_messages((*first.messages, mine, theirs))
 
     def _request(self, messages: Sequence[Message], *, json_reply: bool) -> ModelRequest:
         task, work = self._case.task, self._work

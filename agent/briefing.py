@@ -3,67 +3,66 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from agent.context import (
-    Surroundings,
-    estimate_tokens,
-    expected_files,
-    listing,
-    outlines,
-    show_files,
-    show_tests,
-    surroundings,
-)
-from agent.prompting import quoted, sections
+from agent.context import Surroundings, expected_files, listing, outlines, show_files, show_tests, surroundings
+from agent.portions import Part, Prompt, Shown, clipped, compose, fixed
+from agent.prompting import quoted
+from agent.story import hand_over, last_failure, lines_of
 from agent.tools import Tools
 from agent.view import View
 from core.brief import Brief
 from core.dialogue import Message
+from core.gauge import Gauge
 from core.masking import printable
+from core.states import Phase
 from core.tasks import Language
-from core.work import Case, Lesson, Try, Work
+from core.work import Case, Lesson, Work
 
 _LESSON_CHARS = 600
-_HAND_OVER_CHARS = 3000
-_TEST_SHARE = 0.4
-_MAP_SHARE = 0.12
 _MAX_MISSING = 10
-_MIN_TOKENS = 1000
+_SPARE = 0.15
+"""What a question leaves of its limit, to be asked again with the reply and a complaint below it."""
 
 _MORE = "The code is also called with other inputs that the task's words allow, and must be right for these as well."
+
+_FRAME = 48
+"""Tokens of a quotation's two marker lines, with something to spare."""
+
+LAST = "What the last try led to"
+
+_UNSHOWN = "(They are too long to be shown.)"
 
 _BESIDE = "How these words were read; where the two differ, the words hold:"
 
 _AROUND = "What the files nearest to these define; they are not shown further below:"
 
-Sections = Sequence[tuple[str, str]]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene:
-    """What a prompt is made of."""
+    """What a prompt is made of, and how long it may be."""
 
     case: Case
     work: Work
     tools: Tools
     view: View
     near: Surroundings
+    gauge: Gauge
+    limit: int
 
 
-def scene(case: Case, work: Work, tools: Tools) -> Scene:
+def scene(case: Case, work: Work, tools: Tools, phase: Phase) -> Scene:
     """Look at the files once for a prompt; may read many of them, so not on the loop."""
     view = View(tools.tree, work.change)
     near = surroundings(case, work, view, tools.shelf)
-    return Scene(case=case, work=work, tools=tools, view=view, near=near)
+    gauge = tools.gauge(phase, work.escalation)
+    limit = tools.settings.limit(phase, gauge)
+    return Scene(case=case, work=work, tools=tools, view=view, near=near, gauge=gauge, limit=limit)
 
 
-def with_files(scene: Scene, head: Message, stable: Sections, changing: Sections) -> list[Message]:
-    """System prompt and user message: what is stable first, then the files in what is left of the budget."""
-    used = estimate_tokens(head.text) + sum(estimate_tokens(text) for _, text in (*stable, *changing))
-    budget = max(_MIN_TOKENS, scene.tools.settings.prompt_tokens - used)
-    files = ("The files as they are now", the_files(scene, budget))
-    return [head, sections([*stable, files, *changing])]
+def written(scene: Scene, head: Message, parts: Sequence[Part], *, once: bool = False) -> Prompt:
+    """The prompt of these parts within its limit; with `once` no room is kept to ask again."""
+    return compose(head, parts, scene.limit, scene.gauge, spare=0.0 if once else _SPARE)
 
 
 def language_part(case: Case, *, tests: bool = False) -> str:
@@ -72,14 +71,25 @@ def language_part(case: Case, *, tests: bool = False) -> str:
     return f"languages/{name}_tests" if tests else f"languages/{name}"
 
 
-def the_task(case: Case, work: Work) -> str:
+def the_task(scene: Scene) -> Part:
     """The owner's words, how they were read where they are vague, and which packages he allowed or denied."""
+    return Part(title="The task", fill=lambda room: _task(scene, room), share=0.45, rank=1)
+
+
+def _task(scene: Scene, room: int) -> Shown:
+    case, brief = scene.case, scene.work.brief
     allowed = [*case.task.spec.packages, *_packages(case.granted)]
     more = f"\n\nThese packages may be used: {', '.join(dict.fromkeys(allowed))}." if allowed else ""
     if denied := _packages(case.denied):
         more += f"\n\nThe owner denied these packages; do without them: {', '.join(denied)}."
-    read = f"\n\n{_BESIDE}\n\n{quoted('reading', the_reading(work.brief))}" if work.brief else ""
-    return quoted("task", case.task.spec.description) + read + more
+    room -= scene.gauge.tokens(more) + _FRAME
+    words, cut = clipped(case.task.spec.description, room, scene.gauge)
+    text = quoted("task", words)
+    if brief:
+        room -= scene.gauge.tokens(text) + _FRAME
+        reading, shorter = clipped(the_reading(brief), max(room, _FRAME), scene.gauge)
+        text, cut = f"{text}\n\n{_BESIDE}\n\n{quoted('reading', reading)}", cut or shorter
+    return Shown(text=text + more, cut=cut)
 
 
 def the_reading(brief: Brief) -> str:
@@ -97,94 +107,124 @@ def _packages(subjects: frozenset[str]) -> list[str]:
     return sorted(subject.removeprefix("package:") for subject in subjects if subject.startswith("package:"))
 
 
-def the_tests(scene: Scene) -> str:
+def the_tests(scene: Scene) -> Part:
     """What will judge the work: given tests, a command, or tests of the agent's own."""
+    return Part(title="The tests", fill=lambda room: _tests(scene, room), share=0.4, rank=3)
+
+
+def _tests(scene: Scene, room: int) -> Shown:
     spec, own = scene.case.task.spec, scene.work.own_tests
-    budget = max(_MIN_TOKENS, int(scene.tools.settings.prompt_tokens * _TEST_SHARE))
+    more = f" {_MORE}" if scene.case.held.cases else ""
     if spec.tests:
-        shown = show_tests(scene.case.shown_tests, budget)
-        more = f" {_MORE}" if scene.case.held.cases else ""
-        return f"These were given. They are fixed, and all of them must pass.{more}\n\n{shown}"
+        return _below(f"These were given. They are fixed, and all of them must pass.{more}", scene, room)
     if spec.test_command:
-        return f"This command must end with exit code 0:\n\n{quoted('command', ' '.join(spec.test_command))}"
+        command = quoted("command", " ".join(spec.test_command))
+        return Shown(text=f"This command must end with exit code 0:\n\n{command}")
     if own:
-        return f"The agent wrote these for the task, in another phase. They must pass.\n\n{show_tests(own, budget)}"
+        return _below("The agent wrote these for the task, in another phase. They must pass.", scene, room)
     if spec.cases:
-        return f"None are shown. {_MORE}"
-    return "None were given. Tests are written from the task's words after the code, by someone who does not see it."
+        return Shown(text=f"None are shown. {_MORE}")
+    return Shown(
+        text="None were given. Tests are written from the task's words after the code, by someone who does not see it."
+    )
 
 
-def the_repository(scene: Scene) -> str:
+def _below(head: str, scene: Scene, room: int) -> Shown:
+    """Tests as far as they fit below a line."""
+    tests = scene.case.shown_tests if scene.case.task.spec.tests else scene.work.own_tests
+    shown = show_tests(tests, room - scene.gauge.tokens(head + "\n\n"), scene.gauge)
+    return replace(shown, text=f"{head}\n\n{shown.text or _UNSHOWN}")
+
+
+def the_repository(scene: Scene) -> Part:
     """The names of its files, and what those define that stand around the ones that matter."""
-    names = listing(scene.view, scene.near.matter, whole_tree=scene.case.whole_tree)
-    budget = int(scene.tools.settings.prompt_tokens * _MAP_SHARE)
-    found = outlines(scene.view, scene.near.around, budget) if scene.near.around else ""
-    return f"{names}\n\n{_AROUND}\n\n{found}" if found else names
+    return Part(title="The repository", fill=lambda room: _repository(scene, room), share=0.2, rank=4)
 
 
-def the_files(scene: Scene, budget: int) -> str:
-    """The files that matter, as they are now, and the names of those that do not exist yet."""
-    shown = show_files(scene.view, scene.near.matter, budget)
+def _repository(scene: Scene, room: int) -> Shown:
+    names = listing(scene.view, scene.near.matter, whole_tree=scene.case.whole_tree, room=room // 2, gauge=scene.gauge)
+    room -= scene.gauge.tokens(f"{names.text}\n\n{_AROUND}\n\n")
+    found = outlines(scene.view, scene.near.around, room, scene.gauge) if scene.near.around else Shown()
+    return replace(found, text=f"{names.text}\n\n{_AROUND}\n\n{found.text}") if found.text else names
+
+
+def the_files(scene: Scene) -> Part:
+    """The files that matter, as they are now, and the names of those that do not exist yet; gets what is left."""
+    return Part(title="The files as they are now", fill=lambda room: _files(scene, room), rank=9)
+
+
+def _files(scene: Scene, room: int) -> Shown:
     missing = [path for path in expected_files(scene.case, scene.work, scene.view) if path not in scene.view]
-    if missing and len(missing) <= _MAX_MISSING:
-        shown += f"\n\nThese are asked for and do not exist yet: {', '.join(missing)}"
-    return shown.strip()
+    more = f"\n\nThese are asked for and do not exist yet: {', '.join(missing)}"
+    more = more if missing and len(missing) <= _MAX_MISSING else ""
+    shown = show_files(scene.view, scene.near.matter, room - scene.gauge.tokens(more), scene.gauge)
+    told = len(shown.whole) + len(shown.outlined) + len(shown.named)
+    away = scene.view.count() - told if scene.case.whole_tree else len(scene.near.matter) - told
+    return replace(shown, text=(shown.text + more).strip(), left_out=max(0, away))
 
 
-def the_lessons(lessons: tuple[Lesson, ...]) -> str:
-    """What memory recalled, shortened."""
-    texts = [printable(lesson.text.strip())[:_LESSON_CHARS] for lesson in lessons]
-    return quoted("lessons", "\n\n".join(f"{n}. {text}" for n, text in enumerate(texts, 1))) if texts else ""
+def the_lessons(scene: Scene) -> Part:
+    """What memory recalled, shortened; the best that fit, whole ones only."""
+    return Part(title="Lessons from earlier work", fill=lambda room: _lessons(scene, room), share=0.12, rank=3)
 
 
-def earlier_tries(work: Work) -> str:
-    """All tries but the last, each in a few lines; their output is left out, because the last run tells more."""
-    lines = [_line(one) for one in work.tries[1 if _handed_over(work) else 0 : -1]]
-    return quoted("earlier tries", "\n".join(lines)) if lines else ""
+def _lessons(scene: Scene, room: int) -> Shown:
+    shown, numbers = list[str](), list[int]()
+    room -= _FRAME
+    for lesson in scene.work.lessons:
+        text = f"{len(shown) + 1}. {_short(lesson)}"
+        room -= scene.gauge.tokens(text + "\n\n")
+        if room >= 0:
+            shown.append(text)
+            numbers.append(lesson.id)
+    cut = len(shown) < len(scene.work.lessons)
+    return Shown(text=quoted("lessons", "\n\n".join(shown)) if shown else "", lessons=tuple(numbers), cut=cut)
 
 
-def hand_over(work: Work) -> str:
-    """After a fresh start: what was tried before it, which stands where the first try's feedback stood."""
-    return quoted("hand-over", work.tries[0].feedback) if _handed_over(work) else ""
+def _short(lesson: Lesson) -> str:
+    return printable(lesson.text.strip())[:_LESSON_CHARS]
 
 
-def _handed_over(work: Work) -> bool:
-    """Tell whether the first try is the hand-over: it alone has no digest."""
-    return bool(work.tries) and not work.tries[0].digest
+def the_plan(work: Work, title: str = "The plan") -> Part:
+    """The plan of the attempt."""
+    return fixed(title, quoted("plan", work.plan) if work.plan else "", share=0.15, rank=3)
 
 
-def summed_up(work: Work) -> str:
-    """The hand-over to a fresh start: the tries so far in a line each, oldest first."""
-    lines = [work.tries[0].feedback] if _handed_over(work) else []
-    lines += [_line(one) for one in work.tries[len(lines) :]]
-    return "\n".join(lines)[-_HAND_OVER_CHARS:]
+def the_story(scene: Scene, *, failure: bool = True) -> list[Part]:
+    """What the attempt has been through: the hand-over to a fresh start, tries since, and what the last one led to."""
+    work, gauge = scene.work, scene.gauge
+    parts = [
+        fixed("What was tried before this fresh start", hand_over(work), share=0.15, rank=3),
+        Part(title="Earlier tries", fill=lambda room: _earlier(work, room, gauge), share=0.15, rank=3),
+    ]
+    return [*parts, the_failure(scene)] if failure else parts
 
 
-def _line(one: Try) -> str:
-    more = f" and {len(one.failing) - 3} more" if len(one.failing) > 3 else ""
-    thought = one.reflection.root_cause or one.reflection.pattern
-    said = f" The diagnosis was: {_cut(thought)}" if thought else ""
-    did = f" What was suggested: {_cut(one.reflection.suggested_fix)}" if one.reflection.suggested_fix else ""
-    return f"Try {one.iteration} failed: {', '.join(one.failing[:3])}{more}.{said}{did}"
+def the_failure(scene: Scene) -> Part:
+    """The output of the last run, shortened where it is too long, and the reflection on it."""
+    work, gauge = scene.work, scene.gauge
+    return Part(title=LAST, fill=lambda room: _failure(work, room, gauge), share=0.25, rank=2)
 
 
-def _cut(text: str) -> str:
-    """A thought as one short sentence."""
-    return (text if len(text) <= 300 else text[:299] + "…").rstrip(".") + "."
+def _earlier(work: Work, room: int, gauge: Gauge) -> Shown:
+    """The tries of this context but the last, each in a few lines; of too many the oldest ones go."""
+    lines, kept = lines_of(work)[:-1], list[str]()
+    room -= _FRAME + 20
+    for line in reversed(lines):
+        room -= gauge.tokens(line + "\n")
+        if room < 0:
+            break
+        kept.insert(0, line)
+    away = len(lines) - len(kept)
+    kept = [f"(left out: the {away} oldest)", *kept] if away else kept
+    return Shown(text=quoted("earlier tries", "\n".join(kept)) if kept else "", cut=bool(away))
 
 
-def last_failure(work: Work) -> str:
-    """The feedback of the last run and, where there is one, the reflection on it."""
-    if not work.feedback:
-        return ""
-    text = quoted("result", work.feedback)
-    reflection = work.tries[-1].reflection if work.tries else None
-    if reflection and (reflection.root_cause or reflection.suggested_fix):
-        parts = (
-            ("Cause", reflection.root_cause),
-            ("Expected", reflection.hypothesis),
-            ("Fix", reflection.suggested_fix),
-        )
-        thought = "\n".join(f"{name}: {value}" for name, value in parts if value)
-        text += f"\n\nA diagnosis of it, which may be wrong:\n\n{quoted('diagnosis', thought)}"
-    return text
+def _failure(work: Work, room: int, gauge: Gauge) -> Shown:
+    result, cut = clipped(work.feedback, room - gauge.tokens(last_failure(work, "")), gauge)
+    return Shown(text=last_failure(work, result), cut=cut)
+
+
+def now(text: str) -> Part:
+    """The closing line of a prompt, which none goes without."""
+    return fixed("Now", text, rank=0)

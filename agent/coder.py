@@ -19,7 +19,7 @@ from agent.prompts_coding import complaint, first_request
 from agent.replies import parse, spoken
 from agent.tools import Tools
 from agent.view import View, settled
-from core.dialogue import Completion, Message
+from core.dialogue import Completion
 from core.errors import BadReply
 from core.events import Event, Kind, Level
 from core.states import Outcome, Phase
@@ -73,15 +73,15 @@ class _Left:
 
 async def _converse(case: Case, work: Work, tools: Tools, talk: Dialogue, draft: Draft) -> _Left:
     """Ask, and ask again for what cannot be used, a few times."""
-    messages, summary, taken = await asyncio.to_thread(first_request, case, work, tools), "", Taken()
+    first, summary, taken = await asyncio.to_thread(first_request, case, work, tools), "", Taken()
+    prompt = first
     for _ in range(tools.settings.reasks + 1):
-        reply = await talk.ask(messages)
+        reply = await talk.ask(prompt)
         summary = summary or _summary(reply)
         taken = _take(case, work, tools, draft, reply)
         if not taken.faults and draft.taken:
             return _Left(summary=summary)
-        said = Message(role="assistant", text=_remembered(reply))
-        messages = [*messages, said, complaint(taken, draft.taken)]
+        prompt = talk.again(first, _remembered(reply), complaint(taken, draft.taken))
     refused = tuple(f"{path} {why}." for path, why in taken.refused)
     return _Left(faults=taken.faults or refused or ("The reply held nothing.",), summary=summary)
 
@@ -103,10 +103,9 @@ def _summary(reply: Completion) -> str:
 
 
 def _remembered(reply: Completion) -> str:
-    """The model's own reply, for it to see; an endless one only by its beginning."""
+    """The model's own reply, for it to see."""
     calls = f"(calls of {', '.join(call.name[:60] for call in reply.tool_calls[:10])})" if reply.tool_calls else ""
-    text = "\n".join(part for part in (reply.text.strip("\n"), calls) if part.strip()) or "(an empty reply)"
-    return text if len(text) <= 8000 else text[:8000] + "\n… (not repeated here in full)"
+    return "\n".join(part for part in (reply.text.strip("\n"), calls) if part.strip())
 
 
 def _judged(case: Case, before: Work, after: Work, draft: Draft, left: _Left) -> Step:

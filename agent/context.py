@@ -8,34 +8,40 @@ end.
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from agent import js_map
 from agent.atlas import Interest, Shelf, ranked, read, words_of
+from agent.portions import Shown
 from agent.prompting import fenced, quoted
 from agent.repo_map import local_files, signatures, wanted_files
 from agent.view import View
+from core.gauge import Gauge
 from core.javascript import is_source
 from core.paths import is_test_path
 from core.tasks import Files
 from core.work import Case, Work
 
-CHARS_PER_TOKEN = 3.6
 _WORD = re.compile(r"[\w./-]{3,200}")
 _NAMED = re.compile(r".*\w\.[A-Za-z]\w{0,9}")
 _LISTED = 120
 _MAX_RELEVANT = 40
 _MAX_NEAR = 10
 _MAX_OUTLINE = 60
+_ONLY_SIGNATURES = "Only their signatures are shown, the files are longer:"
+_TOO_LONG = "Too long to be shown: "
+_PLAIN = Gauge()
+_QUOTE_TOKENS = 40
+"""The two marker lines of a quotation, and the line breaks around them."""
+_LARGE_CHARS = 200_000
 
 
 def estimate_tokens(text: str) -> int:
-    """Tokens of a text, roughly: code and prose lie near 3.6 characters a token for common tokenizers."""
-    return math.ceil(len(text) / CHARS_PER_TOKEN)
+    """Tokens of a text, roughly, where it is not known who will read it."""
+    return _PLAIN.tokens(text)
 
 
 def _named(text: str) -> list[str]:
@@ -128,17 +134,19 @@ def face(path: str, text: str) -> list[str]:
     return js_map.signatures(path, text) if is_source(path) else signatures(text)
 
 
-def outlines(view: View, paths: Sequence[str], budget: int) -> str:
-    """Files by what they define, in the order given, as many as fit into the budget of tokens; each whole or not."""
-    shown = list[str]()
+def outlines(view: View, paths: Sequence[str], room: int, gauge: Gauge = _PLAIN) -> Shown:
+    """Files by what they define, in the order given, as many as fit into the tokens; each whole or not."""
+    shown, names = list[str](), list[str]()
+    room -= _QUOTE_TOKENS
     for path in paths:
         outline = _outline(path, view.text(path) or "")
-        budget -= estimate_tokens(outline)
-        if budget < 0:
+        room -= gauge.tokens(outline + "\n")
+        if room < 0:
             break
         if "\n" in outline:
             shown.append(outline)
-    return quoted("outlines", "\n".join(shown)) if shown else ""
+            names.append(path)
+    return Shown(text=quoted("outlines", "\n".join(shown)), outlined=tuple(names)) if shown else Shown()
 
 
 def _outline(path: str, text: str) -> str:
@@ -147,47 +155,79 @@ def _outline(path: str, text: str) -> str:
     return "\n".join([f"{path}:", *("    " + line for line in lines[:_MAX_OUTLINE]), *more])
 
 
-def show_files(view: View, paths: Sequence[str], budget: int) -> str:
-    """Files as data: whole while they fit into the budget of tokens, then signatures, then names."""
-    whole, outlines, names = list[str](), list[str](), list[str]()
+def show_files(view: View, paths: Sequence[str], room: int, gauge: Gauge = _PLAIN) -> Shown:
+    """Files as data: whole while they fit into the tokens, then signatures, then names; the rest is counted."""
+    whole, outlined, names = dict[str, str](), dict[str, str](), list[str]()
+    heads = [_ONLY_SIGNATURES, _TOO_LONG]
+    room -= _QUOTE_TOKENS + sum(gauge.tokens(head) for head in heads)
     for path in paths:
         text = view.text(path)
-        shown = fenced(path, text) if text is not None else ""
-        if shown and estimate_tokens(shown) <= budget:
-            whole.append(shown)
-            budget -= estimate_tokens(shown)
-            continue
-        outline = _outline(path, text or "")
-        if "\n    " in outline and estimate_tokens(outline) <= budget:
-            outlines.append(outline)
-            budget -= estimate_tokens(outline)
+        for form, kept in ((_whole, whole), (_signed, outlined)):
+            shape = form(path, text)
+            size = gauge.tokens(shape + "\n\n") if shape else 0
+            if 0 < size <= room:
+                kept[path] = shape
+                room -= size
+                break
         else:
             names.append(path)
-    parts = ["\n\n".join(whole)]
-    parts += ["Only their signatures are shown, the files are longer:\n" + "\n".join(outlines)] if outlines else []
-    parts += ["Too long to be shown: " + ", ".join(names[:_LISTED])] if names else []
-    return quoted("files", "\n\n".join(part for part in parts if part)) if any(parts) else ""
+    said = _fitting(names[:_LISTED], room, gauge)
+    rest = len(names) - len(said)
+    parts = ["\n\n".join(whole.values())]
+    parts += [_ONLY_SIGNATURES + "\n" + "\n".join(outlined.values())] if outlined else []
+    parts += [_TOO_LONG + ", ".join(said) + (f" and {rest} more" if rest else "")] if said else []
+    text = "\n\n".join(part for part in parts if part)
+    text = quoted("files", text) if text else ""
+    return Shown(text=text, whole=tuple(whole), outlined=tuple(outlined), named=tuple(said), left_out=rest)
 
 
-def listing(view: View, matter: Sequence[str], *, whole_tree: bool) -> str:
+def _whole(path: str, text: str | None) -> str:
+    return fenced(path, text) if text is not None else ""
+
+
+def _signed(path: str, text: str | None) -> str:
+    """The outline of a file, where it has one; signatures of very long texts are not worth their time."""
+    outline = _outline(path, text) if text and len(text) <= _LARGE_CHARS else ""
+    return outline if "\n    " in outline else ""
+
+
+def _fitting(lines: Sequence[str], room: int, gauge: Gauge) -> list[str]:
+    """The first of the lines, as many as fit."""
+    return list(_taken(lines, room, gauge))
+
+
+def _taken(lines: Sequence[str], room: int, gauge: Gauge) -> Iterator[str]:
+    for line in lines:
+        room -= gauge.tokens(line + ", ")
+        if room < 0:
+            return
+        yield line
+
+
+def listing(
+    view: View, matter: Sequence[str], *, whole_tree: bool, room: int = 1_000_000, gauge: Gauge = _PLAIN
+) -> Shown:
     """The names of the files: all of a small repository, the folders of a large one, none of other tasks' files."""
     if not view.count():
-        return "The repository is empty."
+        return Shown(text="The repository is empty.")
+    room -= 2 * _QUOTE_TOKENS
     if not whole_tree:
-        others = view.count() - len(matter)
-        text = "\n".join(matter) or "(none of its files seems to matter here)"
-        return quoted("file names", text) + (f"\n{others} files of other tasks lie beside them." if others else "")
+        others, said = view.count() - len(matter), _fitting(matter, room, gauge)
+        text = quoted("file names", "\n".join(said) or "(none of its files seems to matter here)")
+        return Shown(text=text + (f"\n{others} files of other tasks lie beside them." if others else ""))
     paths = view.paths()
     if len(paths) <= _LISTED:
-        return quoted("file names", "\n".join(paths))
+        said = _fitting(paths, room, gauge)
+        more = f"\nand {len(paths) - len(said)} more." if len(said) < len(paths) else ""
+        return Shown(text=quoted("file names", "\n".join(said)) + more)
     folders = Counter(path.rsplit("/", 1)[0] + "/" if "/" in path else "./" for path in paths)
     lines = [f"{folder} ({count} files)" for folder, count in sorted(folders.items())[:_LISTED]]
-    return quoted("folders", "\n".join(lines)) + f"\n{len(paths)} files in all."
+    return Shown(text=quoted("folders", "\n".join(_fitting(lines, room, gauge))) + f"\n{len(paths)} files in all.")
 
 
-def show_tests(tests: Files, budget: int) -> str:
+def show_tests(tests: Files, room: int, gauge: Gauge = _PLAIN) -> Shown:
     """Tests as data: whole while they fit, else the names of their functions."""
-    return show_files(View(_NoTree(), tests), list(tests), budget)
+    return show_files(View(_NoTree(), tests), list(tests), room, gauge)
 
 
 class _NoTree:

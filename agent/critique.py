@@ -14,16 +14,16 @@ from dataclasses import dataclass, replace
 from agent import briefing, kinds, remarks
 from agent.asking import Dialogue
 from agent.patches import Piece, pieces
-from agent.prompting import quoted, sections, system
+from agent.portions import Prompt, fixed
+from agent.prompting import quoted, system
 from agent.tools import Tools
-from core.dialogue import Message
 from core.events import Event, Kind, Level
 from core.remarks import Gravity, Remark
 from core.states import Outcome, Phase
 from core.tasks import digest
 from core.work import Case, Step, Work
 
-_SHARE = 0.6
+_SHARE = 0.5
 _SHOWN = 20
 
 
@@ -77,9 +77,10 @@ def _sent_back(work: Work, reader: Reader, blocking: Sequence[Remark], data: dic
 
 
 async def _read_all(case: Case, work: Work, tools: Tools, reader: Reader, talk: Dialogue) -> Reading:
-    budget = int(tools.settings.prompt_tokens * _SHARE)
+    gauge = tools.gauge(reader.phase, work.escalation)
+    budget = int(tools.settings.limit(reader.phase, gauge) * _SHARE)
     found = list[Remark]()
-    parts = pieces(tools.tree, case.task.spec, work.change, budget)
+    parts = pieces(tools.tree, case.task.spec, work.change, budget, gauge)
     for number, piece in enumerate(parts, 1):
         said = await _read(case, work, tools, reader, talk, piece, f"{number} of {len(parts)}")
         if isinstance(said, str):
@@ -92,30 +93,29 @@ async def _read(
     case: Case, work: Work, tools: Tools, reader: Reader, talk: Dialogue, piece: Piece, part: str
 ) -> tuple[Remark, ...] | str:
     """The findings in one piece, or why the last reply could not be used; asks again a few times."""
-    messages = await asyncio.to_thread(_request, case, work, tools, reader, piece, part)
+    prompt = first = await asyncio.to_thread(_request, case, work, tools, reader, piece, part)
     said: tuple[Remark, ...] | str = ""
     for _ in range(tools.settings.reasks + 1):
-        reply = await talk.ask(messages, json_reply=True)
+        reply = await talk.ask(prompt, json_reply=True)
         said = remarks.read(reply.text, piece.paths)
         if not isinstance(said, str):
             return said
         again = f"{said} Send the one JSON object that was asked for, and nothing else."
-        mine = Message(role="assistant", text=reply.text[:4000] or "(an empty reply)")
-        messages = [*messages, mine, Message(role="user", text=again)]
+        prompt = talk.again(first, reply.text, again)
     return said
 
 
-def _request(case: Case, work: Work, tools: Tools, reader: Reader, piece: Piece, part: str) -> list[Message]:
-    scene = briefing.scene(case, work, tools)
+def _request(case: Case, work: Work, tools: Tools, reader: Reader, piece: Piece, part: str) -> Prompt:
+    scene = briefing.scene(case, work, tools, reader.phase)
     head = system(reader.phase, briefing.language_part(case), f"kinds/{kinds.kind_of(case.task.spec)}")
     parts = [
-        ("The task", briefing.the_task(case, work)),
-        ("The tests", briefing.the_tests(scene)),
-        ("What other tools found", quoted("findings", reader.known) if reader.known else ""),
-        (f"The change, part {part}", quoted("change", piece.text)),
-        ("Now", "Answer with the one JSON object."),
+        briefing.the_task(scene),
+        briefing.the_tests(scene),
+        fixed("What other tools found", quoted("findings", reader.known) if reader.known else "", share=0.15, rank=4),
+        fixed(f"The change, part {part}", quoted("change", piece.text), rank=0),
+        briefing.now("Answer with the one JSON object."),
     ]
-    return [head, sections(parts)]
+    return briefing.written(scene, head, parts)
 
 
 def _plain(one: Remark) -> dict[str, object]:

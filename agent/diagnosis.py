@@ -14,10 +14,10 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 from agent import briefing, kinds
 from agent.asking import Dialogue
 from agent.feedback import headline
-from agent.prompting import quoted, system
+from agent.portions import Prompt
+from agent.prompting import system
 from agent.replies import find_json, spoken
 from agent.tools import Tools
-from core.dialogue import Message
 from core.masking import printable
 from core.states import Phase
 from core.work import Case, Reflection, Work
@@ -114,19 +114,16 @@ async def ask(case: Case, work: Work, tools: Tools, talk: Dialogue) -> Reflectio
     return read(reply.text) or by_rule(work)
 
 
-def _request(case: Case, work: Work, tools: Tools) -> list[Message]:
-    scene = briefing.scene(case, work, tools)
+def _request(case: Case, work: Work, tools: Tools) -> Prompt:
+    scene = briefing.scene(case, work, tools, Phase.REFLECTING)
     head = system(Phase.REFLECTING, briefing.language_part(case), f"kinds/{kinds.kind_of(case.task.spec)}")
-    stable = [
-        ("The task", briefing.the_task(case, work)),
-        ("The tests", briefing.the_tests(scene)),
-        ("Lessons from earlier work", briefing.the_lessons(work.lessons)),
-        ("The plan", quoted("plan", work.plan) if work.plan else ""),
+    parts = [
+        briefing.the_task(scene),
+        briefing.the_tests(scene),
+        briefing.the_lessons(scene),
+        briefing.the_plan(work),
+        briefing.the_files(scene),
+        *briefing.the_story(scene),
+        briefing.now("Say why it failed, as one JSON object."),
     ]
-    changing = [
-        ("What was tried before the fresh start", briefing.hand_over(work)),
-        ("Earlier tries", briefing.earlier_tries(work)),
-        ("What the last try led to", briefing.last_failure(work)),
-        ("Now", "Say why it failed, as one JSON object."),
-    ]
-    return briefing.with_files(scene, head, stable, changing)
+    return briefing.written(scene, head, parts, once=True)

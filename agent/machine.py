@@ -60,6 +60,9 @@ PHASES: Mapping[Phase, Runner] = {
 }
 
 
+_MOST_PROMPTS = 12
+
+
 class Machine:
     """Walks the table for one attempt.
 
@@ -95,8 +98,8 @@ class Machine:
 
     async def _step(self, case: Case, work: Work) -> Step:
         """Run one phase; the step that comes back names the next one."""
-        began = self._tools.clock()
-        step = await self._phases[work.phase](case, work, self._tools)
+        began, tools = self._tools.clock(), replace(self._tools, prompts=[])
+        step = await self._phases[work.phase](case, work, tools)
         _hold_to_rules(work, step)
         _hold_to_one_split(case, work, step)
         to = self._on(case, _next(work.phase, step.outcome))
@@ -106,7 +109,7 @@ class Machine:
             step,
             phase=work.phase,
             work=replace(step.work, phase=to, step_no=work.step_no + 1, held_in=held_in),
-            data={**step.data, "next": str(to), "duration_s": took},
+            data={**step.data, **_prompts(tools), "next": str(to), "duration_s": took},
         )
 
     def _on(self, case: Case, phase: Phase) -> Phase:
@@ -135,6 +138,11 @@ class Machine:
                     iteration=work.iteration,
                 )
             )
+
+
+def _prompts(tools: Tools) -> dict[str, object]:
+    """What the step's prompts held, for the timeline; of very many the first ones."""
+    return {"prompts": [dict(one) for one in tools.prompts[:_MOST_PROMPTS]]} if tools.prompts else {}
 
 
 def _next(phase: Phase, outcome: Outcome) -> Phase:

@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from agent import briefing, kinds, syntax
 from agent.asking import Dialogue
 from agent.assertions import Weight, excuses, idle_tests, weigh
 from agent.context import face
-from agent.prompting import quoted, sections, system
+from agent.portions import Part, Prompt, Shown
+from agent.prompting import quoted, system
 from agent.replies import parse
 from agent.tools import Tools
 from agent.view import View, misplaced
 from core.commit_message import slug
-from core.dialogue import Completion, Message
+from core.dialogue import Completion
 from core.errors import BadReply
+from core.gauge import Gauge
 from core.paths import is_test_path
 from core.states import Phase
 from core.tasks import Change, Files, Language
@@ -37,14 +39,14 @@ class Written:
 
 async def write(case: Case, work: Work, tools: Tools, talk: Dialogue) -> Written:
     """Ask for tests until they can be used, a few times; the earlier ones stay where nothing usable came."""
-    messages = await asyncio.to_thread(_request, case, work, tools)
+    prompt = first = await asyncio.to_thread(_request, case, work, tools)
     faults: tuple[str, ...] = ()
     for _ in range(tools.settings.reasks + 1):
-        reply = await talk.ask(messages)
+        reply = await talk.ask(prompt)
         tests, faults = _read(reply, case, work, tools)
         if not faults:
             return Written(tests=tests)
-        messages = [*messages, Message(role="assistant", text=reply.text[:8000] or "(an empty reply)"), _again(faults)]
+        prompt = talk.again(first, reply.text, _again(faults))
     return Written(tests=work.own_tests, faults=faults)
 
 
@@ -56,8 +58,8 @@ def suggested_path(case: Case) -> str:
     return f"tests/test_{name}_{case.task.id}.py"
 
 
-def _request(case: Case, work: Work, tools: Tools) -> list[Message]:
-    spec, scene = case.task.spec, briefing.scene(case, work, tools)
+def _request(case: Case, work: Work, tools: Tools) -> Prompt:
+    spec, scene = case.task.spec, briefing.scene(case, work, tools, Phase.TESTING)
     head = system(
         Phase.TESTING,
         briefing.language_part(case),
@@ -65,32 +67,39 @@ def _request(case: Case, work: Work, tools: Tools) -> list[Message]:
         f"kinds/{kinds.kind_of(spec)}",
     )
     again = "Mend what the complaint names." if work.own_tests else "Write the tests."
-    parts = [
-        ("The task", briefing.the_task(case, work)),
-        ("The repository", briefing.the_repository(scene)),
-        ("The code to be tested", _faces(work, tools)),
-        ("Your earlier tests", briefing.the_tests(scene) if work.own_tests else ""),
-        ("The complaint about them", briefing.last_failure(work) if work.own_tests else ""),
-        ("Now", f"{again} A good path for a single test file is {suggested_path(case)}"),
+    earlier = [
+        replace(briefing.the_tests(scene), title="Your earlier tests"),
+        replace(briefing.the_failure(scene), title="The complaint about them"),
     ]
-    return [head, sections(parts)]
+    parts = [
+        briefing.the_task(scene),
+        briefing.the_repository(scene),
+        Part(title="The code to be tested", fill=lambda room: _faces(work, tools, room, scene.gauge), rank=9),
+        *(earlier if work.own_tests else ()),
+        briefing.now(f"{again} A good path for a single test file is {suggested_path(case)}"),
+    ]
+    return briefing.written(scene, head, parts)
 
 
-def _faces(work: Work, tools: Tools) -> str:
-    """The signatures of the changed files."""
-    view = View(tools.tree, work.change)
-    faces = []
-    for path, text in work.change.items():
-        if text is None or path not in view:
-            continue
-        lines = face(path, text)
-        faces.append(f"{path}\n" + "\n".join("    " + line for line in lines[:200]))
-    return quoted("signatures", "\n\n".join(faces)) if faces else "(no file was changed)"
+def _faces(work: Work, tools: Tools, room: int, gauge: Gauge) -> Shown:
+    """The signatures of the changed files, as many as fit; the others by name."""
+    view, faces, names = View(tools.tree, work.change), dict[str, str](), list[str]()
+    room -= 60
+    for path in (path for path, text in work.change.items() if text is not None and path in view):
+        lines = face(path, work.change[path] or "")
+        shown = f"{path}\n" + "\n".join("    " + line for line in lines[:200])
+        if gauge.tokens(shown + "\n\n") <= room:
+            faces[path] = shown
+            room -= gauge.tokens(shown + "\n\n")
+        else:
+            names.append(path)
+    text = quoted("signatures", "\n\n".join(faces.values())) if faces else "(no file was changed)"
+    return Shown(text=text, outlined=tuple(faces), left_out=len(names), cut=bool(names))
 
 
-def _again(faults: tuple[str, ...]) -> Message:
+def _again(faults: tuple[str, ...]) -> str:
     text = quoted("complaints", "\n".join(f"- {fault}" for fault in faults))
-    return Message(role="user", text=f"These tests cannot be used:\n\n{text}\n\nSend each test file whole again.\n")
+    return f"These tests cannot be used:\n\n{text}\n\nSend each test file whole again.\n"
 
 
 def _read(reply: Completion, case: Case, work: Work, tools: Tools) -> tuple[dict[str, str], tuple[str, ...]]:

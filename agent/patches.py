@@ -6,13 +6,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from agent.context import CHARS_PER_TOKEN
 from agent.view import base_text
+from core.gauge import Gauge, utf8_size
 from core.tasks import Change, TaskSpec
 from core.tree import Tree
 
 _AROUND = 8
 _LINE_CHARS = 1000
+_PLAIN = Gauge()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,19 +24,19 @@ class Piece:
     text: str
 
 
-def pieces(tree: Tree, spec: TaskSpec, change: Change, budget_tokens: int) -> list[Piece]:
+def pieces(tree: Tree, spec: TaskSpec, change: Change, budget_tokens: int, gauge: Gauge = _PLAIN) -> list[Piece]:
     """The whole change in as few pieces as the budget allows; a file that is longer than one is cut between lines.
 
     Lines are compared with what stood there before the agent began: the base and the files given with the task.
     """
-    limit, groups = max(400, int(budget_tokens * CHARS_PER_TOKEN)), list[list[tuple[str, str]]]()
+    limit, groups = max(400, int(budget_tokens * gauge.bytes_per_token)), list[list[tuple[str, str]]]()
     room = 0
     for path, text in _blocks(tree, spec.files, change, limit):
-        if not groups or len(text) > room:
+        if not groups or utf8_size(text) > room:
             groups.append([])
             room = limit
         groups[-1].append((path, text))
-        room -= len(text)
+        room -= utf8_size(text)
     return [_piece(group) for group in groups]
 
 
@@ -50,7 +51,7 @@ def _blocks(tree: Tree, given: Mapping[str, str], change: Change, limit: int) ->
             continue
         head = f"{path} ({'removed' if after is None else 'new' if before is None else 'changed'})"
         body = list(_lines((before or "").split("\n"), (after or "").split("\n"))) if after is not None else []
-        for part in _parts(body, max(200, limit - len(head) - 20)):
+        for part in _parts(body, max(200, limit - utf8_size(head) - 20)):
             yield path, "\n".join([head, *part])
 
 
@@ -69,9 +70,9 @@ def _lines(before: list[str], after: list[str]) -> Iterator[str]:
 def _parts(lines: list[str], limit: int) -> Iterator[list[str]]:
     part, length = list[str](), 0
     for line in lines:
-        if part and length + len(line) + 1 > limit:
+        if part and length + utf8_size(line) + 1 > limit:
             yield part
             part, length = [], 0
         part.append(line)
-        length += len(line) + 1
+        length += utf8_size(line) + 1
     yield part

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from agent import briefing, kinds
 from agent.asking import Dialogue
-from agent.prompting import quoted, system
+from agent.portions import Prompt
+from agent.prompting import system
 from agent.recalling import with_lessons
 from agent.replies import spoken
 from agent.tools import Tools
-from core.dialogue import Message
 from core.masking import printable
 from core.states import Outcome, Phase
 from core.work import Case, Step, Work
@@ -36,21 +36,18 @@ async def run(case: Case, work: Work, tools: Tools) -> Step:
     return Step(phase=Phase.PLANNING, outcome=Outcome.OK, work=work, note=note)
 
 
-def _request(case: Case, work: Work, tools: Tools) -> list[Message]:
-    scene = briefing.scene(case, work, tools)
+def _request(case: Case, work: Work, tools: Tools) -> Prompt:
+    scene = briefing.scene(case, work, tools, Phase.PLANNING)
     head = system(Phase.PLANNING, briefing.language_part(case), f"kinds/{kinds.kind_of(case.task.spec)}")
     again = bool(work.plan)
-    stable = [
-        ("The task", briefing.the_task(case, work)),
-        ("The tests", briefing.the_tests(scene)),
-        ("The repository", briefing.the_repository(scene)),
-        ("Lessons from earlier work", briefing.the_lessons(work.lessons)),
+    parts = [
+        briefing.the_task(scene),
+        briefing.the_tests(scene),
+        briefing.the_repository(scene),
+        briefing.the_lessons(scene),
+        briefing.the_files(scene),
+        *([briefing.the_plan(work, "The plan that did not work")] if again else []),
+        *briefing.the_story(scene, failure=again),
+        briefing.now("Plan another approach." if again else "Write the plan."),
     ]
-    changing = [
-        ("The plan that did not work", quoted("plan", work.plan) if again else ""),
-        ("What was tried before this fresh start", briefing.hand_over(work)),
-        ("Earlier tries", briefing.earlier_tries(work)),
-        ("What the last try led to", briefing.last_failure(work) if again else ""),
-        ("Now", "Plan another approach." if again else "Write the plan."),
-    ]
-    return briefing.with_files(scene, head, stable, changing)
+    return briefing.written(scene, head, parts, once=True)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from agent import briefing, kinds
 from agent.drafting import Taken
+from agent.portions import Prompt
 from agent.prompting import quoted, system
 from agent.tools import EditFormat, Tools
-from core.dialogue import Message
 from core.states import Phase
 from core.work import Case, Work
 
@@ -18,24 +18,21 @@ _STUCK = (
 )
 
 
-def first_request(case: Case, work: Work, tools: Tools) -> list[Message]:
+def first_request(case: Case, work: Work, tools: Tools) -> Prompt:
     """System prompt and case, with what is stable first."""
-    scene = briefing.scene(case, work, tools)
+    scene = briefing.scene(case, work, tools, Phase.CODING)
     head = system(Phase.CODING, *_formats(scene), briefing.language_part(case), _kind(case))
-    stable = [
-        ("The task", briefing.the_task(case, work)),
-        ("The tests", briefing.the_tests(scene)),
-        ("The repository", briefing.the_repository(scene)),
-        ("Lessons from earlier work", briefing.the_lessons(work.lessons)),
-        ("The plan", quoted("plan", work.plan) if work.plan else ""),
+    parts = [
+        briefing.the_task(scene),
+        briefing.the_tests(scene),
+        briefing.the_repository(scene),
+        briefing.the_lessons(scene),
+        briefing.the_plan(work),
+        briefing.the_files(scene),
+        *briefing.the_story(scene),
+        briefing.now(_now(work)),
     ]
-    changing = [
-        ("What was tried before this fresh start", briefing.hand_over(work)),
-        ("Earlier tries", briefing.earlier_tries(work)),
-        ("What the last try led to", briefing.last_failure(work)),
-        ("Now", _now(work)),
-    ]
-    return briefing.with_files(scene, head, stable, changing)
+    return briefing.written(scene, head, parts)
 
 
 def _kind(case: Case) -> str:
@@ -60,7 +57,7 @@ def _now(work: Work) -> str:
     return f"{_STUCK}\n\n{text}" if work.escalation else text
 
 
-def complaint(taken: Taken, done: Sequence[str]) -> Message:
+def complaint(taken: Taken, done: Sequence[str]) -> str:
     """What could not be used, what was, and what to send again."""
     faults = [f"- {fault}" for fault in taken.faults]
     faults += [f"- {path} {why}." for path, why in taken.refused]
@@ -69,4 +66,4 @@ def complaint(taken: Taken, done: Sequence[str]) -> Message:
         parts.append(f"These were taken and need not come again: {', '.join(done[:40])}. Send only what is missing.")
     else:
         parts.append("Send the files again in the form that was described.")
-    return Message(role="user", text="\n\n".join(parts) + "\n")
+    return "\n\n".join(parts) + "\n"

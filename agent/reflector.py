@@ -3,14 +3,15 @@
 Every cycle of the phase table leads through here, so this is where an attempt ends: at the limit of tries, or when it
 is stuck a third time. The first time, the history is dropped and a short hand-over stays: a fresh context with the
 lesson. The second time, another plan is asked for as well. `ModelRequest.escalation` tells the door to the models how
-often it was, which answers with a higher temperature first and then with another model.
+often it was, which answers with a higher temperature first and then with another model. A fresh context begins as well,
+and counts for nothing, where the story of the tries grows too long for good prompts.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from agent import briefing, diagnosis, stuck
+from agent import diagnosis, story, stuck
 from agent.asking import Dialogue
 from agent.feedback import headline
 from agent.recalling import with_lessons
@@ -40,12 +41,19 @@ async def run(case: Case, work: Work, tools: Tools) -> Step:
         text = f"Stuck after {_tries(work)}: {why}, and a fresh start did not help"
         return _end(work, Ending.STUCK, text)
     work, reflection = await _reflect(case, work, tools)
+    fresh = bool(why) or _is_long(work, tools)
+    work = story.afresh(work) if fresh else work
     if why:
         work = _escalated(work)
         _tell_stuck(case, work, tools, why, "another plan and model" if work.escalation > 1 else "a fresh start")
     replan = reflection.replan or bool(why and work.escalation > 1)
     outcome = Outcome.REPLAN if replan and not reflection.tests_at_fault else Outcome.REDO
-    data = {"stuck": why or "", "escalation": work.escalation, "tests_at_fault": reflection.tests_at_fault}
+    data = {
+        "stuck": why or "",
+        "fresh": fresh,
+        "escalation": work.escalation,
+        "tests_at_fault": reflection.tests_at_fault,
+    }
     note = (reflection.root_cause or reflection.suggested_fix)[:300]
     return Step(phase=Phase.REFLECTING, outcome=outcome, work=work, note=note, data=data)
 
@@ -90,9 +98,16 @@ def _may_blame(work: Work) -> bool:
     return bool(work.own_tests) and work.verdict is not None and bool(work.verdict.failing) and blamed < MAX_BLAMED
 
 
+def _is_long(work: Work, tools: Tools) -> bool:
+    """Tell whether the story of earlier tries would take more of the next prompt than is good for its reader."""
+    gauge = tools.gauge(Phase.CODING, work.escalation)
+    limit = tools.settings.limit(Phase.CODING, gauge)
+    return len(story.lines_of(work)) > 1 and story.story_tokens(work, gauge) > limit * tools.settings.fresh_share
+
+
 def _escalated(work: Work) -> Work:
-    """A fresh context: of the history only a hand-over stays, in the last try's place and without a digest."""
-    last = replace(work.tries[-1], digest="", feedback=briefing.summed_up(work))
+    """A new count of tries, begun with the last one, whose work may come again: it has no digest any more."""
+    last = replace(work.tries[-1], digest="")
     return replace(work, tries=(last,), escalation=work.escalation + 1)
 
 

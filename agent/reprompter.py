@@ -17,11 +17,11 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from agent import briefing, kinds
 from agent.asking import Dialogue
 from agent.clarity import clarity
+from agent.portions import Prompt
 from agent.prompting import system
 from agent.replies import find_json, spoken
 from agent.tools import Tools
 from core.brief import Brief, Question
-from core.dialogue import Message
 from core.gates import Ask, AskKind
 from core.masking import printable
 from core.states import Outcome, Phase
@@ -109,15 +109,14 @@ def _ask(one: Question) -> Ask:
 
 
 async def _read(case: Case, work: Work, tools: Tools, talk: Dialogue) -> Brief | None:
-    messages = await asyncio.to_thread(_request, case, work, tools)
+    prompt = first = await asyncio.to_thread(_request, case, work, tools)
     for _ in range(tools.settings.reasks + 1):
-        reply = await talk.ask(messages, json_reply=True)
+        reply = await talk.ask(prompt, json_reply=True)
         said = _brief(reply.text)
         if isinstance(said, Brief):
             return said
-        mine = Message(role="assistant", text=reply.text[:4000] or "(an empty reply)")
-        again = Message(role="user", text=f"{said} Send the one JSON object that was asked for, and nothing else.")
-        messages = [*messages, mine, again]
+        again = f"{said} Send the one JSON object that was asked for, and nothing else."
+        prompt = talk.again(first, reply.text, again)
     return None
 
 
@@ -138,12 +137,14 @@ def _brief(text: str) -> Brief | str:
     )
 
 
-def _request(case: Case, work: Work, tools: Tools) -> list[Message]:
-    scene = briefing.scene(case, work, tools)
+def _request(case: Case, work: Work, tools: Tools) -> Prompt:
+    scene = briefing.scene(case, work, tools, Phase.CLARIFYING)
     head = system(Phase.CLARIFYING, f"kinds/{kinds.kind_of(case.task.spec)}")
-    stable = [
-        ("The task", briefing.the_task(case, work)),
-        ("The tests", briefing.the_tests(scene)),
-        ("The repository", briefing.the_repository(scene)),
+    parts = [
+        briefing.the_task(scene),
+        briefing.the_tests(scene),
+        briefing.the_repository(scene),
+        briefing.the_files(scene),
+        briefing.now("Answer with the one JSON object."),
     ]
-    return briefing.with_files(scene, head, stable, [("Now", "Answer with the one JSON object.")])
+    return briefing.written(scene, head, parts)

@@ -57,6 +57,25 @@ class Try:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HandOver:
+    """What a fresh context is told of the work before it, up to and with iteration `through`.
+
+    `goal` is empty where the task's own words are all there is; `passing` and `failing` are ids of tests by the last
+    verdict, the first of `passing_count`; `tried` has a line for each try and why it failed, `forgotten` counts those
+    that were left out of it.
+    """
+
+    through: int
+    goal: str = ""
+    passing: tuple[str, ...] = ()
+    passing_count: int = 0
+    failing: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    tried: tuple[str, ...] = ()
+    forgotten: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
     """All that an attempt knows. Stored after each step; a resumed attempt continues from it.
 
@@ -66,7 +85,8 @@ class Work:
     names the findings that were told already. `saw_held_out`: who wrote the change had seen what is held out of tests.
     `brief` is the task made precise, where its words were vague. `looked_at` names the readers that a change has
     passed, with its digest; `remarks` are why one of them sent the last one back, which happened `sent_back` times.
-    `parts` are what the plan split the task into, once in an attempt at most.
+    `parts` are what the plan split the task into, once in an attempt at most. `handed` is what prompts show in place of
+    the tries before a fresh start.
     """
 
     phase: Phase
@@ -98,6 +118,7 @@ class Work:
     remarks: tuple[Remark, ...] = ()
     sent_back: int = 0
     parts: tuple[Subtask, ...] = ()
+    handed: HandOver | None = None
 
     def still_held(self, held: HeldOut) -> HeldOut:
         """What is held out of the tests, as far as it can witness for this change."""

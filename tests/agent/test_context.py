@@ -24,13 +24,15 @@ def view(**files: str) -> View:
 def test_files_are_whole_or_by_signature_or_by_name_but_never_cut() -> None:
     small, long = "x = 1\n", "def f(a: int) -> str:\n    '''Say a.'''\n" + "    pass\n" * 400
     tree = view(a_py=small, b_py=long, c_py="# only a comment\n" * 300)
-    shown = show_files(tree, ["a.py", "b.py", "c.py"], 150)
+    found = show_files(tree, ["a.py", "b.py", "c.py"], 150)
+    assert (found.whole, found.outlined, found.named) == (("a.py",), ("b.py",), ("c.py",))
+    shown = found.text
     assert "```python path=a.py\nx = 1\n```" in shown
     assert "def f(a: int) -> str  # Say a." in shown
     assert "pass" not in shown
     assert "Too long to be shown: c.py" in shown
-    assert estimate_tokens(shown) < 250
-    assert long in show_files(tree, ["b.py"], 2000)
+    assert estimate_tokens(shown) <= 150
+    assert long in show_files(tree, ["b.py"], 2000).text
 
 
 def test_files_that_are_named_or_imported_come_first() -> None:
@@ -75,12 +77,12 @@ def test_the_expected_file_is_what_the_tests_import_or_the_task_names() -> None:
 
 def test_a_large_repository_is_listed_by_folders_and_the_shared_one_not_at_all() -> None:
     tree = View(FileTree({f"d{n % 3}/f{n}.py": "" for n in range(200)}), {})
-    assert "d0/ (67 files)" in listing(tree, [], whole_tree=True)
-    own = listing(tree, ["d0/f0.py"], whole_tree=False)
+    assert "d0/ (67 files)" in listing(tree, [], whole_tree=True).text
+    own = listing(tree, ["d0/f0.py"], whole_tree=False).text
     assert "d0/f0.py" in own
     assert "f1.py" not in own
     assert "199 files of other tasks" in own
-    assert listing(View(FileTree({}), {}), [], whole_tree=True) == "The repository is empty."
+    assert listing(View(FileTree({}), {}), [], whole_tree=True).text == "The repository is empty."
 
 
 def test_signatures_show_the_face_of_a_module() -> None:

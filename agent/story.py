@@ -1,0 +1,111 @@
+"""What an attempt has been through, in few words: tries as lines, the last failure, and the hand-over to a fresh start.
+
+The output of a run is shown once, by the phase that follows it; of earlier runs only what failed and what was thought
+of it stays (masked outputs lose nothing against summaries written by a model: Lindenbauer and others, “The Complexity
+Trap”, 2025). When even these lines take more of a prompt than is good, or the attempt goes in circles, a fresh context
+begins: its prompt holds a hand-over in place of the story.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from agent.prompting import quoted
+from core.gauge import Gauge
+from core.masking import printable
+from core.verdicts import Result
+from core.work import HandOver, Try, Work
+
+_THOUGHT_CHARS = 300
+_NAME_CHARS = 200
+_TRIED = 8
+_LISTED = 20
+_SHOWN_FAILING = 3
+
+
+def lines_of(work: Work) -> list[str]:
+    """The tries of this context, oldest first, each in a line; those that a hand-over tells of are not among them."""
+    told = work.handed.through if work.handed else 0
+    return [line(one) for one in work.tries if one.iteration > told]
+
+
+def line(one: Try) -> str:
+    """A try: what failed, what was taken for the cause, and what was advised."""
+    failing = [name[:_NAME_CHARS] for name in one.failing[:_SHOWN_FAILING]]
+    more = f" and {len(one.failing) - len(failing)} more" if len(one.failing) > len(failing) else ""
+    thought = one.reflection.root_cause or one.reflection.pattern
+    said = f" The diagnosis was: {_cut(thought)}" if thought else ""
+    did = f" What was suggested: {_cut(one.reflection.suggested_fix)}" if one.reflection.suggested_fix else ""
+    return f"Try {one.iteration} failed: {', '.join(failing)}{more}.{said}{did}"
+
+
+def _cut(text: str) -> str:
+    """A thought as one short sentence."""
+    return (text if len(text) <= _THOUGHT_CHARS else text[: _THOUGHT_CHARS - 1] + "…").rstrip(".") + "."
+
+
+def story_tokens(work: Work, gauge: Gauge) -> int:
+    """How long the story in the next prompt is, by estimate: hand-over, earlier tries and the last failure."""
+    return sum(map(gauge.tokens, (hand_over(work), "\n".join(lines_of(work)[:-1]), work.feedback)))
+
+
+def handed_over(work: Work) -> HandOver:
+    """What a fresh context is told of everything up to now; an earlier hand-over is part of it."""
+    before = work.handed.tried if work.handed else ()
+    tried = (*before, *lines_of(work))
+    verdict = work.verdict
+    passing = [one.id for one in verdict.results if one.result is Result.PASSED] if verdict else []
+    return HandOver(
+        through=work.iteration,
+        goal=" ".join(printable(work.brief.goal if work.brief else "").split()),
+        passing=tuple(name[:_NAME_CHARS] for name in passing[:_LISTED]),
+        passing_count=len(passing),
+        failing=tuple(name[:_NAME_CHARS] for name in sorted(verdict.failing)[:_LISTED]) if verdict else (),
+        files=tuple(sorted(work.change))[:_LISTED],
+        tried=tried[-_TRIED:],
+        forgotten=(work.handed.forgotten if work.handed else 0) + max(0, len(tried) - _TRIED),
+    )
+
+
+def afresh(work: Work) -> Work:
+    """The case file with a fresh context: prompts show a hand-over in place of the tries so far."""
+    return replace(work, handed=handed_over(work))
+
+
+def hand_over(work: Work) -> str:
+    """The hand-over as a prompt shows it; empty where no fresh start was made."""
+    one = work.handed
+    if one is None:
+        return ""
+    oldest = [f"(the {one.forgotten} oldest tries are left out)"] if one.forgotten else []
+    parts = (
+        ("Goal", [one.goal or "As the task says, above."]),
+        ("Done", _names(one.passing, one.passing_count, "tests pass", "Nothing passes yet.")),
+        ("Pending", _names(one.failing, len(one.failing), "tests fail", "The last run named no failing test.")),
+        ("Files changed so far", [", ".join(one.files) or "None."]),
+        ("What was tried, and why it failed", [*oldest, *one.tried]),
+    )
+    text = "\n".join(f"{title}:\n" + "\n".join(f"- {text}" for text in texts) for title, texts in parts)
+    return quoted("hand-over", text)
+
+
+def _names(names: tuple[str, ...], count: int, what: str, none: str) -> list[str]:
+    more = f" and {count - len(names)} more" if count > len(names) else ""
+    return [f"{count} {what}: {', '.join(names)}{more}"] if names else [none]
+
+
+def last_failure(work: Work, result: str) -> str:
+    """The output of the last run, as far as it is handed in, and the reflection on it, where there is one."""
+    if not work.feedback:
+        return ""
+    text = quoted("result", result)
+    reflection = work.tries[-1].reflection if work.tries else None
+    if reflection and (reflection.root_cause or reflection.suggested_fix):
+        parts = (
+            ("Cause", reflection.root_cause),
+            ("Expected", reflection.hypothesis),
+            ("Fix", reflection.suggested_fix),
+        )
+        thought = "\n".join(f"{name}: {value}" for name, value in parts if value)
+        text += f"\n\nA diagnosis of it, which may be wrong:\n\n{quoted('diagnosis', thought)}"
+    return text

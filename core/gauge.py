@@ -1,0 +1,26 @@
+"""How long texts are for a model, in tokens: an estimate that is set right by what its backend reports."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+BYTES_PER_TOKEN = 3.5
+"""UTF-8 bytes; code and English prose come near to it with common tokenizers."""
+
+
+def utf8_size(text: str) -> int:
+    """Bytes of a text in UTF-8."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gauge:
+    """What is known of the model that will be asked: bytes to a token, and its context in tokens (None: not known)."""
+
+    bytes_per_token: float = BYTES_PER_TOKEN
+    window: int | None = None
+
+    def tokens(self, text: str) -> int:
+        """About how many tokens a text is; never fewer than none, and one for any text that is not empty."""
+        return math.ceil(utf8_size(text) / self.bytes_per_token)
