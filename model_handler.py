@@ -32,6 +32,7 @@ from models.pauses import Pauses
 from models.policy import Budgets
 from models.purse import Ledger, Purse
 from models.roster import Roster, Terms, available, first_ready
+from models.router import Order, Router, Routes
 from models.telling import Telling
 
 Place = tuple[int, int, int, int]
@@ -81,9 +82,10 @@ class ModelHandler:
         budgets: what a call, a day and everything together may cost.
         ledger: what was spent since a moment or ever, before this process began; asked at the start of each day.
         pauses: where it is kept, over restarts, that a provider asked to be left alone.
+        routes: what models did with earlier tasks, by which `Terms.measured` orders them.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 (the chain, its terms and seven keywords, of which five have a default)
         self,
         backends: Sequence[BaseModelHandler],
         terms: Terms | None = None,
@@ -94,10 +96,11 @@ class ModelHandler:
         budgets: Budgets | None = None,
         ledger: Ledger = lambda _since: Spent(),
         pauses: Pauses | None = None,
+        routes: Routes | None = None,
     ) -> None:
         self._steps, self._clock, self._emit, self._pauses = steps, clock, emit, pauses
         self._roster = self._new_roster(backends, terms or Terms())
-        self._purse = Purse(budgets or Budgets(), clock, ledger)
+        self._purse, self._router = Purse(budgets or Budgets(), clock, ledger), Router(routes)
         self._telling = Telling(emit, self._roster.terms.masker)
         self._parked_at: datetime | None = None
         self._rises_told = 0
@@ -149,8 +152,9 @@ class ModelHandler:
             return await self._answered(roster, roster.prepared(request), task)
 
     def status(self) -> tuple[ModelStatus, ...]:
-        """All backends, in the order of the chain."""
-        return self._roster.status()
+        """All backends, in the owner's order."""
+        told = self._router.seen if self._roster.terms.measured else None
+        return self._roster.status(told)
 
     async def probe(self, *, models: bool = True, engine: bool = True) -> tuple[ModelStatus, ...]:
         """Look which backends are there, all at once, and say it; the engine is there once it has a sandbox."""
@@ -191,7 +195,8 @@ class ModelHandler:
     # One request.
 
     async def _answered(self, roster: Roster, request: ModelRequest, task: Meter) -> Completion:
-        lines, causes = roster.route(request), dict[Line, Exception]()
+        order, causes = await self._router.order(roster, request), dict[Line, Exception]()
+        lines = order.lines
         if scouted := await self._scouted(roster, request, lines, task):
             return await self._deliver(request, scouted)
         for line in (*lines, roster.engine) if roster.engine else lines:
@@ -204,7 +209,7 @@ class ModelHandler:
                 await self._digest(request, line, error)
             else:
                 self._telling.fallback(request, lines, line, causes)
-                return await self._deliver(request, completion)
+                return await self._deliver(request, completion, order)
         raise self._nobody(roster, lines, causes)
 
     async def _scouted(
@@ -238,9 +243,9 @@ class ModelHandler:
 
             return await line.ask(replace(request, max_tokens=room.reply), charge)
 
-    async def _deliver(self, request: ModelRequest, completion: Completion) -> Completion:
+    async def _deliver(self, request: ModelRequest, completion: Completion, order: Order | None = None) -> Completion:
         """Tell of a reply and store it; only what is durable is handed out."""
-        self._telling.answered(request, completion)
+        self._telling.answered(request, completion, order.route if order else None)
         # Shielded: a cancelled step must not take back the writing of a reply that was paid for.
         await asyncio.shield(asyncio.wrap_future(self._steps.save_reply(request, completion)))
         return completion

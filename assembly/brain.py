@@ -11,6 +11,7 @@ from assembly.store import Store
 from config import Settings
 from core.clock import Clock
 from core.masking import Masker
+from db.model_results import ModelResults
 from memory.embedders import Choice, Endpoints, choose
 from memory.store import LongTermMemory
 from model_handler import ModelHandler
@@ -35,6 +36,7 @@ def make_models(settings: Settings, store: Store, clock: Clock, trials: LateTria
         budgets=_budgets(settings),
         ledger=store.state.spent_since,
         pauses=StoredPauses(store.state, clock),
+        routes=ModelResults(store.db, clock=clock),
     )
 
 
@@ -74,6 +76,7 @@ def _terms(settings: Settings) -> Terms:
         prices={name: Price(**price.model_dump()) for name, price in settings.model_prices.items()},
         masker=Masker(settings.secrets),
         phase_models=phase_routes(settings.phase_models),
+        measured=settings.routing == "measured",
     )
 
 

@@ -28,7 +28,10 @@ class WorkerStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelStatus:
-    """One backend of the chain. `circuit` is closed, open or half_open."""
+    """One backend of the chain. `circuit` is closed, open or half_open.
+
+    `measured` tells what it solved of the attempts it began, by the kind of the task, where that decides who is asked.
+    """
 
     name: str
     model: str
@@ -42,6 +45,7 @@ class ModelStatus:
     cost_usd: float = 0.0
     latency_s: float | None = None
     unpriced: int = 0
+    measured: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,12 +32,14 @@ class Terms:
         prices: `backend=model` or `model` to its price; a model without one has its tokens counted only.
         masker: takes secrets out of prompts and messages.
         phase_models: the backend, model or `backend=model` that is asked first in a phase.
+        measured: models are ordered by what they did with earlier tasks, and not as the owner did (`models.router`).
     """
 
     policy: CallPolicy = field(default_factory=CallPolicy)
     prices: Mapping[str, Price] = field(default_factory=dict)
     masker: Callable[[str], str] = field(default_factory=Masker)
     phase_models: Mapping[Phase, str] = field(default_factory=dict)
+    measured: bool = False
 
 
 class Roster:
@@ -123,7 +125,7 @@ class Roster:
         return replace(request, messages=messages, temperature=wanted)
 
     def route(self, request: ModelRequest) -> list[Line]:
-        """The models in the order in which they are asked. Stuck twice and more, the next one begins."""
+        """The models in the owner's order. Stuck twice and more, the next one begins."""
         wanted = self.terms.phase_models.get(request.phase)
         first = [line for line in self.models if wanted and line.is_called(wanted)][:1]
         lines = [*first, *(line for line in self.models if line not in first)]
@@ -138,9 +140,10 @@ class Roster:
             return None
         return engine, None if preferred else self.terms.policy.scout_s
 
-    def status(self) -> tuple[ModelStatus, ...]:
-        """All backends, in the order of the chain."""
-        return tuple(line.status() for line in self.lines)
+    def status(self, measured: Callable[[str], str] | None = None) -> tuple[ModelStatus, ...]:
+        """All backends, in the order of the chain; `measured` tells what is known of a model, by `backend=model`."""
+        told = measured or (lambda _label: "")
+        return tuple(replace(line.status(), measured=told(line.label)) for line in self.lines)
 
     async def look(self, *, models: bool = True, engine: bool = True) -> None:
         """Look which backends are there, all at once."""

@@ -30,8 +30,8 @@ class Telling:
         data = {"backend": stored.backend, "model": stored.model, "step_no": request.step_no}
         self._emit(event_of(request, Kind.MODEL_REPLAYED, f"replayed a reply of {stored.model}", data))
 
-    def answered(self, request: ModelRequest, completion: Completion) -> None:
-        """A reply came."""
+    def answered(self, request: ModelRequest, completion: Completion, route: Mapping[str, Any] | None = None) -> None:
+        """A reply came; `route` tells why this model was asked first, where that was measured."""
         data = {
             "backend": completion.backend,
             "model": completion.model,
@@ -46,6 +46,8 @@ class Telling:
         }
         if saved := completion.extra.get("saved"):
             data["saved"] = saved
+        if route:
+            data["route"] = {**route, "why": self._masker(route["why"])}
         self._emit(event_of(request, Kind.MODEL_CALLED, _said(completion), data))
 
     def unfit(self, request: ModelRequest, line: Line, error: BackendUnfit) -> None:

@@ -142,7 +142,10 @@ class Worker(Answer):
 
 
 class Backend(Answer):
-    """One model backend; `cost_usd` leaves out the `unpriced` calls, whose cost is not known."""
+    """One model backend; `cost_usd` leaves out the `unpriced` calls, whose cost is not known.
+
+    `measured` is what it solved of the attempts it began, by kind of task; empty unless routing is measured.
+    """
 
     name: str
     model: str
@@ -156,6 +159,7 @@ class Backend(Answer):
     cost_usd: float
     unpriced: int
     latency_s: float | None
+    measured: str
 
 
 class SavedReplies(Answer):

@@ -22,6 +22,7 @@ class BrainSettings(BaseSettings):
     model_type: str = "auto"
     model_name: str | None = None
     phase_models: dict[str, str] = Field(default_factory=dict)
+    routing: Literal["fixed", "measured"] = "fixed"
     openai_api_key: SecretStr | None = None
     openai_base_url: str | None = None
     anthropic_api_key: SecretStr | None = None

@@ -22,7 +22,7 @@ class Takes(StrEnum):
 _LIVE: Final = """
 model_type model_name phase_models openai_api_key openai_base_url anthropic_api_key anthropic_base_url ollama_base_url
 gpt4all_model_path model_num_ctx model_max_tokens model_timeout_s model_max_wait_s model_prices model_probe_s repair_s
-repair_first_s edit_format
+repair_first_s edit_format routing
 call_tokens call_cost_usd task_model_calls task_tokens task_cost_usd day_tokens day_cost_usd total_tokens total_cost_usd
 worker_count max_retries retry_base_s task_timeout max_iterations warn_iterations drain_s
 sandbox_cpus sandbox_memory_mb sandbox_pids sandbox_work_mb suite_timeout_s allowed_deps held_out_share oracle_inputs

@@ -1,0 +1,126 @@
+"""What a model is worth for a kind of task: how often it solves one, and what an attempt with it costs.
+
+Rates are Beta posteriors. The prior of a model for one kind is what it did with the other kinds, worth a few attempts;
+that itself begins at a half. Costs are means of what attempts used, begun with a guess that weighs as much as a few.
+A price that nobody stated is no cost at all that could be compared: such a model is never called cheap.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from random import Random
+
+from core.routing import ModelResult
+from models.policy import Price
+
+PRIOR_RATE = 0.5
+"""Of a model of which nothing is known, either end is as likely."""
+OVERALL_WEIGHT = 2.0
+"""That half is worth two attempts: one solved, one not (Laplace's rule)."""
+KIND_WEIGHT = 4.0
+"""What a model did with other kinds is worth four attempts with this one: a hint, gone after a dozen of its own."""
+SURE_Z = 0.84
+"""A bound is passed with a chance of 80 %: a wrong guess costs one more model that is asked, and waiting costs too."""
+TOKENS_IN, TOKENS_OUT = 12_000, 3_000
+"""What an attempt uses before any was measured: two tries with a prompt of some files and a reply of one or two."""
+REMOTE_S, LOCAL_S = 60.0, 300.0
+"""How long its replies take before that: a vendor writes 50 tokens in a second, a small machine reads and writes 10."""
+COST_WEIGHT = 3.0
+"""These guesses are worth three attempts; what one uses varies less than whether it succeeds."""
+USD_PER_HOUR = 0.2
+"""What an hour of waiting costs, the power of one's own machine included: free is not the same as at no cost."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A model that can be asked; `price` is None where nobody stated it, `local` where it runs on the owner's machine.
+
+    `there` tells whether it can be asked just now.
+    """
+
+    label: str
+    price: Price | None = None
+    local: bool = False
+    there: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worth:
+    """A model's worth for one kind; `solved` of `count` attempts include the prior, so neither is a whole number.
+
+    `attempt_usd` is what an attempt with it costs, waiting included; None where its price is not known. `began` and
+    `really_solved` are what was measured.
+    """
+
+    label: str
+    solved: float
+    count: float
+    attempt_usd: float | None
+    began: int
+    really_solved: int
+    there: bool = True
+
+    @property
+    def rate(self) -> float:
+        """The share of attempts that it will probably solve."""
+        return self.solved / self.count
+
+    @property
+    def low(self) -> float:
+        """It is rather surely no worse than this."""
+        return _wilson(self.rate, self.count, -SURE_Z)
+
+    @property
+    def high(self) -> float:
+        """It is rather surely no better than this."""
+        return _wilson(self.rate, self.count, SURE_Z)
+
+    def drawn(self, dice: Random) -> float:
+        """A rate as it may be: drawn from what is known (Thompson 1933), so the unknown is drawn high at times."""
+        return dice.betavariate(self.solved, self.count - self.solved)
+
+    def usd_for_one(self, rate: float) -> float:
+        """What a solved task costs at a rate; infinite where the price is not known."""
+        return math.inf if self.attempt_usd is None else self.attempt_usd / max(rate, 1e-3)
+
+
+def worth_of(candidate: Candidate, here: ModelResult, elsewhere: Iterable[ModelResult]) -> Worth:
+    """The worth of a model, given what it did with this kind of task and with each of the others."""
+    others = sum(elsewhere, ModelResult())
+    prior = (others.solved + OVERALL_WEIGHT * PRIOR_RATE) / (others.began + OVERALL_WEIGHT)
+    return Worth(
+        label=candidate.label,
+        solved=here.solved + KIND_WEIGHT * prior,
+        count=here.began + KIND_WEIGHT,
+        attempt_usd=attempt_usd(candidate, here),
+        began=here.began,
+        really_solved=here.solved,
+        there=candidate.there,
+    )
+
+
+def attempt_usd(candidate: Candidate, result: ModelResult) -> float | None:
+    """What an attempt costs at today's price, by the tokens and seconds that attempts took; cached ones at full price.
+
+    None where the price is not known: what it would cost is not guessed from others'.
+    """
+    price = candidate.price
+    if price is None:
+        return None
+
+    def mean(total: float, guess: float) -> float:
+        return (total + COST_WEIGHT * guess) / (result.began + COST_WEIGHT)
+
+    seconds = mean(result.seconds, LOCAL_S if candidate.local else REMOTE_S)
+    read, written = mean(result.tokens_in, TOKENS_IN), mean(result.tokens_out, TOKENS_OUT)
+    money = (read * price.input_per_million_usd + written * price.output_per_million_usd) / 1e6
+    return money + seconds * USD_PER_HOUR / 3600
+
+
+def _wilson(rate: float, count: float, z: float) -> float:
+    """A bound of the Wilson score interval (E. Wilson, JASA 22, 1927)."""
+    middle = rate + z * z / (2 * count)
+    half = z * math.sqrt(rate * (1 - rate) / count + z * z / (4 * count * count))
+    return min(1.0, max(0.0, (middle + half) / (1 + z * z / count)))
