@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 from core.clock import Clock, to_text, utc_now
@@ -21,8 +20,9 @@ from core.events import Event, Kind, Level
 from core.gates import Approval, Ask
 from core.queueing import BY_OWNER, Heartbeat, HoldSource, PauseState, RetryPolicy, Submitted
 from core.states import ENDED, Ending, Status
+from core.subtasks import Part
 from core.tasks import Spent, Task, TaskSpec
-from db import holds, spending
+from db import holds, spending, task_parts
 from db import task_rows as rows
 from db.database import Database
 from db.event_log import EventLog
@@ -161,7 +161,7 @@ class QueueManager(TaskQueries):
     def _leave(self, task_id: int, fence: int, to: Status, reason: str, columns: dict[str, Value]) -> Future[Task]:
         def job(conn: Connection) -> Task:
             task = rows.owned(conn, task_id, fence).task
-            return self._moves.leave(conn, task, to, reason, {**columns, **_spent_by_now(conn, task)})
+            return self._moves.leave(conn, task, to, reason, {**columns, **spending.by_now(conn, task)})
 
         return self._db.write_patiently(job)
 
@@ -173,9 +173,16 @@ class QueueManager(TaskQueries):
 
         def job(conn: Connection) -> Task:
             task = rows.owned(conn, task_id, fence).task
-            return self._asks.hold(conn, task, message, asks, _spent_by_now(conn, task))
+            return self._asks.hold(conn, task, message, asks, spending.by_now(conn, task))
 
         return self._db.write_patiently(job)
+
+    def split(self, task_id: int, fence: int, reason: str, parts: Sequence[Part]) -> Future[Task]:
+        """Submit the parts of a running task, those that are not there yet, and let it wait for them.
+
+        Its attempt goes on when all of them have ended; it ends with `dependency` when one is cancelled.
+        """
+        return self._db.write_patiently(lambda c: task_parts.split(c, self._moves, (task_id, fence), reason, parts))
 
     def assume(self, asked_before: datetime) -> Future[int]:
         """Answer questions that nobody has answered since then with their defaults; returns how many."""
@@ -199,11 +206,7 @@ class QueueManager(TaskQueries):
             task = rows.read(conn, task_id).task
             if task.status is not Status.RUNNING:
                 return self._moves.end(conn, task, Status.CANCELLED, Ending.USER, "cancelled by the owner")
-            if task.cancel_requested:
-                return task
-            event = Event(kind=Kind.TASK_CANCEL_REQUESTED, task_id=task_id, attempt=task.attempt, worker=task.worker)
-            self._events.append(conn, event)
-            return rows.update(conn, task, {"cancel_requested": 1}) or task
+            return self._moves.ask_to_end(conn, task)
 
         return self._db.write(job)
 
@@ -287,11 +290,6 @@ def _wakes(event: Event) -> bool:
     if event.kind in {Kind.RESUMED, Kind.LET_GO, Kind.TASK_CANCEL_REQUESTED}:
         return True
     return event.data.get("to") in {Status.QUEUED, Status.SCHEDULED}
-
-
-def _spent_by_now(conn: Connection, task: Task) -> dict[str, Value]:
-    """The column of what a task used, up to its last call: the ledger knows replies that no step was made of."""
-    return {"spent": rows.spent_text(replace(spending.of_task(conn, task.id), suite_s=task.spent.suite_s))}
 
 
 def _facts(*, spent: Spent | None, **columns: Value) -> dict[str, Value]:

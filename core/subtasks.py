@@ -47,7 +47,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Family:
-    """How a task stands to others: the whole that it is a part of, and its own parts over all attempts, oldest first."""
+    """The whole that a task is a part of, and its own parts over all attempts, oldest first."""
 
     whole: int | None = None
     parts: tuple[Task, ...] = ()

@@ -1,4 +1,8 @@
-"""How tasks come in and change their status: each move is one guarded update and its event, in one transaction."""
+"""How tasks come in and change their status: each move is one guarded update and its event, in one transaction.
+
+An end concerns others: those that depend on the task, and where it was split or is a part, its parts or its whole. All
+of that happens in the transaction of the end, so no task ever waits for one that has ended.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,8 @@ from core.clock import Clock, to_text
 from core.errors import IllegalMove, InvalidTask, StaleFence
 from core.events import Event, Kind, Level
 from core.queueing import Submitted
-from core.states import ENDED, Ending, Status, may_move
+from core.states import ENDED, OPEN, Ending, Status, may_move
+from core.subtasks import whole_of
 from core.tasks import Task, TaskSpec
 from db import task_rows as rows
 from db.event_log import EventLog
@@ -106,14 +111,32 @@ class TaskMoves:
         reason: str,
         columns: Mapping[str, Value] = MappingProxyType({}),
     ) -> Task:
-        """Move a task to its end, then those that wait for it: on when it is done, else to their own end."""
+        """Move a task to its end, then those that wait for it: on when it is done, else to their own end.
+
+        Its open parts end with it; its whole goes on when all of its parts have ended.
+        """
         level = Level.INFO if to is Status.DONE else Level.WARNING
         ended = self.move(conn, task, to, columns, ending=ending, reason=reason, level=level)
-        if to is Status.DONE:
-            self._unblock(conn, ended)
-        else:
-            self._fail_dependants(conn, ended)
+        self._spread(conn, ended)
         return ended
+
+    def settle(self, conn: Connection, whole: Task) -> Task:
+        """Let a blocked task that was split go on, or end, if its parts say so."""
+        settled = self._settled(conn, whole)
+        if settled.status in ENDED:
+            self._spread(conn, settled)
+        return settled
+
+    def _settled(self, conn: Connection, whole: Task) -> Task:
+        """The task, queued if all of its parts have ended, or ended if one of them was cancelled."""
+        parts = [entry.task for entry in rows.parts(conn, whole.id, whole.attempt)]
+        if gone := next((part for part in parts if part.status is Status.CANCELLED), None):
+            return self._fell(conn, whole, f"task {gone.id}, a part of it, was cancelled ({title(gone.spec)})")
+        if any(part.status in OPEN for part in parts):
+            return whole
+        failed = sum(part.status is Status.FAILED for part in parts)
+        reason = f"{failed} of its {len(parts)} parts failed" if failed else "all of its parts are done"
+        return self.move(conn, whole, Status.QUEUED, reason=reason)
 
     def leave(
         self,
@@ -139,23 +162,54 @@ class TaskMoves:
             if status is not Status.BLOCKED:
                 self.move(conn, waiting.task, status, reason="all that it depends on is done")
 
-    def _fail_dependants(self, conn: Connection, ended: Task) -> None:
-        """All the way down, without recursion: a chain may be longer than Python's stack."""
-        fallen = deque([ended])
-        while fallen:
-            cause = fallen.popleft()
-            became = "was cancelled" if cause.status is Status.CANCELLED else "failed"
-            reason = f"task {cause.id}, on which it depends, {became} ({title(cause.spec)})"
-            for waiting in rows.blocked_by(conn, cause.id):
-                fell = self.move(
-                    conn,
-                    waiting.task,
-                    Status.FAILED,
-                    ending=Ending.DEPENDENCY,
-                    reason=reason,
-                    level=Level.WARNING,
-                )
-                fallen.append(fell)
+    def _spread(self, conn: Connection, ended: Task) -> None:
+        """Move all that an end concerns, without recursion: a chain may be longer than Python's stack."""
+        waiting = deque([ended])
+        while waiting:
+            cause = waiting.popleft()
+            if cause.status is Status.DONE:
+                self._unblock(conn, cause)
+            else:
+                waiting += self._fail_dependants(conn, cause)
+                waiting += self._end_parts(conn, cause)
+            waiting += self._tell_whole(conn, cause)
+
+    def _fail_dependants(self, conn: Connection, cause: Task) -> list[Task]:
+        became = "was cancelled" if cause.status is Status.CANCELLED else "failed"
+        reason = f"task {cause.id}, on which it depends, {became} ({title(cause.spec)})"
+        return [self._fell(conn, entry.task, reason) for entry in rows.blocked_by(conn, cause.id)]
+
+    def _fell(self, conn: Connection, task: Task, reason: str) -> Task:
+        return self.move(conn, task, Status.FAILED, ending=Ending.DEPENDENCY, reason=reason, level=Level.WARNING)
+
+    def _end_parts(self, conn: Connection, whole: Task) -> list[Task]:
+        """Cancel the parts of a task that has ended otherwise than well; those that run are asked to end."""
+        ended = list[Task]()
+        reason = f"task {whole.id}, of which it is a part, has ended"
+        for part in (entry.task for entry in rows.parts(conn, whole.id, whole.attempt)):
+            if part.status is Status.RUNNING:
+                self.ask_to_end(conn, part)
+            elif part.status in OPEN:
+                ended.append(self.move(conn, part, Status.CANCELLED, ending=Ending.USER, reason=reason))
+        return ended
+
+    def _tell_whole(self, conn: Connection, part: Task) -> list[Task]:
+        """Let the whole go on whose last part this was; it is given back where it ended."""
+        if (known := whole_of(part.spec.key)) is None or (entry := rows.find_one(conn, known[0])) is None:
+            return []
+        whole = entry.task
+        if whole.status is not Status.BLOCKED or whole.attempt != known[1]:
+            return []
+        settled = self._settled(conn, whole)
+        return [settled] if settled.status in ENDED else []
+
+    def ask_to_end(self, conn: Connection, task: Task) -> Task:
+        """Ask the worker that runs a task to cancel it; asking twice is harmless."""
+        if task.cancel_requested:
+            return task
+        event = Event(kind=Kind.TASK_CANCEL_REQUESTED, task_id=task.id, attempt=task.attempt, worker=task.worker)
+        self._events.append(conn, event)
+        return rows.update(conn, task, {"cancel_requested": 1}) or task
 
 
 def _told(before: Task, after: Task, kind: Kind, level: Level) -> Event:

@@ -7,8 +7,9 @@ from datetime import datetime
 from core.gates import Approval
 from core.queueing import PauseState
 from core.states import Status
-from core.tasks import Task
-from db import approval_rows, holds
+from core.subtasks import Family, whole_of
+from core.tasks import Spent, Task
+from db import approval_rows, holds, task_parts
 from db import task_rows as rows
 from db.database import Database
 
@@ -67,6 +68,19 @@ class TaskQueries:
     def open_approvals(self) -> int:
         """How many decisions wait for the owner."""
         return approval_rows.open_count(self._db.reader())
+
+    def parts(self, task_id: int, attempt: int) -> list[Task]:
+        """What an attempt of a task was split into, oldest first."""
+        return [entry.task for entry in rows.parts(self._db.reader(), task_id, attempt)]
+
+    def family(self, task: Task) -> Family:
+        """What a task is a part of, and its own parts."""
+        conn, known = self._db.reader(), whole_of(task.spec.key)
+        return Family(whole=known and known[0], parts=tuple(entry.task for entry in rows.parts(conn, task.id)))
+
+    def spent_on_parts(self, task_id: int) -> Spent:
+        """What models were used for on the parts of a task since its owner last asked for it."""
+        return task_parts.spent(self._db.reader(), task_id)
 
     def next_due(self) -> datetime | None:
         """When the next scheduled task falls due; those that wait for a model have no such time."""

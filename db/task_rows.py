@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from core.clock import from_text, to_text
 from core.errors import StaleFence, UnknownTask
 from core.states import Ending, Status
+from core.subtasks import key_range
 from core.tasks import Spent, Task, TaskSpec
 from db.codec import decode, encode, storable
 from db.event_log import like
@@ -41,10 +42,15 @@ def read(conn: Connection, task_id: int) -> Entry:
     Raises:
         UnknownTask: there is none with that id.
     """
-    row = conn.execute(_SELECT + "WHERE id = ?", (task_id,)).fetchone()
-    if row is None:
+    if (entry := find_one(conn, task_id)) is None:
         raise UnknownTask(task_id)
-    return _entry(row)
+    return entry
+
+
+def find_one(conn: Connection, task_id: int) -> Entry | None:
+    """One task, or None."""
+    row = conn.execute(_SELECT + "WHERE id = ?", (task_id,)).fetchone()
+    return None if row is None else _entry(row)
 
 
 def owned(conn: Connection, task_id: int, fence: int) -> Entry:
@@ -117,6 +123,12 @@ def dependencies(conn: Connection, task_id: int) -> dict[int, Status]:
     """The tasks that this one depends on, with their status."""
     query = "SELECT id, status FROM task_dependencies JOIN tasks ON id = depends_on WHERE task_id = ?"
     return {row["id"]: Status(row["status"]) for row in conn.execute(query, (task_id,))}
+
+
+def parts(conn: Connection, whole: int, attempt: int | None = None) -> list[Entry]:
+    """The parts that a task was split into, in one attempt or in all; `core.subtasks` has what makes a part."""
+    query = _SELECT + "WHERE key >= ? AND key < ? ORDER BY id"
+    return [_entry(row) for row in conn.execute(query, key_range(whole, attempt))]
 
 
 def statuses(conn: Connection, ids: Iterable[int]) -> dict[int, Status]:
