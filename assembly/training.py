@@ -31,21 +31,41 @@ class Exported:
     preferences_file: Path
 
 
-def export(database: Database, to: Path, masker: Masker) -> Exported:
-    """Write the accepted pairs to `to`, and the preference pairs beside it.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pairs:
+    """The pairs, a JSON object each."""
+
+    accepted: list[str]
+    preferences: list[str]
+
+
+def pairs(database: Database, masker: Masker) -> Pairs:
+    """All pairs, those of the oldest task first.
 
     Raises:
         StoreError: the database cannot be read.
-        OSError: the files cannot be written.
     """
     accepted, preferred = list[str](), list[str]()
     for task in solved(database.reader()):
         accepted += [encode(line, masker) for line in _accepted(task)]
         preferred += [encode(line, masker) for line in _preferences(task)]
+    return Pairs(accepted=accepted, preferences=preferred)
+
+
+def export(database: Database, to: Path, masker: Masker) -> Exported:
+    """Write the accepted pairs to `to`, and the preference pairs beside it, for their owner alone to read.
+
+    Raises:
+        StoreError: the database cannot be read.
+        OSError: the files cannot be written.
+    """
+    found = pairs(database, masker)
     beside = to.with_name(f"{to.stem}.preferences{to.suffix or '.jsonl'}")
-    for path, lines in ((to, accepted), (beside, preferred)):
-        write_whole(path, "".join(f"{line}\n" for line in lines))
-    return Exported(accepted=len(accepted), preferences=len(preferred), accepted_file=to, preferences_file=beside)
+    for path, lines in ((to, found.accepted), (beside, found.preferences)):
+        write_whole(path, "".join(f"{line}\n" for line in lines), mode=0o600)
+    return Exported(
+        accepted=len(found.accepted), preferences=len(found.preferences), accepted_file=to, preferences_file=beside
+    )
 
 
 def _accepted(task: Solved) -> Iterator[Mapping[str, object]]:

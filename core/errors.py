@@ -21,6 +21,7 @@ NightshiftError
 │   └── StoreUnready       nothing was written; the same write may go well later
 │       └── StoreFull · StoreLocked · StoreReadOnly
 ├── SandboxError           untrusted code could not be run safely
+├── NotLessons             what was to be learned from is no file of lessons; names each faulty line
 ├── NoEvidence             a commit has no note that tells how it was judged
 └── GitError
     ├── UnknownCommit      a name stands for no commit, or for several
@@ -242,6 +243,10 @@ class StoreReadOnly(StoreUnready):
 
 class SandboxError(NightshiftError):
     """Untrusted code could not be run safely, so it was not run."""
+
+
+class NotLessons(NightshiftError):
+    """A file does not hold lessons; the message names each faulty line and field. Nothing of it was taken."""
 
 
 class NoEvidence(NightshiftError):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from core.submission import as_input
 from hand.asked import Action, Asked
 from hand.blocks import Cell, Lines
+from hand.carrying import export_memory, export_training, import_memory
 from hand.commits import revert, reviewed, undo, unread
 from hand.deciding import answer, approvals, decide
 from hand.door import Verb
@@ -188,6 +189,9 @@ ACTIONS: Mapping[Action, Callable[[Hand, Asked], int]] = {
     Action.VERIFY: verify,
     Action.REPORT: report,
     Action.DOCTOR: examine,
+    Action.EXPORT_MEMORY: export_memory,
+    Action.IMPORT_MEMORY: import_memory,
+    Action.EXPORT_TRAINING: export_training,
     Action.UNREAD: unread,
     Action.REVIEWED: reviewed,
     Action.REVERT: revert,

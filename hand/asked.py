@@ -35,6 +35,9 @@ class Action(StrEnum):
     VERIFY = "--verify"
     REPORT = "--report"
     DOCTOR = "--doctor"
+    EXPORT_MEMORY = "--export-memory"
+    IMPORT_MEMORY = "--import-memory"
+    EXPORT_TRAINING = "--export-training"
     UNREAD = "--unread"
     REVIEWED = "--reviewed"
     REVERT = "--revert"
@@ -53,8 +56,8 @@ class Asked:
     """One call. `data` is the body of a new task, as the API takes it; `count` how many lines or tasks to show.
 
     `answer` is what a question is answered with, or a remark on a decision. `name` is a commit's, in the repository
-    `repo`, the daemon's own when that is empty, or that of a week. `force` overrules tests that fail without what is
-    taken back, `yes` confirms, `deep` allows what takes long or costs something.
+    `repo`, the daemon's own when that is empty, or that of a week or a file. `force` overrules tests that fail without
+    what is taken back, `yes` confirms, `deep` allows what takes long or costs something.
     """
 
     action: Action

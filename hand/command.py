@@ -18,7 +18,7 @@ from hand.show import Color
 from hand.task_options import LIMITS, spoken, task_body
 
 ADD, MORE, WATCH, STEER, OUTPUT = "New task", "More about a new task", "Looking", "Steering", "Output"
-SERVICE = "The daemon itself"
+SERVICE, LEARNING = "The daemon itself", "What was learned"
 _LOGS, _MORE = frozenset({Action.LOGS}), {"group": MORE, "fits": NEW_TASK}
 _UNDOING = frozenset({Action.REVERT, Action.REAPPLY, Action.UNDO})
 _DECISIONS = frozenset({Action.APPROVE, Action.DENY})
@@ -89,6 +89,12 @@ def _switch(name: str, text: str, *more: str) -> Callable[[F], F]:
          action=Action.UNREAD, help="The newest N commits that you have not read; 50 by default.")  # fmt: skip
 @_option("--report", is_flag=False, flag_value="now", metavar="[WEEK]", group=WATCH, action=Action.REPORT,
          help="Write the report of a week (2026-W47), or since the last one.")  # fmt: skip
+@_option("--export-memory", metavar="FILE", group=LEARNING, action=Action.EXPORT_MEMORY,
+         help="Write all lessons as JSON Lines; `-` is the standard output.")  # fmt: skip
+@_option("--import-memory", metavar="FILE", group=LEARNING, action=Action.IMPORT_MEMORY,
+         help="Take the lessons of such a file that are new here.")  # fmt: skip
+@_option("--export-training", metavar="FILE", group=LEARNING, action=Action.EXPORT_TRAINING,
+         help="Write accepted replies, and failed ones with what passed, for fine-tuning.")  # fmt: skip
 @_option("--cancel", metavar="ID", type=_ID, group=STEER, action=Action.CANCEL, help="Cancel a task.")
 @_option("--retry", metavar="ID", type=_ID, group=STEER, action=Action.RETRY, help="Queue a task that ended again.")
 @_option("--pause", is_flag=True, group=STEER, action=Action.PAUSE, help="Claim no more tasks; running ones go on.")
@@ -159,6 +165,9 @@ def _asked(values: dict[str, Any], action: Action | None) -> Asked:
         name=values["verify"]
         or values["reviewed"]
         or values["report"]
+        or values["export_memory"]
+        or values["import_memory"]
+        or values["export_training"]
         or (values["text"][1] if action is Action.VERIFY else ""),
         repo=(values["repo"] or "") if action is Action.VERIFY else "",
         shell=values["completion"] or "",

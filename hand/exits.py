@@ -10,6 +10,7 @@ from core.errors import (
     InvalidTask,
     NightshiftError,
     NoEvidence,
+    NotLessons,
     NotReverted,
     UnknownApproval,
     UnknownCommit,
@@ -32,7 +33,7 @@ class Exit(IntEnum):
 
 
 CODES: tuple[tuple[tuple[type[NightshiftError], ...], Exit], ...] = (
-    ((InvalidTask, ConfigError, BrokenFile), Exit.USAGE),
+    ((InvalidTask, ConfigError, BrokenFile, NotLessons), Exit.USAGE),
     ((DaemonGone,), Exit.DAEMON_DOWN),
     ((UnknownTask, UnknownApproval, UnknownCommit, NoEvidence), Exit.NOT_FOUND),
     ((NotAllowed, IllegalMove, NotReverted), Exit.REFUSED),

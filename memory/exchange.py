@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from core.clock import from_text, to_text
-from core.errors import NightshiftError
+from core.errors import NotLessons
 from core.masking import Masker
 from db.codec import encode
 from db.sqlite import Connection
@@ -63,10 +63,6 @@ class PatternIn(_LessonIn):
 _LINE: TypeAdapter[FailureIn | PatternIn] = TypeAdapter(Annotated[FailureIn | PatternIn, Field(discriminator="kind")])
 
 
-class NotLessons(NightshiftError):
-    """A file does not hold lessons; the message names each faulty line and field. Nothing of it was taken."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Taken:
     """How many lessons of a file are new here, and how many were known."""
@@ -91,7 +87,7 @@ def read(text: str) -> list[FailureIn | PatternIn]:
         NotLessons: a line is none; all faults are named, and nothing is taken.
     """
     found, faults = list[FailureIn | PatternIn](), list[str]()
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         if number > MAX_LINES:

@@ -1,0 +1,121 @@
+"""Lessons and accepted work at the command line, with a daemon and without one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from config import load_settings
+from core.clock import to_text, utc_now
+from db.database import Database
+from tests.support.home import Home
+
+SECRET = "hunter22-hunter22"
+
+
+@pytest.fixture
+def home(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Home:
+    return Home(path=tmp_path / "home", capture=capsys)
+
+
+def lesson(number: int, **more: str) -> str:
+    """A pattern as a line of such a file."""
+    now = to_text(utc_now())
+    said = {"kind": "pattern", "problem": f"Add {number}", "solution": f"+ {number}", "lesson": "use sum\u2028twice"}
+    return json.dumps({**said, "created_at": now, "learned_at": now, **more}, ensure_ascii=False)
+
+
+def lessons(home: Home, file: Path, *numbers: int, **more: str) -> Path:
+    """A home that has been used, and a file of lessons."""
+    home.path.mkdir(exist_ok=True)
+    home.desk().database.close()
+    file.write_text("".join(f"{lesson(number, **more)}\n" for number in numbers), encoding="utf-8")
+    return file
+
+
+def test_lessons_are_taken_once_and_written_as_they_came(home: Home, tmp_path: Path) -> None:
+    file, copy = lessons(home, tmp_path / "in.jsonl", 1, 2), tmp_path / "out" / "copy.jsonl"
+    taken = home.cli("--import-memory", str(file))
+    assert (taken.code, taken.out) == (0, f"2 new of 2 lessons in {file}, 0 known before\n")
+    file.write_text(file.read_text() + lesson(3), encoding="utf-8")
+    assert home.cli("--import-memory", str(file), "--json").json == {"file": str(file), "new": 1, "known": 2}
+    written = home.cli("--export-memory", str(copy))
+    assert (written.code, written.out) == (0, f"3 lessons in {copy}\n")
+    assert [json.loads(line)["problem"] for line in copy.read_text().split("\n")[:-1]] == ["Add 1", "Add 2", "Add 3"]
+    assert copy.stat().st_mode & 0o777 == 0o600
+    assert [path.name for path in copy.parent.iterdir()] == ["copy.jsonl"]
+
+
+def test_lessons_go_through_pipes_with_the_counts_beside_them(home: Home, tmp_path: Path) -> None:
+    file = lessons(home, tmp_path / "in.jsonl", 1)
+    taken = home.run("--import-memory", "-", stdin=file.read_text(encoding="utf-8"))
+    assert (taken.code, taken.out) == (0, "1 new of 1 lesson in -, 0 known before\n")
+    written = home.run("--export-memory", "-", "--json")
+    assert (written.json["problem"], written.err) == ("Add 1", "1 lesson\n")
+
+
+def test_lessons_are_taken_while_a_daemon_runs(home: Home, tmp_path: Path) -> None:
+    file = lessons(home, tmp_path / "in.jsonl", 1)
+    with home.daemon() as desk:
+        assert home.cli("--import-memory", str(file)).code == 0
+        found = desk.database.reader().execute("SELECT problem FROM patterns").fetchall()
+        assert [row[0] for row in found] == ["Add 1"]
+
+
+def test_secrets_are_masked_on_the_way_out(home: Home, tmp_path: Path) -> None:
+    file = lessons(home, tmp_path / "in.jsonl", 1, solution=f"log in with {SECRET}")
+    home.cli("--import-memory", str(file))
+    assert SECRET in home.run("--export-memory", "-").out
+    assert SECRET not in home.run("--export-memory", "-", OPENAI_API_KEY=SECRET).out
+
+
+def test_a_faulty_file_is_refused_whole_with_each_fault(home: Home, tmp_path: Path) -> None:
+    file = lessons(home, tmp_path / "in.jsonl", 1)
+    file.write_text(f"{file.read_text()}{{}}\n[]\n", encoding="utf-8")
+    refused = home.cli("--import-memory", str(file))
+    assert (refused.code, refused.out) == (2, "")
+    assert f"{file} holds no lessons, and nothing was taken" in refused.err
+    assert "error: line 2: " in refused.err
+    assert "error: line 3: must be a JSON object" in refused.err
+    with Database(load_settings(home=home.path).db_path, readonly=True) as database:
+        assert database.reader().execute("SELECT count(*) FROM patterns").fetchone()[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "sentence"),
+    [
+        (("--import-memory", "/nowhere/x"), 2, "--import-memory: /nowhere/x: No such file or directory"),
+        (("--export-memory", "/proc/x/y"), 1, "/proc/x/y cannot be written"),
+        (("--export-memory", ""), 1, "a file without a name cannot be written"),
+        (("--export-training", "/proc/x/y"), 1, "/proc/x/y cannot be written"),
+        (("--export-memory", "a", "--import-memory", "b"), 2, "cannot be asked for together"),
+    ],
+)
+def test_what_cannot_be_read_or_written_is_named(
+    home: Home, tmp_path: Path, arguments: tuple[str, ...], code: int, sentence: str
+) -> None:
+    lessons(home, tmp_path / "in.jsonl", 1)
+    said = home.cli(*arguments)
+    assert (said.code, said.out) == (code, "")
+    assert sentence in said.err
+
+
+def test_without_a_database_there_is_nothing_to_write(home: Home, tmp_path: Path) -> None:
+    home.path.mkdir()
+    for option in ("--export-memory", "--export-training"):
+        said = home.cli(option, str(tmp_path / "x.jsonl"))
+        assert (said.code, said.out) == (1, "")
+        assert not (tmp_path / "x.jsonl").exists()
+    assert not (home.path / "db").exists()
+
+
+def test_accepted_work_is_written_to_two_files_or_to_one_stream(home: Home, tmp_path: Path) -> None:
+    lessons(home, tmp_path / "in.jsonl", 1)
+    said = home.cli("--export-training", str(tmp_path / "t.jsonl"))
+    beside = tmp_path / "t.preferences.jsonl"
+    wanted = f"0 accepted replies in {tmp_path / 't.jsonl'}\n0 preference pairs in {beside}\n"
+    assert (said.code, said.out, beside.read_text()) == (0, wanted, "")
+    streamed = home.cli("--export-training", "-")
+    assert (streamed.code, streamed.out, streamed.err) == (0, "", "0 accepted replies, then 0 preference pairs\n")
