@@ -20,10 +20,12 @@ from typing import Any, Protocol
 from core.clock import Clock, utc_now
 from core.dialogue import Completion, ModelRequest
 from core.errors import Interruption, ModelRefused, ModelUnavailable, Parked
+from core.gauge import Gauge
 from core.ports import Sink
+from core.states import Phase
 from core.status import ModelStatus
 from core.tasks import Limits, Spent
-from models.base import BaseModelHandler, estimate_request
+from models.base import BaseModelHandler
 from models.faults import BackendMisconfigured, BackendUnfit, LeftAlone
 from models.line import Line
 from models.meter import Exhausted, Meter, Need
@@ -151,6 +153,10 @@ class ModelHandler:
         async with roster.in_use():
             return await self._answered(roster, roster.prepared(request), task)
 
+    def gauge(self, phase: Phase, escalation: int) -> Gauge:
+        """How long texts are for the model that a phase will ask, after the loop was stuck so often."""
+        return self._roster.gauge(phase, escalation)
+
     def status(self) -> tuple[ModelStatus, ...]:
         """All backends, in the owner's order."""
         told = self._router.seen if self._roster.terms.measured else None
@@ -233,7 +239,7 @@ class ModelHandler:
         if line.is_engine:
             return await line.ask(request, lambda completion: task.charge(completion.spent))
         reply = request.max_tokens or roster.terms.policy.reply_tokens
-        need = Need(prompt=estimate_request(request.messages), reply=reply, price=line.price)
+        need = Need(prompt=line.scale.tokens(request.messages), reply=reply, price=line.price)
         async with self._purse.reserve(task, need) as room:
 
             def charge(completion: Completion) -> None:

@@ -191,6 +191,7 @@ class Attempt:
             settings=self.parts.defaults.agent,
             gates=self.parts.gates,
             shelf=self.parts.shelf,
+            gauge=self.parts.models.gauge,
         )
         return Machine(tools, self._store)
 

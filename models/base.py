@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -10,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from core.dialogue import Completion, Message, ModelRequest
+from core.gauge import Gauge
 
 if TYPE_CHECKING:
     from core.ports import Synthesiser, Trials
 
-BYTES_PER_TOKEN = 3.5
 TOKENS_PER_MESSAGE = 4
 OnText = Callable[[str], None]
 
@@ -83,6 +82,11 @@ class BaseModelHandler(ABC):
         return False
 
     @property
+    def window(self) -> int | None:
+        """The model's context in tokens, prompt and reply together, where that is known by now."""
+        return None
+
+    @property
     def account(self) -> str:
         """A name for the account that is asked, where there is one; without its key."""
         return ""
@@ -108,8 +112,9 @@ class BaseModelHandler(ABC):
 
 
 def estimate_tokens(texts: Iterable[str]) -> int:
-    """About how many tokens these messages are: UTF-8 bytes divided by 3.5, which code and English come near to."""
-    return sum(math.ceil(len(text.encode("utf-8", "replace")) / BYTES_PER_TOKEN) + TOKENS_PER_MESSAGE for text in texts)
+    """About how many tokens these messages are, where nothing is known of the model."""
+    gauge = Gauge()
+    return sum(gauge.tokens(text) + TOKENS_PER_MESSAGE for text in texts)
 
 
 def estimate_request(messages: Iterable[Message]) -> int:

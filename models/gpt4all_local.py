@@ -157,6 +157,11 @@ class GPT4AllBackend(BaseModelHandler):
             raise ModelUnavailable("GPT4All was stopped")
         return self._completion(call, time.monotonic() - began)
 
+    @property
+    def window(self) -> int | None:
+        """The context that the model was loaded with, once it was."""
+        return self._loaded.num_ctx if self._loaded else None
+
     def _load(self) -> _Loaded:
         if self._loaded is None:
             try:

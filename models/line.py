@@ -25,6 +25,7 @@ from models.hopeless import Hopeless
 from models.pauses import Kept, Pauses
 from models.policy import CallPolicy, Price, price_of
 from models.presence import Presence
+from models.scale import Scale
 from models.tally import Tally
 
 
@@ -42,6 +43,7 @@ class Line:
 
     Attributes:
         rises: how often it came up since the process began.
+        scale: how long texts are for its model.
     """
 
     def __init__(
@@ -66,7 +68,7 @@ class Line:
         self._quiet_until: datetime | None = None
         limit = backend.parallel
         self._places: AbstractAsyncContextManager[Any] = asyncio.Semaphore(limit) if limit else nullcontext()
-        self._tally = Tally()
+        self._tally, self.scale = Tally(), Scale()
         self._hopeless = Hopeless()
 
     @property
@@ -81,7 +83,7 @@ class Line:
 
     def follow(self, earlier: Line) -> None:
         """Go on with the counts of a line to the same model under earlier settings."""
-        self._tally = replace(earlier._tally)
+        self._tally, self.scale = replace(earlier._tally), earlier.scale
 
     @property
     def is_engine(self) -> bool:
@@ -183,6 +185,7 @@ class Line:
                 raise
             else:
                 self._hopeless.answered(request.task_id)
+                self.scale.heard(request, completion)
                 return self._answered(completion, charge)
         raise AssertionError("the loop above ends by itself")
 

@@ -126,6 +126,11 @@ class OllamaBackend(BaseModelHandler):
             mend = f"Check the model ({self.model}; `ollama pull {self.model}`) and the address ({self._base_url})"
             raise from_status("Ollama", response.status_code, response.headers, quote(response.text), mend=mend)
 
+    @property
+    def window(self) -> int | None:
+        """The pinned context size, once the model was asked."""
+        return self._pinned.get(self.model)
+
     async def generate(self, request: ModelRequest, *, on_text: OnText | None = None) -> Completion:
         """See `BaseModelHandler.generate`. A prompt that would not fit the context is refused: Ollama would cut it."""
         client = await self._connected()

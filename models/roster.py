@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from core.clock import Clock
 from core.dialogue import ModelRequest
+from core.gauge import Gauge
 from core.masking import Masker
 from core.ports import Sink
 from core.states import Phase
@@ -21,6 +22,7 @@ from models.base import BaseModelHandler
 from models.line import Line
 from models.pauses import Forgetful, Pauses
 from models.policy import CallPolicy, Price
+from models.scale import most_cautious
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +133,16 @@ class Roster:
         lines = [*first, *(line for line in self.models if line not in first)]
         turn = max(0, request.escalation - 1) % max(1, len(lines))
         return lines[turn:] + lines[:turn]
+
+    def gauge(self, phase: Phase, escalation: int) -> Gauge:
+        """How long texts are for the model that will be asked; where that is still open, what holds for each of them.
+
+        Models that are not there do not count while another one is.
+        """
+        lines = self.route(ModelRequest(phase=phase, messages=(), escalation=escalation))
+        lines = [line for line in lines if line.presence.available] or lines
+        asked = lines if self.terms.measured else lines[:1]
+        return most_cautious([line.scale.gauge(line.backend.window) for line in asked])
 
     def scout(self, request: ModelRequest) -> tuple[Line, float | None] | None:
         """The engine where it may look before a model is asked, and for how long; None is as long as usual."""

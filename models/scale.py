@@ -1,0 +1,64 @@
+"""How long texts are for one model, set right by what its backend reports of each prompt.
+
+The tokenizers of remote models are not to be had offline, and the bindings of GPT4All do not hand out that of a local
+model; but every backend counts the prompts that it is sent. Of these counts the upper quartile of the last few is used,
+in tokens to a byte: one odd report does not move it, and where reports differ (servers that leave out what they had in
+their cache report too few tokens) it errs towards prompts that are too short rather than too long. Reports that no
+tokenizer could give are passed over, and so are prompts so short that the chat format outweighs their text.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+
+from core.dialogue import Completion, Message, ModelRequest
+from core.gauge import BYTES_PER_TOKEN, Gauge, utf8_size
+from models.base import TOKENS_PER_MESSAGE
+
+KEPT = 32
+LEAST_REPORTS = 3
+LEAST_BYTES = 1000
+PLAUSIBLE = (1.5, 8.0)
+"""Bytes to a token: digits and rare letters at one end, prose with a large vocabulary at the other."""
+_QUARTILE = 0.75
+
+
+class Scale:
+    """The running figure of one model. Used from one event loop."""
+
+    def __init__(self) -> None:
+        self._rates: deque[float] = deque(maxlen=KEPT)
+
+    @property
+    def bytes_per_token(self) -> float:
+        """What is used now: the usual figure until enough prompts were counted."""
+        if len(self._rates) < LEAST_REPORTS:
+            return BYTES_PER_TOKEN
+        ranked = sorted(self._rates)
+        return 1.0 / ranked[min(len(ranked) - 1, int(len(ranked) * _QUARTILE))]
+
+    def heard(self, request: ModelRequest, completion: Completion) -> None:
+        """Learn from what a backend counted; estimates of our own teach nothing."""
+        size = sum(utf8_size(message.text) for message in request.messages)
+        tokens = completion.tokens_in - TOKENS_PER_MESSAGE * len(request.messages)
+        if completion.extra.get("estimated") or size < LEAST_BYTES or tokens <= 0:
+            return
+        if PLAUSIBLE[0] <= size / tokens <= PLAUSIBLE[1]:
+            self._rates.append(tokens / size)
+
+    def gauge(self, window: int | None) -> Gauge:
+        """The figure as others use it, with the model's context in tokens where that is known."""
+        return Gauge(bytes_per_token=self.bytes_per_token, window=window)
+
+    def tokens(self, messages: Iterable[Message]) -> int:
+        """About how many tokens a prompt is for this model."""
+        gauge = self.gauge(None)
+        return sum(gauge.tokens(message.text) + TOKENS_PER_MESSAGE for message in messages)
+
+
+def most_cautious(gauges: Sequence[Gauge]) -> Gauge:
+    """What holds for each of several models; the usual figure where there is none."""
+    windows = [gauge.window for gauge in gauges if gauge.window is not None]
+    rate = min((gauge.bytes_per_token for gauge in gauges), default=BYTES_PER_TOKEN)
+    return Gauge(bytes_per_token=rate, window=min(windows, default=None))
