@@ -289,6 +289,20 @@ LEARNING = (
         tokens INTEGER,
         PRIMARY KEY (task_id, attempt, kind, item)) WITHOUT ROWID""",
     "CREATE INDEX recalls_item ON recalls (kind, item)",
+    # A vector's id is never given again, so that a copy in memory knows what is new by its id alone.
+    """CREATE TABLE memory_vectors_kept (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        embedder TEXT NOT NULL,
+        kind TEXT NOT NULL, -- failure or pattern
+        item INTEGER NOT NULL, -- its id
+        vector BLOB NOT NULL, -- float32, little endian, of length 1
+        signs BLOB, -- a bit for each of its numbers, in words of 64; NULL where an earlier version wrote it
+        UNIQUE (embedder, kind, item))""",
+    """INSERT INTO memory_vectors_kept (id, embedder, kind, item, vector)
+        SELECT id, embedder, kind, item, vector FROM memory_vectors""",
+    "DROP TABLE memory_vectors",
+    "ALTER TABLE memory_vectors_kept RENAME TO memory_vectors",
+    "CREATE INDEX memory_signs ON memory_vectors (embedder, kind, id, signs)",
     "ALTER TABLE approvals ADD COLUMN fallback TEXT NOT NULL DEFAULT ''",  # assumed when nobody answers in time
     # For which kind of task a call was, and in which try: what is known of a model is known of it for a kind.
     "ALTER TABLE model_stats ADD COLUMN kind TEXT NOT NULL DEFAULT ''",

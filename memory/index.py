@@ -1,8 +1,9 @@
-"""Finds the nearest vectors: by sqlite-vec where it can be loaded, by numpy over the stored bytes elsewhere.
+"""Finds the nearest vectors exactly: by sqlite-vec where it can be loaded, by numpy over the stored bytes elsewhere.
 
 The table `memory_vectors` holds every vector, under the name of its embedder, whichever index is used; sqlite-vec's
 own table is made from it, one for each embedder, so vectors of different embedders never meet. Nothing here opens a
-connection or a transaction: writing happens in the job of whoever calls, on the writer's connection.
+connection or a transaction: writing happens in the job of whoever calls, on the writer's connection. `memory.coarse`
+is for very many vectors, and `memory.sized` picks between them.
 """
 
 from __future__ import annotations
@@ -10,12 +11,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
+from zlib import crc32
 
 from db.sqlite import Connection, Error
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from memory.embedders.base import Vectors
+
+    Words = NDArray[np.uint64]
 
 Kind = Literal["failure", "pattern"]
 MAX_NEAREST = 1000
@@ -45,9 +52,9 @@ class FlatIndex:
     def add(self, conn: Connection, kind: Kind, items: Sequence[int], vectors: Vectors) -> None:
         """Store a vector of length 1 for each item, in the place of an earlier one."""
         self.remove(conn, kind, items)
-        insert = "INSERT INTO memory_vectors (embedder, kind, item, vector) VALUES (?, ?, ?, ?)"
-        rows = zip(items, vectors, strict=True)
-        conn.executemany(insert, [(self.embedder, kind, item, _bytes(vector)) for item, vector in rows])
+        insert = "INSERT INTO memory_vectors (embedder, kind, item, vector, signs) VALUES (?, ?, ?, ?, ?)"
+        rows = zip(items, vectors, signs_of(vectors), strict=True)
+        conn.executemany(insert, [(self.embedder, kind, item, _bytes(row), bits.tobytes()) for item, row, bits in rows])
 
     def remove(self, conn: Connection, kind: Kind, items: Iterable[int]) -> None:
         """Forget the vectors of these items."""
@@ -56,16 +63,30 @@ class FlatIndex:
 
     def nearest(self, conn: Connection, kind: Kind, vector: Vectors, limit: int) -> list[Near]:
         """The items of a kind that are nearest to a vector of length 1, best first."""
-        import numpy as np  # noqa: PLC0415  not needed by a daemon that remembers nothing yet
-
         select = "SELECT item, vector FROM memory_vectors WHERE embedder = ? AND kind = ?"
         rows = conn.execute(select, (self.embedder, kind)).fetchall()
+        return self._ranked(kind, [(int(row[0]), row[1]) for row in rows], vector, limit)
+
+    def count(self, conn: Connection) -> int:
+        """How many vectors are stored."""
+        select = "SELECT count(*) FROM memory_vectors INDEXED BY memory_signs WHERE embedder = ?"
+        return int(conn.execute(select, (self.embedder,)).fetchone()[0])
+
+    def newest(self, conn: Connection) -> int:
+        """The highest id of a stored vector, 0 for none."""
+        select = "SELECT max(id) FROM memory_vectors INDEXED BY memory_signs WHERE embedder = ? AND kind = ?"
+        return max(conn.execute(select, (self.embedder, kind)).fetchone()[0] or 0 for kind in get_args(Kind))
+
+    def _ranked(self, kind: Kind, rows: Sequence[tuple[int, bytes]], vector: Vectors, limit: int) -> list[Near]:
+        """The items with the highest similarities, by their stored vectors."""
+        import numpy as np  # noqa: PLC0415  not needed by a daemon that remembers nothing yet
+
         if not rows:
             return []
         matrix = np.frombuffer(b"".join(row[1] for row in rows), dtype="<f4").reshape(len(rows), self.dims)
         similarities = matrix @ np.asarray(vector, dtype=np.float32)
         best = np.argsort(-similarities, kind="stable")[:limit]
-        return [Near(kind, int(rows[at][0]), float(similarities[at])) for at in best]
+        return [Near(kind, rows[at][0], float(similarities[at])) for at in best]
 
 
 class VecIndex(FlatIndex):
@@ -76,21 +97,49 @@ class VecIndex(FlatIndex):
 
     def __init__(self, embedder: str, dims: int) -> None:
         super().__init__(embedder, dims)
-        self.table = "vec_" + re.sub(r"\W+", "_", embedder.lower())
+        # Names that differ only in what a table's name cannot hold must not meet.
+        plain = re.fullmatch(r"[A-Za-z0-9-]+", embedder)
+        self.table = (
+            "vec_" + re.sub(r"\W+", "_", embedder.lower()) + ("" if plain else f"_{crc32(embedder.encode()):x}")
+        )
 
-    def prepare(self, conn: Connection) -> None:
-        """Make the table, and fill it from the stored vectors if it lacks some (written where vec0 was not there)."""
-        create = (
+    def create(self, conn: Connection) -> None:
+        """Make the table, empty, unless it is there."""
+        conn.execute(
             f"CREATE VIRTUAL TABLE IF NOT EXISTS {self.table} USING vec0("
             f"id INTEGER PRIMARY KEY, embedding FLOAT[{self.dims}] DISTANCE_METRIC=cosine, kind TEXT, +item INTEGER)"
         )
-        conn.execute(create)
-        stored = conn.execute("SELECT count(*), max(id) FROM memory_vectors WHERE embedder = ?", (self.embedder,))
-        held = conn.execute(f"SELECT count(*), max(rowid) FROM {self.table}_rowids")  # noqa: S608  our own name
-        if tuple(stored.fetchone()) != tuple(held.fetchone()):
-            conn.execute(f"DROP TABLE {self.table}")
-            conn.execute(create)
-            self._copy(conn, "", ())
+
+    def drop(self, conn: Connection) -> None:
+        """Give the table up; the stored vectors stay."""
+        conn.execute(f"DROP TABLE IF EXISTS {self.table}")
+
+    def exists(self, conn: Connection) -> bool:
+        """Tell whether there is a table, complete or not."""
+        select = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
+        return conn.execute(select, (self.table,)).fetchone() is not None
+
+    def in_step(self, conn: Connection) -> bool:
+        """Tell whether the table holds every stored vector: it is filled in the order of their ids."""
+        return self.exists(conn) and self._held(conn) == self.newest(conn)
+
+    def sound(self, conn: Connection) -> bool:
+        """Tell whether the table holds the stored vectors up to its newest and nothing else.
+
+        Something else is left in it by a Nightshift that could not load the extension and forgot vectors.
+        """
+        select = "SELECT count(*) FROM memory_vectors INDEXED BY memory_signs WHERE embedder = ? AND id <= ?"
+        stored = conn.execute(select, (self.embedder, self._held(conn))).fetchone()[0]
+        held = conn.execute(f"SELECT count(*) FROM {self.table}_rowids").fetchone()[0]  # noqa: S608  our own name
+        return bool(stored == held)
+
+    def fill(self, conn: Connection, limit: int) -> int:
+        """Copy the next stored vectors into the table, oldest first, at most `limit`; gives how many."""
+        held = self._held(conn)
+        inner = "SELECT 1 FROM memory_vectors WHERE embedder = ? AND id > ? LIMIT ?"
+        new = conn.execute(f"SELECT count(*) FROM ({inner})", (self.embedder, held, limit)).fetchone()[0]  # noqa: S608
+        self._copy(conn, "AND id > ? ORDER BY id LIMIT ?", (held, limit))
+        return int(new)
 
     def add(self, conn: Connection, kind: Kind, items: Sequence[int], vectors: Vectors) -> None:
         """Store a vector of length 1 for each item, in the place of an earlier one."""
@@ -115,12 +164,26 @@ class VecIndex(FlatIndex):
         )
         return [Near(kind, int(row[0]), 1.0 - float(row[1])) for row in rows]
 
+    def _held(self, conn: Connection) -> int:
+        newest = conn.execute(f"SELECT max(rowid) FROM {self.table}_rowids").fetchone()[0]  # noqa: S608  our own name
+        return int(newest or 0)
+
     def _copy(self, conn: Connection, where: str, values: tuple[object, ...]) -> None:
         conn.execute(
             f"INSERT INTO {self.table} (id, embedding, kind, item) "  # noqa: S608  our own name
             f"SELECT id, vector, kind, item FROM memory_vectors WHERE embedder = ? {where}",
             (self.embedder, *values),
         )
+
+
+def signs_of(vectors: Vectors) -> Words:
+    """Which numbers are above zero, a bit each in words of 64, little endian: shape (rows, dims / 64, rounded up)."""
+    import numpy as np  # noqa: PLC0415  not needed by a daemon that remembers nothing yet
+
+    bits = np.packbits(vectors > 0, axis=1, bitorder="little")
+    padded = np.pad(bits, ((0, 0), (0, -bits.shape[1] % 8)))
+    words: Words = np.ascontiguousarray(padded).view("<u8")
+    return words
 
 
 def load_extension(conn: Connection) -> bool:

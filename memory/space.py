@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from db.database import Database
 from db.sqlite import Connection
 from memory import rows
+from memory.coarse import CoarseIndex
 from memory.embedders import Embedder
-from memory.index import FlatIndex, Kind, Near, VecIndex, load_extension
+from memory.index import Kind, Near, load_extension
+from memory.sized import SizedIndex
 
 if TYPE_CHECKING:
     from memory.embedders.base import Vectors
 
 BATCH = 64
+TENDED = 4
+"""How many batches of its index a catch-up copies."""
+Opened = TypeVar("Opened", bound=CoarseIndex)
 
 
 class Space:
@@ -31,11 +36,12 @@ class Space:
         self.embedder = embedder
         self._db, self._extension = db, extension
         self._lock = threading.Lock()
-        self._index: FlatIndex | None = None
+        self._index: CoarseIndex | None = None
+        self._tended = False
 
     @property
-    def index(self) -> FlatIndex:
-        """The index, made on first use: sqlite-vec's, or a plain one where the extension cannot be loaded."""
+    def index(self) -> CoarseIndex:
+        """The index, made on first use; without its exact table where the extension cannot be loaded."""
         with self._lock:
             if self._index is None:
                 self._index = self._made()
@@ -48,12 +54,13 @@ class Space:
             while done < limit and (texts := self._unseen(kind, limit - done)):
                 self._add(kind, list(texts), self.embedder.embed(list(texts.values())))
                 done += len(texts)
+        self._tend(changed=bool(done))
         return done
 
     def nearest(self, texts: Mapping[Kind, str], limit: int) -> list[Near]:
         """The nearest memories of each kind to its text, best first; what is less alike than the floor is left out."""
         vectors, conn = self.embedder.embed(list(texts.values())), self._db.reader()
-        index = self._opened(conn)
+        index = self._opened(conn, self.index)
         found = [
             near
             for kind, vector in zip(texts, vectors, strict=True)
@@ -79,22 +86,23 @@ class Space:
         index = self.index
         self._db.write(lambda conn: self._opened(conn, index).add(conn, kind, items, vectors)).result()
 
-    def _opened(self, conn: Connection, index: FlatIndex | None = None) -> FlatIndex:
+    def _tend(self, *, changed: bool) -> None:
+        """Let the index change its kind if the number of vectors asks for it, a few batches at a time."""
+        index = self.index
+        if not isinstance(index, SizedIndex) or (self._tended and not changed):
+            return
+        for _ in range(TENDED):
+            if not self._db.write(lambda conn: self._opened(conn, index).tend(conn)).result():
+                self._tended = True
+                return
+        self._tended = False
+
+    def _opened(self, conn: Connection, index: Opened) -> Opened:
         """The index, with its extension loaded into this connection."""
-        index = index or self.index
-        if isinstance(index, VecIndex):
+        if isinstance(index, SizedIndex):
             load_extension(conn)
         return index
 
-    def _made(self) -> FlatIndex:
-        name, dims = self.embedder.name, self.embedder.dims
-        if not (self._extension and load_extension(self._db.reader())):
-            return FlatIndex(name, dims)
-        index = VecIndex(name, dims)
-
-        def prepare(conn: Connection) -> None:
-            load_extension(conn)
-            index.prepare(conn)
-
-        self._db.write(prepare).result()
-        return index
+    def _made(self) -> CoarseIndex:
+        extension = self._extension and load_extension(self._db.reader())
+        return (SizedIndex if extension else CoarseIndex)(self.embedder.name, self.embedder.dims)

@@ -1,4 +1,4 @@
-"""One contract for both indexes: sqlite-vec's table and plain numpy give the same answers."""
+"""One contract for all indexes: plain numpy, sqlite-vec's table, the coarse one, and the one that changes its kind."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 
 from db.sqlite import Connection
+from memory.coarse import CoarseIndex
 from memory.embedders import HashedEmbedder
 from memory.index import FlatIndex, Kind, VecIndex, load_extension
+from memory.sized import SizedIndex
 from tests.support.store import Store
 
 if TYPE_CHECKING:
-    from memory.embedders import Vectors
+    from memory.embedders.base import Vectors
 
 DIMS = 8
 Do = Callable[[Callable[[Connection], object]], object]
@@ -40,12 +42,17 @@ def do(store: Store) -> Do:
     return run
 
 
-@pytest.fixture(params=[FlatIndex, VecIndex])
+@pytest.fixture(params=[FlatIndex, VecIndex, CoarseIndex, SizedIndex])
 def index(request: pytest.FixtureRequest, do: Do) -> FlatIndex:
-    made: FlatIndex = request.param("one", DIMS)
-    if isinstance(made, VecIndex):
-        do(made.prepare)
-    return made
+    return opened(request.param("one", DIMS), do)
+
+
+def opened(index: FlatIndex, do: Do) -> FlatIndex:
+    if isinstance(index, VecIndex):
+        do(index.create)
+    if isinstance(index, SizedIndex):
+        do(index.tend)
+    return index
 
 
 def near(store: Store, index: FlatIndex, kind: Kind, vector: Vectors, limit: int = 10) -> list[tuple[int, float]]:
@@ -69,9 +76,7 @@ def test_kinds_do_not_meet(store: Store, do: Do, index: FlatIndex) -> None:
 
 
 def test_embedders_do_not_meet(store: Store, do: Do, index: FlatIndex) -> None:
-    other = type(index)("two", 4)
-    if isinstance(other, VecIndex):
-        do(other.prepare)
+    other = opened(type(index)("two", 4), do)
     do(lambda conn: index.add(conn, "failure", [1], unit(1)[None]))
     do(lambda conn: other.add(conn, "failure", [1, 2], np.eye(4, dtype=np.float32)[:2]))
     assert near(store, index, "failure", unit(1)) == [(1, 1.0)]
@@ -105,24 +110,155 @@ def test_more_may_be_asked_for_than_the_extension_gives(store: Store, do: Do, in
     assert near(store, index, "failure", unit(1), limit=100_000) == [(1, 1.0)]
 
 
-def test_what_was_stored_without_the_extension_is_found_with_it(store: Store, do: Do) -> None:
-    flat, vec = FlatIndex("one", DIMS), VecIndex("one", DIMS)
-    do(vec.prepare)
-    do(lambda conn: flat.add(conn, "failure", [1, 2], np.stack([unit(1), unit(0, 1)])))
-    assert near(store, vec, "failure", unit(1)) == []
-    do(vec.prepare)
-    assert near(store, vec, "failure", unit(1)) == [(1, 1.0), (2, 0.0)]
+def test_what_was_stored_or_forgotten_without_the_extension_is_found_out_with_it(store: Store, do: Do) -> None:
+    flat, sized = FlatIndex("one", DIMS), SizedIndex("one", DIMS)
+    settle(do, sized)
+    do(lambda conn: sized.add(conn, "failure", [1, 2, 3], np.stack([unit(1), unit(0, 1), unit(0, 0, 1)])))
+    do(lambda conn: flat.remove(conn, "failure", [1]))
+    do(lambda conn: flat.add(conn, "failure", [4], unit(1)[None]))
+    assert near(store, sized, "failure", unit(1), 1) == [(4, 1.0)]
+    settle(do, sized)
+    assert do(sized.exact.in_step)
+    assert sorted(near(store, sized.exact, "failure", unit(1))) == [(2, 0.0), (3, 0.0), (4, 1.0)]
 
 
-def test_both_give_the_same_for_real_texts(store: Store, do: Do) -> None:
+@pytest.mark.parametrize("index", [VecIndex, SizedIndex], indirect=True)
+def test_all_give_the_same_for_real_texts(store: Store, do: Do, index: FlatIndex) -> None:
     hashed = HashedEmbedder()
     rows = hashed.embed([f"Error number {n} in function f{n % 7} of module {n % 11}" for n in range(200)])
-    flat, vec = FlatIndex(hashed.name, 384), VecIndex(hashed.name, 384)
-    do(vec.prepare)
-    do(lambda conn: vec.add(conn, "failure", list(range(200)), rows))
+    flat, other = FlatIndex(hashed.name, 384), opened(type(index)(hashed.name, 384), do)
+    do(lambda conn: other.add(conn, "failure", list(range(200)), rows))
     for query in hashed.embed(["function f3", "module 10", "Error number 17"]):
-        one, other = (dict(near(store, index, "failure", query)) for index in (flat, vec))
-        assert sorted(one.values()) == pytest.approx(sorted(other.values()), abs=2e-3)
+        one, two = (dict(near(store, each, "failure", query)) for each in (flat, other))
+        assert sorted(one.values()) == pytest.approx(sorted(two.values()), abs=2e-3)
+
+
+def clusters(count: int, seed: int = 1, dims: int = 64) -> Vectors:
+    """Vectors around a hundred centres, as texts have them; another seed gives others around the same ones."""
+    centres = np.random.default_rng(0).standard_normal((100, dims))
+    rows = centres[np.arange(count) % 100] + 0.7 * np.random.default_rng(seed).standard_normal((count, dims))
+    scaled: Vectors = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+    return scaled
+
+
+def settle(do: Do, index: SizedIndex) -> None:
+    while do(index.tend):
+        pass
+
+
+def recall_at_10(store: Store, one: FlatIndex, truth: FlatIndex) -> float:
+    """Which share of the ten nearest is found, over fifty queries that are none of the stored vectors."""
+    found = 0
+    for query in clusters(50, seed=2, dims=one.dims):
+        right = {item for item, _ in near(store, truth, "failure", query)}
+        found += len(right & {item for item, _ in near(store, one, "failure", query)})
+    return found / 500
+
+
+def test_the_coarse_index_misses_little_and_gives_exact_similarities(store: Store, do: Do) -> None:
+    coarse, flat = CoarseIndex("one", 384, rescored=200), FlatIndex("one", 384)
+    do(lambda conn: coarse.add(conn, "failure", list(range(4000)), clusters(4000, dims=384)))
+    assert recall_at_10(store, coarse, flat) >= 0.97
+    (query,) = clusters(1, seed=2, dims=384)
+    truth = dict(near(store, flat, "failure", query, 50))
+    assert all(truth.get(item, similarity) == similarity for item, similarity in near(store, coarse, "failure", query))
+
+
+def test_the_coarse_index_sees_what_others_write_replace_and_forget(store: Store, do: Do) -> None:
+    coarse, flat, rows = CoarseIndex("one", 64, rescored=20), FlatIndex("one", 64), clusters(300)
+    do(lambda conn: flat.add(conn, "failure", list(range(200)), rows[:200]))
+    assert near(store, coarse, "failure", rows[7], 1) == [(7, 1.0)]
+    do(lambda conn: flat.add(conn, "failure", list(range(200, 300)), rows[200:]))
+    do(lambda conn: flat.add(conn, "failure", [7], -rows[7][None]))
+    assert near(store, coarse, "failure", rows[250], 1) == [(250, 1.0)]
+    assert near(store, coarse, "failure", -rows[7], 1) == [(7, 1.0)]
+    do(lambda conn: flat.remove(conn, "failure", range(100, 300)))
+    for _ in range(20):
+        found = [near(store, coarse, "failure", row) for row in rows]
+    assert all(item < 100 for each in found for item, _ in each)
+    assert near(store, coarse, "failure", rows[20], 1) == [(20, 1.0)]
+
+
+def test_an_id_is_never_given_again(store: Store, do: Do) -> None:
+    flat, row = FlatIndex("one", DIMS), unit(1)[None]
+    seen = set()
+    for _ in range(3):
+        do(lambda conn: flat.add(conn, "failure", [1], row))
+        seen.add(flat.newest(store.db.reader()))
+    assert len(seen) == 3
+
+
+def test_vectors_that_an_earlier_version_wrote_without_signs_are_found(store: Store, do: Do) -> None:
+    coarse, rows = CoarseIndex("one", 64, rescored=20), clusters(100)
+    do(lambda conn: coarse.add(conn, "failure", list(range(100)), rows))
+    do(lambda conn: conn.execute("UPDATE memory_vectors SET signs = NULL").rowcount)
+    assert near(store, coarse, "failure", rows[3], 1) == [(3, 1.0)]
+
+
+def test_the_exact_table_is_given_up_and_made_again_with_room_between(store: Store, do: Do) -> None:
+    sized, rows = SizedIndex("one", 64, most_exact=1500, least_coarse=1000, rescored=100), clusters(1600)
+    settle(do, sized)
+
+    def has_table() -> bool:
+        settle(do, sized)
+        return bool(do(sized.exact.in_step))
+
+    def grow(first: int, last: int) -> bool:
+        do(lambda conn: sized.add(conn, "failure", list(range(first, last)), rows[first:last]))
+        return has_table()
+
+    def shrink(first: int, last: int) -> bool:
+        do(lambda conn: sized.remove(conn, "failure", range(first, last)))
+        return has_table()
+
+    assert [grow(0, 1200), grow(1200, 1501), shrink(1400, 1501), grow(1400, 1450)] == [True, False, False, False]
+    assert near(store, sized, "failure", rows[1420], 1) == [(1420, 1.0)]
+    assert [shrink(900, 1450), grow(900, 1450), grow(1450, 1501)] == [True, True, False]
+
+
+def test_between_the_batches_of_a_change_everything_is_found_and_may_change(store: Store, do: Do) -> None:
+    """Each step is made by an index of its own: a process that begins in the middle knows nothing of the change."""
+    rows = clusters(1400)
+    do(lambda conn: FlatIndex("one", 64).add(conn, "failure", list(range(1200)), rows[:1200]))
+
+    def step(number: int) -> bool:
+        sized, new = SizedIndex("one", 64, rescored=100), 1200 + number
+        more = bool(do(sized.tend))
+        assert do(sized.exact.in_step) is not more
+        do(lambda conn: sized.add(conn, "failure", [new], rows[new][None]))
+        do(lambda conn: sized.remove(conn, "failure", [10 * number]))
+        assert near(store, sized, "failure", rows[new], 1) == [(new, 1.0)]
+        return more
+
+    assert [step(number) for number in range(3)] == [True, True, False]
+    exact = VecIndex("one", 64)
+    assert do(exact.in_step)
+    assert do(exact.sound)
+    truth = near(store, FlatIndex("one", 64), "failure", rows[10], 2000)
+    assert len(truth) == 1200
+    assert dict(near(store, exact, "failure", rows[10], 50)).keys() == {item for item, _ in truth[:50]}
+
+
+def test_a_job_that_fails_leaves_the_table_in_step(store: Store, do: Do) -> None:
+    sized = SizedIndex("one", DIMS)
+    settle(do, sized)
+
+    def job(conn: Connection) -> None:
+        sized.add(conn, "failure", [1], unit(1)[None])
+        raise LookupError
+
+    with pytest.raises(LookupError):
+        do(job)
+    assert do(sized.exact.in_step)
+    do(lambda conn: sized.add(conn, "failure", [2], unit(1)[None]))
+    assert near(store, sized.exact, "failure", unit(1)) == [(2, 1.0)]
+
+
+def test_embedders_with_names_that_look_alike_have_tables_of_their_own() -> None:
+    names = ["ollama:a-b:8", "ollama:a_b:8", "ollama:a.b:8", "hashed-384-v1", "st-all-MiniLM-L6-v2"]
+    tables = [VecIndex(name, 8).table for name in names]
+    assert len(set(tables)) == 5
+    assert tables[3:] == ["vec_hashed_384_v1", "vec_st_all_minilm_l6_v2"]
 
 
 def test_the_extension_is_there_on_the_machine_that_tests(store: Store) -> None:
