@@ -26,6 +26,7 @@ from core.errors import (
     ModelRefused,
     Parked,
     ShuttingDown,
+    Split,
     StaleFence,
     StoreDamaged,
     StoreUnready,
@@ -203,7 +204,7 @@ class TaskExecutor:
             await self._interrupted(task, running)
         except LeaseLost as lost:
             self._log(task, Level.WARNING, str(lost))
-        except (Parked, Held, StoreUnready) as later:
+        except (Parked, Held, Split, StoreUnready) as later:
             await self._put_off(task, later)
         except (Interruption, ModelRefused) as end:
             ending = end.ending if isinstance(end, Interruption) else Ending.REFUSED
@@ -217,11 +218,11 @@ class TaskExecutor:
         else:
             await self._finish(task, result)
 
-    async def _put_off(self, task: Task, later: Parked | Held | StoreUnready) -> None:
+    async def _put_off(self, task: Task, later: Parked | Held | Split | StoreUnready) -> None:
         """Let the task wait, or go on at its last step where the trouble is the database's and not its own."""
         queue, why = self.parts.queue, (task.id, task.fence, str(later))
-        if isinstance(later, Held):
-            await done(queue.hold(*why, later.asks))
+        if isinstance(later, Held | Split):
+            await done(queue.hold(*why, later.asks) if isinstance(later, Held) else queue.split(*why, later.parts))
         else:
             await done(queue.park(*why, later.until) if isinstance(later, Parked) else queue.requeue(*why))
 

@@ -34,7 +34,11 @@ _UNCHANGED = "The reply left every file as it was, so the same tests fail as bef
 
 async def run(case: Case, work: Work, tools: Tools) -> Step:
     """One try: from the model's text to a sound change. Raises what the model raises."""
-    work = replace(work, iteration=work.iteration + 1, remarks=())
+    joins, work = joins_parts(work), replace(work, iteration=work.iteration + 1, remarks=())
+    if joins:
+        return Step(
+            phase=Phase.CODING, outcome=Outcome.OK, work=work, note="what its parts made is judged as it stands"
+        )
     if blames_tests(work):
         return Step(phase=Phase.CODING, outcome=Outcome.OK, work=work, note="the code stands, its tests are at fault")
     if work.verdict and work.verdict.evidence.dropped:
@@ -48,6 +52,11 @@ async def run(case: Case, work: Work, tools: Tools) -> Step:
     if draft.refused:
         _tell_refused(after, case, tools, draft)
     return _judged(case, work, after, draft, left)
+
+
+def joins_parts(work: Work) -> bool:
+    """Tell whether all parts of the task are done and were not judged together yet: that needs no model."""
+    return bool(work.parts) and not (work.iteration or work.feedback)
 
 
 def blames_tests(work: Work) -> bool:

@@ -4,8 +4,8 @@ COMMIT has one entrance, from TESTING, and TESTING is reached from CODING alone,
 switched on. Only CODING may change a file. So whatever the phases answer, a walk that commits ends with CODING, the
 gates and TESTING all passed on one and the same change; a property test walks the table and proves it. Every cycle of
 the table leads through REFLECTING, which counts the tries and ends them. Within TESTING the static gates come before
-the suite (`agent.gatekeeping`). A walk that is held goes on in the very phase that held it, from its beginning. One that was
-split goes on at CODING, or at PLANNING again, when the parts have ended: in front of every gate, as from PLANNING.
+the suite (`agent.gatekeeping`). A walk that is held goes on in the very phase that held it, from its beginning. One
+that was split goes on at CODING, or at PLANNING again, when the parts have ended: in front of every gate.
 
 Each step is handed to `on_step` and awaited before the next phase runs: what has happened is durable before anything
 builds on it, and a `Work` that was stored continues at its `phase`.
@@ -165,9 +165,9 @@ def _hold_to_rules(before: Work, step: Step) -> None:
 
 
 def _hold_to_one_split(case: Case, before: Work, step: Step) -> None:
-    """Refuse a split that the task does not allow, a second one, and one into nothing."""
+    """Refuse a split that the task does not allow, one that is not the first plan's, and one into nothing."""
     splits = step.outcome is Outcome.SPLIT
-    if splits and not (case.split and step.work.parts and not before.parts):
+    if splits and not (case.split and step.work.parts and not (before.parts or before.iteration)):
         raise NightshiftError(f"{before.phase} split a task that may not be split now")
     if not splits and step.work.parts != before.parts:
         raise NightshiftError(f"{before.phase} changed the parts of a task without splitting it")

@@ -6,6 +6,7 @@ import asyncio
 import signal
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 
 from assembly.rooms import Rooms
 from assembly.store import open_store
@@ -30,7 +31,8 @@ async def run_single(spec: TaskSpec, settings: Settings, on_event: Callable[[Eve
         stack.enter_context(InstanceLock(settings.lock_file, settings.db_lock_file))
         store = open_store(settings, stack)
         await asyncio.wrap_future(store.queue.recover())
-        task_id = (await asyncio.wrap_future(store.queue.submit(spec))).task_id
+        whole = replace(spec, split=False)  # nobody else is here who could work on parts of it
+        task_id = (await asyncio.wrap_future(store.queue.submit(whole))).task_id
         if store.queue.get(task_id).status in ENDED:
             return store.queue.get(task_id)  # its key was known
 

@@ -43,6 +43,14 @@ def raised(limits: Limits, before: Spent, granted: Iterable[str]) -> Limits:
     return replace(limits, **ceilings)
 
 
+def lowered(limits: Limits, used: Spent) -> Limits:
+    """The limits without what was used of them; never below nothing."""
+    left: dict[str, Any] = {
+        each.value: max(0, own - getattr(used, each)) for each in Measure if (own := getattr(limits, each)) is not None
+    }
+    return replace(limits, **left)
+
+
 def ask_for_more(
     measure: Measure, task_id: int, limits: Limits, before: Spent, used: Spent, granted: Iterable[str], short: float
 ) -> Ask | None:

@@ -22,6 +22,7 @@ from core.revisions import Workspace
 from core.states import Ending, Outcome, Phase
 from core.tasks import Limits, Spent, Task
 from core.work import Case, Step, Work
+from execution import splitting
 from execution.budget import TaskBudget
 from execution.integration import Integration, Landed
 from execution.lost_life import landed_before
@@ -126,6 +127,7 @@ class Attempt:
             return self.ended(Ending.REFUSED, str(error))
         if found := await landed_before(self.task, self.parts, workspace):
             return self.ended(Ending.COMMITTED, "its commit was found after the restore", found.id, found.branch)
+        workspace, stored = await self._rejoined(workspace, stored)
         await self._hold_out(workspace)
         work = self._work = self._going_on(stored) if stored else self._new_work(workspace)
         resumed = work.phase is Phase.COMMIT
@@ -137,6 +139,8 @@ class Attempt:
                 _check_asks(case, work)
             if work.phase is Phase.HOLD:
                 raise Held("; ".join(ask.question for ask in work.asks) or work.reason, work.asks)
+            if work.phase is Phase.SPLIT:
+                raise splitting.split(self.task, work, self._budget.left)
             if work.phase is Phase.ABANDON:
                 return self.ended(work.ending or Ending.GAVE_UP, work.reason)
             landing = Integration(self.task, self.parts, self.emit, held=work.still_held(self._held), resumed=resumed)
@@ -147,6 +151,20 @@ class Attempt:
             work, resumed = replace(end.work, step_no=work.step_no + 1), False
             await self._store(Step(phase=Phase.COMMIT, outcome=Outcome.REDO, work=work, note=end.why))
             workspace = await asyncio.to_thread(self._open, work.base)
+
+    async def _rejoined(self, workspace: Workspace, stored: Work | None) -> tuple[Workspace, Work | None]:
+        """Where and how a task goes on that was split; any other is given back as it is.
+
+        Raises:
+            Split: it waits for its parts: some are open, or its daemon died before they were submitted.
+        """
+        if stored is None or stored.phase is not Phase.SPLIT:
+            return workspace, stored
+        parts = await asyncio.to_thread(self.parts.queue.parts, self.task.id, self.task.attempt)
+        if not splitting.have_ended(parts):
+            raise splitting.split(self.task, stored, self._budget.left)
+        workspace = await asyncio.to_thread(self._open, None)
+        return workspace, splitting.gone_on(stored, workspace.base, parts)
 
     async def _hold_out(self, workspace: Workspace) -> None:
         """Find what of the tests no prompt shows; it follows from their text, so every attempt finds the same."""
@@ -204,6 +222,7 @@ class Attempt:
             review=defaults.review if spec.review is None else spec.review,
             audit=defaults.audit if spec.audit is None else spec.audit,
             clarify=defaults.clarify if spec.clarify is None else spec.clarify,
+            split=splitting.may_split(spec, defaults.split),
             iterations=iterations,
             warn_at=min(defaults.warn_at, iterations),
             held=self._held,

@@ -1,4 +1,8 @@
-"""A task's budget for models: what it has used of it, what its owner granted, and how he is asked for more."""
+"""A task's budget for models: what it has used of it, what its owner granted, and how he is asked for more.
+
+What the parts of a task used that was split counts as used of the whole's budget, but never as used by it: no call is
+counted twice in a total.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +27,7 @@ class TaskBudget:
         self._task, self._limits, self._parts = task, limits, parts
         self._model: BoundModel | None = None
         self._granted: tuple[str, ...] = ()
+        self._allowed, self._on_parts = limits, Spent()
 
     @property
     def spent(self) -> Spent:
@@ -32,6 +37,11 @@ class TaskBudget:
     @property
     def _used(self) -> Spent:
         return self._model.spent if self._model else self._task.spent - self._task.spent_before
+
+    @property
+    def left(self) -> Limits:
+        """The limits, with what may still be used of models; known once it was opened."""
+        return allowance.lowered(self._allowed, self._used)
 
     def open(self) -> BoundModel:
         """The door to the models, with what is left. Reads the ledger: call it in a thread.
@@ -44,8 +54,10 @@ class TaskBudget:
         decided = [each for each in asked if each.ask.kind is AskKind.BUDGET and each.granted is not None]
         self._granted = tuple(each.ask.subject for each in decided if each.granted)
         used = self._parts.steps.spent_of(task.id) - task.spent_before
-        limits = allowance.raised(self._limits, task.spent_before, self._granted)
-        self._model = self._parts.models.for_task(task.id, limits, used)
+        self._on_parts = self._parts.queue.spent_on_parts(task.id)
+        raised = allowance.raised(self._limits, task.spent_before, self._granted)
+        self._allowed = allowance.lowered(raised, self._on_parts)
+        self._model = self._parts.models.for_task(task.id, self._allowed, used)
         for each in decided:
             if not each.granted and each.attempt == task.attempt:
                 raise BudgetSpent(_denied(each))
@@ -60,7 +72,7 @@ class TaskBudget:
             self._task.id,
             self._limits,
             self._task.spent_before,
-            self._used,
+            self._used + self._on_parts,
             self._granted,
             over.short,
         )
