@@ -155,9 +155,12 @@ class EventLog:
         task_id: int | None = None,
         worker: str | None = None,
         text: str | None = None,
+        kind: Kind | None = None,
     ) -> list[Event]:
-        """The newest `limit` events, oldest first, with the filters of `after`."""
+        """The newest `limit` events, oldest first, with the filters of `after`, or of one kind alone."""
         where, values = _filter(level, task_id, worker, text)
+        if kind is not None:
+            where, values = where + "AND kind = ? ", [*values, kind]
         query = _SELECT + f"WHERE id > 0 {where} ORDER BY id DESC LIMIT ?"
         return [_event(row) for row in self._db.reader().execute(query, (*values, limit))][::-1]
 

@@ -20,6 +20,7 @@ from server.query import LoginQuery, PageQuery, Query, StreamQuery, read_query
 from server.reviewing import Reviewing
 from server.schemas import DaemonReport, log_line
 from server.task_answers import task_detail
+from server.task_reading import shown_lessons
 from server.task_view import shown_attempts, shown_change, spoken
 
 TASKS_SHOWN = 30
@@ -69,6 +70,7 @@ class Pages:
             attempts=shown_attempts(desk, task_id),
             change=shown_change(task, work) if work else [],
             work=work,
+            lessons=shown_lessons(desk, task_id),
             last_id=desk.events.newest_id(),
             lines=[log_line(event) for event in desk.events.last(LINES_SHOWN, task_id=task_id)],
             may_cancel=may_move(task.status, Status.CANCELLED) and not task.cancel_requested,

@@ -6,12 +6,13 @@ import difflib
 import json
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from core.tasks import Task
 from core.work import Work
 from db.step_rows import Call, StepRow
 from server.desk import Desk
+from server.task_reading import ShownFinding, shown_findings
 
 INLINE_CHARS = 400_000
 """How much of prompts and replies stands on the page; the newest first, the rest is a link away."""
@@ -30,10 +31,11 @@ class ShownCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownStep:
-    """A step with the calls it made; a step that has not finished has no `row`."""
+    """A step with the calls it made and what was found in it; a step that has not finished has no `row`."""
 
     row: StepRow | None
     calls: list[ShownCall]
+    findings: list[ShownFinding] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +52,8 @@ def shown_attempts(desk: Desk, task_id: int) -> dict[int, list[ShownStep]]:
     calls = _calls_by_step(desk, task_id)
     attempts: defaultdict[int, list[ShownStep]] = defaultdict(list)
     for row in desk.steps.timeline(task_id):
-        attempts[row.attempt].append(ShownStep(row=row, calls=calls.pop((row.attempt, row.step_no), [])))
+        made = calls.pop((row.attempt, row.step_no), [])
+        attempts[row.attempt].append(ShownStep(row=row, calls=made, findings=shown_findings(row.data)))
     for (attempt, _), unfinished in calls.items():
         attempts[attempt].append(ShownStep(row=None, calls=unfinished))
     return dict(sorted(attempts.items(), reverse=True))
