@@ -23,7 +23,7 @@ TELLING = (Ending.COMMITTED, Ending.GAVE_UP, Ending.STUCK, Ending.TIMEOUT, Endin
 """The endings that tell of the model."""
 LATEST = 2000
 """So many of the newest tasks are looked at, whatever their kind, so that the time of a look does not grow."""
-OF_A_KIND = 120
+OF_A_KIND = 100
 """So many of the newest attempts of a kind count: what a model could not do a hundred tasks ago it may have learned."""
 
 _RESULTS = """

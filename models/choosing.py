@@ -19,10 +19,12 @@ from models.worth import Candidate, Worth, worth_of
 
 MARGIN = 0.15
 """So much less often may the cheaper one succeed: what it fails is done by the next stronger one, at little more."""
-LEARN, LEARN_EARLY = 0.1, 0.5
-"""The share of attempts that are drawn by lot: a tenth, or half of them while one model is hardly known."""
-HARDLY_KNOWN = 10
-"""A model that began fewer attempts of a kind is hardly known: below that, no bound can tell 90 % from 70 %."""
+LEARN = 0.1
+"""The share of attempts in which rates are drawn: where models are far apart that changes nothing, so it is cheap."""
+MEET = 0.3
+"""The share that an undecided model begins instead, so that a good one is found within some fifty attempts."""
+HARDLY_KNOWN = 5
+"""Before so many attempts a cheaper model is not given up: one that solves 9 of 10 fails the first in 10 % of cases."""
 HOPELESS = 0.1
 """One that surely solves fewer is not asked in easy phases either: it will not follow the format of replies."""
 TRIES_PER_RUNG = 2
@@ -52,10 +54,7 @@ def decide(candidates: Sequence[Candidate], results: Results, kind: str, *, lot:
     """
     known = [_worth(candidate, results, kind) for candidate in candidates]
     there = [worth for worth in known if worth.there] or known
-    dice = Random(lot)  # noqa: S311 - no secret
-    explored = len(there) > 1 and dice.random() < _share(there)
-    drawn = {worth.label: worth.drawn(dice) for worth in there}
-    first = _cheapest_good(there, lambda worth: drawn[worth.label]) if explored else _cheapest_good(there)
+    first, explored = _first(there, Random(lot))  # noqa: S311 - no secret
     # Of equals the owner's first is the strongest: he said that it is his best.
     ladder = sorted(known, key=lambda worth: (worth.rate, -known.index(worth)))
     return Route(
@@ -63,8 +62,8 @@ def decide(candidates: Sequence[Candidate], results: Results, kind: str, *, lot:
         ladder=tuple(worth.label for worth in ladder),
         first=first.label,
         cheap=_cheap(there, first).label,
-        explored=explored,
-        why=_why(first, there, kind, explored=explored),
+        explored=bool(explored),
+        why=_why(first, there, kind, explored),
     )
 
 
@@ -103,8 +102,30 @@ def _worth(candidate: Candidate, results: Results, kind: str) -> Worth:
     return worth_of(candidate, results.get(kind, {}).get(label, ModelResult()), others)
 
 
-def _share(known: Sequence[Worth]) -> float:
-    return LEARN_EARLY if any(worth.began < HARDLY_KNOWN for worth in known) else LEARN
+def _first(known: Sequence[Worth], dice: Random) -> tuple[Worth, str]:
+    """Who begins, and why another than the rule says where the lot says so."""
+    share = dice.random()
+    usual = _cheapest_good(known)
+    if len(known) > 1 and share < LEARN:
+        drawn = {worth.label: worth.drawn(dice) for worth in known}
+        found = _cheapest_good(known, lambda worth: drawn[worth.label])
+        return found, "" if found is usual else "drawn by lot, to learn"
+    undecided = [worth for worth in known if _undecided(worth, usual, max(each.rate for each in known))]
+    if undecided and share < LEARN + MEET:
+        return min(undecided, key=lambda worth: worth.count), "drawn by lot, for too little is known of it"
+    return usual, ""
+
+
+def _undecided(worth: Worth, usual: Worth, best: float) -> bool:
+    """Whether more attempts with this model could change who usually begins, for less money or for more success.
+
+    One of unknown price is not tried: what that would cost nobody can say.
+    """
+    if worth is usual or worth.attempt_usd is None:
+        return False
+    if worth.usd_for_one(worth.high) < usual.usd_for_one(usual.rate):
+        return worth.began < HARDLY_KNOWN or worth.low < best - MARGIN <= worth.high
+    return worth.high - MARGIN > usual.rate
 
 
 def _cheapest_good(known: Sequence[Worth], drawn: Callable[[Worth], float] | None = None) -> Worth:
@@ -122,11 +143,11 @@ def _cheap(known: Sequence[Worth], first: Worth) -> Worth:
     return min(priced, key=lambda worth: worth.attempt_usd or 0.0, default=first)
 
 
-def _why(first: Worth, known: Sequence[Worth], kind: str, *, explored: bool) -> str:
+def _why(first: Worth, known: Sequence[Worth], kind: str, explored: str) -> str:
     if len(known) == 1:
         return f"{first.label} is the only one"
     others = "; ".join(said(worth) for worth in known if worth is not first)
-    reason = "drawn by lot, to learn" if explored else "cheapest of those not much worse than the best"
+    reason = explored or "the cheapest of those not much worse than the best"
     return f"{kind}: {said(first)} ({reason}); beside {others}"
 
 

@@ -19,10 +19,12 @@ PRIOR_RATE = 0.5
 """Of a model of which nothing is known, either end is as likely."""
 OVERALL_WEIGHT = 2.0
 """That half is worth two attempts: one solved, one not (Laplace's rule)."""
-KIND_WEIGHT = 4.0
-"""What a model did with other kinds is worth four attempts with this one: a hint, gone after a dozen of its own."""
-SURE_Z = 0.84
-"""A bound is passed with a chance of 80 %: a wrong guess costs one more model that is asked, and waiting costs too."""
+KIND_WEIGHT = 1.0
+"""What a model did with other kinds is worth one attempt with this one: kinds differ, so they are told apart."""
+SURE_Z, DOUBT_Z = 0.84, 1.64
+"""A bound is passed with a chance of 80 %: a wrong guess costs one more model that is asked.
+
+Below one, with 95 %: who is given up wrongly is not tried again for long."""
 TOKENS_IN, TOKENS_OUT = 12_000, 3_000
 """What an attempt uses before any was measured: two tries with a prompt of some files and a reply of one or two."""
 REMOTE_S, LOCAL_S = 60.0, 300.0
@@ -75,7 +77,7 @@ class Worth:
     @property
     def high(self) -> float:
         """It is rather surely no better than this."""
-        return _wilson(self.rate, self.count, SURE_Z)
+        return _wilson(self.rate, self.count, DOUBT_Z)
 
     def drawn(self, dice: Random) -> float:
         """A rate as it may be: drawn from what is known (Thompson 1933), so the unknown is drawn high at times."""

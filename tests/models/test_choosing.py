@@ -1,0 +1,252 @@
+"""Which models an attempt asks: found out from results at little cost, found out anew when they change."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from statistics import fmean
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.routing import ModelResult, Results, Route
+from core.states import Phase
+from db.model_results import OF_A_KIND
+from models.choosing import HARDLY_KNOWN, LEARN, MEET, decide, turn
+from models.policy import FREE, Price
+from models.worth import Candidate, attempt_usd
+
+WEAK, STRONG = "cloud=weak", "cloud=strong"
+CHEAP = Price(input_per_million_usd=0.25, output_per_million_usd=1.25)
+DEAR = Price(input_per_million_usd=3.0, output_per_million_usd=15.0)
+PAIR = (Candidate(label=STRONG, price=DEAR), Candidate(label=WEAK, price=CHEAP))
+COST = {candidate.label: attempt_usd(candidate, ModelResult()) or 0.0 for candidate in PAIR}
+RATES = {"library": {WEAK: 0.9, STRONG: 0.95}, "web_app": {WEAK: 0.2, STRONG: 0.9}}
+IMPROVED = {"library": {WEAK: 0.9, STRONG: 0.95}, "web_app": {WEAK: 0.92, STRONG: 0.9}}
+RIGHT = {"library": WEAK, "web_app": STRONG}
+
+Rates = Mapping[str, Mapping[str, float]]
+
+
+def result(solved: int, began: int, **more: float) -> ModelResult:
+    used = {"tokens_in": 12_000 * began, "tokens_out": 3_000 * began, "seconds": 60.0 * began}
+    return ModelResult(began=began, solved=solved, **{**used, **more})  # type: ignore[arg-type]  # of one type each
+
+
+@dataclass
+class World:
+    """Models with known rates, and tasks that are given to the one that the policy chooses.
+
+    What the chosen one fails costs one attempt of the strong one more.
+    """
+
+    seed: int
+    dice: Random = field(init=False)
+    past: dict[str, deque[tuple[str, bool]]] = field(default_factory=dict)
+    chosen: list[tuple[str, str]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.dice = Random(self.seed)
+
+    def live(self, attempts: int, rates: Rates) -> Sequence[tuple[str, str]]:
+        """The kind and the model of each attempt."""
+        for _ in range(attempts):
+            kind = self.dice.choice(sorted(rates))
+            past = self.past.setdefault(kind, deque(maxlen=OF_A_KIND))
+            label = decide(PAIR, self._results(), kind, lot=f"{self.seed}:{len(self.chosen)}").first
+            past.append((label, self.dice.random() < rates[kind][label]))
+            self.chosen.append((kind, label))
+        return self.chosen[-attempts:]
+
+    def _results(self) -> Results:
+        found: dict[str, dict[str, ModelResult]] = {}
+        for kind, past in self.past.items():
+            for label in (WEAK, STRONG):
+                outcomes = [solved for who, solved in past if who == label]
+                found.setdefault(kind, {})[label] = result(sum(outcomes), len(outcomes))
+        return found
+
+
+def right(chosen: Sequence[tuple[str, str]], assignment: Mapping[str, str]) -> float:
+    """The share of attempts that the right model began."""
+    return fmean(assignment[kind] == label for kind, label in chosen)
+
+
+def cost(chosen: Sequence[tuple[str, str]], rates: Rates) -> float:
+    """What attempts are expected to cost, in USD."""
+    return sum(COST[label] + (1 - rates[kind][label]) * COST[STRONG] for kind, label in chosen)
+
+
+def best(chosen: Sequence[tuple[str, str]], assignment: Mapping[str, str]) -> list[tuple[str, str]]:
+    """The same tasks, each begun by the right model."""
+    return [(kind, assignment[kind]) for kind, _ in chosen]
+
+
+def test_each_kind_of_task_gets_its_model_and_finding_that_out_costs_little() -> None:
+    lives = [World(seed).live(500, RATES) for seed in range(8)]
+    assert min(right(life[-200:], RIGHT) for life in lives) > 0.9
+    regrets = [cost(life, RATES) / cost(best(life, RIGHT), RATES) - 1 for life in lives]
+    assert fmean(regrets) < 0.12
+    assert max(regrets) < 0.3
+    always_strong = [cost(best(life, dict.fromkeys(RATES, STRONG)), RATES) for life in lives]
+    assert sum(cost(life, RATES) for life in lives) < 0.75 * sum(always_strong)
+
+
+def test_a_weak_model_that_became_good_is_found_out() -> None:
+    worlds = [World(seed) for seed in range(8)]
+    for world in worlds:
+        before = [label for kind, label in world.live(400, RATES) if kind == "web_app"]
+        assert before[-50:].count(STRONG) > 40
+        world.live(300, IMPROVED)
+        after = [label for kind, label in world.live(200, IMPROVED) if kind == "web_app"]
+        assert after.count(WEAK) > 0.9 * len(after)
+
+
+def test_a_good_model_that_became_weak_is_left_soon() -> None:
+    for seed in range(4):
+        world = World(seed)
+        world.live(500, IMPROVED)
+        after = [label for kind, label in world.live(300, RATES)[-100:] if kind == "web_app"]
+        assert after.count(STRONG) > 0.85 * len(after)
+
+
+def test_nothing_known_the_owners_first_begins_but_for_what_is_drawn_to_learn() -> None:
+    routes = [decide(PAIR, {}, "library", lot=str(lot)) for lot in range(400)]
+    assert {route.first for route in routes if not route.explored} == {STRONG}
+    assert {route.first for route in routes if route.explored} == {WEAK}
+    assert 0.1 < fmean(route.explored for route in routes) < LEARN + MEET + 0.05
+    assert routes[0].ladder == (WEAK, STRONG)
+
+
+def test_the_same_lot_gives_the_same_route() -> None:
+    results = {"library": {WEAK: result(12, 20), STRONG: result(18, 20)}}
+    first = [decide(PAIR, results, "library", lot=str(lot)) for lot in range(50)]
+    assert first == [decide(PAIR, results, "library", lot=str(lot)) for lot in range(50)]
+    assert len({route.first for route in first}) == 2
+
+
+def usual(candidates: Sequence[Candidate], results: Results) -> Route:
+    """What is decided where nothing is drawn by lot."""
+    return next(
+        route for lot in range(100) if not (route := decide(candidates, results, "library", lot=str(lot))).explored
+    )
+
+
+def test_a_model_of_unknown_price_is_never_called_cheap() -> None:
+    unknown = Candidate(label="cloud=mystery")
+    results = {"library": {"cloud=mystery": result(90, 90), STRONG: result(88, 90), WEAK: result(85, 90)}}
+    route = usual((unknown, *PAIR), results)
+    assert (route.first, route.cheap) == (WEAK, WEAK)
+    assert "cloud=mystery solved 90 of 90, of unknown price" in route.why
+    better = {"library": {"cloud=mystery": result(90, 90), STRONG: result(30, 90), WEAK: result(20, 90)}}
+    route = usual((unknown, *PAIR), better)
+    assert (route.first, route.cheap) == ("cloud=mystery", WEAK)
+    for lot in range(200):  # nor is it tried in order to learn
+        assert decide((PAIR[0], unknown), {}, "library", lot=str(lot)).why.count("too little is known") == 0
+
+
+def test_without_any_price_the_owners_order_decides_among_equals() -> None:
+    unknown = (Candidate(label="a=1"), Candidate(label="b=2"))
+    route = usual(unknown, {"library": {"a=1": result(45, 50), "b=2": result(46, 50)}})
+    assert (route.first, route.cheap) == ("a=1", "a=1")
+    assert usual(unknown, {"library": {"a=1": result(10, 50), "b=2": result(46, 50)}}).first == "b=2"
+
+
+def test_a_free_model_costs_its_time() -> None:
+    local = Candidate(label="ollama=own", price=FREE, local=True)
+    slow, quick = result(45, 50, seconds=50 * 3600.0), result(45, 50, seconds=50 * 60.0)
+    rivals = {WEAK: result(46, 50)}
+    assert usual((PAIR[1], local), {"library": {**rivals, "ollama=own": quick}}).first == "ollama=own"
+    assert usual((PAIR[1], local), {"library": {**rivals, "ollama=own": slow}}).first == WEAK
+
+
+def test_one_model_is_the_only_one_and_nothing_is_drawn() -> None:
+    for lot in range(50):
+        route = decide(PAIR[:1], {}, "library", lot=str(lot))
+        assert (route.ladder, route.first, route.cheap, route.explored) == ((STRONG,), STRONG, STRONG, False)
+        assert route.why == f"{STRONG} is the only one"
+
+
+def test_a_model_that_is_away_does_not_begin_but_stays_on_the_ladder() -> None:
+    away = Candidate(label=WEAK, price=CHEAP, there=False)
+    results = {"library": {WEAK: result(50, 50), STRONG: result(40, 50)}}
+    for lot in range(50):
+        route = decide((PAIR[0], away), results, "library", lot=str(lot))
+        assert (route.first, route.cheap, route.ladder) == (STRONG, STRONG, (STRONG, WEAK))
+
+
+def test_a_hopeless_model_is_not_asked_in_easy_phases_either() -> None:
+    results = {"library": {WEAK: result(0, HARDLY_KNOWN * 10), STRONG: result(40, 50)}}
+    assert usual(PAIR, results).cheap == STRONG
+
+
+LADDER = Route(kind="library", ladder=("a", "b", "c"), first="b", cheap="a")
+
+
+@pytest.mark.parametrize(
+    ("phase", "iteration", "escalation", "prompt_tokens", "first"),
+    [
+        (Phase.CODING, 1, 0, 9_000, "b"),
+        (Phase.TESTING, 1, 0, 9_000, "b"),
+        (Phase.PLANNING, 0, 0, 9_000, "b"),
+        (Phase.PLANNING, 0, 0, 900, "a"),
+        (Phase.CLARIFYING, 0, 0, 9_000, "a"),
+        (Phase.REFLECTING, 1, 0, 9_000, "a"),
+        (Phase.REVIEW, 1, 0, 9_000, "a"),
+        (Phase.AUDIT, 1, 0, 9_000, "c"),
+        (Phase.CODING, 2, 0, 9_000, "b"),  # one try failed
+        (Phase.CODING, 3, 0, 9_000, "c"),
+        (Phase.REFLECTING, 3, 0, 9_000, "b"),
+        (Phase.CODING, 9, 0, 9_000, "c"),  # there is none above
+        (Phase.CODING, 1, 1, 9_000, "b"),  # the first time that the loop is stuck, a higher temperature is tried
+        (Phase.CODING, 1, 2, 9_000, "c"),
+        (Phase.CODING, 1, 3, 9_000, "b"),  # stuck with the strongest as well
+        (Phase.CODING, 1, 4, 9_000, "a"),
+    ],
+)
+def test_who_is_asked_first(phase: Phase, iteration: int, escalation: int, prompt_tokens: int, first: str) -> None:
+    taken = turn(LADDER, phase, iteration=iteration, escalation=escalation, prompt_tokens=prompt_tokens)
+    assert taken.order[0] == first
+
+
+def test_stronger_ones_stand_in_before_weaker_ones() -> None:
+    asked = turn(LADDER, Phase.CODING, iteration=1, escalation=0, prompt_tokens=0)
+    assert (asked.order, asked.why) == (("b", "c", "a"), "who begins")
+    later = turn(LADDER, Phase.CODING, iteration=3, escalation=0, prompt_tokens=0)
+    assert (later.order, later.why) == (("c", "b", "a"), "another than b, after 2 failed tries")
+
+
+@given(
+    tallies=st.lists(st.tuples(st.integers(0, 200), st.integers(0, 200)), min_size=1, max_size=5),
+    prices=st.lists(st.sampled_from([None, FREE, CHEAP, DEAR]), min_size=5, max_size=5),
+    there=st.lists(st.booleans(), min_size=5, max_size=5),
+    phase=st.sampled_from(Phase),
+    iteration=st.integers(0, 30),
+    escalation=st.integers(0, 12),
+    lot=st.text(max_size=5),
+)
+def test_whatever_was_measured_everybody_is_asked_once(
+    tallies: list[tuple[int, int]],
+    prices: list[Price | None],
+    there: list[bool],
+    phase: Phase,
+    iteration: int,
+    escalation: int,
+    lot: str,
+) -> None:
+    labels = [f"x={number}" for number in range(len(tallies))]
+    candidates = [
+        Candidate(label=label, price=price, there=here)
+        for label, price, here in zip(labels, prices, there, strict=False)
+    ]
+    results = {"library": {label: result(s, s + f) for label, (s, f) in zip(labels, tallies, strict=True)}}
+    route = decide(candidates, results, "library", lot=lot)
+    taken = turn(route, phase, iteration=iteration, escalation=escalation, prompt_tokens=10)
+    assert sorted(taken.order) == sorted(route.ladder) == labels
+    assert {route.first, route.cheap} <= set(labels)
+    if any(here for _, here in zip(labels, there, strict=False)):
+        assert there[labels.index(route.first)]
+        assert there[labels.index(route.cheap)]
