@@ -19,10 +19,12 @@ from core.gates import Ask, Finding, GateJob, GateReport, Severity
 from core.states import Phase
 from core.tasks import digest
 from core.verdicts import Evidence, Failure, Label, Verdict
-from core.work import Case, Work
+from core.work import Case, Lesson, Work
 
 _COMMANDS = "command."
 _SHOWN = 20
+_MOST_LESSONS = 6
+"""In one attempt; each more of them makes all of them less heeded."""
 _LEVELS = {Severity.BLOCK: Level.WARNING, Severity.ASK: Level.WARNING, Severity.NOTE: Level.INFO}
 
 
@@ -58,6 +60,7 @@ async def examine(case: Case, work: Work, tools: Tools) -> Passage:
     _tell(case, work, tools, findings)
     noted = dict.fromkeys((*work.noted, *(_name(f) for f in findings if f.severity is Severity.NOTE)))
     work = replace(work, noted=tuple(noted), packages=_packages(reports), asks=(), held_in=None)
+    work = replace(work, lessons=_lessons(work, reports))
     if any(finding.severity is Severity.BLOCK for finding in findings):
         return Passage(work=work, verdict=_refused(work, tools, findings), findings=findings)
     asks = tuple({ask.subject: ask for report in reports for ask in report.asks}.values())
@@ -84,11 +87,19 @@ def _job(case: Case, work: Work, tools: Tools) -> GateJob:
         granted=case.granted,
         denied=case.denied,
         task_id=case.task.id,
+        attempt=work.attempt,
     )
 
 
 def _packages(reports: Iterable[GateReport]) -> dict[str, str]:
     return {name: version for report in reports for name, version in report.packages.items()}
+
+
+def _lessons(work: Work, reports: Iterable[GateReport]) -> tuple[Lesson, ...]:
+    """The lessons of the attempt and one more at most, which fits what was written better than what was recalled."""
+    known = {(lesson.source, lesson.id) for lesson in work.lessons}
+    new = [one for report in reports for one in report.lessons if (one.source, one.id) not in known]
+    return (*new[:1], *work.lessons) if len(work.lessons) < _MOST_LESSONS else work.lessons
 
 
 def _worst_first(reports: Iterable[GateReport]) -> tuple[Finding, ...]:

@@ -25,6 +25,7 @@ from core.tasks import Limits
 from execution import seal
 from execution.parts import Defaults, Parts
 from git_manager import GitManager
+from memory.pattern_gate import PatternGate
 from memory.store import LongTermMemory
 from model_handler import ModelHandler
 from sandbox.dependency_gate import DependencyGate
@@ -241,7 +242,7 @@ class Rooms:
             emit=self._store.events.emit,
             clock=self._clock,
         )
-        return self._checker.gate, packages
+        return self._checker.gate, packages, PatternGate(self.memory)
 
     def _open_trials(self, bench: _Bench) -> None:
         """Give the built-in engine its way into the sandbox."""

@@ -6,9 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from core.tasks import Change, Files, TaskSpec
 from core.tree import Tree
+
+if TYPE_CHECKING:
+    from core.work import Lesson
 
 
 class Severity(StrEnum):
@@ -84,12 +88,17 @@ class GateJob:
     granted: frozenset[str] = frozenset()
     denied: frozenset[str] = frozenset()
     task_id: int | None = None
+    attempt: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateReport:
-    """What a gate found. `packages` are distributions that may be shown to the run, name to exact version."""
+    """What a gate found. `packages` are distributions that may be shown to the run, name to exact version.
+
+    `lessons` are what was learned from the like of it, for the phases that follow.
+    """
 
     findings: tuple[Finding, ...] = ()
     asks: tuple[Ask, ...] = ()
     packages: Mapping[str, str] = field(default_factory=dict)
+    lessons: tuple[Lesson, ...] = ()

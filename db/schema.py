@@ -289,6 +289,11 @@ LEARNING = (
         tokens INTEGER,
         PRIMARY KEY (task_id, attempt, kind, item)) WITHOUT ROWID""",
     "CREATE INDEX recalls_item ON recalls (kind, item)",
+    # Functions that failed and that a fix changed, by a fingerprint that no name counts for (memory.shapes).
+    """CREATE TABLE failed_shapes (
+        shape TEXT NOT NULL,
+        failure INTEGER NOT NULL, -- its id
+        PRIMARY KEY (shape, failure)) WITHOUT ROWID""",
     # A vector's id is never given again, so that a copy in memory knows what is new by its id alone.
     """CREATE TABLE memory_vectors_kept (
         id INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import math
 import threading
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from core.clock import Clock, utc_now
 from core.errors import StoreError
@@ -25,9 +25,10 @@ from core.ports import Sink
 from core.work import Lesson, Work
 from db.database import Database
 from db.sqlite import Connection
-from memory import recalls, rows
+from memory import failed_shapes, recalls, rows
 from memory.embedders import Choice, EmbedderMissing, Loadable
 from memory.index import Kind as MemoryKind
+from memory.index import Near
 from memory.lessons import as_patch, difference, errors_of, from_patch, lesson_of, told
 from memory.recalls import Arm, MemoryUplift, Recalled
 from memory.rows import Stored
@@ -105,6 +106,18 @@ class LongTermMemory:
             return tuple(map(self._lesson, near))
         return await asyncio.to_thread(self._drawn, near, task_id, attempt)
 
+    async def failed_before(
+        self, digests: Collection[str], *, task_id: int | None = None, attempt: int = 1
+    ) -> Mapping[str, Lesson]:
+        """Those of the functions (`memory.shapes`) that failed in earlier tasks, with what was learned from each.
+
+        An attempt that is named and drew the lot to see no lessons is told nothing; what it would have seen is noted.
+
+        Raises:
+            StoreError: the database cannot be read or written.
+        """
+        return await asyncio.to_thread(self._failed_before, digests, task_id, attempt)
+
     def uplift(self) -> MemoryUplift:
         """What memory has been worth so far."""
         return recalls.uplift(self._db.reader())
@@ -148,6 +161,17 @@ class LongTermMemory:
         ranked = sorted(best.values(), key=lambda pair: -pair[0])
         return tuple(one for _, one in ranked[:limit])
 
+    def _failed_before(self, digests: Collection[str], task_id: int | None, attempt: int) -> dict[str, Lesson]:
+        failures = failed_shapes.failures(self._db.reader(), digests)
+        near = [Near(kind="failure", item=item, similarity=1.0) for item in sorted(set(failures.values()))]
+        found = rows.stored(self._db.reader(), near)
+        found = [one for one in found if task_id is None or one.task_id != task_id]
+        if not found:
+            return {}
+        seen = self._drawn(found, task_id, attempt) if task_id is not None else tuple(map(self._lesson, found))
+        lessons = {lesson.id: lesson for lesson in seen}
+        return {digest: lessons[item] for digest, item in failures.items() if item in lessons}
+
     def _drawn(self, near: Sequence[Stored], task_id: int, attempt: int) -> tuple[Lesson, ...]:
         """The lessons that the attempt's lot lets it see; all that are near are noted before any is shown."""
         conn, at = self._db.reader(), self._clock()
@@ -177,17 +201,22 @@ class LongTermMemory:
     def _conclude(self, work: Work, task_id: int, solved: bool) -> None:
         at, conn = self._clock(), self._db.reader()
         failures = rows.open_failures(conn, task_id) if solved else []
-        if not failures and not work.lessons and not recalls.any_of(conn, task_id, work.attempt):
+        passing = failed_shapes.shapes_of(work.change) if solved else set[str]()
+        cleared = failed_shapes.failures(conn, passing)
+        if not (failures or work.lessons or cleared or recalls.any_of(conn, task_id, work.attempt)):
             return
         fixes = [(id_, difference(from_patch(code), work.change, self._masker)) for id_, code in failures]
+        shapes = {id_: failed_shapes.changed_by_fix(from_patch(code), passing) for id_, code in failures}
         problem, lesson = self._masker(rows.description(conn, task_id)), self._masker(lesson_of(work))
         forgetters = [space.forgetter() for space in self._spaces]
 
         def job(conn: Connection) -> None:
             if not rows.conclude(conn, task_id, work.attempt):
                 return
+            failed_shapes.forget(conn, cleared)
             for id_, fix in fixes:
                 rows.solve(conn, id_, fix, lesson, at)
+                failed_shapes.add(conn, id_, shapes[id_])
             rows.used(conn, work.lessons, helped=solved, at=at)
             gone = self._retired(conn, work, task_id, solved)
             if fixes and problem:
