@@ -252,4 +252,36 @@ class Crowd(Life):
         return {"description": about, "tests": {f"test_{side}_{n}.py": test}, "key": f"{side}-{n}"}
 
 
-LIVES = (Life, GivesUp, Asks, Owners, Parks, Late, Hand)
+@dataclass(kw_only=True)
+class Splits(Life):
+    """Its plan splits it in two, one after the other; what they made is judged together."""
+
+    name: str = "splits"
+    recorded: int = 3
+    right_first: bool = True
+
+    def say(self, phase: str, n: int, text: str) -> str:
+        if phase == "PLANNING" and "# Splitting the task" in text:
+            more = {**self._part(n, "more", f"job_{n}_more"), "depends_on": [1]}
+            return json.dumps({"subtasks": [self._part(n, "total", f"job_{n}"), more]})
+        if phase == "CODING" and f"Write more() in job_{n}_more.py" in text:
+            return f"```python path=job_{n}_more.py\n{RIGHT.format(n=n).replace('total', 'more')}```"
+        return super().say(phase, n, text)
+
+    @staticmethod
+    def _part(n: int, name: str, module: str) -> dict[str, object]:
+        about = f"Write {name}() in {module}.py, which returns the sum of all numbers above {n}."
+        return {"description": about, "files": [f"{module}.py"], "tests": [f"test_{module}.py"]}
+
+    def live(self, house: House, n: int) -> list[int]:
+        text = TESTS.format(n=n)
+        more = text.replace(f"job_{n}", f"job_{n}_more").replace("total", "more")
+        tests = {f"test_job_{n}.py": text, f"test_job_{n}_more.py": more}
+        whole = house.submit(**self.task(n, tests=tests, split=True))
+        house.ended(whole)
+        parts = [id_ for (id_,) in house.rows("SELECT id FROM tasks WHERE key LIKE ? ORDER BY id", f"split:{whole}:%")]
+        house.ended(*parts)
+        return [whole, *parts]
+
+
+LIVES = (Life, GivesUp, Asks, Owners, Parks, Late, Hand, Splits)
