@@ -21,23 +21,23 @@ from db.sqlite import Connection
 
 TELLING = (Ending.COMMITTED, Ending.GAVE_UP, Ending.STUCK, Ending.TIMEOUT, Ending.BUDGET)
 """The endings that tell of the model."""
-LATEST = 2000
+LATEST = 1000
 """So many of the newest tasks are looked at, whatever their kind, so that the time of a look does not grow."""
 OF_A_KIND = 100
 """So many of the newest attempts of a kind count: what a model could not do a hundred tasks ago it may have learned."""
 
 _RESULTS = """
-WITH ended AS (
+WITH ended AS MATERIALIZED (
     SELECT id, attempt, ended_at, ending = :committed AND NOT EXISTS (
         SELECT 1 FROM git_commits WHERE git_commits.task_id = tasks.id
         AND git_commits.commit_id = tasks.commit_id AND reverted_by IS NOT NULL) AS committed
     FROM tasks WHERE ended_at IS NOT NULL AND ending IN (SELECT value FROM json_each(:telling))
     ORDER BY ended_at DESC, id DESC LIMIT :latest),
-calls AS (
+calls AS MATERIALIZED (
     SELECT stats.*, stats.backend || '=' || stats.model AS label, ended.committed, ended.ended_at
     FROM ended CROSS JOIN model_stats AS stats ON stats.task_id = ended.id AND stats.attempt = ended.attempt
     WHERE stats.phase = :coding AND stats.kind <> ''),
-attempts AS (
+attempts AS MATERIALIZED (
     SELECT task_id, kind, committed, ROW_NUMBER() OVER (PARTITION BY kind ORDER BY ended_at DESC, task_id DESC) AS age,
         MIN(CASE WHEN backend <> :engine AND NOT lost THEN id END) AS first_id,
         MAX(CASE WHEN NOT lost THEN id END) AS last_id
