@@ -139,6 +139,8 @@ def _owned(conn: Connection, task_id: int, fence: int) -> bool:
 
 
 def _finished(task_id: int, attempt: int, step: Step, duration_s: float) -> Event:
+    """The event of a step; what its prompts held is in its row, and too much for a line of the log."""
+    data = {name: value for name, value in step.data.items() if name != "prompts"}
     return Event(
         kind=Kind.STEP_FINISHED,
         message=step.note or f"{step.phase}: {step.outcome}",
@@ -146,7 +148,7 @@ def _finished(task_id: int, attempt: int, step: Step, duration_s: float) -> Even
         attempt=attempt,
         iteration=step.work.iteration,
         phase=step.phase,
-        data={"outcome": step.outcome, "duration_s": round(duration_s, 3), **step.data},
+        data={"outcome": step.outcome, "duration_s": round(duration_s, 3), **data},
     )
 
 

@@ -38,6 +38,16 @@ def verdict(passed: bool, said: str = "") -> Verdict:
     )
 
 
+def held(said: str = "") -> dict[str, object]:
+    """What a prompt held, as a step tells it."""
+    return {
+        "call": 0, "tokens": 1234, "limit": 24000, "sections": [["Instructions", 900], [f"The task{said}", 334]],
+        "whole": [f"calc.py{said}"], "whole_count": 1, "outlined": [], "outlined_count": 0,
+        "named": [f"long{n}.py{said}" for n in range(3)], "named_count": 45, "left_out": 4952,
+        "lessons": [7], "shortened": [f"The task{said}"], "omitted": [f"The plan{said}"],
+    }  # fmt: skip
+
+
 def submit(desk: Desk, description: str, **fields: object) -> int:
     return desk.queue.submit(parse_spec({"description": description, **fields})).result().task_id
 
@@ -61,7 +71,8 @@ def work_on(desk: Desk, *, passes: bool = True, reply: str = RIGHT, said: str = 
         work = replace(work, phase=phase, step_no=number, iteration=iteration, change=change, verdict=judged)
         if phase is not Phase.TESTING:
             _ask(desk, task, work, reply if code else f"Thinking about {note}")
-        step = Step(phase=phase, outcome=outcome, work=work, note=note + said)
+        done = replace(work, step_no=number + 1)
+        step = Step(phase=phase, outcome=outcome, work=done, note=note + said, data={"prompts": [held(said)]})
         desk.steps.save_step(task.id, task.attempt, task.fence, step, started_at=utc_now(), duration_s=1.25).result()
     ending, reason = (Ending.COMMITTED, "") if passes else (Ending.STUCK, "the same test failed three times")
     spent = Spent(model_calls=4, tokens_in=4800, tokens_out=920, model_s=6.2, suite_s=0.8)
