@@ -15,7 +15,7 @@ from random import Random
 
 from core.routing import ModelResult, Results, Route
 from core.states import Phase
-from models.worth import Candidate, Worth, worth_of
+from models.worth import Candidate, Worth, usual_usage, worth_of
 
 MARGIN = 0.15
 """So much less often may the cheaper one succeed: what it fails is done by the next stronger one, at little more."""
@@ -52,7 +52,7 @@ def decide(candidates: Sequence[Candidate], results: Results, kind: str, *, lot:
         kind: of the task.
         lot: what the attempt's lot is drawn from; the same gives the same.
     """
-    known = [_worth(candidate, results, kind) for candidate in candidates]
+    known = _worths(candidates, results, kind)
     there = [worth for worth in known if worth.there] or known
     first, explored = _first(there, Random(lot))  # noqa: S311 - no secret
     # Of equals the owner's first is the strongest: he said that it is his best.
@@ -96,10 +96,14 @@ def _turn(ladder: Sequence[str], at: int, why: str) -> Turn:
     return Turn(order=(*ladder[at:], *reversed(ladder[:at])), why=why)
 
 
-def _worth(candidate: Candidate, results: Results, kind: str) -> Worth:
-    label = candidate.label
-    others = [of.get(label, ModelResult()) for other, of in results.items() if other != kind]
-    return worth_of(candidate, results.get(kind, {}).get(label, ModelResult()), others)
+def _worths(candidates: Sequence[Candidate], results: Results, kind: str) -> list[Worth]:
+    here = {each: results.get(kind, {}).get(each.label, ModelResult()) for each in candidates}
+    usual = {local: usual_usage(here, local=local) for local in (True, False)}
+    others = [of for other, of in results.items() if other != kind]
+    return [
+        worth_of(each, here[each], (of.get(each.label, ModelResult()) for of in others), usual[each.local])
+        for each in candidates
+    ]
 
 
 def _first(known: Sequence[Worth], dice: Random) -> tuple[Worth, str]:

@@ -8,8 +8,8 @@ A price that nobody stated is no cost at all that could be compared: such a mode
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from random import Random
 
 from core.routing import ModelResult
@@ -30,7 +30,7 @@ TOKENS_IN, TOKENS_OUT = 12_000, 3_000
 REMOTE_S, LOCAL_S = 60.0, 300.0
 """How long its replies take before that: a vendor writes 50 tokens in a second, a small machine reads and writes 10."""
 COST_WEIGHT = 3.0
-"""These guesses are worth three attempts; what one uses varies less than whether it succeeds."""
+"""Guesses are worth three attempts, first these, then what others used: that varies less than whether one succeeds."""
 USD_PER_HOUR = 0.2
 """What an hour of waiting costs, the power of one's own machine included: free is not the same as at no cost."""
 
@@ -88,37 +88,63 @@ class Worth:
         return math.inf if self.attempt_usd is None else self.attempt_usd / max(rate, 1e-3)
 
 
-def worth_of(candidate: Candidate, here: ModelResult, elsewhere: Iterable[ModelResult]) -> Worth:
-    """The worth of a model, given what it did with this kind of task and with each of the others."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What an attempt uses."""
+
+    tokens_in: float = TOKENS_IN
+    tokens_out: float = TOKENS_OUT
+    seconds: float = REMOTE_S
+
+    def seen(self, result: ModelResult) -> Usage:
+        """The same after more attempts were measured."""
+        known, weight = result.began, COST_WEIGHT
+
+        def mean(guess: float, total: float) -> float:
+            return (total + weight * guess) / (known + weight)
+
+        return Usage(
+            tokens_in=mean(self.tokens_in, result.tokens_in),
+            tokens_out=mean(self.tokens_out, result.tokens_out),
+            seconds=mean(self.seconds, result.seconds),
+        )
+
+    def usd(self, price: Price) -> float:
+        """What that costs at a price, waiting included; cached tokens at the full one."""
+        read, written = self.tokens_in * price.input_per_million_usd, self.tokens_out * price.output_per_million_usd
+        return (read + written) / 1e6 + self.seconds * USD_PER_HOUR / 3600
+
+
+def usual_usage(results: Mapping[Candidate, ModelResult], *, local: bool) -> Usage:
+    """What is expected of a model that was not measured: as many tokens as others used, and the time of its like."""
+    alike = Usage(seconds=LOCAL_S if local else REMOTE_S).seen(
+        sum((result for candidate, result in results.items() if candidate.local is local), ModelResult())
+    )
+    return replace(Usage().seen(sum(results.values(), ModelResult())), seconds=alike.seconds)
+
+
+def worth_of(candidate: Candidate, here: ModelResult, elsewhere: Iterable[ModelResult], usual: Usage) -> Worth:
+    """The worth of a model.
+
+    Args:
+        candidate: the model.
+        here: what it did with this kind of task.
+        elsewhere: what it did with each of the others.
+        usual: what is expected of it before it is measured.
+    """
     others = sum(elsewhere, ModelResult())
     prior = (others.solved + OVERALL_WEIGHT * PRIOR_RATE) / (others.began + OVERALL_WEIGHT)
+    price = candidate.price
     return Worth(
         label=candidate.label,
         solved=here.solved + KIND_WEIGHT * prior,
         count=here.began + KIND_WEIGHT,
-        attempt_usd=attempt_usd(candidate, here),
+        # What a model of unknown price would cost is not guessed from others'.
+        attempt_usd=None if price is None else usual.seen(here).usd(price),
         began=here.began,
         really_solved=here.solved,
         there=candidate.there,
     )
-
-
-def attempt_usd(candidate: Candidate, result: ModelResult) -> float | None:
-    """What an attempt costs at today's price, by the tokens and seconds that attempts took; cached ones at full price.
-
-    None where the price is not known: what it would cost is not guessed from others'.
-    """
-    price = candidate.price
-    if price is None:
-        return None
-
-    def mean(total: float, guess: float) -> float:
-        return (total + COST_WEIGHT * guess) / (result.began + COST_WEIGHT)
-
-    seconds = mean(result.seconds, LOCAL_S if candidate.local else REMOTE_S)
-    read, written = mean(result.tokens_in, TOKENS_IN), mean(result.tokens_out, TOKENS_OUT)
-    money = (read * price.input_per_million_usd + written * price.output_per_million_usd) / 1e6
-    return money + seconds * USD_PER_HOUR / 3600
 
 
 def _wilson(rate: float, count: float, z: float) -> float:

@@ -17,13 +17,13 @@ from core.states import Phase
 from db.model_results import OF_A_KIND
 from models.choosing import HARDLY_KNOWN, LEARN, MEET, decide, turn
 from models.policy import FREE, Price
-from models.worth import Candidate, attempt_usd
+from models.worth import Candidate, Usage
 
 WEAK, STRONG = "cloud=weak", "cloud=strong"
 CHEAP = Price(input_per_million_usd=0.25, output_per_million_usd=1.25)
 DEAR = Price(input_per_million_usd=3.0, output_per_million_usd=15.0)
 PAIR = (Candidate(label=STRONG, price=DEAR), Candidate(label=WEAK, price=CHEAP))
-COST = {candidate.label: attempt_usd(candidate, ModelResult()) or 0.0 for candidate in PAIR}
+COST = {STRONG: Usage().usd(DEAR), WEAK: Usage().usd(CHEAP)}
 RATES = {"library": {WEAK: 0.9, STRONG: 0.95}, "web_app": {WEAK: 0.2, STRONG: 0.9}}
 IMPROVED = {"library": {WEAK: 0.9, STRONG: 0.95}, "web_app": {WEAK: 0.92, STRONG: 0.9}}
 RIGHT = {"library": WEAK, "web_app": STRONG}

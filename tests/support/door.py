@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from core.states import Phase
 from core.tasks import Limits, Spent, TaskSpec
 from db.database import Database
 from db.event_log import EventLog
+from db.model_results import ModelResults
 from db.state_store import StateStore
 from db.step_store import StepStore
 from model_handler import BoundModel, ModelHandler
@@ -89,8 +90,9 @@ class Setting:
             steps, state = StepStore(db, log, clock=clock), StateStore(db, clock=clock)
             if not log.newest_id():
                 QueueManager(db, log).submit_many([TaskSpec(description=f"task {n}") for n in range(40)]).result()
-            terms = {name: more.pop(name) for name in ("policy", "prices", "masker", "phase_models") if name in more}
-            kept = {"ledger": state.spent_since, "pauses": StoredPauses(state, clock), **more}
+            terms = {each.name: more.pop(each.name) for each in fields(Terms) if each.name in more}
+            routes = ModelResults(db, clock=clock)
+            kept = {"ledger": state.spent_since, "pauses": StoredPauses(state, clock), "routes": routes, **more}
             handler = ModelHandler(
                 backends, Terms(**{"policy": QUICK, **terms}), steps=steps, emit=events.append, clock=clock, **kept
             )
