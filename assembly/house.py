@@ -27,7 +27,7 @@ LOOK_S = 2.0
 """How often is looked for what an owner waits for, such as a checkpoint."""
 HOURLY = ("state", "backup")
 QUESTIONS_S = 30.0
-"""How often is looked for questions that nobody has answered in time."""
+"""How often is looked at most for questions that nobody has answered in time."""
 CLOCK_S, NOTE_S = 5.0, 300.0
 """How often the clocks are compared, and how often the time is noted for the next start."""
 
@@ -85,7 +85,7 @@ class House:
         return [
             Chore(name="clock", every_s=CLOCK_S, run=self._watch.look),
             Chore(name="last time seen", every_s=NOTE_S, run=self._watch.note),
-            Chore(name="questions", every_s=QUESTIONS_S, run=self._assume),
+            Chore(name="questions", every_s=_questions_s(self._settings()), run=self._assume),
             Chore(name="checkpoint", every_s=LOOK_S, run=self.checkpoint.look),
             Chore(name="state", every_s=hourly_s, run=self._state.save),
             *(Chore(name=f"hold: {each.source}", every_s=LOOK_S, run=each.look) for each in self._conditions),
@@ -98,6 +98,7 @@ class House:
         def put() -> None:
             for name in HOURLY:
                 self.keeper.pace(name, settings.state_interval_s)
+            self.keeper.pace("questions", _questions_s(settings))
 
         return put
 
@@ -130,6 +131,11 @@ class House:
 
         summary = summarise(self._store.db, since, until)
         return write_report(summary, self._settings().reports_dir, self._store.events.mask)
+
+
+def _questions_s(settings: Settings) -> float:
+    """A wait that is shorter than the pause between two looks is kept to as well."""
+    return max(1.0, min(QUESTIONS_S, settings.clarify_wait_s))
 
 
 def _causes(settings: Callable[[], Settings], state: StateStore, clock: Clock) -> Mapping[HoldSource, Reason]:

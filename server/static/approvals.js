@@ -14,10 +14,11 @@ function button(granted, text) {
 /** One ask, as `ask_row` in templates/parts.html. */
 function row(approval) {
   const isQuestion = approval.kind === 'question';
+  const named = approval.subject && !isQuestion;
   return el('li', {'data-approval': approval.approval_id},
     el('p', {class: 'question'}, approval.question),
     el('p', {class: 'hint'}, el('a', {href: `/task/${approval.task_id}`}, `#${approval.task_id}`), ` · ${approval.kind} · `,
-      approval.subject ? el('code', {}, approval.subject) : null, approval.subject ? ' · ' : null, moment(approval.asked_at)),
+      named ? el('code', {}, approval.subject) : null, named ? ' · ' : null, moment(approval.asked_at)),
     approval.assumed_at ? el('p', {class: 'hint'}, 'Assumed ', moment(approval.assumed_at),
       ', where nobody answers: ', el('b', {}, approval.default)) : null,
     el('div', {class: 'actions'},

@@ -25,7 +25,7 @@ NOBODY_MAKES = {
     (S.SCHEDULED, S.BLOCKED): "what a scheduled task needs is done",
     (S.SCHEDULED, S.FAILED): "what a scheduled task needs is done",
     (S.BLOCKED, S.SCHEDULED): "two conditions in one: tests/test_queue_manager.py",
-    (S.WAITING, S.FAILED): "a question has no time limit",
+    (S.WAITING, S.FAILED): "what nobody answers is assumed, or waits on",
     (S.RUNNING, S.CANCELLED): "as to failed: tests/e2e/test_interruptions.py",
     (S.FAILED, S.SCHEDULED): "as from cancelled: tests/test_queue_manager.py",
     (S.FAILED, S.QUEUED): "as from cancelled: tests/test_queue_manager.py",

@@ -96,7 +96,9 @@ class House:
         self.home, self._mortal, self._tmp = folder / "home", folder / "mortal", folder / "tmp"
         for path in (self._mortal, self._tmp):
             path.mkdir(parents=True)
-        more = {"MORTAL_DIR": str(self._mortal), "TMPDIR": str(self._tmp), **settings}
+        # Which attempt sees no lessons is drawn by its number, so two lives would differ.
+        fixed = {"MORTAL_DIR": str(self._mortal), "TMPDIR": str(self._tmp), "RECALL_CONTROL_SHARE": "0"}
+        more = {**fixed, **settings}
         self.daemon = Forked(self.home, settings_for(server, **more), nursery)
         self.deaths = 0
         self._next = ""

@@ -284,4 +284,42 @@ class Splits(Life):
         return [whole, *parts]
 
 
-LIVES = (Life, GivesUp, Asks, Owners, Parks, Late, Hand, Splits)
+@dataclass(kw_only=True)
+class Read(Life):
+    """Asks what it does not know, is sent back by its reviewer, then by its auditor, whose last word is unreadable."""
+
+    name: str = "read"
+    recorded: int = 3
+
+    def say(self, phase: str, n: int, text: str) -> str:
+        if phase == "CLARIFYING":
+            question = {"question": "Shall the sum be rounded?", "default": "no"}
+            return json.dumps({"goal": f"total() in job_{n}.py sums", "questions": [question]})
+        if phase == "REVIEW":
+            return self._found(n, f"reviewed {n}: the boundary is counted" if f"x >= {n}" in text else "")
+        if phase == "AUDIT":
+            return self._found(n, f"audited {n}: it is open") if "a door" in text else "A nice day for a walk."
+        if phase == "CODING":
+            door = "" if f"audited {n}:" in text else "# a door\n"
+            return self.code(n, door + RIGHT if f"reviewed {n}:" in text or not door else WRONG)
+        return super().say(phase, n, text)
+
+    @staticmethod
+    def _found(n: int, reason: str) -> str:
+        finding = {"file": f"job_{n}.py", "line": 1, "severity": "high", "reason": reason}
+        return json.dumps({"findings": [finding] if reason else []})
+
+    def live(self, house: House, n: int) -> list[int]:
+        id_ = house.submit(**self.task(n, review=True, audit=True, clarify=True))
+        while house.until(id_, "waiting", "done", "failed")["status"] == "waiting":
+            open_ones = "SELECT id, kind FROM approvals WHERE task_id = ? AND granted IS NULL"
+            for approval, kind in house.rows(open_ones, id_):
+                if kind == "question":
+                    house.ask("POST", f"/api/approvals/{approval}/answer", {"answer": "to whole numbers"})
+                else:
+                    house.ask("POST", f"/api/approvals/{approval}", {"granted": True})
+        house.ended(id_)
+        return [id_]
+
+
+LIVES = (Life, GivesUp, Asks, Owners, Parks, Late, Hand, Splits, Read)

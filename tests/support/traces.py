@@ -83,8 +83,8 @@ def trace(house: House, ids: Sequence[int], words: str, repo: Path, scores: tupl
 
 
 def generic(row: Sequence[Any]) -> tuple[Any, ...]:
-    """A row without what numbers tell one task from another."""
-    return tuple(re.sub(r"\d+", "N", value) if isinstance(value, str) else value for value in row)
+    """A row without what numbers and digests tell one task from another."""
+    return tuple(re.sub(r"\b[0-9a-f]{12,}\b|\d+", "N", value) if isinstance(value, str) else value for value in row)
 
 
 def _git_facts(repo: Path, task_id: int) -> dict[str, Any]:

@@ -1,0 +1,101 @@
+"""Readers of a change and of vague words, end to end: sent back, asked and answered, gone on by what is assumed."""
+
+from __future__ import annotations
+
+import json
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from tests.support.answers import RIGHT, TESTS, Answers
+from tests.support.daemon import Daemon, git, settings_for, until
+from tests.support.wire_server import WireServer
+
+BOUNDARY = "the boundary is counted, though only what is above it should be"
+VAGUE = "Improve job_3.py somehow"
+QUESTION, ASSUMED, ANSWER = "Shall the boundary count?", "no, only what lies above", "no, never the boundary itself"
+
+
+class Readers(Answers):
+    """Knows a wrong boundary when it sees one, and reads vague words."""
+
+    def __call__(self, phase: str, messages: list[dict[str, str]]) -> str:
+        if phase not in {"REVIEW", "AUDIT", "CLARIFYING"}:
+            return super().__call__(phase, messages)
+        self.counts[0, phase] += 1
+        if phase == "CLARIFYING":
+            question = {"question": QUESTION, "default": ASSUMED}
+            return json.dumps({"goal": "total() in job_3.py sums what is above 3", "questions": [question]})
+        if phase == "REVIEW" and ">= 1" in messages[-1]["content"]:
+            return json.dumps({"findings": [self.finding("high", BOUNDARY)]})
+        return json.dumps({"findings": [self.finding("low", "a name that says little")] if phase == "AUDIT" else []})
+
+    @staticmethod
+    def finding(severity: str, reason: str) -> dict[str, object]:
+        return {"file": "job_1.py", "line": 2, "severity": severity, "reason": reason, "fix": "compare strictly"}
+
+
+@pytest.fixture
+def answers() -> Readers:
+    return Readers(wrong_first=1)
+
+
+def page(daemon: Daemon, task_id: int) -> str:
+    with urllib.request.urlopen(f"{daemon.url}/task/{task_id}", timeout=30) as answer:
+        text: str = answer.read().decode()
+        return text
+
+
+def test_what_a_reviewer_sends_back_is_mended_before_a_test_runs(
+    daemon: Daemon, server: WireServer, answers: Readers
+) -> None:
+    (daemon.home / "test_job_1.py").write_text(TESTS.format(n=1))
+    sent = daemon.cli(
+        "--enable-review", "--enable-audit", "--tests", "test_job_1.py", "Write total() in job_1.py", "--json"
+    )
+    assert sent.returncode == 0, sent.stderr
+    (task,) = daemon.wait(json.loads(sent.stdout)["task_id"])
+    assert task["ending"] == "committed"
+    phases = [[f"{run['phase']} {run['outcome']}" for run in row["phases"]] for row in task["iterations"]]
+    assert phases == [
+        ["PLANNING ok", "CODING ok", "REVIEW redo", "REFLECTING redo"],
+        ["CODING ok", "REVIEW ok", "AUDIT ok", "TESTING ok"],
+    ]
+    assert (answers.counts[0, "REVIEW"], answers.counts[0, "AUDIT"]) == (2, 1)
+    again = [request for request in server.requests if request.phase == "CODING"][1]
+    assert BOUNDARY in again.messages[-1]["content"]
+    read = [str(request.messages) for request in server.requests if request.phase in {"REVIEW", "AUDIT"}]
+    assert not [text for text in read if "Sum what is above" in text], "readers do not see the author's own words"
+    shown = page(daemon, task["task_id"])
+    assert f'<span class="pill high">high</span> <code>job_1.py:2</code> {BOUNDARY}' in shown
+    assert "a name that says little" in shown
+
+
+def test_a_vague_task_waits_for_its_owner_and_goes_on_with_his_answer(daemon: Daemon, server: WireServer) -> None:
+    task_id = daemon.submit(description=VAGUE, clarify=True)
+    until(lambda: daemon.get(f"/api/task/{task_id}")["status"] == "waiting")
+    (asked,) = json.loads(daemon.cli("--approvals", "--json").stdout)["approvals"]
+    assert (asked["question"], asked["default"]) == (QUESTION, ASSUMED)
+    assert f"on: {ASSUMED}" in daemon.cli("--approvals").stdout
+    said = daemon.cli("--answer", str(asked["approval_id"]), ANSWER)
+    assert (said.returncode, said.stderr) == (0, "")
+    (task,) = daemon.wait(task_id)
+    assert task["ending"] == "committed"
+    assert git(daemon.home / "workspace", "show", f"{task['commit']}:job_3.py") + "\n" == RIGHT.format(n=3)
+    prompts = [str(request.messages) for request in server.requests if request.phase in {"PLANNING", "CODING"}]
+    assert prompts
+    assert all(ANSWER in text for text in prompts)
+    assert [request.phase for request in server.requests].count("CLARIFYING") == 1
+    assert f"<b>{ANSWER}</b>" in page(daemon, task_id)
+
+
+def test_a_question_that_nobody_answers_goes_on_with_what_is_assumed(tmp_path: Path, server: WireServer) -> None:
+    with Daemon(tmp_path / "home", settings_for(server, ENABLE_CLARIFY="true", CLARIFY_WAIT_S="1")) as daemon:
+        (task,) = daemon.wait(daemon.submit(description=VAGUE))
+        assert task["ending"] == "committed"
+        (asked,) = daemon.get("/api/approvals")["approvals"]
+        assert (asked["granted"], asked["answer"], asked["assumed_at"]) == (True, ASSUMED, None)
+        assert "assumed:</span> no, only what lies above" in page(daemon, task["task_id"])
+    prompts = [str(request.messages) for request in server.requests if request.phase == "CODING"]
+    assert all(ASSUMED in text for text in prompts)
