@@ -16,6 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from core.errors import StaleFence
 from core.states import OPEN, Ending, Status, may_move
+from core.subtasks import Part
 from core.tasks import Spent, TaskSpec
 from tests.support.answering import answer
 from tests.support.queue_model import Modelled, QueueModel, Refusal
@@ -111,6 +112,18 @@ class QueueWalk(RuleBasedStateMachine):
         task = self.pick(data, Status.RUNNING)
         self.model.leave(task, Status.WAITING)
         self.store.queue.hold(task.id, task.fence, "?").result()
+
+    @precondition(lambda self: self.running())
+    @rule(data=st.data(), count=st.integers(2, 3), chained=st.booleans())
+    def split(self, data: st.DataObject, count: int, chained: bool) -> None:
+        """A task that was split in this attempt before, and was given back by a death, is split as it was."""
+        task = self.pick(data, Status.RUNNING)
+        count = len(self.model.parts(task)) or count
+        after = [tuple(range(number)) if chained else () for number in range(count)]
+        spec = TaskSpec(description="part", priority=task.priority + 1)
+        parts = [Part(spec=spec, after=needs) for needs in after]
+        self.model.split(task, after)
+        self.store.queue.split(task.id, task.fence, "split", parts).result()
 
     @precondition(lambda self: self.model.of(Status.WAITING))
     @rule(data=st.data())

@@ -13,9 +13,12 @@ from agent.machine import FIRST, OPTIONAL, PHASES, TABLE, Machine
 from agent.tools import Runner, Tools
 from core.errors import NightshiftError, Parked
 from core.events import Kind
-from core.states import TERMINAL_PHASES, Ending, Outcome, Phase
+from core.states import TERMINAL_PHASES, Ending, Outcome, Phase, Status
+from core.subtasks import Subtask
+from core.tasks import Task
 from core.verdicts import Evidence, Label, Verdict
 from core.work import Case, Step, Work
+from execution import splitting
 from tests.support.agent_parts import Bench, ScriptedModel, block, case_for, model_for
 
 TESTS = {"test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"}
@@ -145,12 +148,16 @@ def scripted(outcomes: dict[Phase, list[Outcome]]) -> dict[Phase, Runner]:
     def phase(name: Phase) -> Runner:
         async def run(case: Case, work: Work, tools: Tools) -> Step:
             outcome = outcomes[name].pop(0)
+            if outcome is Outcome.SPLIT and (not case.split or work.iteration):
+                outcome = Outcome.OK  # the rules know no other split; a test of their own oversteps them
             if name is P.CODING:
                 work = replace(work, change={"x.py": str(next(count))}, iteration=work.iteration + 1)
             if name is P.TESTING:
                 work = replace(work, verdict=_verdict(outcome is Outcome.OK))
             if outcome is Outcome.HOLD:
                 work = replace(work, held_in=name)
+            if outcome is Outcome.SPLIT:
+                work = replace(work, parts=PARTS)
             return Step(phase=name, outcome=outcome, work=work)
 
         return run
@@ -162,6 +169,7 @@ def _verdict(passed: bool) -> Verdict:
     return Verdict(passed=passed, reason="", evidence=Evidence(tree="", sandbox="", label=Label.TESTS_PASSED))
 
 
+PARTS = tuple(Subtask(description=f"part {n}", files=(f"{n}.py",), acceptance=("it is there",)) for n in range(2))
 ALLOWED = {phase: sorted(o for p, o in TABLE if p is phase) for phase in Phase if phase not in TERMINAL_PHASES}
 LENGTH = 14
 
@@ -176,7 +184,7 @@ async def test_every_walk_that_commits_passed_all_gates_on_one_change(
         for phase, allowed in ALLOWED.items()
     }
     bench = Bench(ScriptedModel({}))
-    case = replace(case_for(), review=review, audit=audit, clarify=clarify)
+    case = replace(case_for(), review=review, audit=audit, clarify=clarify, split=True)
     try:
         work = await Machine(bench.tools, bench.keep, scripted(outcomes)).run(case, bench.start(case))
     except IndexError:
@@ -205,6 +213,52 @@ async def test_an_attempt_that_was_held_commits_past_no_gate_either(
     except IndexError:
         return  # the script ran out before the walk ended
     check_walk([step for step in bench.steps if step.outcome is not Outcome.HOLD], work, review=review, audit=audit)
+
+
+@settings(deadline=None)
+@given(st.data(), st.booleans(), st.booleans(), st.booleans())
+async def test_an_attempt_that_was_split_commits_past_no_gate_either(
+    data: st.DataObject, review: bool, audit: bool, failed: bool
+) -> None:
+    outcomes = {
+        phase: data.draw(st.lists(st.sampled_from(allowed), min_size=LENGTH, max_size=LENGTH), label=phase)
+        for phase, allowed in ALLOWED.items()
+    }
+    outcomes[P.PLANNING] = [Outcome.SPLIT, *[Outcome.OK] * LENGTH]
+    bench = Bench(ScriptedModel({}))
+    case = replace(case_for(), review=review, audit=audit, split=True)
+    machine = Machine(bench.tools, bench.keep, scripted(outcomes))
+    split = await machine.run(case, replace(bench.start(case), phase=P.PLANNING))
+    assert (split.phase, split.parts) == (P.SPLIT, PARTS)
+    on = splitting.gone_on(split, "f" * 40, [_ended(Status.FAILED if failed and n else Status.DONE) for n in range(2)])
+    assert on.phase is (P.PLANNING if failed else P.CODING)
+    try:
+        work = await machine.run(case, on)
+    except IndexError:
+        return  # the script ran out before the walk ended
+    check_walk(bench.steps, work, review=review, audit=audit)
+
+
+def _ended(status: Status) -> Task:
+    return replace(
+        case_for().task, status=status, ending=Ending.GAVE_UP if status is Status.FAILED else Ending.COMMITTED
+    )
+
+
+@pytest.mark.parametrize("wrong", ["not allowed", "no parts", "a second time", "after a try", "parts without a split"])
+async def test_a_split_that_the_rules_do_not_have_is_a_fault_of_the_program(wrong: str) -> None:
+    async def splits(case: Case, work: Work, tools: Tools) -> Step:
+        parts = () if wrong == "no parts" else PARTS[:1]
+        outcome = Outcome.OK if wrong == "parts without a split" else Outcome.SPLIT
+        return Step(phase=P.PLANNING, outcome=outcome, work=replace(work, parts=parts))
+
+    bench = Bench(ScriptedModel({}))
+    case = replace(case_for(), split=wrong != "not allowed")
+    work = replace(bench.start(case), phase=P.PLANNING, iteration=int(wrong == "after a try"))
+    work = replace(work, parts=PARTS if wrong == "a second time" else ())
+    with pytest.raises(NightshiftError, match="split"):
+        await Machine(bench.tools, bench.keep, {P.PLANNING: splits}).run(case, work)
+    assert not bench.steps
 
 
 def check_walk(steps: list[Step], work: Work, *, review: bool, audit: bool) -> None:
@@ -241,6 +295,7 @@ def test_commit_has_one_entrance_and_testing_too() -> None:
     assert [cell for cell, to in TABLE.items() if to is P.COMMIT] == [(P.TESTING, Outcome.OK)]
     assert [cell for cell, to in TABLE.items() if to is P.TESTING] == [(P.AUDIT, Outcome.OK)]
     assert [cell for cell, to in TABLE.items() if to is P.REVIEW] == [(P.CODING, Outcome.OK)]
+    assert [cell for cell, to in TABLE.items() if to is P.SPLIT] == [(P.PLANNING, Outcome.SPLIT)]
 
 
 def test_every_cycle_of_the_table_leads_through_reflecting() -> None:

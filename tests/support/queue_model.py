@@ -36,6 +36,8 @@ class Modelled:
     resume: bool = False
     cancel: bool = False
     lease_until: datetime | None = None
+    whole: tuple[int, int] | None = None
+    """Of a part: the task that was split, and its attempt."""
 
 
 class QueueModel:
@@ -103,15 +105,61 @@ class QueueModel:
         if parked:
             task.not_before = until
 
+    def split(self, task: Modelled, after: list[tuple[int, ...]]) -> None:
+        """Split it into so many parts; each comes after the earlier ones that stand at these positions."""
+        self.leave(task, Status.BLOCKED)
+        if task.status is not Status.BLOCKED:
+            return
+        known = self.parts(task)
+        for number, needs in enumerate(after):
+            if number >= len(known):
+                ids = tuple(known[at].id for at in needs)
+                part = Modelled(len(self.tasks) + 1, task.priority + 1, ids, None, whole=(task.id, task.attempt))
+                known.append(part)
+                self.tasks[part.id] = part
+                self._place(part)
+        if self._settle(task):
+            self._end(task, Status.FAILED, Ending.DEPENDENCY)
+
+    def parts(self, task: Modelled) -> list[Modelled]:
+        return [other for other in self.tasks.values() if other.whole == (task.id, task.attempt)]
+
     def _end(self, task: Modelled, to: Status, ending: Ending) -> None:
+        ended = [self._set(task, to, ending)]
+        for cause in ended:  # it grows while it is read: whatever ends may end others
+            ended += self._end_dependants(cause) + self._end_parts(cause)
+            if cause.whole and (whole := self.tasks[cause.whole[0]]).attempt == cause.whole[1]:
+                ended += self._settle(whole)
+
+    @staticmethod
+    def _set(task: Modelled, to: Status, ending: Ending) -> Modelled:
         task.status, task.ending, task.cancel = to, ending, False
-        for other in self.of(Status.BLOCKED):
-            if task.id not in other.needs or other.status is not Status.BLOCKED:
-                continue
-            if to is Status.DONE:
-                self._place(other)
-            else:
-                self._end(other, Status.FAILED, Ending.DEPENDENCY)
+        return task
+
+    def _end_dependants(self, cause: Modelled) -> list[Modelled]:
+        waiting = [other for other in self.of(Status.BLOCKED) if cause.id in other.needs]
+        if cause.status is not Status.DONE:
+            return [self._set(other, Status.FAILED, Ending.DEPENDENCY) for other in waiting]
+        for other in waiting:
+            self._place(other)
+        return []
+
+    def _end_parts(self, cause: Modelled) -> list[Modelled]:
+        parts = [part for part in self.parts(cause) if cause.status in LOST and part.status not in {*LOST, Status.DONE}]
+        for part in parts:
+            part.cancel |= part.status is Status.RUNNING
+        return [self._set(part, Status.CANCELLED, Ending.USER) for part in parts if not part.cancel]
+
+    def _settle(self, whole: Modelled) -> list[Modelled]:
+        """A task that was split goes on when all of its parts have ended, and ends when one was cancelled."""
+        parts = self.parts(whole)
+        if whole.status is not Status.BLOCKED or not parts:
+            return []
+        if any(part.status is Status.CANCELLED for part in parts):
+            return [self._set(whole, Status.FAILED, Ending.DEPENDENCY)]
+        if all(part.status in {*LOST, Status.DONE} for part in parts):
+            whole.status = Status.QUEUED
+        return []
 
     def cancel(self, task: Modelled) -> Refusal | None:
         if task.status is Status.RUNNING:
