@@ -1,0 +1,175 @@
+"""Plans that split a task: what is read, what is refused and with which sentence, and how PLANNING asks again."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent import planner, splitting
+from core.states import Outcome, Phase
+from core.subtasks import Subtask
+from core.work import Case, Work
+from tests.support.agent_parts import Bench, ScriptedModel, case_for
+
+TESTS = {"test_a.py": "from a import a\n\n\ndef test_a():\n    assert a(1) == 1\n"}
+CLEAR = "Write the function `{0}(n)` in {0}.py, which returns n as an integer."
+
+
+def part(name: str, *after: int, **more: Any) -> dict[str, Any]:
+    return {
+        "description": CLEAR.format(name), "files": [f"{name}.py"], "acceptance": [f"{name}(1) == 1"],
+        "depends_on": list(after), **more,
+    }  # fmt: skip
+
+
+def case() -> Case:
+    return replace(case_for(tests=TESTS), split=True)
+
+
+def said(*parts: object) -> tuple[Subtask, ...] | str | None:
+    return splitting.read(json.dumps({"subtasks": parts}), case(), 0.5)
+
+
+def test_parts_come_in_an_order_in_which_each_follows_what_it_needs() -> None:
+    parts = said(part("c", 2, 3), part("b", 3), part("a", tests=["test_a.py"], acceptance=[]))
+    assert isinstance(parts, tuple)
+    assert [one.files for one in parts] == [("a.py",), ("b.py",), ("c.py",)]
+    assert [one.after for one in parts] == [(), (0,), (0, 1)]
+    assert parts[0].tests == ("test_a.py",)
+    assert parts[2].acceptance == ("c(1) == 1",)
+
+
+@pytest.mark.parametrize(
+    "form", ["{}", "```json\n{}\n```", "I split it.\n\n```\n{}\n```\nThat is all.", "<think>x</think>\n{}"]
+)
+@pytest.mark.parametrize("bare", [False, True])
+def test_a_list_and_an_object_are_read_bare_and_fenced(form: str, bare: bool) -> None:
+    raw = [part("a"), part("b")]
+    text = form.replace("{}", json.dumps(raw if bare else {"subtasks": raw}))
+    assert len(splitting.read(text, case(), 0.5) or ()) == 2
+
+
+@pytest.mark.parametrize(
+    "text", ["1. Write a.py.\n2. Done.", "", "[x] write it", '{"plan": ["a"]}', "[1, 2]", "[" * 5000]
+)
+def test_what_splits_nothing_is_a_plan_in_words(text: str) -> None:
+    assert splitting.read(text, case(), 0.5) is None
+
+
+@pytest.mark.parametrize(
+    ("parts", "why"),
+    [
+        ([part("a")], "2 to 8"),
+        ([part(name) for name in "abcdefghi"], "not into 9"),
+        (["a", part("b")], "Subtask 1 is no object"),
+        ([part("a"), part("b", subtasks=[part("c"), part("d")])], "Subtask 2 is split again"),
+        ([part("a"), part("b", files=[])], "Subtask 2: files"),
+        ([part("a"), part("b", files="b.py")], "Subtask 2: files"),
+        ([part("a"), part("b", files=["../b.py"])], r"Subtask 2: files: '../b.py'"),
+        ([part("a"), part("b", files=[".git/config"])], "Subtask 2: files"),
+        ([part("a"), part("b", files=["test_a.py"])], "never changed"),
+        ([part("a"), part("b", files=["test_b.py"])], "nothing but tests"),
+        ([part("a"), part("b", tests=["test_b.py"])], r"'test_b.py' is none of the given tests \(test_a.py\)"),
+        ([part("a"), part("b", acceptance=[])], "nothing by which it is judged"),
+        ([part("a"), part("b", acceptance=["", None])], "nothing by which it is judged"),
+        ([part("a"), part("b", 3)], "3 is no other subtask"),
+        ([part("a", 0), part("b")], "0 is no other subtask"),
+        ([part("a", 1), part("b")], "1 is no other subtask"),
+        ([part("a"), part("b", "1")], "Subtask 2: depends_on"),
+        ([part("a", 2), part("b", 1)], "in a circle"),
+        ([part("a"), part("b", 1), part("c", 2, 4), part("d", 3)], "in a circle"),
+        ([part("a"), part("b", files=["a.py"])], "Subtasks 1 and 2 both change 'a.py'"),
+        ([part("a"), part("b", 1, files=["s.py"]), part("c", 1, files=["s.py"])], "Subtasks 2 and 3 both change"),
+        ([part("a"), part("b", files=["A.py"])], "cannot stand beside"),
+        ([part("a"), part("b", description="Make it nice")], "Subtask 2 is too vague"),
+        ([part("a"), part("b", description="Improve things somehow so that all of it is better", acceptance=["good"])],
+         "Subtask 2 is too vague"),
+        ([part("a"), part("b", description=None)], "Subtask 2: description"),
+        ([part("a"), {**part("a"), "files": ["b.py"]}], "say the same"),
+    ],
+)  # fmt: skip
+def test_what_would_not_work_is_refused_with_a_sentence(parts: list[object], why: str) -> None:
+    found = said(*parts)
+    assert isinstance(found, str)
+    assert found.endswith(".")
+    assert re.search(why, found), found
+
+
+def test_a_file_may_go_from_hand_to_hand_along_a_chain() -> None:
+    chain = said(part("a", files=["s.py"]), part("b", 1), part("c", 2, files=["s.py"]))
+    assert isinstance(chain, tuple)
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 9) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(sorted(part("a"))), inner, max_size=6),
+    max_leaves=12,
+)
+anything = st.builds(lambda raw, more: {**raw, **more}, st.just(part("a")), st.dictionaries(
+    st.sampled_from(sorted(part("a"))), json_values, max_size=3))  # fmt: skip
+
+
+@given(st.lists(anything | json_values, max_size=5))
+def test_whatever_stands_in_the_list_is_parts_or_a_sentence(raw: list[object]) -> None:
+    found = said(*raw)
+    if isinstance(found, tuple):
+        assert 2 <= len(found) <= 8
+        assert all(at < number for number, one in enumerate(found) for at in one.after)
+        assert all(one.files and (one.tests or one.acceptance) for one in found)
+    else:
+        assert found
+
+
+# --- PLANNING
+
+
+async def plan(*replies: str, split: bool = True, **start: Any) -> tuple[Bench, Work]:
+    bench = Bench(ScriptedModel({Phase.PLANNING: list(replies)}))
+    asked = replace(case(), split=split)
+    step = await planner.run(asked, replace(bench.start(asked), phase=Phase.PLANNING, **start), bench.tools)
+    bench.steps.append(step)
+    return bench, step.work
+
+
+GOOD = json.dumps({"subtasks": [part("a"), part("b", 1)]})
+
+
+async def test_a_split_ends_planning_with_its_parts_as_the_plan() -> None:
+    bench, work = await plan(GOOD)
+    assert bench.steps[0].outcome is Outcome.SPLIT
+    assert [one.files for one in work.parts] == [("a.py",), ("b.py",)]
+    assert work.plan.splitlines() == [f"1. {CLEAR.format('a')}", f"2. {CLEAR.format('b')}"]
+    assert "# Splitting the task" in bench.model.prompt(0)
+
+
+async def test_a_bad_split_is_asked_for_again_with_what_is_wrong() -> None:
+    bench, work = await plan(json.dumps({"subtasks": [part("a"), part("b", files=["a.py"])]}), GOOD)
+    assert bench.steps[0].outcome is Outcome.SPLIT
+    assert "both change 'a.py'" in bench.model.prompt(1)
+    assert work.spent.model_calls == 2
+
+
+async def test_the_answer_to_a_complaint_may_be_a_plan_in_words() -> None:
+    bench, work = await plan(json.dumps({"subtasks": [part("a")]}), "1. Write a.py.")
+    assert (bench.steps[0].outcome, work.plan, work.parts) == (Outcome.OK, "1. Write a.py.", ())
+
+
+async def test_after_a_few_bad_splits_the_plain_plan_holds() -> None:
+    bench, work = await plan(*[json.dumps({"subtasks": [part("a")]})] * 3)
+    assert (bench.steps[0].outcome, len(bench.model.requests), work.parts) == (Outcome.OK, 3, ())
+    assert "Read the task" in work.plan
+
+
+@pytest.mark.parametrize("why", ["not allowed", "was split", "was tried"])
+async def test_only_the_first_plan_of_a_task_that_allows_it_splits(why: str) -> None:
+    parts = splitting.read(GOOD, case(), 0.5)
+    start = {"was split": {"parts": parts}, "was tried": {"iteration": 1}}.get(why, {})
+    bench, _ = await plan(GOOD, split=why != "not allowed", **start)
+    assert bench.steps[0].outcome is Outcome.OK
+    assert "# Splitting the task" not in bench.model.prompt(0)
