@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from agent.context import Surroundings, expected_files, listing, outlines, show_files, show_tests, surroundings
 from agent.portions import Part, Prompt, Shown, clipped, compose, fixed
 from agent.prompting import quoted
-from agent.story import hand_over, last_failure, lines_of
+from agent.story import fitted, last_failure, lines_of
 from agent.tools import Tools
 from agent.view import View
 from core.brief import Brief
@@ -194,7 +194,7 @@ def the_story(scene: Scene, *, failure: bool = True) -> list[Part]:
     """What the attempt has been through: the hand-over to a fresh start, tries since, and what the last one led to."""
     work, gauge = scene.work, scene.gauge
     parts = [
-        fixed("What was tried before this fresh start", hand_over(work), share=0.15, rank=3),
+        Part(title="What was tried before this fresh start", fill=lambda r: _handed(work, r, gauge), share=0.2, rank=3),
         Part(title="Earlier tries", fill=lambda room: _earlier(work, room, gauge), share=0.15, rank=3),
     ]
     return [*parts, the_failure(scene)] if failure else parts
@@ -204,6 +204,11 @@ def the_failure(scene: Scene) -> Part:
     """The output of the last run, shortened where it is too long, and the reflection on it."""
     work, gauge = scene.work, scene.gauge
     return Part(title=LAST, fill=lambda room: _failure(work, room, gauge), share=0.25, rank=2)
+
+
+def _handed(work: Work, room: int, gauge: Gauge) -> Shown:
+    text, cut = fitted(work, room, gauge)
+    return Shown(text=text, cut=cut)
 
 
 def _earlier(work: Work, room: int, gauge: Gauge) -> Shown:

@@ -46,7 +46,8 @@ def _cut(text: str) -> str:
 
 def story_tokens(work: Work, gauge: Gauge) -> int:
     """How long the story in the next prompt is, by estimate: hand-over, earlier tries and the last failure."""
-    return sum(map(gauge.tokens, (hand_over(work), "\n".join(lines_of(work)[:-1]), work.feedback)))
+    handed = hand_over(work.handed) if work.handed else ""
+    return sum(map(gauge.tokens, (handed, "\n".join(lines_of(work)[:-1]), work.feedback)))
 
 
 def handed_over(work: Work) -> HandOver:
@@ -72,11 +73,8 @@ def afresh(work: Work) -> Work:
     return replace(work, handed=handed_over(work))
 
 
-def hand_over(work: Work) -> str:
-    """The hand-over as a prompt shows it; empty where no fresh start was made."""
-    one = work.handed
-    if one is None:
-        return ""
+def hand_over(one: HandOver) -> str:
+    """The hand-over as a prompt shows it."""
     oldest = [f"(the {one.forgotten} oldest tries are left out)"] if one.forgotten else []
     parts = (
         ("Goal", [one.goal or "As the task says, above."]),
@@ -87,6 +85,18 @@ def hand_over(work: Work) -> str:
     )
     text = "\n".join(f"{title}:\n" + "\n".join(f"- {text}" for text in texts) for title, texts in parts)
     return quoted("hand-over", text)
+
+
+def fitted(work: Work, room: int, gauge: Gauge) -> tuple[str, bool]:
+    """The hand-over of a fresh start without the oldest tries that do not fit, and whether any were left out."""
+    one = work.handed
+    if one is None:
+        return "", False
+    for gone in range(len(one.tried) + 1):
+        text = hand_over(replace(one, tried=one.tried[gone:], forgotten=one.forgotten + gone))
+        if gauge.tokens(text) <= room:
+            break
+    return text, gone > 0
 
 
 def _names(names: tuple[str, ...], count: int, what: str, none: str) -> list[str]:
