@@ -2,6 +2,7 @@
 
 `MODEL_TYPE` is `auto`, a backend's name, or several in order of preference (`openai,ollama`). `MODEL_NAME` is a model,
 or several: `backend=model` says whose it is, a plain name belongs to the backend at the same place of `MODEL_TYPE`.
+A backend that is named with several models takes part with each of them, one after the other.
 With `auto` every backend that is configured takes part, and a plain name goes to the vendor whose models are called so
 (`claude…`, `gpt-…`, `….gguf`), otherwise to Ollama and to a server of one's own behind `OPENAI_BASE_URL`.
 `repair` is the built-in engine, which takes no model's name.
@@ -38,7 +39,7 @@ def build_chain(
     named = _named(kinds, _listed(model_name or ""), settings, automatic=automatic)
     # A model that the owner named comes before those that are merely found.
     order = sorted(kinds, key=lambda kind: kind not in named) if automatic else kinds
-    pairs = [(kind, named.get(kind)) for kind in order]
+    pairs = [(kind, model) for kind in dict.fromkeys(order) for model in tuple(named.get(kind, ())) or (None,)]
     made = [backend_class(kind).configured(settings, model) for kind, model in pairs]
     if not automatic and (faults := [_missing(k) for (k, _), backend in zip(pairs, made, strict=True) if not backend]):
         raise ConfigError(faults)
@@ -71,19 +72,27 @@ def _listed(text: str) -> list[str]:
 
 def _named(
     kinds: Sequence[str], entries: Sequence[str], settings: BackendSettings, *, automatic: bool
-) -> dict[str, str]:
-    """Backend to the model that `MODEL_NAME` gives it."""
+) -> dict[str, list[str]]:
+    """Backend to the models that `MODEL_NAME` gives it."""
     pairs = [re.fullmatch(r"(\w+)=(.+)", entry) for entry in entries]
-    named = {pair[1]: pair[2] for pair in pairs if pair}
-    for kind in named:
+    named = [(pair[1], pair[2]) for pair in pairs if pair]
+    for kind, _ in named:
         backend_class(kind)
     plain = [entry for entry, pair in zip(entries, pairs, strict=True) if not pair]
     if automatic:
-        return named | {kind: model for model in plain for kind in _homes(model, settings)}
-    free = [kind for kind in kinds if kind not in named and kind != BUILT_IN]
+        return _grouped([*named, *((kind, model) for model in plain for kind in _homes(model, settings))])
+    free = [kind for kind in kinds if kind not in dict(named) and kind != BUILT_IN]
     if len(plain) > len(free) and free:
         raise ConfigError(["model_name (MODEL_NAME): more models than backends; write backend=model to pair them"])
-    return named | dict(zip(free, plain, strict=False))
+    return _grouped([*named, *zip(free, plain, strict=False)])
+
+
+def _grouped(named: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """Each backend with its models in their order, each model once."""
+    found: dict[str, list[str]] = {}
+    for kind, model in dict.fromkeys(named):
+        found.setdefault(kind, []).append(model)
+    return found
 
 
 def _homes(model: str, settings: BackendSettings) -> list[str]:
