@@ -88,6 +88,13 @@ def test_the_engine_may_be_kept_from_asking_first_but_needs_time_to_search(tmp_p
             load_settings(wrong, tmp_path)
 
 
+def test_models_are_asked_in_the_owners_order_unless_routing_is_measured(tmp_path: Path) -> None:
+    assert load_settings(home=tmp_path).routing == "fixed"
+    assert load_settings({"routing": "measured"}, tmp_path).routing == "measured"
+    with pytest.raises(ConfigError, match=r"routing.*'fixed' or 'measured'"):
+        load_settings({"routing": "cheapest"}, tmp_path)
+
+
 def test_rules_of_the_checker_are_read_and_a_bare_off_is_no_truth_value(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text(
         "checker_rules: {bandit: off, python.socket: note}\n"

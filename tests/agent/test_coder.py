@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from agent.tools import AgentSettings, EditFormat
 from core.events import Kind
 from core.states import Phase
+from core.tasks import Kind as TaskKind
 from tests.support.agent_parts import Bench, block, case_for, cut, model_for
 
 P = Phase
@@ -24,6 +27,20 @@ async def test_a_reply_without_files_is_asked_for_again_within_the_try(useless: 
     assert bench.model.phases == CODING_TWICE
     assert [request.place for request in bench.model.requests][1:] == [(7, 1, 1, 0), (7, 1, 1, 1)]
     assert "begin complaints" in bench.model.requests[2].messages[-1].text
+
+
+@pytest.mark.parametrize(
+    ("fields", "kind"),
+    [
+        ({}, TaskKind.LIBRARY),
+        ({"kind": TaskKind.WEB_APP}, TaskKind.WEB_APP),
+        ({"description": "A CLI"}, TaskKind.CLI_TOOL),
+    ],
+)
+async def test_each_request_tells_what_kind_of_task_it_is_for(fields: dict[str, Any], kind: TaskKind) -> None:
+    bench = Bench(model_for(RIGHT))
+    await bench.run(case_for(tests=TESTS, **fields))
+    assert [request.kind for request in bench.model.requests] == [kind, kind]
 
 
 async def test_three_useless_replies_are_a_failed_try_and_teach_memory_nothing() -> None:
