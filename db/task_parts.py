@@ -39,10 +39,9 @@ def split(conn: Connection, moves: TaskMoves, owned: tuple[int, int], reason: st
         return left
     ids = list[int]()
     for number, part in enumerate(parts, 1):
-        key = part_key(task.id, task.attempt, number)
-        spec = replace(part.spec, key=key, depends_on=tuple(ids[at] for at in part.after))
-        known = rows.id_of_key(conn, key)
-        ids.append(moves.admit(conn, spec, "depends_on").task_id if known is None else known)
+        key, needs = part_key(task.id, task.attempt, number), tuple(ids[at] for at in part.after)
+        spec = replace(part.spec, key=key, depends_on=needs)
+        ids.append(moves.admit(conn, spec, "depends_on").task_id)  # one that is there already is found by its key
     return moves.settle(conn, left)
 
 

@@ -145,9 +145,11 @@ class LocalDoor:
         if not self._reading:
             raise UnknownTask(task_id)
         events = EventLog(self._reading)
-        task = QueueManager(self._reading, events).get(task_id)
+        queue = QueueManager(self._reading, events)
+        task = queue.get(task_id)
         pruned = pruning.notes(self._reading.reader(), task.id, task.ended_at)
-        detail = task_detail(task, StepStore(self._reading, events).iterations(task.id), pruned)
+        iterations = StepStore(self._reading, events).iterations(task.id)
+        detail = task_detail(task, iterations, queue.family(task), pruned)
         reverted_by = Reviewing(self._reading, events).reverted_by(task.id)
         return detail.model_copy(update={"reverted_by": reverted_by})
 

@@ -13,7 +13,18 @@ from core.states import ENDED, DaemonState, Status
 from core.status import sandbox_in_brief
 from hand.blocks import Block, Cell, Fields, Lines, Table, Tone, cell, span, stamp
 from server.approvals import ApprovalRow, Approvals
-from server.schemas import DaemonReport, Held, Iteration, LogLine, Logs, SavedReplies, TaskDetail, Tasks, TaskSummary
+from server.schemas import (
+    Child,
+    DaemonReport,
+    Held,
+    Iteration,
+    LogLine,
+    Logs,
+    SavedReplies,
+    TaskDetail,
+    Tasks,
+    TaskSummary,
+)
 
 STATUS_TONE: Mapping[Status, Tone] = {
     Status.RUNNING: Tone.BUSY,
@@ -82,7 +93,8 @@ class Views:
     def _task_fields(self, task: TaskDetail) -> list[tuple[str, Cell]]:
         asked = (("kind", task.kind), ("repo", task.repo), ("base", task.base), ("key", task.key))
         after = ", ".join(map(str, task.depends_on))
-        given = [(name, cell(value)) for name, value in (*asked, ("depends on", after)) if value]
+        kin = (("depends on", after), ("subtask of", task.parent), ("subtasks", ", ".join(map(_child, task.children))))
+        given = [(name, cell(value)) for name, value in (*asked, *kin) if value]
         times = ("not before", task.not_before), ("started", task.started_at), ("ended", task.ended_at)
         ending = f"{task.status} ({task.ending})" if task.ending else str(task.status)
         return [
@@ -194,6 +206,11 @@ def outcome(task: TaskSummary) -> Cell:
         tries = f"{task.iteration_count} iteration{'' if task.iteration_count == 1 else 's'}"
         text += f" ({tries}, {task.spent.tokens_in + task.spent.tokens_out} tokens)"
     return Cell(text, STATUS_TONE.get(task.status, Tone.PLAIN))
+
+
+def _child(child: Child) -> str:
+    """A subtask in a few words."""
+    return f"{child.task_id} ({child.status})"
 
 
 def _unread(count: int) -> str:

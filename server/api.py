@@ -54,7 +54,7 @@ def show_task(call: Call) -> Reply:
     """One task with its iterations."""
     task = call.desk.queue.get(call.task_id)
     pruned = pruning.notes(call.desk.database.reader(), task.id, task.ended_at)
-    detail = task_detail(task, call.desk.steps.iterations(task.id), pruned)
+    detail = task_detail(task, call.desk.steps.iterations(task.id), call.desk.queue.family(task), pruned)
     reverted_by = _reviewing(call.desk).reverted_by(task.id)
     return Reply(answer=detail.model_copy(update={"reverted_by": reverted_by}))
 

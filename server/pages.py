@@ -64,7 +64,7 @@ class Pages:
             "task.html",
             approvals=[each for each in asked if each.granted is None and task.status is Status.WAITING],
             decisions=[each for each in asked if each.granted is not None],
-            task=task_detail(task, desk.steps.iterations(task_id), pruned),
+            task=task_detail(task, desk.steps.iterations(task_id), desk.queue.family(task), pruned),
             reverted_by=Reviewing(desk.database, desk.events).reverted_by(task_id),
             spec=task.spec,
             attempts=shown_attempts(desk, task_id),

@@ -107,13 +107,27 @@ class TaskSummary(Answer):
     spent: Spent
 
 
+class Child(Answer):
+    """A subtask that a task was split into; `description` is its first line."""
+
+    task_id: int
+    status: Status
+    ending: Ending | None
+    description: str
+
+
 class TaskDetail(TaskSummary):
-    """One task in full; `pruned` says what of it is no longer kept, when it went, and by which setting."""
+    """One task in full; `pruned` says what of it is no longer kept, when it went, and by which setting.
+
+    `parent` is the task that this one is a subtask of, `children` are its own subtasks over all attempts, oldest first.
+    """
 
     base: str | None
     key: str | None
     depends_on: list[int]
     metadata: dict[str, Any]
+    parent: int | None
+    children: list[Child]
     reverted_by: str | None = None
     iterations: list[Iteration]
     pruned: list[str]

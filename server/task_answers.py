@@ -6,13 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from core.subtasks import Family
 from core.tasks import Task
-from server.schemas import Iteration, TaskDetail, TaskSummary
+from server.schemas import Child, Iteration, TaskDetail, TaskSummary
 
 if TYPE_CHECKING:
     from db.step_rows import IterationRow
 
 MAX_LISTED_CHARS = 4000
+MAX_TITLE_CHARS = 200
 
 
 def task_summary(task: Task) -> TaskSummary:
@@ -22,7 +24,7 @@ def task_summary(task: Task) -> TaskSummary:
     return TaskSummary.model_validate({**_fields(task), "description": cut})
 
 
-def task_detail(task: Task, rows: Sequence[IterationRow], pruned: Sequence[str] = ()) -> TaskDetail:
+def task_detail(task: Task, rows: Sequence[IterationRow], family: Family, pruned: Sequence[str] = ()) -> TaskDetail:
     """The task in full."""
     spec = task.spec
     more = {
@@ -30,10 +32,17 @@ def task_detail(task: Task, rows: Sequence[IterationRow], pruned: Sequence[str] 
         "key": spec.key,
         "depends_on": list(spec.depends_on),
         "metadata": dict(spec.metadata),
+        "parent": family.whole,
+        "children": [_child(part) for part in family.parts],
         "iterations": _iterations(rows),
         "pruned": list(pruned),
     }
     return TaskDetail.model_validate({**_fields(task), **more})
+
+
+def _child(part: Task) -> Child:
+    title = part.spec.description.partition("\n")[0][:MAX_TITLE_CHARS]
+    return Child(task_id=part.id, status=part.status, ending=part.ending, description=title)
 
 
 def _iterations(rows: Sequence[IterationRow]) -> list[Iteration]:
