@@ -84,6 +84,9 @@ def test_the_prompt_takes_tasks_and_commands_until_ctrl_d(home: Home) -> None:
             ("/logs 1", "task_moved"),
             ("/pause", "paused"),
             ("/resume", "not paused"),
+            ("/answer 9", "the answer is empty"),
+            ("/answer 9 use port 80", "error: there is no approval 9"),
+            ("/answer use port 80", "/answer takes a number"),
             ("/flush", "/flush is no command"),
             ("/help", "/retry ID"),
         ):
