@@ -1,0 +1,179 @@
+"""A task that its plan splits: parts side by side and one after both, by the real daemon, which is killed meanwhile."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.errors import InvalidTask
+from core.submission import parse_spec
+from tests.support.daemon import Daemon, git, settings_for, until
+from tests.support.wire_server import WireServer
+
+NAMES = ("left", "right", "both")
+TESTS = {
+    "test_left.py": "from left import left\n\n\ndef test_left():\n    assert left(3) == 6\n    assert left(5) == 10\n",
+    "test_right.py": "from right import right\n\n\ndef test_right():\n    assert [right(3), right(5)] == [9, 25]\n",
+    "test_both.py": "from both import both\n\n\ndef test_both():\n    assert both(3) == 15\n    assert both(5) == 35\n",
+}
+CODE = {
+    "left": "def left(n):\n    return n * 2\n",
+    "right": "def right(n):\n    return n * n\n",
+    "both": "from left import left\nfrom right import right\n\n\ndef both(n):\n    return left(n) + right(n)\n",
+}
+WHOLE = "Write left, right and both, each in a module of its own, as the tests say."
+
+
+def subtask(name: str, *after: int) -> dict[str, Any]:
+    return {
+        "description": f"Write the function `{name}(n)` in {name}.py, which takes and returns an integer.",
+        "files": [f"{name}.py"],
+        "tests": [f"test_{name}.py"],
+        "depends_on": list(after),
+    }
+
+
+PLAN = json.dumps({"subtasks": [subtask("left"), subtask("right"), subtask("both", 1, 2)]})
+
+
+class Model:
+    """Splits the whole and writes the parts.
+
+    `codings` has who wrote code, the whole as ""; parts in `wrong` are written wrongly.
+    """
+
+    def __init__(self) -> None:
+        self.codings: list[str] = []
+        self.wrong: set[str] = set()
+
+    def __call__(self, phase: str, messages: list[dict[str, str]]) -> str:
+        text = messages[1]["content"]
+        name = next((name for name in NAMES if f"Write the function `{name}(n)`" in text), "")
+        if phase == "PLANNING":
+            return "1. Write it." if name or "subtasks failed" in text else PLAN
+        if phase == "CODING":
+            self.codings.append(name)
+            return "\n\n".join(self._block(one, part=bool(name)) for one in ([name] if name else NAMES))
+        return '{"root_cause": "x", "suggested_fix": "y"}'
+
+    def _block(self, name: str, *, part: bool) -> str:
+        code = f"def {name}(n):\n    return None\n" if part and name in self.wrong else CODE[name]
+        return f"```python path={name}.py\n{code}```"
+
+
+def split(daemon: Daemon, **more: Any) -> int:
+    return daemon.submit(description=WHOLE, tests=TESTS, split=True, **more)
+
+
+def children(daemon: Daemon, whole: int) -> list[dict[str, Any]]:
+    return list(daemon.get(f"/api/task/{whole}")["children"])
+
+
+def waits(daemon: Daemon, whole: int) -> bool:
+    return bool(daemon.get(f"/api/task/{whole}")["status"] == "blocked")
+
+
+def shares(home: Path, whole: int) -> list[tuple[int, float]]:
+    """What each part may use: model calls and dollars."""
+    path = home / "db" / "agent_logs.sqlite"
+    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as conn:
+        specs = conn.execute("SELECT spec FROM task_specs WHERE task_id > ?", (whole,)).fetchall()
+    return [(limits["model_calls"], limits["cost_usd"]) for (spec,) in specs if (limits := json.loads(spec)["limits"])]
+
+
+def history(home: Path) -> list[str]:
+    """The subjects of the commits in the daemon's workspace, oldest first."""
+    return git(home / "workspace", "log", "--reverse", "--format=%s").splitlines()[1:]
+
+
+def test_two_parts_run_side_by_side_a_third_after_both_and_all_are_judged_together(tmp_path: Path) -> None:
+    model = Model()
+    with WireServer(model) as server, Daemon(tmp_path, settings_for(server)) as daemon:
+        server.fail_next("hang", 2, phase="CODING")
+        whole = split(daemon, limits={"model_calls": 13, "cost_usd": 4.0})
+        server.until(lambda: sum(request.fault == "hang" for request in server.requests) == 2, 30)
+        asked = [request.messages[1]["content"] for request in server.requests if request.fault == "hang"]
+        assert {name for name in NAMES for text in asked if f"`{name}(n)`" in text} == {"left", "right"}
+        assert [child["status"] for child in children(daemon, whole)] == ["running", "running", "blocked"]
+        daemon.kill()
+        daemon.start()
+        (task,) = daemon.wait(whole)
+        assert (task["status"], task["attempt"], task["spent"]["model_calls"]) == ("done", 1, 1)
+        assert [phase["outcome"] for phase in task["iterations"][0]["phases"]] == ["split", "ok", "ok"]
+        assert [child["status"] for child in task["children"]] == ["done"] * 3
+        assert sorted(model.codings) == ["both", "left", "right"]
+        assert model.codings[-1] == "both"
+        last = daemon.get(f"/api/task/{task['children'][2]['task_id']}")
+        assert (last["parent"], last["priority"]) == (whole, 2)
+        assert last["depends_on"] == [child["task_id"] for child in task["children"][:2]]
+        assert shares(tmp_path, whole) == [(3, 1.0)] * 3  # one is the whole's own
+        shown = daemon.cli("--show", str(whole)).stdout
+        assert all(f"{child['task_id']} (done)" in shown for child in task["children"])
+    assert len(history(tmp_path)) == 3
+
+
+def test_a_daemon_that_is_killed_around_the_split_doubles_nothing(tmp_path: Path) -> None:
+    model = Model()
+    with WireServer(model) as server, Daemon(tmp_path, settings_for(server, WORKER_COUNT="1")) as daemon:
+        server.fail_next("slow", 1, phase="PLANNING", seconds=0.5)
+        whole = split(daemon)
+        until(lambda: bool(server.requests))
+        daemon.kill()
+        daemon.start()
+        until(lambda: waits(daemon, whole))
+        daemon.kill()
+        daemon.start()
+        (task,) = daemon.wait(whole)
+        assert task["status"] == "done"
+        assert len(task["children"]) == len(daemon.get("/api/tasks")["tasks"]) - 1 == 3
+        assert sorted(model.codings) == ["both", "left", "right"]
+    assert len(history(tmp_path)) == 3
+
+
+def test_when_a_part_fails_the_whole_is_planned_anew_in_one_piece_on_what_the_others_made(tmp_path: Path) -> None:
+    model = Model()
+    model.wrong = {"right"}
+    with WireServer(model) as server, Daemon(tmp_path, settings_for(server)) as daemon:
+        whole = split(daemon, limits={"iterations": 2})
+        (task,) = daemon.wait(whole)
+        assert (task["status"], task["ending"]) == ("done", "committed")
+        ends = {child["description"].split("`")[1]: child["ending"] for child in task["children"]}
+        assert ends == {"left(n)": "committed", "right(n)": "gave_up", "both(n)": "dependency"}
+        plans = [r.messages for r in server.requests if r.phase == "PLANNING" and "subtasks failed" in str(r.messages)]
+        assert len(plans) == 1
+        assert "2 of 3 subtasks failed" in plans[0][1]["content"]
+        assert "# Splitting the task" not in plans[0][0]["content"]
+        shown = git(tmp_path / "workspace", "show", "--stat", "--format=", task["commit"])
+        assert "right.py" in shown
+        assert "left.py" not in shown  # it is there already
+    assert len(history(tmp_path)) == 2
+
+
+def test_cancelling_the_whole_ends_the_parts_that_run_and_those_that_wait(tmp_path: Path) -> None:
+    with WireServer(Model()) as server, Daemon(tmp_path, settings_for(server)) as daemon:
+        server.fail_next("hang", 9, phase="CODING")
+        whole = split(daemon)
+        server.until(lambda: sum(request.fault == "hang" for request in server.requests) == 2, 30)
+        assert daemon.ask("POST", f"/api/task/{whole}/cancel")[0] == 200
+        found = daemon.wait(whole, *(child["task_id"] for child in children(daemon, whole)))
+        assert [task["status"] for task in found] == ["cancelled"] * 4
+    assert not (tmp_path / "workspace" / "left.py").exists()
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ({"repo": "/somewhere", "tests": TESTS}, "own workspace"),
+        ({"tests": {}}, "needs tests"),
+        ({"tests": TESTS, "files": {"a.py": ""}}, "files of its own"),
+        ({"tests": TESTS, "key": "split:1:1:1"}, "belong to subtasks"),
+    ],
+)
+def test_what_cannot_be_split_is_refused_and_says_why(more: dict[str, Any], why: str) -> None:
+    with pytest.raises(InvalidTask, match=why):
+        parse_spec({"description": WHOLE, "split": True, **more})
