@@ -236,7 +236,7 @@ def _models(report: DaemonReport) -> Table:
             cell(model.failures),
             cell(model.tokens_in + model.tokens_out),
             cell(cost_text(model.cost_usd, model.unpriced)),
-            cell(model.detail),
+            cell("; ".join(filter(None, (model.detail, model.measured and f"solved {model.measured}")))),
         ]
         for model in report.models
     ]

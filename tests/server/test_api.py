@@ -233,6 +233,7 @@ def test_the_status_tells_the_daemon_as_a_whole(client: Client, desk: Desk) -> N
     assert shown["queue"] == {"queued": 1}
     assert shown["workers"][0]["phase"] == "CODING"
     assert shown["models"][0]["name"] == "ollama"
+    assert shown["models"][0]["measured"] == "library 3 of 4"
     assert shown["uptime_s"] == 3725.5
     assert shown["next_checkpoint_at"] == "2026-11-28T06:00:00.000000Z"
 

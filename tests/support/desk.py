@@ -59,7 +59,16 @@ def make_desk(folder: Path) -> Desk:
                 WorkerStatus(name="worker-2"),
             ),
             queue={status: count for status, count in queue.counts().items() if count},
-            models=(ModelStatus(name="ollama", model="qwen2.5-coder:7b", available=True, calls=3, latency_s=1.5),),
+            models=(
+                ModelStatus(
+                    name="ollama",
+                    model="qwen2.5-coder:7b",
+                    available=True,
+                    calls=3,
+                    latency_s=1.5,
+                    measured="library 3 of 4",
+                ),
+            ),
             next_checkpoint_at=datetime(2026, 11, 28, 6, 0, tzinfo=UTC),
             sandbox="bubblewrap",
             embedder="hashed",
