@@ -35,15 +35,27 @@ _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 class Shelf:
     """Tags by the id of the content they were read from; of more than `most`, those read first are read again.
 
-    Thread-safe. The default is some tens of megabytes, enough for several large repositories.
+    Thread-safe. `known` is what was kept of an earlier one. The default is some tens of megabytes, enough for several
+    large repositories.
     """
 
-    def __init__(self, most: int = 50_000) -> None:
+    def __init__(self, most: int = 50_000, known: Mapping[str, Tags] | None = None) -> None:
         self._most, self._lock = most, threading.Lock()
-        self._known: dict[str, Tags] = {}
+        self._known: dict[str, Tags] = dict(known or {})
+        self._is_new = False
 
     def __len__(self) -> int:
         return len(self._known)
+
+    @property
+    def is_new(self) -> bool:
+        """Whether anything was read since it was made."""
+        return self._is_new
+
+    def last(self, most: int) -> list[tuple[str, Tags]]:
+        """What was read last, at most so many, oldest first."""
+        with self._lock:
+            return list(self._known.items())[-most:]
 
     def get(self, content: str) -> Tags | None:
         """What is known of a content."""
@@ -53,6 +65,7 @@ class Shelf:
         """Keep what was read of a content, and give it back."""
         with self._lock:
             self._known[content] = found
+            self._is_new = True
             while len(self._known) > self._most:
                 del self._known[next(iter(self._known))]
         return found

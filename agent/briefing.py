@@ -145,7 +145,10 @@ def _repository(scene: Scene, room: int) -> Shown:
     names = listing(scene.view, scene.near.matter, whole_tree=scene.case.whole_tree, room=room // 2, gauge=scene.gauge)
     room -= scene.gauge.tokens(f"{names.text}\n\n{_AROUND}\n\n")
     found = outlines(scene.view, scene.near.around, room, scene.gauge) if scene.near.around else Shown()
-    return replace(found, text=f"{names.text}\n\n{_AROUND}\n\n{found.text}") if found.text else names
+    if not found.text:
+        return names
+    # The part with the files counts all that it does not show, these among them.
+    return replace(found, text=f"{names.text}\n\n{_AROUND}\n\n{found.text}", left_out=-len(found.outlined))
 
 
 def the_files(scene: Scene) -> Part:

@@ -76,7 +76,7 @@ class Prompt:
             "tokens": self.tokens,
             "limit": self.limit,
             "sections": [[title, tokens] for title, _, tokens in self.held],
-            "left_out": sum(one.left_out for one in shown),
+            "left_out": max(0, sum(one.left_out for one in shown)),
             "shortened": [title for title, one, _ in self.held if one.cut],
             "omitted": list(self.omitted),
             "lessons": [number for one in shown for number in one.lessons],

@@ -9,10 +9,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from agent.atlas import Shelf
 from agent.tools import AgentSettings, EditFormat
 from assembly.brain import make_memory, make_models, renewed_models
 from assembly.checker import make_checker
 from assembly.engine import LateTrials
+from assembly.shelf import NAME, keep, kept
 from assembly.store import Store
 from assembly.suites import find_sandbox, make_suite
 from config import Settings
@@ -109,7 +111,7 @@ class Rooms:
     """
 
     def __init__(self, settings: Settings, store: Store, stack: ExitStack, clock: Clock) -> None:
-        self._settings, self._store, self._clock = settings, store, clock
+        self._settings, self._store, self._clock, self._stack = settings, store, clock, stack
         self._trials = LateTrials()
         self.models: ModelHandler = make_models(settings, store, clock, self._trials)
         self.memory: LongTermMemory = make_memory(settings, store, stack, clock)
@@ -158,7 +160,9 @@ class Rooms:
         self.sandbox_name = choice.sandbox.name
         self._warmed = await warmed(choice.sandbox, runtime, size=self._settings.worker_count)
         self.sandbox_detail = _with_remark(choice.report, self._warmed.remark)
-        self.parts = self._parts(self._warmed.sandbox, runtime)
+        shelf = await asyncio.to_thread(kept, self._settings.state_dir / NAME)
+        self._stack.callback(keep, shelf, self._settings.state_dir / NAME)
+        self.parts = self._parts(self._warmed.sandbox, runtime, shelf)
         await self.models.probe(models=False)
         return self.parts
 
@@ -195,7 +199,7 @@ class Rooms:
         if self._warmed:
             await self._warmed.aclose()
 
-    def _parts(self, sandbox: Sandbox, runtime: Runtime) -> Parts:
+    def _parts(self, sandbox: Sandbox, runtime: Runtime, shelf: Shelf) -> Parts:
         settings, store, imports = self._settings, self._store, ImportCache()
         layers = LayerStore(settings.packages_dir, runtime, environ=settings.process_environment, clock=self._clock)
         self.layers = layers
@@ -220,6 +224,7 @@ class Rooms:
             hooks=self._checker.hooks,
             widened=self._checker.policy.widened,
             gates=self._gates(bench),
+            shelf=shelf,
         )
 
     def _suite(self, bench: _Bench) -> SuiteRunner:

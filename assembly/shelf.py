@@ -1,0 +1,63 @@
+"""Keeps what was read of files for the maps of their repositories, over restarts, in a file that may be lost.
+
+Tags are keyed by the content they were read from, so they never get stale; a file that is missing, cut short or of
+another version costs the time to read the repositories again, and nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import zlib
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, Field, ValidationError
+
+from agent.atlas import Shelf
+from agent.tags import MOST_NAMES, Tags
+from files.whole import write_whole
+
+NAME = "tags.json.z"
+VERSION = 1
+"""Another one when `agent.tags` reads files in another way."""
+MOST_FILES = 20_000
+MOST_BYTES = 64 << 20
+"""Of the file's text; a longer one is not read."""
+
+log = logging.getLogger(__name__)
+
+_Row = tuple[list[str], Annotated[dict[str, int], Field(max_length=MOST_NAMES)]]
+
+
+class _Kept(BaseModel):
+    """The file: content id to what is defined and what is referred to."""
+
+    version: int
+    tags: dict[str, _Row]
+
+
+def kept(path: Path) -> Shelf:
+    """A shelf with what the file holds; an empty one where it cannot be read."""
+    try:
+        raw = zlib.decompressobj().decompress(path.read_bytes(), MOST_BYTES)
+        found = _Kept.model_validate_json(raw)
+    except FileNotFoundError:
+        return Shelf()
+    except (OSError, zlib.error, ValidationError) as error:
+        log.info("repositories are read anew, %s cannot be read: %s", path, type(error).__name__)
+        return Shelf()
+    rows = found.tags.items() if found.version == VERSION else ()
+    return Shelf(known={key: Tags(defines=tuple(row[0]), refers=row[1]) for key, row in rows})
+
+
+def keep(shelf: Shelf, path: Path) -> None:
+    """Write the shelf down, those that were read last; nothing where nothing new was read. Never raises."""
+    if not shelf.is_new:
+        return
+    rows = {key: (one.defines, one.refers) for key, one in shelf.last(MOST_FILES)}
+    text = json.dumps({"version": VERSION, "tags": rows}, separators=(",", ":"))
+    try:
+        write_whole(path, zlib.compress(text.encode(), 1), mode=0o600)
+    except OSError as error:
+        log.info("what was read of repositories is not kept: %s", error)
