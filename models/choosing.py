@@ -88,7 +88,8 @@ def turn(route: Route, phase: Phase, *, iteration: int, escalation: int, prompt_
     at = min(wanted, top) - min(stuck, max(0, wanted - top)) % len(ladder)
     why = "the cheap one, for an easy phase" if easy else "who begins"
     if at != begins:
-        why = f"another than {ladder[begins]}, after {failed} failed tries"
+        why = f"instead of {ladder[begins]}, after {failed} failed {'try' if failed == 1 else 'tries'}"
+        why += ", stuck" if stuck else ""
     return _turn(ladder, at, why)
 
 
@@ -112,7 +113,9 @@ def _first(known: Sequence[Worth], dice: Random) -> tuple[Worth, str]:
     usual = _cheapest_good(known)
     if len(known) > 1 and share < LEARN:
         drawn = {worth.label: worth.drawn(dice) for worth in known}
-        found = _cheapest_good(known, lambda worth: drawn[worth.label])
+        # Here and below: one of unknown price is not tried, for what that would cost nobody can say.
+        priced = [worth for worth in known if worth is usual or worth.attempt_usd is not None]
+        found = _cheapest_good(priced, lambda worth: drawn[worth.label])
         return found, "" if found is usual else "drawn by lot, to learn"
     undecided = [worth for worth in known if _undecided(worth, usual, max(each.rate for each in known))]
     if undecided and share < LEARN + MEET:
@@ -121,10 +124,7 @@ def _first(known: Sequence[Worth], dice: Random) -> tuple[Worth, str]:
 
 
 def _undecided(worth: Worth, usual: Worth, best: float) -> bool:
-    """Whether more attempts with this model could change who usually begins, for less money or for more success.
-
-    One of unknown price is not tried: what that would cost nobody can say.
-    """
+    """Whether more attempts with this model could change who usually begins, for less money or for more success."""
     if worth is usual or worth.attempt_usd is None:
         return False
     if worth.usd_for_one(worth.high) < usual.usd_for_one(usual.rate):

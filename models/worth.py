@@ -31,8 +31,8 @@ REMOTE_S, LOCAL_S = 60.0, 300.0
 """How long its replies take before that: a vendor writes 50 tokens in a second, a small machine reads and writes 10."""
 COST_WEIGHT = 3.0
 """Guesses are worth three attempts, first these, then what others used: that varies less than whether one succeeds."""
-USD_PER_HOUR = 0.2
-"""What an hour of waiting costs, the power of one's own machine included: free is not the same as at no cost."""
+USD_PER_HOUR = 0.05
+"""What an hour of waiting costs: the power of a machine at work, 150 W. So a free model costs something, if little."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

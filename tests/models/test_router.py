@@ -130,7 +130,7 @@ async def test_easy_phases_ask_the_cheap_one_audits_the_strong_one_and_failures_
     route = told(door)[-1].data["route"]
     assert route == {
         "first": STRONG,
-        "why": f"another than {WEAK}, after 2 failed tries; so it was decided",
+        "why": f"instead of {WEAK}, after 2 failed tries; so it was decided",
         "explored": False,
     }
 
