@@ -101,15 +101,19 @@ class TaskAsks:
         """Answer what nobody has answered since then with its default; returns how many."""
         found = approval_rows.overdue(conn, asked_before)
         for asked in found:
-            if rows.read(conn, asked.task_id).task.status is Status.WAITING:
-                self.decide(conn, asked.id, True, asked.ask.default)
+            task = rows.read(conn, asked.task_id).task
+            if task.status is Status.WAITING:
+                self._settle(conn, asked, True, asked.ask.default, "assumed, as nobody answered: ")
+                self._gone_on(conn, task)
         return len(found)
 
-    def _settle(self, conn: Connection, asked: Approval, granted: bool, answer: str) -> Approval:
+    def _settle(self, conn: Connection, asked: Approval, granted: bool, answer: str, how: str = "") -> Approval:
         assumed = asked.ask.default if granted else ""
         clean = self._events.clean(answer or assumed, MAX_REASON_CHARS)
         settled = approval_rows.settle(conn, asked.id, granted, clean, self._clock())
-        what = f"{asked.ask.subject} {_word(granted)}" if asked.ask.subject else clean or "answered"
+        is_answer = granted and asked.ask.kind is AskKind.QUESTION
+        named = asked.ask.subject and not is_answer
+        what = f"{asked.ask.subject} {_word(granted)}" if named else f"{how}{clean}" or "answered"
         self._tell(conn, Kind.ANSWERED, asked.attempt, settled, what)
         return settled
 

@@ -166,6 +166,28 @@ def test_a_question_that_nobody_answers_in_time_is_answered_by_its_default(store
     assert store.queue.get(task.id).status is Status.QUEUED
     assert store.queue.answers(task.id) == [("Which port?", "8080")]
     assert store.queue.assume(store.clock()).result() == 0
+    assert told(store) == ["assumed, as nobody answered: 8080"]
+
+
+def test_a_question_takes_an_answer_and_its_default_where_it_is_granted_without(store: Store) -> None:
+    task = running(store)
+    asks = [Ask(kind=AskKind.QUESTION, subject=f"question:{n}", question="Which?", default="8080") for n in (1, 2)]
+    hold(store, task, *asks, TOOLZ)
+    first, second, package = (each.id for each in store.queue.approvals())
+    assert store.queue.answer(first, "80").result().answer == "80"
+    with pytest.raises(IllegalMove, match="was granted before"):
+        store.queue.answer(first, "81").result()
+    with pytest.raises(IllegalMove, match=r"asks for a decision \(package\)"):
+        store.queue.answer(package, "yes").result()
+    assert store.queue.decide(second, True).result().answer == "8080"
+    assert store.queue.decide(package, True).result().answer == ""
+    assert told(store) == ["80", "8080", "package:toolz granted"]
+    assert store.queue.get(task.id).status is Status.QUEUED
+
+
+def told(store: Store) -> list[str]:
+    """What the log says of answers."""
+    return [event.message for event in store.events.after(0, limit=1000) if event.kind is Kind.ANSWERED]
 
 
 def test_what_only_the_owner_can_decide_is_never_assumed(store: Store) -> None:
