@@ -31,6 +31,7 @@ PHASE_SHARES: Mapping[Phase, float] = MappingProxyType(
 """How much of a prompt's length each phase may use: only who writes the files has to see all of them whole."""
 WINDOW_SHARE = 0.75
 """A prompt leaves a quarter of the model's context to the reply."""
+LEAST_TOKENS = 3000
 
 
 class EditFormat(StrEnum):
@@ -67,9 +68,13 @@ class AgentSettings:
     clear_enough: float = 0.5
 
     def limit(self, phase: Phase, gauge: Gauge) -> int:
-        """The most tokens that a prompt of this phase may have, for the model that will be asked."""
+        """The most tokens that a prompt of this phase may have, for the model that will be asked.
+
+        With less than `LEAST_TOKENS` the instructions would leave no room for the task; a model whose context is that
+        small refuses the prompt with a clear word, which is better than to be asked without it.
+        """
         window = self.prompt_tokens if gauge.window is None else int(gauge.window * WINDOW_SHARE)
-        return int(min(self.prompt_tokens, window) * self.phase_shares.get(phase, 1.0))
+        return max(LEAST_TOKENS, int(min(self.prompt_tokens, window) * self.phase_shares.get(phase, 1.0)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

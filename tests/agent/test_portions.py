@@ -17,7 +17,8 @@ from agent.critique import Reader
 from agent.library import FileTree
 from agent.patches import pieces
 from agent.portions import Part, Prompt, Shown, clipped, compose, fixed
-from agent.tools import PHASE_SHARES, AgentSettings, Tools
+from agent.prompting import FILES
+from agent.tools import LEAST_TOKENS, PHASE_SHARES, AgentSettings, Tools
 from core.dialogue import Message
 from core.gauge import Gauge
 from core.states import Phase
@@ -25,8 +26,6 @@ from core.work import Case, HandOver, Lesson, Reflection, Try, Work
 from tests.support.agent_parts import Bench, block, case_for, model_for
 
 P = Phase
-LEAST = 4000
-"""The system prompts alone have about 1,600 tokens; half of this limit is what the narrowest phase has."""
 TESTS = {"test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"}
 
 
@@ -88,7 +87,7 @@ def texts(draw: st.DrawFn) -> str:
 @given(st.data())
 def test_no_prompt_is_longer_than_its_limit_whatever_it_is_made_of(data: st.DataObject) -> None:
     gauge = Gauge(bytes_per_token=data.draw(st.sampled_from([1.5, 3.5, 8.0])))
-    limit = int(data.draw(st.sampled_from([LEAST, 9000, 24_000])) * 3.5 / min(3.5, gauge.bytes_per_token))
+    limit = int(data.draw(st.sampled_from([LEAST_TOKENS, 9000, 24_000])) * 3.5 / min(3.5, gauge.bytes_per_token))
     tools = tools_of(limit, gauge, large=False)
     given_tests = {f"test_{n}.py": "def test_x():\n    assert 1\n" + data.draw(texts()) for n in range(3)}
     description = "Write add in add.py " + data.draw(texts())
@@ -216,7 +215,8 @@ def test_a_model_with_a_small_context_gets_short_prompts_and_phases_their_shares
     assert settings_.limit(P.CODING, Gauge()) == 24_000
     assert settings_.limit(P.CODING, Gauge(window=8000)) == 6000
     assert settings_.limit(P.REFLECTING, Gauge()) == 16_800
-    assert set(PHASE_SHARES) == {phase for phase in Phase if phase in PHASE_SHARES}
+    assert settings_.limit(P.TESTING, Gauge(window=2048)) == LEAST_TOKENS
+    assert set(PHASE_SHARES) == set(FILES)
 
 
 @pytest.mark.parametrize("path", ["漢字.py", "a.py"])
