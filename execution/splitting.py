@@ -89,12 +89,16 @@ def have_ended(parts: Sequence[Task]) -> bool:
 def gone_on(work: Work, tip: str, parts: Sequence[Task]) -> Work:
     """The whole's case file on the tip that holds its parts' work: to be judged, or to be planned anew.
 
+    What is held out follows from all tests of a task together, so a part that got some of the whole's may have been
+    shown what the whole holds out; then that is no witness any more.
+
     Args:
         work: as it was split.
         tip: the commit to go on from.
         parts: what became of them.
     """
-    on_tip = replace(work, base=tip, change={}, verdict=None)
+    saw = work.saw_held_out or any(part.tests for part in work.parts)
+    on_tip = replace(work, base=tip, change={}, verdict=None, saw_held_out=saw)
     failed = [part for part in parts if part.status is Status.FAILED]
     if not failed:
         return replace(on_tip, phase=Phase.CODING, feedback="")
