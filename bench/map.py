@@ -115,7 +115,8 @@ def run(files: Mapping[str, str]) -> bool:
         f"{len(files):,} files: the first prompt takes {first_s:.2f} s, the second {again_s:.2f} s (goal {GOAL_S:g} s)"
     )
     print(
-        f"after a restart: {later_s:.2f} s and {read_s:.2f} s to read {size:,} bytes of tags (written in {written_s:.2f} s)"
+    print(f"after a restart it takes {later_s:.2f} s")
+    print(f"tags: {size:,} bytes, written in {written_s:.2f} s, read in {read_s:.2f} s")
     )
     print(f"{record['tokens']:,} of {record['limit']:,} tokens: {dict(record['sections'])}")
     shown = ", ".join(f"{record[f'{kind}_count']} {kind}" for kind in ("whole", "outlined", "named"))
