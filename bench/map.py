@@ -111,13 +111,9 @@ def run(files: Mapping[str, str]) -> bool:
         read_s = time.perf_counter() - began
         _, later_s = built(later, description)
     record = prompt.record()
-    print(
-        f"{len(files):,} files: the first prompt takes {first_s:.2f} s, the second {again_s:.2f} s (goal {GOAL_S:g} s)"
-    )
-    print(
+    print(f"{len(files):,} files: the first prompt takes {first_s:.2f} s, the second {again_s:.2f} s (goal {GOAL_S} s)")
     print(f"after a restart it takes {later_s:.2f} s")
     print(f"tags: {size:,} bytes, written in {written_s:.2f} s, read in {read_s:.2f} s")
-    )
     print(f"{record['tokens']:,} of {record['limit']:,} tokens: {dict(record['sections'])}")
     shown = ", ".join(f"{record[f'{kind}_count']} {kind}" for kind in ("whole", "outlined", "named"))
     print(f"files: {shown}, {record['left_out']:,} left out")
