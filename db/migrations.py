@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 
 from core.errors import StoreTooNew, StoreTooOld
 from core.states import MOVES, Status
-from db import schema
+from db import schema, schema_learning
 from db.sqlite import Connection, connect_memory
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def _holds(db: Tables) -> None:
 
 
 def _learning(db: Tables) -> None:
-    for statement in schema.LEARNING:
+    for statement in schema_learning.LEARNING:
         db.execute(statement)
 
 
