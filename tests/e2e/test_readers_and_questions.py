@@ -70,6 +70,9 @@ def test_what_a_reviewer_sends_back_is_mended_before_a_test_runs(
     shown = page(daemon, task["task_id"])
     assert f'<span class="pill high">high</span> <code>job_1.py:2</code> {BOUNDARY}' in shown
     assert "a name that says little" in shown
+    accepted, pair = map(json.loads, daemon.cli("--export-training", "-").stdout.splitlines())
+    assert RIGHT.format(n=1) in accepted["messages"][-1]["content"]
+    assert (RIGHT.format(n=1) in pair["chosen"][0]["content"], ">= 1" in pair["rejected"][0]["content"]) == (True, True)
 
 
 def test_a_vague_task_waits_for_its_owner_and_goes_on_with_his_answer(daemon: Daemon, server: WireServer) -> None:
@@ -88,6 +91,11 @@ def test_a_vague_task_waits_for_its_owner_and_goes_on_with_his_answer(daemon: Da
     assert all(ANSWER in text for text in prompts)
     assert [request.phase for request in server.requests].count("CLARIFYING") == 1
     assert f"<b>{ANSWER}</b>" in page(daemon, task_id)
+    learned = daemon.cli("--export-memory", "-").stdout
+    failure, pattern = map(json.loads, learned.splitlines())
+    assert (failure["kind"], pattern["kind"], pattern["problem"]) == ("failure", "pattern", VAGUE)
+    taken = daemon.cli("--import-memory", "-", "--json", stdin=learned + learned.replace("job_3", "job_9"))
+    assert json.loads(taken.stdout) == {"file": "-", "new": 2, "known": 2}
 
 
 def test_a_question_that_nobody_answers_goes_on_with_what_is_assumed(tmp_path: Path, server: WireServer) -> None:
