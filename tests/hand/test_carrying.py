@@ -64,6 +64,17 @@ def test_lessons_are_taken_while_a_daemon_runs(home: Home, tmp_path: Path) -> No
         assert [row[0] for row in found] == ["Add 1"]
 
 
+def test_tables_are_not_changed_under_a_daemon_of_an_older_version(home: Home, tmp_path: Path) -> None:
+    file = lessons(home, tmp_path / "in.jsonl", 1)
+    older = "DELETE FROM _sqlite_migrations WHERE name = '0006_learning'"
+    with home.daemon() as desk:
+        desk.database.write(lambda conn: conn.execute(older)).result()
+        refused = home.cli("--import-memory", str(file))
+        assert (refused.code, refused.out) == (1, "")
+        assert "was written by an older Nightshift" in refused.err
+        assert desk.database.reader().execute("SELECT count(*) FROM patterns").fetchone()[0] == 0
+
+
 def test_secrets_are_masked_on_the_way_out(home: Home, tmp_path: Path) -> None:
     file = lessons(home, tmp_path / "in.jsonl", 1, solution=f"log in with {SECRET}")
     home.cli("--import-memory", str(file))
