@@ -81,7 +81,7 @@ def test_what_splits_nothing_is_a_plan_in_words(text: str) -> None:
         ([part("a"), part("b", 3)], "3 is no other subtask"),
         ([part("a", 0), part("b")], "0 is no other subtask"),
         ([part("a", 1), part("b")], "1 is no other subtask"),
-        ([part("a"), part("b", "1")], "Subtask 2: depends_on"),
+        ([part("a"), part("b", depends_on=["1"])], "Subtask 2: depends_on"),
         ([part("a", 2), part("b", 1)], "in a circle"),
         ([part("a"), part("b", 1), part("c", 2, 4), part("d", 3)], "in a circle"),
         ([part("a"), part("b", files=["a.py"])], "Subtasks 1 and 2 both change 'a.py'"),
@@ -169,7 +169,7 @@ async def test_after_a_few_bad_splits_the_plain_plan_holds() -> None:
 @pytest.mark.parametrize("why", ["not allowed", "was split", "was tried"])
 async def test_only_the_first_plan_of_a_task_that_allows_it_splits(why: str) -> None:
     parts = splitting.read(GOOD, case(), 0.5)
-    start = {"was split": {"parts": parts}, "was tried": {"iteration": 1}}.get(why, {})
+    start: dict[str, Any] = {"parts": parts} if why == "was split" else {"iteration": int(why == "was tried")}
     bench, _ = await plan(GOOD, split=why != "not allowed", **start)
     assert bench.steps[0].outcome is Outcome.OK
     assert "# Splitting the task" not in bench.model.prompt(0)
