@@ -35,7 +35,8 @@ from bench.strangers import strangers
 from db.database import Database
 from db.sqlite import Connection
 from memory.coarse import CoarseIndex
-from memory.embedders import Embedder, choose
+from memory.embedders import MAKERS, Embedder, Endpoints, HashedEmbedder, Loadable
+from memory.embedders.blended import BlendedEmbedder
 from memory.index import FlatIndex, VecIndex, load_extension
 from memory.signature import signature
 
@@ -46,8 +47,28 @@ PAIRS = Path(__file__).resolve().parent / "pairs_of_errors.txt"
 BATCH = 500
 QUERIES = 100
 NEAREST = 10
-COARSE = (400, 800, 1600)
+COARSE = (300, 600, 1200)
 Look = Callable[[Connection, "Vectors"], Sequence[int]]
+
+
+class Remembering:
+    """A model that is asked for each text once: among so many strangers most heads are there many times."""
+
+    def __init__(self, model: Loadable) -> None:
+        self.model = model
+        self.load = model.load
+        self._known: dict[str, Vectors] = {}
+
+    name = property(lambda self: str(self.model.name))
+    dims = property(lambda self: int(self.model.dims))
+    floor = property(lambda self: float(self.model.floor))
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """See `Embedder.embed`."""
+        new = sorted(set(texts) - self._known.keys(), key=len)
+        if new:
+            self._known |= zip(new, self.model.embed(new), strict=True)
+        return np.stack([self._known[text] for text in texts])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +116,8 @@ def meaning(embedder: Embedder, crowd: Vectors, found: Sequence[Pair], *, verbos
     for half in ("practice", "final"):
         of = np.array([pair.half == half for pair in found])
         print(
-            f"{embedder.name:22} {len(crowd):7} {half:9} {(ranks[of] < 1).mean():8.2f} {(ranks[of] < 3).mean():8.2f}"
+            f"{embedder.name[:22]:22} {len(crowd):7} {half:9}"
+            f" {(ranks[of] < 1).mean():8.2f} {(ranks[of] < 3).mean():8.2f}"
             f" {(own[of] >= floor).mean():10.2f} {(strange[of] >= floor).mean():12.5f}"
             f" {(strange[of].max(axis=1) >= floor).mean():13.2f} {each_ms:9.1f}"
         )
@@ -115,7 +137,8 @@ def bits_by_vec0(embedder: str, dims: int, take: int) -> tuple[Callable[[Connect
     """The coarse search as sqlite-vec itself offers it: a table of bits, rescored by the stored vectors."""
 
     def make(conn: Connection) -> None:
-        conn.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS bench_bits USING vec0(id INTEGER PRIMARY KEY, b BIT[{dims}])")
+        columns = f"id INTEGER PRIMARY KEY, b BIT[{dims}]"
+        conn.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS bench_bits USING vec0({columns})")
         conn.execute(
             "INSERT INTO bench_bits (id, b) SELECT id, vec_quantize_binary(vector) FROM memory_vectors "
             "WHERE embedder = ? AND NOT EXISTS (SELECT 1 FROM bench_bits_rowids)",
@@ -160,7 +183,7 @@ def looks(db: Database, name: str, crowd: Vectors) -> Iterator[tuple[str, Look]]
         make, look = bits_by_vec0(name, dims, take)
         db.write(prepared(make)).result()
         yield f"vec0 bits, {take} rescored", look
-        yield f"signs in memory, {take}", by(CoarseIndex(name, dims, rescored=take))
+        yield f"sketches, {take} rescored", by(CoarseIndex(name, dims, rescored=take))
 
 
 def speed(embedder: Embedder, crowd: Vectors, found: Sequence[Pair]) -> None:
@@ -191,7 +214,7 @@ def speed(embedder: Embedder, crowd: Vectors, found: Sequence[Pair]) -> None:
     for name, _ in ways:
         p50, p95 = statistics.median(times[name]), sorted(times[name])[int(0.95 * len(queries))]
         share = statistics.fmean(shares[name])
-        print(f"{embedder.name:22} {len(crowd):7} {name:26} {p50:7.1f} {p95:7.1f} {p50 / base:7.2f} {share:7.4f}")
+        print(f"{embedder.name[:22]:22} {len(crowd):7} {name:24} {p50:7.1f} {p95:7.1f} {p50 / base:7.2f} {share:7.4f}")
 
 
 def main() -> None:
@@ -205,10 +228,10 @@ def main() -> None:
     found = list(pairs())
     with tempfile.TemporaryDirectory(prefix="recall-") as folder:
         for name in given.embedders:
-            choice = choose(name)
-            embedder = choice.better or choice.ready
-            if choice.better:
-                choice.better.load()
+            model = MAKERS[name](None, Endpoints())
+            embedder = BlendedEmbedder(Remembering(model)) if model else HashedEmbedder()
+            if model:
+                model.load()
             for count in given.count:
                 crowd = embedded(embedder, count, given.cache or Path(folder))
                 print(
@@ -217,7 +240,7 @@ def main() -> None:
                 )
                 meaning(embedder, crowd, found, verbose=given.verbose)
                 if not given.meaning_only:
-                    head = f"{'index':26} {'p50 ms':>7} {'p95 ms':>7} {'× numpy':>7} {'found':>7}"
+                    head = f"{'index':24} {'p50 ms':>7} {'p95 ms':>7} {'× numpy':>7} {'found':>7}"
                     print(f"\n{'embedder':22} {'among':>7} {head}")
                     speed(embedder, crowd, found)
 

@@ -1,14 +1,13 @@
-"""Finds the nearest of very many vectors: by the signs of their numbers first, by the vectors themselves at the end.
+"""Finds the nearest of very many vectors: by sketches of 128 bytes first, by the vectors themselves at the end.
 
-The sign of each number is a bit, 48 bytes for 384 numbers; the more bits two vectors share, the smaller the angle
-between them tends to be (M. Charikar, “Similarity estimation techniques from rounding algorithms”, 2002). All bits lie
-in memory, 5 MB for 100,000 vectors, so that a look-up compares each of them in a millisecond; the best `RESCORED` are
-then read from the database and put in their exact order. What is among the nearest and not among those is missed:
-`bench/recall.py` says how seldom.
+The sketches (`memory.signs`) lie in memory, 13 MB for 100,000 vectors. A look-up counts in how many bits each differs
+from the query's, which takes a few milliseconds; puts the best `SKETCHED` in a finer order by the query's own numbers;
+reads the best `RESCORED` of those from the database, and gives them in their exact order. What is among the nearest
+and not among those is missed: `bench/recall.py` says how seldom, and compares this with sqlite-vec's own bits.
 
-The bits in memory are a copy and never the truth. Ids are given once and never again (AUTOINCREMENT), so what is new
-is what has a higher id, whoever wrote it; what was deleted is found to be missing when it is read, and leaves the copy.
-A job that is undone, or a crash, leaves nothing behind that would have to be mended.
+The sketches in memory are a copy and never the truth. Ids are given once and never again (AUTOINCREMENT), so what is
+new is what has a higher id, whoever wrote it; what was deleted is found to be missing when it is read, and leaves the
+copy. A job that is undone, or a crash, leaves nothing behind that would have to be mended.
 """
 
 from __future__ import annotations
@@ -19,24 +18,27 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from db.sqlite import Connection
-from memory.index import FlatIndex, Kind, Near, signs_of
+from memory.index import FlatIndex, Kind, Near
+from memory.signs import bits_of, closeness, rotated, signs_of
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from memory.embedders.base import Vectors
+    from memory.signs import Words
 
-    Words = NDArray[np.uint64]
     Ids = NDArray[np.int64]
 
-RESCORED = 800
+RESCORED = 600
 """How many are read in full for a look-up; a few milliseconds."""
+SKETCHED = 5
+"""How many times as many are put in their finer order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signs:
-    """The bits of one kind's vectors, one column each; `size` columns are in use. Columns in use never change.
+    """The sketches of one kind's vectors, one column each; `size` columns are in use. Columns in use never change.
 
     Shapes: `ids` (room,), `words` (words of 64 bits, room). One row for each word lets numpy go through them fastest.
     """
@@ -52,7 +54,7 @@ class Signs:
 
 
 class CoarseIndex(FlatIndex):
-    """The signs of all vectors in memory, with rescoring. Exact while there are no more than `rescored`.
+    """The sketches of all vectors in memory, with rescoring. Exact while there are no more than `rescored`.
 
     Args:
         embedder: the name of the vector space.
@@ -72,7 +74,7 @@ class CoarseIndex(FlatIndex):
         take = max(self.rescored, 4 * limit)
         if signs.size <= take:
             return super().nearest(conn, kind, vector, limit)
-        ids = _closest(signs, signs_of(vector[None])[0], take)
+        ids = _closest(signs, vector[None], take)
         select = "SELECT id, item, vector FROM memory_vectors WHERE id IN (SELECT value FROM json_each(?))"
         rows = conn.execute(select, (json.dumps(ids),)).fetchall()
         if len(rows) < len(ids):
@@ -114,7 +116,7 @@ class CoarseIndex(FlatIndex):
 def _empty(dims: int) -> Signs:
     import numpy as np  # noqa: PLC0415  as above
 
-    return Signs(ids=np.zeros(0, dtype=np.int64), words=np.zeros((-(-dims // 64), 0), dtype=np.uint64), size=0)
+    return Signs(ids=np.zeros(0, dtype=np.int64), words=np.zeros((bits_of(dims) // 64, 0), dtype=np.uint64), size=0)
 
 
 def _grown(signs: Signs, ids: list[int], bits: bytes) -> Signs:
@@ -133,13 +135,15 @@ def _grown(signs: Signs, ids: list[int], bits: bytes) -> Signs:
     return Signs(ids=signs.ids, words=signs.words, size=size)
 
 
-def _closest(signs: Signs, query: Words, count: int) -> list[int]:
-    """The ids of the vectors whose signs differ in the fewest places."""
+def _closest(signs: Signs, query: Vectors, count: int) -> list[int]:
+    """The ids of so many vectors that are probably the nearest to the query, shape (1, dims)."""
     import numpy as np  # noqa: PLC0415  as above
 
     distances = np.zeros(signs.size, dtype=np.uint16)
-    for column, word in zip(signs.words, query, strict=True):
+    for column, word in zip(signs.words, signs_of(query)[0], strict=True):
         distances += np.bitwise_count(column[: signs.size] ^ word)
-    best = np.argpartition(distances, count)[:count]
-    found: list[int] = signs.ids[best].tolist()
+    some = min(SKETCHED * count, signs.size - 1)
+    near = np.argpartition(distances, some)[:some]
+    finer = closeness(np.ascontiguousarray(signs.words[:, near].T), rotated(query)[0])
+    found: list[int] = signs.ids[near[np.argpartition(-finer, count)[:count]]].tolist()
     return found

@@ -15,14 +15,10 @@ from typing import TYPE_CHECKING, Literal, get_args
 from zlib import crc32
 
 from db.sqlite import Connection, Error
+from memory.signs import signs_of
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from memory.embedders.base import Vectors
-
-    Words = NDArray[np.uint64]
 
 Kind = Literal["failure", "pattern"]
 MAX_NEAREST = 1000
@@ -174,16 +170,6 @@ class VecIndex(FlatIndex):
             f"SELECT id, vector, kind, item FROM memory_vectors WHERE embedder = ? {where}",
             (self.embedder, *values),
         )
-
-
-def signs_of(vectors: Vectors) -> Words:
-    """Which numbers are above zero, a bit each in words of 64, little endian: shape (rows, dims / 64, rounded up)."""
-    import numpy as np  # noqa: PLC0415  not needed by a daemon that remembers nothing yet
-
-    bits = np.packbits(vectors > 0, axis=1, bitorder="little")
-    padded = np.pad(bits, ((0, 0), (0, -bits.shape[1] % 8)))
-    words: Words = np.ascontiguousarray(padded).view("<u8")
-    return words
 
 
 def load_extension(conn: Connection) -> bool:

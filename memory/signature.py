@@ -12,10 +12,25 @@ import re
 MAX_CHARS = 1500
 MAX_FRAMES = 6
 
+ERROR_NAME = re.compile(
+    r"\b(?!Assertion)(?:[A-Z]\w*)?(?:Error|Exception|Warning|Expired|Interrupt|Exit|Missing|Full|Empty)\b"
+    r"|\b[a-z]\w*\.\w*error\b"
+)
+"""An error's type, as Python and JavaScript name them; but an assertion's type says nothing about the mistake."""
+ASSERTION = re.compile(r"\b[Aa]ssert")
+PLACEHOLDER = re.compile(r"<(?:value|values|n|path|url|addr|id|time)>")
+"""What stands for something that says nothing about the mistake."""
+
 _FRAME = re.compile(r'^\s*File "(?P<path>[^"\n]+)", line \d+, in (?P<name>\S+)[^\n]*(?:\n {4,}[^\n]*)*', re.MULTILINE)
 _FOREIGN = re.compile(r"site-packages|dist-packages|/lib/python\d|<frozen|<string>|/opt/runner/|node_modules|node:")
 _JS_FRAME = re.compile(
     r"^\s+at (?:(?:async )?(?P<name>[\w$.<>\[\] ]+) \()?(?P<path>[^\s()]+):\d+:\d+\)?$", re.MULTILINE
+)
+_PYTEST_FRAME = re.compile(r"^\S+\.py:\d+: in (?P<name>\S+)$")
+# What an object is says more about a mistake than which value it has.
+_TYPE = re.compile(
+    r"""['"](NoneType|bool|int|float|complex|str|bytes|bytearray|list|tuple|dict|set|frozenset|range|generator|coroutine"""
+    r"""|function|method|module|type|undefined|null)['"]"""
 )
 # pytest's margin, rulers and the marks below a line of source.
 _DECORATION = re.compile(r"^(?:[E>](?=\s{2,})|[\s^~=_*#|-])+|[\s^~=_*#|-]+$")
@@ -25,6 +40,7 @@ _PLACEHOLDERS = (
     (re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"), "<id>"),
     (re.compile(r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?"), "<time>"),
     (re.compile(r"\b\d\d?:\d\d:\d\d(?:[.,]\d+)?\b"), "<time>"),
+    (re.compile(r"\b\d+\.\d{13,}\b"), "<inexact>"),
     (re.compile(r"\b\d+(?:\.\d+)?\s?(?:ns|us|µs|ms|s|sec|seconds|minutes)\b"), "<time>"),
     (re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s'\"<>]+"), "<url>"),
     (re.compile(r"\b0x[0-9a-fA-F]+\b"), "<addr>"),
@@ -49,6 +65,11 @@ def signature(error: str) -> str:
     return "\n".join(kept)[:MAX_CHARS].strip()
 
 
+def is_frame(line: str) -> bool:
+    """Tell whether a line of a signature only names a function."""
+    return line.startswith("in ") and line.count(" ") == 1
+
+
 def _own_frames(text: str) -> list[str]:
     """The names of functions in the order they were called, without those of libraries."""
     python = [m["name"] for m in _FRAME.finditer(text) if not _FOREIGN.search(m["path"])]
@@ -57,7 +78,7 @@ def _own_frames(text: str) -> list[str]:
 
 
 def _plain(line: str) -> str:
-    line = _DECORATION.sub("", line)
+    line = _TYPE.sub(r"\1", _PYTEST_FRAME.sub(r"in \g<name>", _DECORATION.sub("", line)))
     for pattern, placeholder in _PLACEHOLDERS:
         line = pattern.sub(placeholder, line)
     return " ".join(line.split())

@@ -21,7 +21,7 @@ from memory.index import Kind, Near, VecIndex
 if TYPE_CHECKING:
     from memory.embedders.base import Vectors
 
-MOST_EXACT, LEAST_COARSE = 20_000, 16_000
+MOST_EXACT, LEAST_COARSE = 10_000, 8_000
 BATCH = 500
 """How many vectors are copied in one job of the writer: some twenty milliseconds."""
 

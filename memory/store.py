@@ -5,44 +5,36 @@ failed and the one that passed, and the last reflection's advice in a line. A pa
 What becomes of an attempt is entered for each lesson that was near to it, whether it saw the lesson or not; a lesson
 that does not help retires (`memory.uplift`).
 
-Hashed vectors are there at once. A sentence-transformer takes seconds and hundreds of megabytes to load, so that
-happens on a thread of its own when there first is something to recall; when all memories are embedded with it, it
-takes over. If it cannot be loaded, hashing stays, which is a normal state.
+Which embedder finds them is `memory.spaces`'s affair.
 """
 
 from __future__ import annotations
 
 import asyncio
 import math
-import threading
 from collections.abc import Collection, Mapping, Sequence
 
 from core.clock import Clock, utc_now
-from core.errors import StoreError
-from core.events import Event, Kind, Level
+from core.events import Event, Kind
 from core.masking import Masker
 from core.ports import Sink
 from core.work import Lesson, Work
 from db.database import Database
 from db.sqlite import Connection
 from memory import failed_shapes, recalls, rows
-from memory.embedders import Choice, EmbedderMissing, Loadable
+from memory.embedders import Choice
 from memory.index import Kind as MemoryKind
 from memory.index import Near
 from memory.lessons import as_patch, difference, errors_of, from_patch, lesson_of, told
 from memory.recalls import Arm, MemoryUplift, Recalled
 from memory.rows import Stored
 from memory.signature import signature
-from memory.space import Space
+from memory.spaces import Spaces
 from memory.uplift import Standing
 
-CATCH_UP = 256
-"""How many memories a recall embeds at most before it looks."""
 CANDIDATES = 20
 PROBATION_SHARE = 0.5
 """How often a lesson under suspicion is left out."""
-PATIENCE_S = 30.0
-"""How long `close` waits; a library that is being imported cannot be stopped."""
 HALF_LIFE_S = 365 * 86_400.0
 """A lesson of that age counts half as much as a new one that is as near."""
 
@@ -73,23 +65,17 @@ class LongTermMemory:
     ) -> None:
         self._control_share = control_share
         self._db, self._clock, self._emit = db, clock, emit
-        self._masker, self._extension = masker or Masker(), extension
-        self._choice, self._state = embedder, embedder.why
-        self._spaces = [Space(db, embedder.ready, extension=extension)]
-        self._lock = threading.Lock()
-        self._loader: threading.Thread | None = None
-        self._closing = threading.Event()
+        self._masker = masker or Masker()
+        self._spaces = Spaces(db, embedder, clock=clock, emit=emit, extension=extension)
 
     @property
     def description(self) -> str:
         """Which embedder is in use, in words for the owner."""
-        return self._state
+        return self._spaces.description
 
     def close(self) -> None:
         """Wait for the embedder that is being loaded; the database stays open. May be called twice."""
-        self._closing.set()
-        if self._loader is not None:
-            self._loader.join(PATIENCE_S)
+        self._spaces.close()
 
     async def recall(self, query: str, limit: int, *, task_id: int | None = None, attempt: int = 1) -> Sequence[Lesson]:
         """The nearest lessons, best first, at most one for each task.
@@ -101,7 +87,7 @@ class LongTermMemory:
         """
         if limit <= 0 or not query.strip():
             return ()
-        near = await asyncio.to_thread(self._nearest, query, limit)
+        near = await asyncio.to_thread(self._nearest, self._masker(query), limit)
         if not near or task_id is None:
             return tuple(map(self._lesson, near))
         return await asyncio.to_thread(self._drawn, near, task_id, attempt)
@@ -149,10 +135,9 @@ class LongTermMemory:
     def _nearest(self, query: str, limit: int) -> tuple[Stored, ...]:
         if not rows.any_lesson(self._db.reader()):
             return ()
-        self._load_better()
-        space = self._spaces[-1]
-        space.catch_up(CATCH_UP)
-        near = space.nearest({"failure": signature(query) or query, "pattern": query}, max(CANDIDATES, 4 * limit))
+        near = self._spaces.nearest(
+            {"failure": signature(query) or query, "pattern": query}, max(CANDIDATES, 4 * limit)
+        )
         best: dict[object, tuple[float, Stored]] = {}
         for one in rows.stored(self._db.reader(), near):
             worth, source = self._worth(one), one.task_id or (one.kind, one.id)
@@ -208,7 +193,7 @@ class LongTermMemory:
         fixes = [(id_, difference(from_patch(code), work.change, self._masker)) for id_, code in failures]
         shapes = {id_: failed_shapes.changed_by_fix(from_patch(code), passing) for id_, code in failures}
         problem, lesson = self._masker(rows.description(conn, task_id)), self._masker(lesson_of(work))
-        forgetters = [space.forgetter() for space in self._spaces]
+        forgetters = self._spaces.forgetters()
 
         def job(conn: Connection) -> None:
             if not rows.conclude(conn, task_id, work.attempt):
@@ -226,8 +211,7 @@ class LongTermMemory:
                 forget(conn, gone)
 
         self._db.write(job).result()
-        for space in self._spaces:
-            space.catch_up(CATCH_UP)
+        self._spaces.catch_up()
 
     def _retired(self, conn: Connection, work: Work, task_id: int, solved: bool) -> list[tuple[MemoryKind, int]]:
         """Enter how the attempt ended, and retire what does not help; gives what is retired."""
@@ -241,27 +225,3 @@ class LongTermMemory:
             )
             self._emit(Event(kind=Kind.LESSON_RETIRED, message=text, data={"lesson": item, "kind": kind}))
         return found
-
-    def _load_better(self) -> None:
-        with self._lock:
-            if self._choice.better is None or self._loader is not None or self._closing.is_set():
-                return
-            name = f"load-{self._choice.better.name}"
-            self._loader = threading.Thread(target=self._load, args=(self._choice.better,), name=name, daemon=True)
-            self._loader.start()
-
-    def _load(self, better: Loadable) -> None:
-        """Load the better embedder, let it read all memories, and put it in charge."""
-        try:
-            better.load()
-            space = Space(self._db, better, extension=self._extension)
-            while not self._closing.is_set() and space.catch_up(CATCH_UP):
-                pass
-        except (EmbedderMissing, StoreError) as error:
-            self._state = f"hashed n-grams; {error}"
-            self._emit(Event(kind=Kind.EMBEDDER_MISSING, level=Level.WARNING, message=str(error)))
-            return
-        if not self._closing.is_set():
-            self._spaces = [*self._spaces, space]
-            self._state = better.name
-            self._emit(Event(kind=Kind.EMBEDDER_READY, message=f"memories are found by {better.name} now"))

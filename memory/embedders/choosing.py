@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from memory.embedders import ollama_api, openai_api
 from memory.embedders.base import Embedder, Loadable
+from memory.embedders.blended import BlendedEmbedder
 from memory.embedders.hashed import HashedEmbedder
 from memory.embedders.sentence import MODEL, SentenceTransformerEmbedder, packaged_model
 
@@ -77,7 +78,8 @@ def choose(name: str, model: str | None = None, endpoints: Endpoints | None = No
     """
     if name not in MAKERS:
         raise ValueError(f"there is no embedder {name!r}; known are {', '.join(MAKERS)}")
-    hashed, better = HashedEmbedder(), MAKERS[name](model, endpoints or Endpoints())
+    hashed, found = HashedEmbedder(), MAKERS[name](model, endpoints or Endpoints())
+    better = BlendedEmbedder(found) if found else None
     if better is not None:
         why = f"hashed n-grams until {better.name} is loaded, when first needed"
     elif name == "hashed":

@@ -136,6 +136,8 @@ class RemoteEmbedder(ABC):
         """What the vendor's package makes its client of `httpx`, or of what is made after it, with."""
         limits = self.limits
         return {
+            # Nobody says when the last text was embedded, so no connection is left open.
+            "limits": package.Limits(max_keepalive_connections=0),
             "timeout": package.Timeout(limits.whole_s, connect=limits.connect_s),
             "trust_env": urlsplit(self.base_url).hostname not in _LOOPBACK,
             "follow_redirects": False,

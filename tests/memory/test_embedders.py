@@ -54,7 +54,7 @@ def test_the_setting_picks_the_embedders() -> None:
     for name in ("auto", "sentence-transformers"):
         better = choose(name).better
         assert better
-        assert better.name == "st-all-MiniLM-L6-v2"
+        assert better.name == "st-all-MiniLM-L6-v2+hashed-384-v2"
     assert packaged_model() is not None
     with pytest.raises(ValueError, match="no embedder 'word2vec'; known are auto"):
         choose("word2vec")

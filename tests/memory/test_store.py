@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -16,7 +15,7 @@ from core.states import Phase
 from core.tasks import TaskSpec
 from core.verdicts import Evidence, Failure, Label, Verdict
 from core.work import Lesson, Reflection, Try, Work
-from memory.embedders import Choice, HashedEmbedder, SentenceTransformerEmbedder, choose
+from memory.embedders import Choice, choose
 from memory.store import LongTermMemory
 from tests.support.store import Store
 
@@ -218,14 +217,13 @@ async def test_a_change_of_the_extension_loses_nothing(store: Store) -> None:
     assert "More." in (await make(store, extension=False).recall("KeyError: 'other'", 3))[0].text
 
 
-async def test_a_model_that_cannot_be_loaded_is_a_normal_state(store: Store, tmp_path: Path) -> None:
-    choice = Choice(ready=HashedEmbedder(), better=SentenceTransformerEmbedder(tmp_path / "no-model"), why="loading")
-    memory = make(store, choice)
-    assert memory.description == "loading"
+async def test_an_embedder_that_cannot_be_loaded_is_a_normal_state(store: Store) -> None:
+    memory = make(store, choose("openai"))
+    assert "until openai" in memory.description
     await learn(memory, store, "Parse a CSV file", ERROR, "Advice.")
     assert len(await memory.recall(ERROR, 3)) == 1
     await asyncio.to_thread(memory.close)
-    assert "no-model" in memory.description
+    assert "set OPENAI_API_KEY" in memory.description
     assert len(await memory.recall(ERROR, 3)) == 1
     assert Kind.EMBEDDER_MISSING in [event.kind for event in events(store)]
 
@@ -233,7 +231,7 @@ async def test_a_model_that_cannot_be_loaded_is_a_normal_state(store: Store, tmp
 async def test_nothing_is_loaded_while_nothing_was_learned(store: Store) -> None:
     memory = make(store, choose("auto"))
     assert await memory.recall(ERROR, 3) == ()
-    assert memory._loader is None
+    assert memory._spaces.loader is None
 
 
 async def test_a_closed_database_is_an_error_and_not_an_empty_memory(store: Store) -> None:
