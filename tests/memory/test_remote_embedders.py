@@ -104,7 +104,7 @@ def test_a_server_that_is_away_is_asked_twice_and_said_plainly(server: WireServe
 
 def test_a_page_that_is_no_api_is_said_plainly(server: WireServer, remote: Make) -> None:
     server.portal = "<html>Please log in</html>"
-    with pytest.raises(EmbedderMissing, match="does not speak|cannot be reached"):
+    with pytest.raises(EmbedderMissing, match=r"does not speak|cannot be reached"):
         remote(server).load()
 
 
