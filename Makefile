@@ -8,9 +8,10 @@ VENV := .venv/bin/python
 run: setup
 	@exec $(VENV) main.py
 
-# Many tests wait for what they started, so there is one process more than there are cores.
+# Many tests wait for what they started, so there is one process more than there are cores. Files are taken in the order
+# of their folders: by number of tests, the few long ones of endurance would come last and keep one process waiting.
 test: setup-dev lint
-	@$(VENV) -m pytest -q -n $$(( $$(nproc) + 1 )) --dist loadfile
+	@$(VENV) -m pytest -q -n $$(( $$(nproc) + 1 )) --dist loadfile --no-loadscope-reorder
 
 lint: setup-dev
 	@$(VENV) -m ruff check .

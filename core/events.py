@@ -33,7 +33,6 @@ class Kind(StrEnum):
     HELD_BACK = "held_back"
     LET_GO = "let_go"
     CHECKPOINT = "checkpoint"
-    REPORT_WRITTEN = "report_written"
     STATE_SAVED = "state_saved"
     SETTINGS_RELOADED = "settings_reloaded"
     SETTINGS_REFUSED = "settings_refused"

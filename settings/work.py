@@ -33,7 +33,7 @@ class WorkSettings(BaseSettings):
     sandbox_memory_mb: Annotated[int, Field(ge=64)] = 512
     sandbox_pids: Annotated[int, Field(ge=16)] = 128
     sandbox_work_mb: Annotated[int, Field(ge=1)] = 64
-    sandbox_nice: Annotated[int, Field(ge=0, le=19)] = 10
+    sandbox_nice: Annotated[int, Field(ge=0, le=19)] = 5
     suite_timeout_s: Seconds = 60
     allowed_deps: list[Distribution] = Field(default_factory=list)
     held_out_share: Annotated[float, Field(ge=0, le=0.5)] = 0.25

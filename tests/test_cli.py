@@ -43,7 +43,10 @@ def test_help_groups_the_options_and_gives_examples_and_exit_codes(home: Home) -
     said = home.run("--help")
     assert said.code == 0
     headings = [line for line in said.out.splitlines() if line.endswith(":") and line == line.lstrip()]
-    assert headings == ["New task:", "More about a new task:", "Looking:", "Steering:", "Output:"]
+    assert headings == [
+        *("New task:", "More about a new task:", "Looking:", "Steering:"),
+        *("The daemon itself:", "Output:"),
+    ]
     assert 'cli.py --run "Write fizzbuzz" && echo it passed' in said.out
     assert "5 refused" in said.out
     assert all(len(line) <= 80 for line in said.out.splitlines())

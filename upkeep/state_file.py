@@ -53,7 +53,7 @@ def _snapshot(status: DaemonStatus, totals: Totals, now: datetime, clean: bool) 
         "running": not clean,
         "clean": clean,
         "saved_at": to_text(now),
-        "state": str(DaemonState.STOPPED if clean else status.state),
+        "state": str(DaemonState.STOPPED if clean and status.state is DaemonState.DRAINING else status.state),
         "uptime_s": round(status.uptime_s, 1),
         "uptime_total_s": round(totals.uptime_s, 1),
         "starts": totals.starts,

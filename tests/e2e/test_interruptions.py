@@ -124,7 +124,7 @@ def test_a_task_whose_time_is_over_fails_with_the_limit_named(tmp_path: Path, se
 def test_a_second_daemon_on_the_same_home_is_refused(tmp_path: Path, server: WireServer) -> None:
     with Daemon(tmp_path / "home", settings_for(server)) as first:
         second = Daemon(first.home, first.settings)
-        with pytest.raises(AssertionError, match="already works on"):
+        with pytest.raises(AssertionError, match="already works here"):
             second.start()
         assert first.get("/api/status")["state"] == "running"
 

@@ -24,7 +24,7 @@ def settings_for(server: WireServer, **more: str) -> dict[str, str]:
     """The settings of a daemon whose model is a scripted server."""
     return {
         "MODEL_TYPE": "openai", "OPENAI_API_KEY": "test-key", "OPENAI_BASE_URL": server.openai_base_url,
-        "MODEL_NAME": server.model, "WORKER_COUNT": "2", "EMBEDDER": "hashed", **more,
+        "MODEL_NAME": server.model, "WORKER_COUNT": "2", "EMBEDDER": "hashed", "SANDBOX_NICE": "0", **more,
     }  # fmt: skip
 
 
@@ -51,7 +51,9 @@ class Daemon:
     def environment(self) -> dict[str, str]:
         """What the daemon and the CLI are started with."""
         kept = {k: v for k, v in os.environ.items() if k in {"PATH", "LANG", "HOME"}}
-        return {**kept, "NIGHTSHIFT_HOME": str(self.home), "FLASK_PORT": "0", "GIT_AUTO_PUSH": "false", **self.settings}
+        plain = {"NIGHTSHIFT_HOME": str(self.home), "FLASK_PORT": "0", "GIT_AUTO_PUSH": "false"}
+        # Many tests run at once: a daemon that stood back would wait for the others until its limits are over.
+        return {**kept, **plain, "SANDBOX_NICE": "0", **self.settings}
 
     @property
     def port_file(self) -> Path:

@@ -87,10 +87,15 @@ def differences(life: Life, model: Trace, lived: Trace, point: Point, moment: st
         return wrong
     for what, mine, wanted in (("asked", lived.asked, model.asked), ("paid", lived.paid, model.paid)):
         more = mine - wanted
-        allowed = 1 if moment == "before" and ("replies[" in point.name or "model_called" in point.name) else 0
-        if more.total() > allowed or wanted - mine:
+        if more.total() > _under_way(point, moment) or wanted - mine:
             wrong.append(f"{what}: {dict(mine)} instead of {dict(wanted)}")
     return wrong
+
+
+def _under_way(point: Point, moment: str) -> int:
+    """How many requests may be without a stored reply there; what its owner does may fall into the midst of one."""
+    replied = moment == "before" and ("replies[" in point.name or "model_called" in point.name)
+    return int(replied or point.name.startswith("db: insert tasks["))
 
 
 def campaign(folder: Path, life: Life, work: Callable[[Campaign], None]) -> None:

@@ -96,6 +96,7 @@ async def test_a_stop_is_told_from_a_death(site: Site) -> None:
     before = site.keeper().last_run()
     assert before is not None
     assert (before.clean, before.in_flight, before.pid) == (False, (7,), 42)
+    site.status = replace(STATUS, state=DaemonState.DRAINING)
     await first.save(clean=True)
     assert site.kept()["state"] == "stopped"
     before = site.keeper().last_run()
