@@ -52,7 +52,7 @@ class WorkSettings(BaseSettings):
     git_author_name: str | None = None
     git_author_email: str | None = None
 
-    # The readers of a change, and of vague words; plans that split a task: on for every task that does not say otherwise.
+    # The readers of a change and of vague words, and plans that split a task: where a task does not say otherwise.
     enable_review: bool = False
     enable_audit: bool = False
     enable_clarify: bool = False
