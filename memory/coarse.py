@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     Ids = NDArray[np.int64]
 
-RESCORED = 600
-"""How many are read in full for a look-up; a few milliseconds."""
+RESCORED, MOST_RESCORED = 600, 2400
+"""How many are read in full for a look-up where vectors have up to 384 numbers, in proportion for longer ones."""
 SKETCHED = 5
 """How many times as many are put in their finer order."""
 
@@ -59,12 +59,12 @@ class CoarseIndex(FlatIndex):
     Args:
         embedder: the name of the vector space.
         dims: how many numbers a vector has.
-        rescored: how many are read in full for a look-up.
+        rescored: how many are read in full for a look-up; by default it goes by the length of the vectors.
     """
 
-    def __init__(self, embedder: str, dims: int, *, rescored: int = RESCORED) -> None:
+    def __init__(self, embedder: str, dims: int, *, rescored: int | None = None) -> None:
         super().__init__(embedder, dims)
-        self.rescored = rescored
+        self.rescored = rescored or min(MOST_RESCORED, max(RESCORED, RESCORED * dims // 384))
         self._signs: dict[Kind, Signs] = {}
         self._lock = threading.Lock()
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from db.sqlite import Connection, OperationalError
-from memory.coarse import RESCORED, CoarseIndex
+from memory.coarse import CoarseIndex
 from memory.index import Kind, Near, VecIndex
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class SizedIndex(CoarseIndex):
         *,
         most_exact: int = MOST_EXACT,
         least_coarse: int = LEAST_COARSE,
-        rescored: int = RESCORED,
+        rescored: int | None = None,
     ) -> None:
         super().__init__(embedder, dims, rescored=rescored)
         self.exact = VecIndex(embedder, dims)
