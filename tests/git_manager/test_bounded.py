@@ -10,12 +10,13 @@ import psutil
 from gitrepo import registry, trees
 from tests.git_manager.conftest import Bench, message
 from tests.support.git_repo import git, make_repo
+from tests.support.processes import words
 
 
 def is_reader(process: psutil.Process, below: str) -> bool:
     """Tell whether this reads objects of a repository below a folder; one that goes meanwhile does not."""
     try:
-        return "cat-file" in process.cmdline() and below in str(process.environ())
+        return "cat-file" in words(process) and below in str(process.environ())
     except psutil.Error:
         return False
 
