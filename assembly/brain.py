@@ -29,7 +29,7 @@ def make_models(settings: Settings, store: Store, clock: Clock, trials: LateTria
     """
     return ModelHandler(
         chain_of(settings, trials),
-        _terms(settings),
+        _terms(settings, store.events.mask),
         steps=store.steps,
         emit=store.events.emit,
         clock=clock,
@@ -40,13 +40,13 @@ def make_models(settings: Settings, store: Store, clock: Clock, trials: LateTria
     )
 
 
-def renewed_models(models: ModelHandler, settings: Settings, trials: LateTrials) -> Callable[[], None]:
+def renewed_models(models: ModelHandler, settings: Settings, mask: Masker, trials: LateTrials) -> Callable[[], None]:
     """Check other settings for the door, and return what puts them in place (`ModelHandler.renew`) on its loop.
 
     Raises:
         ConfigError: a backend is unknown, or asked for and not configured.
     """
-    chain, terms = chain_of(settings, trials), _terms(settings)
+    chain, terms = chain_of(settings, trials), _terms(settings, mask)
     return lambda: models.renew(chain, terms, _budgets(settings))
 
 
@@ -64,7 +64,7 @@ def chain_of(settings: Settings, trials: LateTrials) -> tuple[BaseModelHandler, 
     )
 
 
-def _terms(settings: Settings) -> Terms:
+def _terms(settings: Settings, mask: Masker) -> Terms:
     return Terms(
         policy=CallPolicy(
             total_s=settings.model_timeout_s,
@@ -74,7 +74,7 @@ def _terms(settings: Settings) -> Terms:
             scout_s=settings.repair_first_s,
         ),
         prices={name: Price(**price.model_dump()) for name, price in settings.model_prices.items()},
-        masker=Masker(settings.secrets),
+        masker=mask,
         phase_models=phase_routes(settings.phase_models),
         measured=settings.routing == "measured",
     )

@@ -168,7 +168,7 @@ class Rooms:
 
     def take_models(self, settings: Settings) -> Callable[[], None]:
         """See `renewed_models` (an `assembly.reload.Taker`)."""
-        return renewed_models(self.models, settings, self._trials)
+        return renewed_models(self.models, settings, self._store.events.mask, self._trials)
 
     def take(self, settings: Settings) -> Callable[[], None]:
         """Check other settings and make what follows from them (an `assembly.reload.Taker`).

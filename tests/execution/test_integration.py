@@ -11,17 +11,17 @@ import pytest
 
 from core.clock import utc_now
 from core.events import Event, Kind
-from core.ports import Suite
 from core.revisions import Workspace
 from core.states import Phase, Status
 from core.submission import parse_spec
 from core.tasks import Task
-from core.verdicts import SuiteJob, Verdict
+from core.verdicts import SuiteJob
 from core.work import Work
 from execution.integration import Integration, Landed, Reopened
 from execution.parts import Parts
 from execution.regression import WithRegression
 from sandbox.held.holding import hold
+from tests.support.counting import Counting
 from tests.support.git_repo import git
 from tests.support.rooms import open_rooms
 
@@ -30,18 +30,6 @@ TEST_ADD = "from calc import add\n\n\ndef test_add():\n    assert add(2, 3) == 5
 TEST_DOUBLE = "from calc import add\n\n\ndef test_double():\n    assert add(4, 4) == 8\n"
 OTHER = "def shout(text):\n    return text.upper()\n"
 TEST_OTHER = "from other import shout\n\n\ndef test_shout():\n    assert shout('a') == 'A'\n"
-
-
-@dataclass
-class Counting:
-    """The real suite, with a note of each job."""
-
-    suite: Suite
-    jobs: list[SuiteJob] = field(default_factory=list)
-
-    async def judge(self, job: SuiteJob) -> Verdict:
-        self.jobs.append(job)
-        return await self.suite.judge(job)
 
 
 @dataclass

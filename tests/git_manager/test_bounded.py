@@ -10,6 +10,15 @@ import psutil
 from gitrepo import registry, trees
 from tests.git_manager.conftest import Bench, message
 from tests.support.git_repo import git, make_repo
+from tests.support.processes import words
+
+
+def is_reader(process: psutil.Process, below: str) -> bool:
+    """Tell whether this reads objects of a repository below a folder; one that goes meanwhile does not."""
+    try:
+        return "cat-file" in words(process) and below in str(process.environ())
+    except psutil.Error:
+        return False
 
 
 def test_only_the_repositories_used_last_stay_open(bench: Bench, tmp_path: Path) -> None:
@@ -19,7 +28,7 @@ def test_only_the_repositories_used_last_stay_open(bench: Bench, tmp_path: Path)
         for name in names:
             where = bench.git.open(name, None, 7, "x")
             assert bench.git.tree(where, where.base).read("a.py") == b"1\n"
-    held = [p for p in psutil.Process().children() if "cat-file" in p.cmdline() and str(tmp_path) in str(p.environ())]
+    held = [process for process in psutil.Process().children() if is_reader(process, str(tmp_path))]
     assert len(held) <= 2 * (registry.OPEN + 1)
     assert bench.git.tip(bench.git.open(None, None, 2, "y"))
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import click
 import pytest
@@ -19,23 +17,6 @@ FIRST = Commit(
     task_id=1, attempt=1, repo="/srv/r", branch="agent/1-x", commit="aa11" + "0" * 36, base="b" * 40, subject="Add it",
     label="verified", integrated=True, target="refs/heads/main",
 )  # fmt: skip
-
-
-@pytest.fixture
-def home(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Home:
-    return Home(path=tmp_path, capture=capsys)
-
-
-@pytest.fixture(params=["daemon", "database"])
-def desk(request: pytest.FixtureRequest, home: Home) -> Iterator[Desk]:
-    """The home's queue, behind a running server or alone."""
-    if request.param == "daemon":
-        with home.daemon() as running:
-            yield running
-    else:
-        alone = home.desk()
-        yield alone
-        alone.database.close()
 
 
 def enter(home: Home, desk: Desk, *commits: Commit) -> None:

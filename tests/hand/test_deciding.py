@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime, timedelta
-from pathlib import Path
 
 import pytest
 
@@ -13,23 +11,6 @@ from core.states import Status
 from server.desk import Desk
 from tests.support.asking import package, wait_for
 from tests.support.home import Home
-
-
-@pytest.fixture
-def home(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Home:
-    return Home(path=tmp_path, capture=capsys)
-
-
-@pytest.fixture(params=["daemon", "database"])
-def desk(request: pytest.FixtureRequest, home: Home) -> Iterator[Desk]:
-    """The home's queue, behind a running server or alone."""
-    if request.param == "daemon":
-        with home.daemon() as running:
-            yield running
-    else:
-        alone = home.desk()
-        yield alone
-        alone.database.close()
 
 
 def test_what_waits_is_listed_and_read_to_its_end(home: Home, desk: Desk) -> None:

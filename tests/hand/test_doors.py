@@ -23,11 +23,6 @@ from upkeep.instance_lock import InstanceLock
 
 
 @pytest.fixture
-def home(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Home:
-    return Home(path=tmp_path, capture=capsys)
-
-
-@pytest.fixture
 def desk(home: Home) -> Iterator[Desk]:
     with home.daemon() as desk:
         yield desk

@@ -14,11 +14,6 @@ from hand.command import command
 from tests.support.home import Home
 
 
-@pytest.fixture
-def home(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Home:
-    return Home(path=tmp_path, capture=capsys)
-
-
 def submitted(home: Home, *arguments: str) -> dict[str, Any]:
     """The task that these arguments make, as --show tells it."""
     said = home.cli(*arguments, "--json")

@@ -5,18 +5,12 @@ from __future__ import annotations
 import re
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
 from core.states import Ending
 from tests.support.home import ROOT, Home
 from tests.support.terminal import Terminal
-
-
-@pytest.fixture
-def home(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Home:
-    return Home(path=tmp_path, capture=capsys)
 
 
 def terminal(home: Home, *arguments: str, **environment: str) -> Terminal:

@@ -12,6 +12,7 @@ import pytest
 from core.isolation import WORK, Ended, Mount, SandboxJob, SandboxLimits, SandboxResult
 from sandbox import selftest
 from sandbox.nest import NestedSandbox
+from tests.support.processes import words
 from tests.support.sandboxes import bubblewrap, own_groups, runtime
 
 LIMITS = SandboxLimits(wall_s=10, memory_mb=128)
@@ -30,7 +31,7 @@ def shell(script: str, **more: object) -> SandboxJob:
 
 def zygotes() -> list[psutil.Process]:
     """Processes of ours that sandboxes are forked from."""
-    return [p for p in psutil.Process().children(recursive=True) if "zygote" in " ".join(p.cmdline())]
+    return [p for p in psutil.Process().children(recursive=True) if "zygote" in " ".join(words(p))]
 
 
 async def until(happened: Callable[[], object]) -> None:
@@ -43,7 +44,7 @@ async def a_long_job(nested: NestedSandbox) -> asyncio.Task[SandboxResult]:
     """A job that has begun and would go on for a minute."""
     await nested.run(shell("true"))
     running = asyncio.create_task(nested.run(shell("exec sleep 60.25")))
-    await until(lambda: any("60.25" in p.cmdline() for p in psutil.Process().children(recursive=True)))
+    await until(lambda: any("60.25" in words(p) for p in psutil.Process().children(recursive=True)))
     return running
 
 
@@ -100,7 +101,7 @@ async def test_a_job_that_answers_is_over_when_it_closes_its_output(nested: Nest
     result = await nested.run(shell("echo answer; exec >&-; exec sleep 60.5", answers=True))
     assert (result.stdout, result.ended, result.exit_code) == (b"answer\n", Ended.EXITED, 0)
     assert result.duration_s < 5
-    await until(lambda: not any("60.5" in p.cmdline() for p in psutil.Process().children(recursive=True)))
+    await until(lambda: not any("60.5" in words(p) for p in psutil.Process().children(recursive=True)))
     silent, late, flood = await asyncio.gather(
         nested.run(shell("exec >&-; exit 3", answers=True)),
         nested.run(shell("echo half; exec sleep 60", answers=True, limits=replace(LIMITS, wall_s=0.3))),
@@ -115,11 +116,11 @@ async def test_a_cancelled_job_that_would_answer_leaves_no_process_and_no_group(
     before = own_groups()
     await nested.run(shell("true"))
     running = asyncio.create_task(nested.run(shell("exec sleep 60.75", answers=True)))
-    await until(lambda: any("60.75" in p.cmdline() for p in psutil.Process().children(recursive=True)))
+    await until(lambda: any("60.75" in words(p) for p in psutil.Process().children(recursive=True)))
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
-    assert not any("60.75" in p.cmdline() for p in psutil.Process().children(recursive=True))
+    assert not any("60.75" in words(p) for p in psutil.Process().children(recursive=True))
     assert own_groups() <= before
 
 

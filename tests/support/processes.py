@@ -6,6 +6,8 @@ import asyncio
 import secrets
 from pathlib import Path
 
+import psutil
+
 
 def mark() -> str:
     """A number of seconds for `sleep` that no other process has in its command line."""
@@ -29,3 +31,11 @@ async def started(word: str) -> None:
         if alive(word):
             return
         await asyncio.sleep(0.01)
+
+
+def words(process: psutil.Process) -> list[str]:
+    """The command line of a process; none of one that goes meanwhile."""
+    try:
+        return process.cmdline()
+    except psutil.Error:
+        return []

@@ -6,7 +6,6 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from assembly.rooms import make_git
@@ -19,13 +18,13 @@ from core.ports import Suite
 from core.revisions import Workspace
 from core.submission import parse_spec
 from core.tasks import Change, Limits
-from core.verdicts import SuiteJob, Verdict
 from db.commit_ledger import CommitLedger
 from db.state_store import Commit as Entry
 from execution.undo import Undo, UndoParts
 from execution.verification import Opened as Suites
 from git_manager import GitManager
 from test_runner import SuiteRunner
+from tests.support.counting import Counting
 from tests.support.sandboxes import bubblewrap, runtime
 
 CALC = "def add(a, b):\n    return a + b\n"
@@ -34,18 +33,6 @@ SUMS = "from calc import add\n\n\ndef total(items):\n    return add(*items)\n"
 TEST_SUMS = "from sums import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n"
 OTHER = "def shout(text):\n    return text.upper()\n"
 TEST_OTHER = "from other import shout\n\n\ndef test_shout():\n    assert shout('a') == 'A'\n"
-
-
-@dataclass
-class Counting:
-    """The real suite, with a note of each job."""
-
-    suite: Suite
-    jobs: list[SuiteJob] = field(default_factory=list)
-
-    async def judge(self, job: SuiteJob) -> Verdict:
-        self.jobs.append(job)
-        return await self.suite.judge(job)
 
 
 class Site:

@@ -1,0 +1,20 @@
+"""A suite that notes what it is asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from core.ports import Suite
+from core.verdicts import SuiteJob, Verdict
+
+
+@dataclass
+class Counting:
+    """The real suite, with a note of each job."""
+
+    suite: Suite
+    jobs: list[SuiteJob] = field(default_factory=list)
+
+    async def judge(self, job: SuiteJob) -> Verdict:
+        self.jobs.append(job)
+        return await self.suite.judge(job)
