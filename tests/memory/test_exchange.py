@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from core.errors import NotLessons
 from core.masking import Masker
 from core.states import Phase
 from core.tasks import TaskSpec
 from core.verdicts import Evidence, Failure, Label, Verdict
 from core.work import Work
 from memory.embedders import choose
-from memory.exchange import NotLessons, lines, read, take
+from memory.exchange import lines, read, take
 from memory.store import LongTermMemory
 from tests.support.store import Store, open_store
 
