@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from http import HTTPStatus
 from typing import Any, Literal
 
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from server.contract import ENDPOINTS, Endpoint
+from server.contract import ENDPOINTS
+from server.endpoint import Endpoint
 from server.schemas import Failed
 
 Json = dict[str, Any]
@@ -69,13 +69,17 @@ def _operation(endpoint: Endpoint, refs: dict[type[BaseModel], Json]) -> Json:
 
 def _parameters(endpoint: Endpoint) -> list[Json]:
     found: list[Json] = [
-        {"name": name, "in": "path", "required": True, "schema": {"type": "integer", "minimum": 1}}
-        for name in re.findall(r"\{(\w+)\}", endpoint.path)
+        {"name": name, "in": "path", "required": True, "schema": _path_schema(name in endpoint.texts)}
+        for name in endpoint.parameters
     ]
     schema = endpoint.query.model_json_schema(ref_template="#/components/schemas/{model}")
     for name, each in schema.get("properties", {}).items():
         found.append({"name": name, "in": "query", "description": each.pop("description", ""), "schema": each})
     return found
+
+
+def _path_schema(text: bool) -> Json:
+    return {"type": "string", "minLength": 1} if text else {"type": "integer", "minimum": 1}
 
 
 def _responses(endpoint: Endpoint, refs: dict[type[BaseModel], Json]) -> Json:

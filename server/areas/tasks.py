@@ -1,0 +1,108 @@
+"""Tasks: submitting, reading, and acting on them."""
+
+from __future__ import annotations
+
+from flask import request
+
+from core.submission import TaskIn
+from db import pruning
+from server.bodies import read_task_body
+from server.desk import settled
+from server.endpoint import Call, Endpoint, Reply
+from server.listing import task_page
+from server.query import TasksQuery
+from server.reviewing import Reviewing
+from server.schemas import Moved, Submitted, TaskDetail, Tasks
+from server.task_answers import task_detail
+
+
+def submit_task(call: Call) -> Reply:
+    """Add a task."""
+    spec = call.desk.read_task(read_task_body(request))
+    sent = settled(call.desk.queue.submit(spec))
+    return Reply(
+        answer=Submitted(task_id=sent.task_id, status=sent.status),
+        status=201 if sent.created else 200,
+        headers={"Location": f"/api/task/{sent.task_id}"},
+    )
+
+
+def show_task(call: Call) -> Reply:
+    """One task with its iterations."""
+    task = call.desk.queue.get(call.number("task_id"))
+    pruned = pruning.notes(call.desk.database.reader(), task.id, task.ended_at)
+    detail = task_detail(task, call.desk.steps.iterations(task.id), call.desk.queue.family(task), pruned)
+    reverted_by = Reviewing(call.desk.database, call.desk.events).reverted_by(task.id)
+    return Reply(answer=detail.model_copy(update={"reverted_by": reverted_by}))
+
+
+def list_tasks(call: Call) -> Reply:
+    """A page of tasks."""
+    query = call.asked(TasksQuery)
+    page, more = task_page(call.desk.queue, query.limit, after=query.after, status=query.status)
+    return Reply(answer=Tasks(tasks=page, next_after=more))
+
+
+def cancel_task(call: Call) -> Reply:
+    """Cancel a task."""
+    task = settled(call.desk.queue.cancel(call.number("task_id")))
+    return Reply(answer=Moved(task_id=task.id, status=task.status, cancel_requested=task.cancel_requested))
+
+
+def retry_task(call: Call) -> Reply:
+    """Queue a task again."""
+    task = settled(call.desk.queue.retry(call.number("task_id")))
+    return Reply(answer=Moved(task_id=task.id, status=task.status, cancel_requested=task.cancel_requested))
+
+
+ENDPOINTS = (
+    Endpoint(
+        name="submit_task",
+        view=submit_task,
+        method="POST",
+        path="/api/task",
+        summary="Add a task. The same `key` sent again adds nothing and answers 200 with the first task's id.",
+        body=TaskIn,
+        body_required=True,
+        text_body="the whole body is the description",
+        answers={201: Submitted, 200: Submitted},
+        errors=(400, 413, 415, 503),
+    ),
+    Endpoint(
+        name="show_task",
+        view=show_task,
+        method="GET",
+        path="/api/task/{task_id}",
+        summary="One task with its iterations.",
+        answers={200: TaskDetail},
+        errors=(400, 404),
+    ),
+    Endpoint(
+        name="list_tasks",
+        view=list_tasks,
+        method="GET",
+        path="/api/tasks",
+        summary="Tasks, newest first, page by page.",
+        query=TasksQuery,
+        answers={200: Tasks},
+        errors=(400,),
+    ),
+    Endpoint(
+        name="cancel_task",
+        view=cancel_task,
+        method="POST",
+        path="/api/task/{task_id}/cancel",
+        summary="Cancel a task; a running one ends at its next safe point.",
+        answers={200: Moved},
+        errors=(400, 404, 409, 503),
+    ),
+    Endpoint(
+        name="retry_task",
+        view=retry_task,
+        method="POST",
+        path="/api/task/{task_id}/retry",
+        summary="Queue a failed or cancelled task again.",
+        answers={200: Moved},
+        errors=(400, 404, 409, 503),
+    ),
+)
