@@ -47,6 +47,7 @@ PAIRS = Path(__file__).resolve().parent / "pairs_of_errors.txt"
 BATCH = 500
 QUERIES = 100
 NEAREST = 10
+ALL = "all"
 COARSE = (300, 600, 1200)
 Look = Callable[[Connection, "Vectors"], Sequence[int]]
 
@@ -113,8 +114,8 @@ def meaning(embedder: Embedder, crowd: Vectors, found: Sequence[Pair], *, verbos
     own = alike[np.arange(len(found)), len(crowd) + np.arange(len(found))]
     ranks = (alike > own[:, None]).sum(axis=1)
     strange, floor = alike[:, : len(crowd)], embedder.floor
-    for half in ("practice", "final"):
-        of = np.array([pair.half == half for pair in found])
+    for half in dict.fromkeys((*(pair.half for pair in found), ALL)):
+        of = np.array([half in (pair.half, ALL) for pair in found])
         print(
             f"{embedder.name[:22]:22} {len(crowd):7} {half:9}"
             f" {(ranks[of] < 1).mean():8.2f} {(ranks[of] < 3).mean():8.2f}"
