@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 
 from core.errors import StoreTooNew, StoreTooOld
 from core.states import MOVES, Status
-from db import schema, schema_learning
+from db import schema, schema_learning, schema_pages
 from db.sqlite import Connection, connect_memory
 
 if TYPE_CHECKING:
@@ -54,6 +54,11 @@ def _learning(db: Tables) -> None:
         db.execute(statement)
 
 
+def _pages(db: Tables) -> None:
+    for statement in schema_pages.PAGES:
+        db.execute(statement)
+
+
 STEPS: tuple[tuple[str, Callable[[Tables], None]], ...] = (
     ("0001_tables", _tables),
     ("0002_vectors", _vectors),
@@ -61,6 +66,7 @@ STEPS: tuple[tuple[str, Callable[[Tables], None]], ...] = (
     ("0004_saved", _saved),
     ("0005_holds", _holds),
     ("0006_learning", _learning),
+    ("0007_pages", _pages),
 )
 
 

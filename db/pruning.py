@@ -2,7 +2,8 @@
 
 Events go by their age. Steps and replies of a task go by the age of its end: a resumed attempt reads them, and only an
 open task is ever resumed; a task that is asked for again begins a new attempt, which reads none of an earlier one.
-Tasks, iterations, approvals, the ledgers of commits and of model calls, and lessons are never touched.
+Tasks, iterations, approvals, the ledgers of commits and of model calls, and lessons are never touched, and neither is
+the case file at which a fork begins.
 
 A stored text (`db.artifacts`) is shared by all rows with the same digest. It goes in the transaction in which the last
 row that names it goes, so that at every commit each text is named and each name has its text. The columns that name
@@ -34,6 +35,7 @@ _LONG_ENDED = (
 )
 _UNNAMED = (
     "NOT EXISTS (SELECT 1 FROM steps WHERE work = artifacts.digest) "
+    "AND NOT EXISTS (SELECT 1 FROM task_forks WHERE work = artifacts.digest) "
     "AND NOT EXISTS (SELECT 1 FROM replies WHERE prompt = artifacts.digest) "
     "AND NOT EXISTS (SELECT 1 FROM replies WHERE reply = artifacts.digest) "
     "AND NOT EXISTS (SELECT 1 FROM execution_logs WHERE substr(data, 1, 6) = '{\"cut\"' "
