@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from assembly.store import Store
 from config import Settings
-from core.clock import Clock
+from core.clock import Clock, to_text
 from core.errors import NightshiftError
 from core.status import ModelStatus
 from db.task_moves import title
 from upkeep.notify.courier import CHORE, Channels, Courier
-from upkeep.notify.notices import NoticeKind
+from upkeep.notify.notices import Notice, NoticeKind
 from upkeep.notify.outage import Outage
 from upkeep.rounds import Chore
 
@@ -24,11 +24,25 @@ def channels(settings: Settings) -> Channels:
     url, secret = settings.notify_url, settings.notify_secret
     return Channels(
         command=tuple(settings.notify_command),
+        desktop=settings.notify_desktop,
         url=url.get_secret_value() if url else "",
         secret=secret.get_secret_value() if secret else "",
         on=frozenset(map(NoticeKind, settings.notify_on)),
         variables=settings.process_environment,
     )
+
+
+async def tried(ways: Channels, asked_by: str, clock: Clock) -> Mapping[str, str]:
+    """Send a test notice each way that is set, and return what went wrong with each, empty where it arrived."""
+    now = clock()
+    notice = Notice(
+        id=f"test-{now:%Y%m%dT%H%M%S%f}",
+        kind=NoticeKind.TEST,
+        title="Nightshift can reach you",
+        message=f"This is a test that you asked for {asked_by}.",
+        at=to_text(now),
+    )
+    return {name: await ways.send(name, notice, clock) for name in ways.names}
 
 
 def telling(

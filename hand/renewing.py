@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
-from core.clock import to_text, utc_now
+from core.clock import utc_now
 from core.errors import ConfigError
 from hand.asked import Asked
 from hand.blocks import Cell
 from hand.exits import Exit
 from hand.hand import Hand
-
-if TYPE_CHECKING:
-    from upkeep.notify.courier import Channels
 
 
 def reload(hand: Hand, _: Asked) -> int:
@@ -35,29 +30,15 @@ def notify_test(hand: Hand, _: Asked) -> int:
     Raises:
         ConfigError: none is set.
     """
-    from assembly.notices import channels  # noqa: PLC0415  # the queue and the database come with it
+    from assembly.notices import channels, tried  # noqa: PLC0415  # the queue and the database come with it
 
     ways = channels(hand.settings)
     if not ways.names:
-        raise ConfigError(["notify_command, notify_url: neither is set, so nobody would be told"])
-    faults = asyncio.run(_told(ways))
+        raise ConfigError(["notify_command, notify_desktop, notify_url: none is set, so nobody would be told"])
+    faults = asyncio.run(tried(ways, "with cli.py --notify-test", utc_now))
     if hand.out.as_json:
         hand.out.mapping({"told": [name for name, fault in faults.items() if not fault], "faults": dict(faults)})
     else:
         for name, fault in faults.items():
             hand.out.line(Cell(f"{name}: {fault or 'told'}"))
     return Exit.FAILED if any(faults.values()) else Exit.OK
-
-
-async def _told(ways: Channels) -> Mapping[str, str]:
-    from upkeep.notify.notices import Notice, NoticeKind  # noqa: PLC0415  # as above
-
-    now = utc_now()
-    notice = Notice(
-        id=f"test-{now:%Y%m%dT%H%M%S%f}",
-        kind=NoticeKind.TEST,
-        title="Nightshift can reach you",
-        message="This is a test that you asked for with cli.py --notify-test.",
-        at=to_text(now),
-    )
-    return {name: await ways.send(name, notice, utc_now) for name in ways.names}

@@ -6,49 +6,78 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, SecretStr, model_validator
-from pydantic_settings import BaseSettings
 
-from settings.values import Cost, Positive, PriceIn, Seconds
+from settings.values import Cost, Positive, PositiveTokens, PriceIn, Seconds, SettingsGroup, Tokens
 
 LONGEST_PROMPT = 24_000
 LEAST_PROMPT = 1_024
 """Tokens; with less room the task itself would not fit."""
 
 
-class BrainSettings(BaseSettings):
+class BrainSettings(SettingsGroup):
     """Which models are asked, how patiently, and for how much."""
 
     # Models.
     model_type: str = "auto"
+    """Which backends are asked: `auto` for every one that is configured, one name, or several in order of preference, \
+such as `openai,ollama`."""
     model_name: str | None = None
+    """The model; `backend=model` says whose it is, and several are separated by commas. Unset: each backend picks one \
+that can code."""
     phase_models: dict[str, str] = Field(default_factory=dict)
+    """Which model is asked first in a phase, such as REVIEW: anthropic=claude-sonnet-5; the chain follows."""
     routing: Literal["fixed", "measured"] = "fixed"
+    """Whether models are asked in the order of the chain (fixed) or in the one that earlier tasks teach (measured)."""
     openai_api_key: SecretStr | None = None
+    """The key for OpenAI, or for the server behind openai_base_url."""
     openai_base_url: str | None = None
+    """The address of a server that speaks OpenAI's API. Unset: OpenAI itself."""
     anthropic_api_key: SecretStr | None = None
+    """The key for Anthropic."""
     anthropic_base_url: str | None = None
+    """The address of a server that speaks Anthropic's API. Unset: Anthropic itself."""
     ollama_base_url: str = "http://localhost:11434"
+    """Where Ollama listens."""
     gpt4all_model_path: Path | None = None
-    model_num_ctx: Annotated[int, Field(ge=2048)] = 32768
-    model_max_tokens: Positive = 8192
+    """A `.gguf` file for GPT4All, or a folder of them."""
+    model_num_ctx: Annotated[Tokens, Field(ge=2048)] = 32768
+    """The context of local models, prompt and reply together."""
+    model_max_tokens: PositiveTokens = 8192
+    """The longest reply that is asked for."""
     model_timeout_s: Seconds = 900
+    """How long one reply may take in all."""
     model_max_wait_s: Seconds = 60
+    """How long a server may ask us to wait before the next backend is asked."""
     model_prices: dict[str, PriceIn] = Field(default_factory=dict)
+    """What models cost, by their names, in USD for a million tokens. Without a price only tokens are counted."""
     model_probe_s: Seconds = 30
+    """How often it is looked whether a backend that is away is back."""
     repair_s: Seconds = 60
-    repair_first_s: Annotated[float, Field(ge=0)] = 10
+    """How long the built-in engine may search when no model can be asked."""
+    repair_first_s: Annotated[float, Field(ge=0, json_schema_extra={"unit": "s"})] = 10
+    """How long the built-in engine may search before a model is asked; 0: only when none answers."""
     edit_format: Literal["auto", "whole", "edit"] = "auto"
+    """How models write changes: whole files, edits of a few lines, or what fits the model and the file (auto)."""
 
     # Budgets; None is unlimited.
-    call_tokens: Positive | None = None
+    call_tokens: PositiveTokens | None = None
+    """The most tokens of one call, prompt and reply together."""
     call_cost_usd: Cost | None = None
+    """The most that one call may cost."""
     task_model_calls: Positive | None = None
-    task_tokens: Positive | None = None
+    """The most calls of a task; then it asks for as many again."""
+    task_tokens: PositiveTokens | None = None
+    """The most tokens of a task; then it asks for as many again."""
     task_cost_usd: Cost | None = None
-    day_tokens: Positive | None = None
+    """The most that a task may cost; then it asks for as much again."""
+    day_tokens: PositiveTokens | None = None
+    """The most tokens of a UTC day; then tasks wait for the next one."""
     day_cost_usd: Cost | None = None
-    total_tokens: Positive | None = None
+    """The most that a UTC day may cost; then tasks wait for the next one."""
+    total_tokens: PositiveTokens | None = None
+    """The most tokens of all time; then tasks wait until it is raised."""
     total_cost_usd: Cost | None = None
+    """The most that all time may cost; then tasks wait until it is raised."""
 
     @property
     def prompt_tokens(self) -> int:

@@ -34,7 +34,7 @@ recall_limit
 checkpoint_days state_interval_s log_level review_debt quiet_hours pause_on_battery
 keep_events_days keep_work_days database_max_mb disk_reserve_mb backups_keep backups_daily
 log_max_mb log_keep log_days
-notify_command notify_url notify_secret notify_on
+notify_command notify_desktop notify_url notify_secret notify_on
 """.split()  # noqa: SIM905 - names are read more easily than quotes
 # Where things lie and what listens there; the sandbox, which is tested at the start; what vectors are made with; and
 # leases, which running claims hold already.

@@ -5,47 +5,69 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from pydantic import Field, SecretStr
-from pydantic_settings import BaseSettings
 
 from settings.times import QuietHours
-from settings.values import Days, Positive, Seconds, WebAddress
+from settings.values import Days, Megabytes, Positive, Seconds, SettingsGroup, WebAddress
 
 Notice = Literal["done", "failed", "needs_you", "checkpoint", "trouble"]
 
 
-class UpkeepSettings(BaseSettings):
+class UpkeepSettings(SettingsGroup):
     """How the daemon is reached, and how it looks after itself."""
 
     # Dashboard and API.
     flask_host: str = "127.0.0.1"
+    """The address that dashboard and API listen on. Others than this machine's own need api_token."""
     flask_port: Annotated[int, Field(ge=0, le=65535)] = 5000
+    """The port of dashboard and API; 0 takes a free one."""
     api_token: SecretStr | None = None
+    """What visitors must know, here or where the dashboard can be reached from other machines."""
 
     # House-keeping.
-    checkpoint_days: Annotated[float, Field(gt=0, le=3650)] = 7
+    checkpoint_days: Annotated[Days, Field(le=3650)] = 7
+    """How long the daemon works from one resume to the next checkpoint."""
     state_interval_s: Seconds = 3600
+    """How often state.json and a backup of the database are written."""
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    """The least level of the lines in logs/agent.log."""
 
-    # How many commits may wait to be read before new work waits for the owner; None is unlimited.
     review_debt: Positive | None = None
+    """How many commits may wait to be read before new work waits for you. Unset: any number."""
 
-    # When no new task is begun: spans of local time such as `22:00-07:00` or `Mon-Fri 09:00-17:30`.
+    # When no new task is begun.
     quiet_hours: QuietHours = Field(default_factory=list)
+    """Spans of local time in which no task is begun, such as `22:00-07:00` or `Mon-Fri 09:00-17:30`."""
     pause_on_battery: bool = False
+    """Whether no task is begun while the machine runs on its battery."""
 
     # What is kept, by age and by size. Tasks, commits, lessons and what models cost are always kept.
     keep_events_days: Days = 90
+    """How long lines of the log are kept in the database."""
     keep_work_days: Days = 30
-    database_max_mb: Annotated[int, Field(ge=64)] = 2048
-    disk_reserve_mb: Annotated[int, Field(ge=0)] = 300
+    """How long steps, prompts and replies are kept after their task has ended."""
+    database_max_mb: Annotated[Megabytes, Field(ge=64)] = 2048
+    """How large the database may be before the oldest of both goes."""
+    disk_reserve_mb: Annotated[Megabytes, Field(ge=0)] = 300
+    """With less room than this on the disk no task is begun; 0 switches this off."""
     backups_keep: Positive = 4
+    """How many of the newest backups are kept."""
     backups_daily: Annotated[int, Field(ge=0)] = 7
-    log_max_mb: Positive = 10
+    """How many backups of earlier days are kept, one a day."""
+    log_max_mb: Annotated[Megabytes, Field(gt=0)] = 10
+    """How large logs/agent.log may be before a new one is begun."""
     log_keep: Positive = 5
+    """How many old log files are kept."""
     log_days: Days = 30
+    """How long old log files are kept."""
 
-    # Who is told of what: a command with the notice on its standard input, and a URL it is posted to.
+    # Who is told of what.
     notify_command: list[str] = Field(default_factory=list)
+    """A program and its arguments, started without a shell for each notice, which is on its standard input as JSON."""
+    notify_desktop: bool = False
+    """Whether notices are shown on this machine's desktop, by notify-send."""
     notify_url: WebAddress | None = None
+    """Where each notice is posted as JSON (a webhook)."""
     notify_secret: SecretStr | None = None
+    """What posted notices are signed with."""
     notify_on: list[Notice] = Field(default=["failed", "needs_you", "checkpoint", "trouble"])
+    """Of what you are told: done, failed, needs_you, checkpoint, trouble."""

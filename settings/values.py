@@ -6,11 +6,16 @@ from typing import Annotated
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, Field, SecretStr
+from pydantic_settings import BaseSettings, SettingsConfigDict
 
+# The unit goes into the JSON schema, from which the settings page takes it.
 Positive = Annotated[int, Field(gt=0)]
-Seconds = Annotated[float, Field(gt=0)]
-Days = Annotated[float, Field(gt=0)]
-Cost = Annotated[float, Field(ge=0)]
+Tokens = Annotated[int, Field(json_schema_extra={"unit": "tokens"})]
+PositiveTokens = Annotated[Tokens, Field(gt=0)]
+Megabytes = Annotated[int, Field(json_schema_extra={"unit": "MB"})]
+Seconds = Annotated[float, Field(gt=0, json_schema_extra={"unit": "s"})]
+Days = Annotated[float, Field(gt=0, json_schema_extra={"unit": "days"})]
+Cost = Annotated[float, Field(ge=0, json_schema_extra={"unit": "USD"})]
 # A package of the Python package index, with a version or without.
 Distribution = Annotated[
     str, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,80}[A-Za-z0-9])?(==[A-Za-z0-9.!+_-]{1,40})?$")
@@ -40,6 +45,12 @@ def web_address(value: SecretStr) -> SecretStr:
 
 # An address may hold the right to use it, as those of chat services do, and is shown as little as a password.
 WebAddress = Annotated[SecretStr, AfterValidator(web_address)]
+
+
+class SettingsGroup(BaseSettings):
+    """Settings whose text for their owner is the docstring below each."""
+
+    model_config = SettingsConfigDict(use_attribute_docstrings=True)
 
 
 class PriceIn(BaseModel, extra="forbid", frozen=True):

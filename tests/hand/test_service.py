@@ -126,7 +126,7 @@ def test_a_test_notice_goes_every_way_and_each_failure_is_told(home: Home, tmp_p
 def test_where_nobody_is_to_be_told_it_says_what_to_set(home: Home) -> None:
     said = home.cli("--notify-test")
     assert said.code == 2
-    assert "notify_command, notify_url" in said.err
+    assert "notify_command, notify_desktop, notify_url" in said.err
 
 
 def test_an_address_that_is_none_is_refused_without_being_shown(home: Home) -> None:

@@ -1,9 +1,10 @@
-"""Runs the owner's command for a notice: no shell, bounded time and output, and nothing of it outlives its time."""
+"""Runs the owner's command for a notice, or the desktop's: no shell, bounded, and nothing outlives its time."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import html
 import os
 import signal
 from collections.abc import Mapping, Sequence
@@ -14,6 +15,12 @@ from upkeep.notify.notices import Notice
 WALL_S = 30.0
 KEPT_BYTES = 2000
 _NOT_PASSED_ON = ("_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
+
+
+def for_desktop(notice: Notice) -> tuple[str, ...]:
+    """What shows the notice on the desktop; a notification's text may hold markup, so that of ours is escaped."""
+    text = html.escape(notice.message or "\n".join(notice.lines), quote=False)
+    return "notify-send", "--app-name=Nightshift", "--", notice.title, text
 
 
 async def run_command(

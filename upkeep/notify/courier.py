@@ -19,14 +19,14 @@ from core.errors import StoreError
 from core.events import Event, Kind, Level
 from db.event_log import EventLog
 from db.state_store import StateStore
-from upkeep.notify.command import run_command
+from upkeep.notify.command import for_desktop, run_command
 from upkeep.notify.notices import Notice, NoticeKind, notice_of
 from upkeep.notify.outbox import MAX_TRIES, Lane, Outbox, read_outbox
 from upkeep.notify.post import post
 
 CHORE = "notices"
 KEY = "notify_outbox"
-COMMAND, URL = "notify_command", "notify_url"
+COMMAND, DESKTOP, URL = WAYS = "notify_command", "notify_desktop", "notify_url"
 BATCH = 500
 BURST, WINDOW_S = 5, 300.0
 """So many notices may go out one by one in so many seconds; what is beyond waits and goes out as one."""
@@ -41,6 +41,7 @@ class Channels:
     """Who is told of what. An empty command or URL is none."""
 
     command: tuple[str, ...] = ()
+    desktop: bool = False
     url: str = field(default="", repr=False)
     secret: str = field(default="", repr=False)
     on: frozenset[NoticeKind] = frozenset()
@@ -49,12 +50,14 @@ class Channels:
     @property
     def names(self) -> tuple[str, ...]:
         """The ways that are set, by the names of their settings."""
-        return tuple(name for name, given in ((COMMAND, self.command), (URL, self.url)) if given)
+        return tuple(name for name, given in zip(WAYS, (self.command, self.desktop, self.url), strict=True) if given)
 
     async def send(self, name: str, notice: Notice, now: Clock) -> str:
         """Tell one notice one way; returns what went wrong, empty when it arrived."""
         if name == COMMAND:
             return await run_command(self.command, notice, self.variables)
+        if name == DESKTOP:
+            return await run_command(for_desktop(notice), notice, self.variables)
         return await post(self.url, self.secret, notice, int(now().timestamp()))
 
 
@@ -84,7 +87,7 @@ class Courier:
         self._name_of, self._clock, self._monotonic = name_of, clock, monotonic
         self._box: Outbox | None = None
         self._fresh, self._kept_at = True, monotonic()
-        self._sent: dict[str, deque[float]] = {COMMAND: deque(), URL: deque()}
+        self._sent: dict[str, deque[float]] = {name: deque() for name in WAYS}
         events.subscribe(self._heard)
 
     def _heard(self, _events: Sequence[Event]) -> None:

@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from upkeep.notify.command import run_command
+from upkeep.notify.command import for_desktop, run_command
 from upkeep.notify.notices import Notice, NoticeKind
 
 NOTICE = Notice(id="event-7", kind=NoticeKind.FAILED, title="Task 7 failed: $(touch x)", message="wörds\n", task_id=7)
@@ -52,3 +52,13 @@ async def test_one_that_reads_nothing_and_one_that_is_not_there_are_no_trouble()
     assert await run_command(["/bin/true"], big, ENVIRON) == ""
     fault = await run_command(["/no/such/program"], NOTICE, ENVIRON)
     assert fault.startswith("/no/such/program cannot be started")
+
+
+async def test_the_desktop_gets_title_and_text_as_words_and_no_markup(tmp_path: Path) -> None:
+    shown, program = tmp_path / "shown", tmp_path / "notify-send"
+    program.write_text(f"#!{sys.executable}\nimport json,sys; json.dump(sys.argv[1:], open({str(shown)!r}, 'w'))\n")
+    program.chmod(0o755)
+    notice = Notice(id="x", kind=NoticeKind.DONE, title="--expire-time=0 `id`", message="<a href='x'>a</a> & b")
+    assert await run_command(for_desktop(notice), notice, {"PATH": f"{tmp_path}:{os.environ['PATH']}"}) == ""
+    said = json.loads(shown.read_text())
+    assert said == ["--app-name=Nightshift", "--", notice.title, "&lt;a href='x'&gt;a&lt;/a&gt; &amp; b"]
