@@ -17,8 +17,6 @@ def why_unfit(request: ModelRequest) -> str:
     if request.material is None:
         return "it works on the code of a task, and this request brings none"
     spec = request.material.case.task.spec
-    if request.phase not in ANSWERED:
-        return f"it changes code until tests pass and writes nothing else, so it has no answer in {request.phase}"
     if spec.language is not Language.PYTHON:
         return f"it repairs Python, and the task is in {spec.language}"
     if request.phase is Phase.CODING and request.call_no:
@@ -29,6 +27,8 @@ def why_unfit(request: ModelRequest) -> str:
         return "the task brings no tests that it may see, and without them nothing tells right from wrong"
     if not _has_code(request.material):
         return "there is no Python code that it could change, nor a stub that it could fill"
+    if request.phase not in ANSWERED:
+        return f"it changes code until tests pass and writes nothing else, so it has no answer in {request.phase}"
     return ""
 
 
