@@ -59,8 +59,8 @@ class Replies(Protocol):
 class BoundModel:
     """The door as one task sees it (`core.ports.Model`): with the task's limits and what it has spent."""
 
-    def __init__(self, handler: ModelHandler, meter: Meter) -> None:
-        self._handler, self._meter = handler, meter
+    def __init__(self, handler: ModelHandler, meter: Meter, wanted: str = "") -> None:
+        self._handler, self._meter, self._wanted = handler, meter, wanted
 
     @property
     def spent(self) -> Spent:
@@ -69,7 +69,8 @@ class BoundModel:
 
     async def complete(self, request: ModelRequest) -> Completion:
         """See `core.ports.Model.complete`."""
-        return await self._handler.complete(request, self._meter)
+        asked = replace(request, wanted=self._wanted) if self._wanted else request
+        return await self._handler.complete(asked, self._meter)
 
 
 class ModelHandler:
@@ -127,7 +128,7 @@ class ModelHandler:
     def _new_roster(self, backends: Sequence[BaseModelHandler], terms: Terms) -> Roster:
         return Roster(backends, terms, clock=self._clock, emit=self._emit, pauses=self._pauses)
 
-    def for_task(self, task_id: int | None, limits: Limits, spent: Spent) -> BoundModel:
+    def for_task(self, task_id: int | None, limits: Limits, spent: Spent, wanted: str = "") -> BoundModel:
         """The door for one attempt.
 
         Args:
@@ -135,8 +136,9 @@ class ModelHandler:
             limits: its `model_calls`, `tokens` and `cost_usd` are kept.
             spent: what the task has used of them by the ledger, which knows each reply that was ever paid for, also
                 one that is replayed later or never looked into.
+            wanted: whom its owner wants to be asked first (`ModelRequest.wanted`).
         """
-        return BoundModel(self, self._purse.for_task(task_id, limits, spent))
+        return BoundModel(self, self._purse.for_task(task_id, limits, spent), wanted)
 
     async def complete(self, request: ModelRequest, task: Meter) -> Completion:
         """Answer, or replay the stored answer of this place.
@@ -153,9 +155,9 @@ class ModelHandler:
         async with roster.in_use():
             return await self._answered(roster, roster.prepared(request), task)
 
-    def gauge(self, phase: Phase, escalation: int) -> Gauge:
+    def gauge(self, phase: Phase, escalation: int, *, wanted: str = "") -> Gauge:
         """How long texts are for the model that a phase will ask, after the loop was stuck so often."""
-        return self._roster.gauge(phase, escalation)
+        return self._roster.gauge(phase, escalation, wanted)
 
     def status(self) -> tuple[ModelStatus, ...]:
         """All backends, in the owner's order."""

@@ -70,7 +70,8 @@ class ModelRequest:
     crash asks at the same place and gets the stored reply. `escalation` counts how often the loop was stuck: 0 asks
     the usual model, 1 and more a higher temperature or the next model. `material` is never sent anywhere. `within_s`
     is for a backend that searches: how long it may, where others wait to be asked after it; None is as long as usual.
-    `kind` is what the task builds, by which models are chosen and remembered.
+    `kind` is what the task builds, by which models are chosen and remembered. `wanted` is the backend, the model or
+    `backend=model` that the owner wants to be asked first for this task, whatever the settings say.
     """
 
     phase: Phase
@@ -87,6 +88,7 @@ class ModelRequest:
     material: Material | None = field(default=None, repr=False, compare=False)
     within_s: float | None = None
     kind: Kind | None = None
+    wanted: str = ""
 
     @property
     def digest(self) -> str:

@@ -68,19 +68,27 @@ class StepStore:
         """The case file after the attempt's last stored step, or None when there is none to go on from."""
         query = "SELECT work FROM steps WHERE task_id = ? AND attempt = ? ORDER BY step_no DESC LIMIT 1"
         row = self._db.reader().execute(query, (task_id, attempt)).fetchone()
-        text = row and self.artifact(row["work"])
-        if not text:
-            return None
+        return self.work(row["work"]) if row else None
+
+    def work(self, digest: str) -> Work | None:
+        """The case file with that digest, or None when there is none that can be read."""
+        text = self.artifact(digest)
         try:
-            return decode(Work, text)
+            return decode(Work, text) if text else None
         except ValueError as error:  # a version with another vocabulary wrote it
-            log.warning("attempt %d of task %d starts anew, its case file cannot be read: %s", attempt, task_id, error)
+            log.warning("what went on from case file %s starts anew, it cannot be read: %s", digest[:12], error)
             return None
 
     def timeline(self, task_id: int) -> list[StepRow]:
         """All steps of a task, in order."""
         query = "SELECT * FROM steps WHERE task_id = ? ORDER BY attempt, step_no"
         return [step_of(row) for row in self._db.reader().execute(query, (task_id,))]
+
+    def step(self, task_id: int, attempt: int, step_no: int) -> StepRow | None:
+        """One finished step, or None."""
+        query = "SELECT * FROM steps WHERE task_id = ? AND attempt = ? AND step_no = ?"
+        row = self._db.reader().execute(query, (task_id, attempt, step_no)).fetchone()
+        return row and step_of(row)
 
     def iterations(self, task_id: int) -> list[IterationRow]:
         """All iterations of a task, in order; iteration 0 is what came before the first try."""

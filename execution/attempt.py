@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from agent.machine import FIRST, Machine
 from agent.tools import Tools
@@ -22,7 +23,7 @@ from core.revisions import Workspace
 from core.states import Ending, Outcome, Phase
 from core.tasks import Limits, Spent, Task
 from core.work import Case, Step, Work
-from execution import splitting
+from execution import forked, splitting
 from execution.budget import TaskBudget
 from execution.integration import Integration, Landed
 from execution.lost_life import landed_before
@@ -59,7 +60,7 @@ class Attempt:
         self.parts, self.emit, self._show = parts, emit, show
         self.limits: Limits = task.spec.limits.over(parts.defaults.limits)
         self._work: Work | None = None
-        self._held = HeldOut()
+        self._held, self._origin = HeldOut(), forked.Origin()
         self._step_began = parts.clock()
         self._time: OwnTime | None = None
         self._budget = TaskBudget(task, self.limits, parts)
@@ -119,8 +120,9 @@ class Attempt:
         self._check_command()
         if why := self.parts.unable(self.task.spec):
             return self.ended(Ending.REFUSED, why)
-        model = Patient(await asyncio.to_thread(self._budget.open), time)
-        stored = await asyncio.to_thread(self.parts.steps.last_work, self.task.id, self.task.attempt)
+        origin = self._origin = await asyncio.to_thread(forked.origin, self.parts, self.task)
+        model = Patient(await asyncio.to_thread(self._budget.open, origin.model), time)
+        stored = await asyncio.to_thread(self.parts.steps.last_work, self.task.id, self.task.attempt) or origin.work
         try:
             workspace = await asyncio.to_thread(self._open, stored.base if stored else None)
         except GitError as error:
@@ -209,7 +211,7 @@ class Attempt:
             settings=self.parts.defaults.agent,
             gates=self.parts.gates,
             shelf=self.parts.shelf,
-            gauge=self.parts.models.gauge,
+            gauge=partial(self.parts.models.gauge, wanted=self._origin.model),
         )
         return Machine(tools, self._store)
 

@@ -43,8 +43,11 @@ class TaskBudget:
         """The limits, with what may still be used of models; known once it was opened."""
         return allowance.lowered(self._allowed, self._used)
 
-    def open(self) -> BoundModel:
+    def open(self, wanted: str = "") -> BoundModel:
         """The door to the models, with what is left. Reads the ledger: call it in a thread.
+
+        Args:
+            wanted: whom the task's owner wants to be asked first.
 
         Raises:
             BudgetSpent: the owner has denied this attempt more.
@@ -57,7 +60,7 @@ class TaskBudget:
         self._on_parts = self._parts.queue.spent_on_parts(task.id)
         raised = allowance.raised(self._limits, task.spent_before, self._granted)
         self._allowed = allowance.lowered(raised, self._on_parts)
-        self._model = self._parts.models.for_task(task.id, self._allowed, used)
+        self._model = self._parts.models.for_task(task.id, self._allowed, used, wanted)
         for each in decided:
             if not each.granted and each.attempt == task.attempt:
                 raise BudgetSpent(_denied(each))

@@ -128,27 +128,33 @@ class Roster:
 
     def route(self, request: ModelRequest) -> list[Line]:
         """The models in the owner's order. Stuck twice and more, the next one begins."""
-        wanted = self.terms.phase_models.get(request.phase)
+        wanted = self._wanted(request)
         first = [line for line in self.models if wanted and line.is_called(wanted)][:1]
         lines = [*first, *(line for line in self.models if line not in first)]
         turn = max(0, request.escalation - 1) % max(1, len(lines))
         return lines[turn:] + lines[:turn]
 
-    def gauge(self, phase: Phase, escalation: int) -> Gauge:
+    def _wanted(self, request: ModelRequest) -> str | None:
+        """Whom the owner wants to be asked first: what he said of the task goes before what he said of the phase."""
+        named = bool(request.wanted) and any(line.is_called(request.wanted) for line in self.lines)
+        return request.wanted if named else self.terms.phase_models.get(request.phase)
+
+    def gauge(self, phase: Phase, escalation: int, wanted: str = "") -> Gauge:
         """How long texts are for the model that will be asked; where that is still open, what holds for each of them.
 
         Models that are not there do not count while another one is.
         """
-        lines = self.route(ModelRequest(phase=phase, messages=(), escalation=escalation))
+        lines = self.route(ModelRequest(phase=phase, messages=(), escalation=escalation, wanted=wanted))
         lines = [line for line in lines if line.presence.available] or lines
-        asked = lines if self.terms.measured else lines[:1]
+        asked = lines if self.terms.measured and not wanted else lines[:1]
         return most_cautious([line.scale.gauge(line.backend.window) for line in asked])
 
     def scout(self, request: ModelRequest) -> tuple[Line, float | None] | None:
         """The engine where it may look before a model is asked, and for how long; None is as long as usual."""
-        engine, wanted = self.engine, self.terms.phase_models.get(request.phase)
+        engine, wanted = self.engine, self._wanted(request)
         preferred = bool(engine and wanted and engine.is_called(wanted))
-        if engine is None or request.material is None or not (preferred or self.terms.policy.scout_s):
+        unasked = wanted == request.wanted or not self.terms.policy.scout_s  # a task with a model of its own asks that
+        if engine is None or request.material is None or (unasked and not preferred):
             return None
         return engine, None if preferred else self.terms.policy.scout_s
 

@@ -1,8 +1,8 @@
 """Orders the models for a request: as the owner did, or by what was measured, decided once for each attempt.
 
 What was decided is stored before anybody is asked, so a resumed attempt asks the models that it asked before, whatever
-other tasks have taught since. Requests outside a task, phases of `PHASE_MODELS` and settings with `routing: fixed` get
-the owner's order.
+other tasks have taught since. Requests outside a task, phases of `PHASE_MODELS`, tasks with a model of their own and
+settings with `routing: fixed` get the owner's order.
 """
 
 from __future__ import annotations
@@ -61,7 +61,8 @@ class Router:
     async def order(self, roster: Roster, request: ModelRequest) -> Order:
         """Whom a request asks, one after the other."""
         task_id, kind, routes = request.task_id, request.kind, self._routes
-        owners = not roster.terms.measured or request.phase in roster.terms.phase_models or len(roster.models) < 2
+        said = request.phase in roster.terms.phase_models or bool(request.wanted)
+        owners = not roster.terms.measured or said or len(roster.models) < 2
         if owners or task_id is None or kind is None or routes is None:
             return Order(roster.route(request))
         route = routes.route(task_id, request.attempt)

@@ -1,0 +1,84 @@
+"""A fork: a new task that begins with the files and the plan that a step of another task left behind.
+
+It is a task of its own, with its own limits and its own commit; the one that it came from is not touched. What that one
+was granted, was charged and had learned stays with it: the fork begins with its work, not with its account.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from core.errors import InvalidTask
+from core.states import Phase
+from core.tasks import TaskSpec
+from core.work import Work
+
+MAX_NOTE_CHARS = 4000
+MAX_DESCRIPTION_CHARS = 100_000
+_BEGINNINGS = frozenset({Phase.CLARIFYING, Phase.PLANNING, Phase.CODING})
+_GATES = frozenset({Phase.REVIEW, Phase.AUDIT, Phase.TESTING, Phase.REFLECTING})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fork:
+    """Where a task began: after a step of an attempt of `source`.
+
+    `model` is who is asked first in every phase, by `backend=model`; empty leaves that to the settings. `noted` tells
+    that its owner added a remark, which code has to heed.
+    """
+
+    source: int
+    attempt: int
+    step_no: int
+    model: str = ""
+    noted: bool = False
+
+
+def forked_spec(spec: TaskSpec, fork: Fork, note: str) -> TaskSpec:
+    """The specification of the fork: the source's, with the remark below its words, and nothing to wait for.
+
+    Raises:
+        InvalidTask: words and remark are too long together.
+    """
+    said = f"{spec.description}\n\nA remark of the owner's, which holds where it differs: {note}" if note else ""
+    if len(said) > MAX_DESCRIPTION_CHARS:
+        raise InvalidTask({"note": f"too long: with the task's words it has {len(said):,} characters; shorten it"})
+    origin = {"task_id": fork.source, "attempt": fork.attempt, "step_no": fork.step_no, "model": fork.model}
+    metadata = {**spec.metadata, "forked_from": origin}
+    description = said or spec.description
+    return replace(spec, description=description, key=None, depends_on=(), not_before=None, metadata=metadata)
+
+
+def begun(work: Work, fork: Fork) -> Work:
+    """The case file at which the fork begins; `work` is the one after the step.
+
+    Tries are counted anew, and the code it brings along is the first. The last failure comes along, and its diagnosis
+    where there is one. It never begins behind the gates: what passed them is judged again, and what had ended, waited
+    or been split goes on with code.
+    """
+    iteration = min(1, work.iteration)
+    last = work.tries[-1:] if work.tries and work.tries[-1].iteration == work.iteration else ()
+    return Work(
+        phase=_phase(work.phase if work.phase is not Phase.HOLD else work.held_in, noted=fork.noted),
+        base=work.base,
+        iteration=iteration,
+        plan=work.plan,
+        change=work.change,
+        own_tests=work.own_tests,
+        summary=work.summary,
+        feedback=work.feedback,
+        tries=tuple(replace(one, iteration=iteration) for one in last),
+        seen=tuple(one.digest for one in last),
+        verdict=work.verdict,
+        saw_held_out=work.saw_held_out,
+        brief=work.brief,
+    )
+
+
+def _phase(phase: Phase | None, *, noted: bool) -> Phase:
+    """Where it goes on. A remark is for whoever writes code, so no phase behind that comes first."""
+    if phase is Phase.SPLIT:
+        return Phase.PLANNING
+    if phase in _BEGINNINGS or (phase in _GATES and not noted):
+        return phase
+    return Phase.CODING
