@@ -1,0 +1,130 @@
+"""What tests of the pages stand on: Chromium, a daemon with a night's work behind it, and a page under watch.
+
+    def test_a_button_does_something(visit: Visit, night: Night) -> None:
+        page = visit(f"/task/{night.task('failed')}")     # opened, and its data are live
+        page.get_by_role("button", name="Retry").click()
+        expect(page.get_by_text("queued")).to_be_visible()
+
+A test fails on whatever `Watch` complains of; `watch.allow("409 POST .*/retry")` expects it. The daemon is one for a
+module and really works: what a test changes there its neighbours see. To try a page again and again, set
+NIGHTSHIFT_TESTS_NIGHT to a folder, in which the night is kept instead of worked anew.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page
+
+from tests.support.browser import LIVE, Watch, chromium, context_of
+from tests.support.daemon import Daemon, settings_for
+from tests.support.night import Room, awake, built
+from tests.support.wire_server import WireServer
+
+Visit = Callable[[str], Page]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Night:
+    """A running daemon whose home has ended tasks of each sort, and its scripted model."""
+
+    room: Room
+    daemon: Daemon
+    server: WireServer
+
+    @property
+    def url(self) -> str:
+        return self.daemon.url
+
+    def task(self, name: str) -> int:
+        """The id of a task by what became of it: see `tests.support.night`."""
+        return self.room.tasks[name]
+
+
+@pytest.fixture(scope="session")
+def lived(tmp_path_factory: pytest.TempPathFactory) -> Room:
+    """The room that all copies are made of; processes of one test run share it."""
+    base = tmp_path_factory.getbasetemp()
+    return built((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "night")
+
+
+@pytest.fixture(scope="module")
+def night(lived: Room, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Night]:
+    """A daemon in a room of this module's own; its workers are idle."""
+    room = lived.copied(tmp_path_factory.mktemp("night") / "room")
+    with awake(room) as (daemon, server):
+        yield Night(room=room, daemon=daemon, server=server)
+
+
+@pytest.fixture(scope="module")
+def untouched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
+    """A daemon in a home in which nothing happened yet."""
+    with WireServer() as server, Daemon(tmp_path_factory.mktemp("new") / "home", settings_for(server)) as daemon:
+        yield daemon
+
+
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    with chromium() as running:
+        yield running
+
+
+@pytest.fixture
+def context(browser: Browser, night: Night) -> Iterator[BrowserContext]:
+    """A fresh profile, 1440 wide and light; `page.set_viewport_size` and `page.emulate_media` change that."""
+    with context_of(browser, night.url) as made:
+        yield made
+
+
+@pytest.fixture
+def watched(
+    context: BrowserContext, night: Night, request: pytest.FixtureRequest, tmp_path: Path
+) -> Iterator[tuple[Page, Watch]]:
+    page = context.new_page()
+    watch = Watch(page, night.url)
+    yield page, watch
+    failed = request.node.stash.get(FAILED, False)
+    if (failed or watch.complaints) and not page.is_closed():
+        page.screenshot(path=tmp_path / "page.png", full_page=True)
+        request.node.add_report_section("teardown", "screenshot", str(tmp_path / "page.png"))
+    if not failed:
+        watch.check()
+
+
+@pytest.fixture
+def page(watched: tuple[Page, Watch]) -> Page:
+    """A page that is not opened yet; addresses without a host mean the daemon's."""
+    return watched[0]
+
+
+@pytest.fixture
+def watch(watched: tuple[Page, Watch]) -> Watch:
+    """What goes wrong on `page`."""
+    return watched[1]
+
+
+@pytest.fixture
+def visit(page: Page) -> Visit:
+    """Opens an address in `page` and waits until its data are live."""
+
+    def opened(path: str) -> Page:
+        page.goto(path)
+        page.wait_for_selector(LIVE, state="attached")
+        return page
+
+    return opened
+
+
+FAILED = pytest.StashKey[bool]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    report: pytest.TestReport = yield  # type: ignore[assignment]  # what the inner hook made
+    if report.failed:
+        item.stash[FAILED] = True
+    return report  # type: ignore[return-value]

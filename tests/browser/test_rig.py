@@ -1,0 +1,33 @@
+"""The watch over pages sees what it should: a test that passes then means that nothing went wrong."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page
+
+from tests.support.browser import Watch
+
+
+@pytest.mark.parametrize(
+    ("does", "told"),
+    [
+        ("console.error('oh')", "console: oh"),
+        ("setTimeout(() => { throw new Error('broken'); })", "script: broken"),
+        ("fetch('/api/task/999999')", "404 GET"),
+        ("fetch('http://127.0.0.1:9/').catch(() => {})", "connect-src"),
+        ("location.href = 'http://127.0.0.1:9/'", "elsewhere: GET http://127.0.0.1:9/"),
+        ("document.body.append(Object.assign(new Image(), {src: 'http://elsewhere.invalid/x.png'}))", "img-src"),
+        ("setTimeout(() => { document.body.innerHTML = '<b>x</b>'; })", "require-trusted-types-for"),
+        ("setTimeout(() => alert('hello'))", "dialog: hello"),
+    ],
+)
+def test_the_watch_complains_of(page: Page, watch: Watch, does: str, told: str) -> None:
+    page.goto("/login")
+    assert not watch.complaints
+    page.evaluate(f"() => {{ {does}; }}")
+    for _ in range(200):
+        if any(told in each for each in watch.complaints):
+            break
+        page.wait_for_timeout(50)  # in which Playwright hears of events
+    assert any(told in each for each in watch.complaints), watch.complaints
+    watch.allow(".*")

@@ -1,0 +1,141 @@
+"""Debian's Chromium, driven by Playwright, and a watch over what goes wrong on a page.
+
+Playwright's synchronous interface keeps an event loop running in the thread that started it, in which no test of
+asyncio could run: a browser lives no longer than the tests of one folder (see `tests/browser/conftest.py`).
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from urllib.parse import urlsplit
+
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Dialog,
+    Page,
+    Request,
+    Response,
+    expect,
+    sync_playwright,
+)
+
+PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+MISSING = "the browser's tests need Chromium: type `make setup-dev`, or `sudo apt-get install chromium`"
+PATIENCE_MS = 20_000
+"""How long a condition may take to come true; the machine may be busy with other tests."""
+LIVE = "[data-connection=live], #live.on"
+WIDE, NARROW = (1440, 900), (390, 844)
+# Tells the console what a policy forbade, even where that is only reported.
+_TELL = """addEventListener('securitypolicyviolation', (event) =>
+  console.error(`forbidden by policy: ${event.violatedDirective} ${event.blockedURI} ${event.sample}`));"""
+
+
+def chromium_path() -> str:
+    """Where Chromium is.
+
+    Raises:
+        AssertionError: it is nowhere; says how to get it.
+    """
+    found = next(filter(None, map(shutil.which, PROGRAMS)), None)
+    assert found, MISSING
+    return found
+
+
+@contextmanager
+def chromium(*arguments: str) -> Iterator[Browser]:
+    """A running Chromium, which speaks to no host but those that pages name."""
+    quiet = ("--disable-gpu", "--disable-extensions", "--mute-audio", "--no-pings")
+    path = chromium_path()
+    with sync_playwright() as playwright:
+        expect.set_options(timeout=PATIENCE_MS)
+        # Without its own sandbox, which neither root nor a container has: it shows our pages alone.
+        browser = playwright.chromium.launch(executable_path=path, chromium_sandbox=False, args=[*quiet, *arguments])
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+@contextmanager
+def context_of(
+    browser: Browser, url: str, *, size: tuple[int, int] = WIDE, dark: bool = False
+) -> Iterator[BrowserContext]:
+    """A fresh profile whose addresses without a host mean `url`."""
+    made = browser.new_context(
+        base_url=url, viewport={"width": size[0], "height": size[1]}, color_scheme="dark" if dark else "light",
+        locale="en-GB", timezone_id="UTC", reduced_motion="reduce",
+    )  # fmt: skip
+    made.set_default_timeout(PATIENCE_MS)
+    made.add_init_script(_TELL)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+class Watch:
+    """Notes all that goes wrong on a page: errors in its scripts and its console, what a policy forbids, requests that
+    fail, are refused or go elsewhere, and dialogs.
+
+    Args:
+        page: the page, before it is opened.
+        url: the only origin that it may speak to.
+    """
+
+    def __init__(self, page: Page, url: str) -> None:
+        self._origin, self._allowed, self._told = _origin(url), list[re.Pattern[str]](), list[str]()
+        page.on("console", self._console)
+        page.on("pageerror", lambda error: self._tell(f"script: {error}"))
+        page.on("request", self._request)
+        page.on("requestfailed", self._failed)
+        page.on("response", self._response)
+        page.on("dialog", self._dialog)
+
+    def allow(self, pattern: str) -> None:
+        """Expect what matches this, as `404 GET http://…/api/task/9$` or `failed GET .*/api/logs/stream`."""
+        self._allowed.append(re.compile(pattern))
+
+    @property
+    def complaints(self) -> list[str]:
+        """What went wrong and was not expected."""
+        return [text for text in self._told if not any(each.search(text) for each in self._allowed)]
+
+    def check(self) -> None:
+        """Raise AssertionError with all complaints, and forget them."""
+        found, self._told = self.complaints, []
+        assert not found, "on the page:\n" + "\n".join(found)
+
+    def _tell(self, text: str) -> None:
+        self._told.append(text)
+
+    def _console(self, message: ConsoleMessage) -> None:
+        # What fails to load is told with its status by `_response`, or by `_failed`.
+        if message.type in {"error", "warning"} and not message.text.startswith("Failed to load resource"):
+            self._tell(f"console: {message.text} ({message.location.get('url', '')})")
+
+    def _dialog(self, dialog: Dialog) -> None:
+        self._tell(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
+    def _request(self, request: Request) -> None:
+        if urlsplit(request.url).scheme not in {"data", "blob"} and _origin(request.url) != self._origin:
+            self._tell(f"elsewhere: {request.method} {request.url}")
+
+    def _failed(self, request: Request) -> None:
+        # A page that is left takes its requests with it.
+        if request.failure != "net::ERR_ABORTED":
+            self._tell(f"failed {request.method} {request.url}: {request.failure}")
+
+    def _response(self, response: Response) -> None:
+        if response.status >= 400:
+            self._tell(f"{response.status} {response.request.method} {response.url}")
+
+
+def _origin(url: str) -> tuple[str, str]:
+    parts = urlsplit(url)
+    return parts.scheme, parts.netloc

@@ -1,0 +1,159 @@
+"""A room in which a daemon worked: tasks that ended in every way, written by the real program with a scripted model.
+
+It is built once in a test run (some seconds) and copied for whoever wants one of his own. Paths of repositories stand
+in the database; `copied` puts the new ones there, so that no copy touches the repositories of another.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from db.sqlite import connect
+from tests.support.answers import PLAN, REFLECTION, Answers, job
+from tests.support.daemon import Daemon, git, settings_for, until
+from tests.support.wheelhouse import environ, wheel
+from tests.support.wire_server import WireServer
+
+MOON = "import moonphase\n\n\ndef full(times=1):\n    return moonphase.FULL * times\n"
+MOON_TESTS = {"test_moon.py": "from moon import full\n\n\ndef test_full():\n    assert full() == 1\n"}
+VAGUE, QUESTION, ASSUMED = "Improve job_9.py somehow", "Shall the boundary count?", "no, only what lies above"
+FINDING = "the boundary is counted, though only what is above it should be"
+PATHS = (("git_commits", "repo"), ("failures", "repo"), ("patterns", "repo"))
+KEPT = "NIGHTSHIFT_TESTS_NIGHT"
+FOREVER = 1000
+PATIENCE_S = 180.0
+FAR_AHEAD = "2099-01-01T00:00:00Z"
+
+
+class NightModel(Answers):
+    """Knows the tasks of a night: job 1 and 2 are wrong first, 3 always; 4 is read by others; one needs a package."""
+
+    def __call__(self, phase: str, messages: list[dict[str, str]]) -> str:
+        """The reply to one request."""
+        text = "\n".join(message["content"] for message in messages)
+        if phase == "CLARIFYING":
+            asked = {"question": QUESTION, "default": ASSUMED}
+            return json.dumps({"goal": "sum what is above 9", "questions": [asked]})
+        if phase in {"REVIEW", "AUDIT"}:
+            found = {"file": "job_4.py", "line": 2, "severity": "low", "reason": FINDING, "fix": "compare strictly"}
+            return json.dumps({"findings": [found] if phase == "REVIEW" else []})
+        if "moon.py" in text:
+            return {"PLANNING": PLAN, "REFLECTING": f"```json\n{REFLECTION}\n```"}.get(
+                phase, f"```python path=moon.py\n{MOON}```"
+            )
+        wrong = next((n for n, name in ((1, "job_1."), (1, "job_2."), (FOREVER, "job_3.")) if name in text), 0)
+        self.wrong_first = wrong
+        return super().__call__(phase, messages)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """A folder with a home, a repository of its owner's and a package index; `tasks` are ids by what became of them."""
+
+    folder: Path
+    tasks: Mapping[str, int]
+
+    @property
+    def home(self) -> Path:
+        return self.folder / "home"
+
+    @property
+    def repo(self) -> Path:
+        """The owner's repository, with a branch of the agent's."""
+        return self.folder / "owned"
+
+    def daemon(self, server: WireServer, **settings: str) -> Daemon:
+        """The daemon of this home, not started."""
+        pip = {name: value for name, value in environ(self.folder / "index").items() if name.startswith("PIP_")}
+        return Daemon(self.home, settings_for(server, **{**pip, **settings}))
+
+    def copied(self, folder: Path) -> Room:
+        """The same elsewhere."""
+        shutil.copytree(self.folder, folder, symlinks=True)
+        old, new = str(self.folder), str(folder)
+        with closing(connect(folder / "home" / "db" / "agent_logs.sqlite")) as conn, conn:
+            for table, column in PATHS:
+                conn.execute(f"UPDATE {table} SET {column} = replace({column}, ?, ?)", (old, new))
+            conn.execute("UPDATE task_specs SET spec = replace(spec, ?, ?), digest = ''", (old, new))
+        return Room(folder=folder, tasks=self.tasks)
+
+
+def built(folder: Path) -> Room:
+    """The room in that folder; whoever comes first builds it, others wait.
+
+    With NIGHTSHIFT_TESTS_NIGHT=FOLDER it is built there once and kept for later runs, for who tries a page again and
+    again; remove that folder after a change of what the daemon writes.
+    """
+    folder = Path(os.environ.get(KEPT) or folder)
+    noted = folder / "tasks.json"
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder.parent / f"{folder.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not noted.exists():
+            tasks = _worked(Room(folder=folder, tasks={}))
+            noted.write_text(json.dumps(tasks))
+    return Room(folder=folder, tasks=json.loads(noted.read_text()))
+
+
+@contextmanager
+def awake(room: Room, **settings: str) -> Iterator[tuple[Daemon, WireServer]]:
+    """A daemon that runs in that room, and its model."""
+    with WireServer(NightModel()) as server, room.daemon(server, **settings) as daemon:
+        yield daemon, server
+
+
+def _worked(room: Room) -> dict[str, int]:
+    _owned(room.repo)
+    (room.folder / "index").mkdir()
+    wheel(room.folder / "index", "moonphase", "1.0", {"moonphase.py": "FULL = 1\n"})
+    with awake(room) as (daemon, _):
+        tasks = _submitted(daemon, room.repo)
+        begun = [tasks[name] for name in ("second_try", "failed", "reviewed", "owned", "refused")]
+        daemon.wait(*begun, within_s=PATIENCE_S)
+        tasks["recalling"] = daemon.submit(**job(2))
+        daemon.wait(tasks["recalling"], within_s=PATIENCE_S)
+        until(lambda: len(daemon.get("/api/approvals?open=1")["approvals"]) == 2, PATIENCE_S)
+        daemon.ask("POST", "/api/checkpoint")
+        until(lambda: _reported(daemon), PATIENCE_S)
+        daemon.ask("POST", "/api/resume")
+    return tasks
+
+
+def _submitted(daemon: Daemon, repo: Path) -> dict[str, int]:
+    tasks = {
+        "second_try": daemon.submit(**job(1)),
+        "failed": daemon.submit(**job(3)),
+        "reviewed": daemon.submit(**job(4), review=True, audit=True),
+        "owned": daemon.submit(**job(7), repo=str(repo)),
+        "refused": daemon.submit(**job(8), repo="/nowhere/at/all"),
+        "approval": daemon.submit(description="Write full() in moon.py", tests=MOON_TESTS),
+        "question": daemon.submit(description=VAGUE, clarify=True),
+        "scheduled": daemon.submit(**job(5), not_before=FAR_AHEAD),
+        "cancelled": daemon.submit(**job(6), not_before=FAR_AHEAD),
+    }
+    tasks["blocked"] = daemon.submit(**job(10), depends_on=[tasks["scheduled"]])
+    daemon.ask("POST", f"/api/task/{tasks['cancelled']}/cancel")
+    return tasks
+
+
+def _reported(daemon: Daemon) -> bool:
+    holds: list[dict[str, Any]] = daemon.get("/api/status")["holds"]
+    return any("is written" in hold["reason"] for hold in holds)
+
+
+def _owned(repo: Path) -> None:
+    repo.mkdir()
+    git(repo, "init", "-q", "-b", "trunk")
+    git(repo, "config", "user.name", "Owner")
+    git(repo, "config", "user.email", "owner@example.org")
+    (repo / "other.py").write_text("VALUE = 1\n")
+    git(repo, "add", ".")
+    git(repo, "commit", "-qm", "First")
