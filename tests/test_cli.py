@@ -44,7 +44,7 @@ def test_help_groups_the_options_and_gives_examples_and_exit_codes(home: Home) -
     assert said.code == 0
     headings = [line for line in said.out.splitlines() if line.endswith(":") and line == line.lstrip()]
     assert headings == [
-        *("New task:", "More about a new task:", "Looking:", "Steering:"),
+        *("New task:", "More about a new task:", "Looking:", "What was learned:", "Steering:"),
         *("The daemon itself:", "Output:"),
     ]
     assert 'cli.py --run "Write fizzbuzz" && echo it passed' in said.out

@@ -9,6 +9,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import anthropic
+import ollama
+import openai
+
 from assembly.pauses import StoredPauses
 from core.clock import utc_now
 from core.dialogue import Message, ModelRequest
@@ -27,6 +31,9 @@ from models.policy import CallPolicy, Price
 from models.roster import Terms
 from queue_manager import QueueManager
 from tests.support.wire_server import WireServer
+
+LOADED = (anthropic, ollama, openai)
+"""Imported here, where nothing waits for them: on a busy machine that takes longer than the walls of these tests."""
 
 QUICK = CallPolicy(
     backoff_s=0.005,
