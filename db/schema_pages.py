@@ -5,6 +5,8 @@ Rules for its statements are those of `db.schema`.
 
 from __future__ import annotations
 
+from db.schema_lessons import LESSONS
+
 PAGES = (
     # Where a task began that is a fork: at the case file (steps.work) that a step of another task left behind.
     """CREATE TABLE task_forks (
@@ -17,4 +19,5 @@ PAGES = (
         work TEXT NOT NULL REFERENCES artifacts (digest))""",
     "CREATE INDEX task_forks_source ON task_forks (source)",
     "CREATE INDEX task_forks_work ON task_forks (work)",
+    *LESSONS,
 )

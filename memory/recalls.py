@@ -9,9 +9,10 @@ from datetime import datetime
 from enum import StrEnum
 
 from core.clock import to_text
+from core.shares import Interval, Share, difference, mean_difference
 from db.sqlite import Connection
 from memory.index import Kind
-from memory.uplift import Interval, Standing, Tally, mean_difference, rate_difference, standing
+from memory.uplift import Standing, standing
 
 
 class Arm(StrEnum):
@@ -39,8 +40,8 @@ class MemoryUplift:
     The intervals are differences, with lessons less without; None where too few attempts have ended.
     """
 
-    shown: Tally
-    control: Tally
+    shown: Share
+    control: Share
     solve_rate: Interval
     iterations: Interval | None
     tokens: Interval | None
@@ -86,22 +87,22 @@ def standing_of(conn: Connection, kind: Kind, item: int) -> Standing:
     return standing(*tallies(conn, kind, item), _withheld(conn))
 
 
-def tallies(conn: Connection, kind: Kind, item: int) -> tuple[Tally, Tally]:
+def tallies(conn: Connection, kind: Kind, item: int) -> tuple[Share, Share]:
     """The attempts that saw a lesson, and those that would have."""
     select = (
         "SELECT arm = 'shown', COALESCE(SUM(solved), 0), COUNT(*) FROM recalls "
         "WHERE kind = ? AND item = ? AND solved IS NOT NULL GROUP BY 1"
     )
-    found = {bool(row[0]): Tally(int(row[1]), int(row[2])) for row in conn.execute(select, (kind, item))}
-    return found.get(True, Tally()), found.get(False, Tally())
+    found = {bool(row[0]): Share(int(row[1]), int(row[2])) for row in conn.execute(select, (kind, item))}
+    return found.get(True, Share()), found.get(False, Share())
 
 
-def _withheld(conn: Connection) -> Tally:
+def _withheld(conn: Connection) -> Share:
     select = (
         "SELECT COALESCE(SUM(solved), 0), COUNT(*) FROM (SELECT DISTINCT task_id, attempt, solved FROM recalls "
         "WHERE arm <> 'shown' AND solved IS NOT NULL)"
     )
-    return Tally(*map(int, conn.execute(select).fetchone()))
+    return Share(*map(int, conn.execute(select).fetchone()))
 
 
 def uplift(conn: Connection, since: datetime | None = None, until: datetime | None = None) -> MemoryUplift:
@@ -116,11 +117,11 @@ def uplift(conn: Connection, since: datetime | None = None, until: datetime | No
     for row in conn.execute(select, span):
         groups[bool(row[0])].append((int(row[1]), int(row[2]), int(row[3])))
     control, shown = groups[True], groups[False]
-    tally_shown, tally_control = (Tally(sum(one[0] for one in group), len(group)) for group in (shown, control))
+    tally_shown, tally_control = (Share(sum(one[0] for one in group), len(group)) for group in (shown, control))
     return MemoryUplift(
         shown=tally_shown,
         control=tally_control,
-        solve_rate=rate_difference(tally_shown, tally_control),
+        solve_rate=difference(tally_shown, tally_control),
         iterations=mean_difference([one[1] for one in shown], [one[1] for one in control]),
         tokens=mean_difference([one[2] for one in shown], [one[2] for one in control]),
     )

@@ -220,8 +220,8 @@ class LongTermMemory:
         for kind, item in found:
             shown, withheld = recalls.tallies(conn, kind, item)
             text = (
-                f"lesson {item} ({kind}) retires: {shown.solved} of {shown.count} attempts were solved with it, "
-                f"{withheld.solved} of {withheld.count} without"
+                f"lesson {item} ({kind}) retires: {shown.part} of {shown.whole} attempts were solved with it, "
+                f"{withheld.part} of {withheld.whole} without"
             )
             self._emit(Event(kind=Kind.LESSON_RETIRED, message=text, data={"lesson": item, "kind": kind}))
         return found

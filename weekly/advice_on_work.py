@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from core.shares import Share, difference
 from core.states import Ending, Status
 from core.verdicts import Label
 from weekly.document import Line, code, line
 from weekly.figures import Summary
 from weekly.learning import ENOUGH
-from weekly.stats import Share, difference
 from weekly.wording import cut, duration, many, number, percent, share_of, usd
 
 _FREE = {"ollama", "gpt4all", "repair"}
@@ -41,7 +41,7 @@ def _failing(summary: Summary) -> Line | None:
 def _worse(summary: Summary) -> Line | None:
     now, before = summary.tasks.success, [point.success for point in summary.trend[:-1]]
     usual = Share(part=sum(share.part for share in before), whole=sum(share.whole for share in before))
-    if min(now.whole, usual.whole) < ENOUGH or difference(now, usual)[1] >= 0:
+    if min(now.whole, usual.whole) < ENOUGH or difference(now, usual).high >= 0:
         return None
     return line(
         f"Success fell to {percent(now)} from {percent(usual)} in the spans before, more than chance explains: "
@@ -147,7 +147,7 @@ def _unsolved(summary: Summary) -> Line | None:
 def _useless_memory(summary: Summary) -> Line | None:
     uplift = summary.learning.uplift
     interval = uplift.interval
-    if not uplift.enough or interval is None or interval[1] >= 0:
+    if not uplift.enough or interval is None or interval.high >= 0:
         return None
     return line(
         f"Tasks whose plan saw lessons were done in {percent(uplift.recalled.solved)}, others in "

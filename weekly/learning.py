@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from core.events import Kind
+from core.shares import Interval, Share, difference
 from core.states import Status
 from db.report_rows import EndedTask, FailureRow, LogRow, ModelCall
-from weekly.stats import Share, Spread, difference, spread
+from weekly.stats import Spread, spread
 from weekly.task_figures import at_first_try
 
 KINDS = (Kind.LESSON_RECALLED,)
@@ -56,7 +57,7 @@ class Uplift:
         return min(self.recalled.solved.whole, self.without.solved.whole) >= ENOUGH
 
     @property
-    def interval(self) -> tuple[float, float] | None:
+    def interval(self) -> Interval | None:
         """The 95 % interval of the difference of the solve rates; None where a side is empty."""
         if not (self.recalled.solved.whole and self.without.solved.whole):
             return None

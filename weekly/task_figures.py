@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from core.shares import Share
 from core.states import Ending, Status
 from db.report_rows import EndedTask
-from weekly.stats import Share, Spread, counted, spread
+from weekly.stats import Spread, counted, spread
 
 SLOWEST, EXAMPLES = 5, 4
 

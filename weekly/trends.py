@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from core.shares import Share
 from core.states import Status
 from db.report_rows import EndedTask, ModelCall
 from weekly.model_figures import Cost, cost_of
-from weekly.stats import Share, Spread, spread
+from weekly.stats import Spread, spread
 from weekly.task_figures import at_first_try, last_ends, wait_s
 
 SPANS = 8

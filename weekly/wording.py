@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 
 from core.masking import printable
+from core.shares import Share
 from weekly.model_figures import Cost
-from weekly.stats import Share
 
 MAX_TEXT, SHORT_TEXT = 120, 64
 UNKNOWN = "unknown"

@@ -151,8 +151,8 @@ async def test_a_share_of_the_attempts_sees_no_lesson_and_is_counted(store: Stor
     seen = [bool(await attempt(memory, store, solved=lambda with_it: with_it)) for _ in range(100)]
     found = memory.uplift()
     assert 15 <= seen.count(False) <= 45
-    assert (found.shown.solved, found.shown.count) == (seen.count(True), seen.count(True))
-    assert (found.control.solved, found.control.count) == (0, seen.count(False))
+    assert (found.shown.part, found.shown.whole) == (seen.count(True), seen.count(True))
+    assert (found.control.part, found.control.whole) == (0, seen.count(False))
     assert found.solve_rate.low > 0.8
 
 

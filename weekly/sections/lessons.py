@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from core.shares import Share, wilson
 from weekly.document import (
     Block,
     Entries,
@@ -19,7 +20,6 @@ from weekly.document import (
 from weekly.figures import Summary
 from weekly.learning import ENOUGH, Arm, Learning, Pattern, Uplift
 from weekly.sections.logged import logged, remark
-from weekly.stats import Share, wilson
 from weekly.wording import cut, many, number, percent, share_of, signed, tokens
 
 
@@ -93,15 +93,15 @@ def _arm(name: str, arm: Arm) -> list[Line]:
 
 
 def _interval(share: Share) -> str:
-    low, high = wilson(share)
-    return f"{low:.0%} to {high:.0%}" if share.whole else "–"
+    found = wilson(share)
+    return f"{found.low:.0%} to {found.high:.0%}" if share.whole else "–"
 
 
 def _word(uplift: Uplift) -> Line:
     interval = uplift.interval
     if interval is None:
         return line("There is nothing to compare: all tasks are on one side.")
-    low, high = interval
+    low, high = interval.low, interval.high
     gap = f"between {signed(round(100 * low))} and {signed(round(100 * high))} points"
     if not uplift.enough:
         return line(
