@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 
 from core.clock import from_text, to_text
@@ -14,7 +14,7 @@ from core.states import Ending, Status
 from core.subtasks import key_range
 from core.tasks import Spent, Task, TaskSpec
 from db.codec import decode, encode, storable
-from db.event_log import like
+from db.log_rows import like
 from db.sqlite import Connection, Row
 
 Value = str | int | None
@@ -250,9 +250,10 @@ def _spec(row: Row) -> tuple[TaskSpec, str]:
 
 
 def _task(row: Row, spec: TaskSpec) -> Task:
+    priority = row["priority"]  # the specification stays as it was submitted; its owner may have changed his mind
     return Task(
         id=row["id"],
-        spec=spec,
+        spec=spec if spec.priority == priority else replace(spec, priority=priority),
         status=Status(row["status"]),
         created_at=from_text(row["created_at"]),
         ending=row["ending"] and Ending(row["ending"]),

@@ -108,7 +108,8 @@ def test_a_guard_that_differs_from_the_table_is_renewed(path: Path) -> None:
     conn.close()
     Database(path).close()
     conn = connect(path)
-    found = dict(conn.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall())
+    guarding = "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'tasks'"
+    found = dict(conn.execute(guarding).fetchall())
     assert found == migrations.guards()
     conn.close()
 
