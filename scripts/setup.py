@@ -34,7 +34,7 @@ def main() -> None:
         stop(f"Python {'.'.join(map(str, OLDEST))} or newer is needed, this is {sys.version.split()[0]}.", 1)
     with (ROOT / ".setup.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # `make run` and `make test` may be typed at the same time
-        system_packages({**SYSTEM, **(engine() if dev else {})})
+        system_packages({**SYSTEM, **({**engine(), **browser()} if dev else {})})
         environment("requirements-dev.txt" if dev else "requirements.txt")
         run([PYTHON, "-m", "sandbox.runtime", "--prepare", ROOT / ".runner"])
 
@@ -44,6 +44,12 @@ def engine() -> dict[str, str]:
     is_there = os.environ.get("DOCKER_HOST") or Path("/var/run/docker.sock").exists()
     left_out = os.environ.get("NIGHTSHIFT_TESTS_WITHOUT_DOCKER") == "1"
     return {} if is_there or left_out or os.geteuid() != 0 else {"dockerd": "docker.io"}
+
+
+def browser() -> dict[str, str]:
+    """What the pages are tested with: any Chromium that is there does."""
+    is_there = any(shutil.which(name) for name in ("chromium", "chromium-browser", "google-chrome"))
+    return {} if is_there else {"chromium": "chromium"}
 
 
 def system_packages(wanted: dict[str, str]) -> None:
