@@ -18,7 +18,11 @@ class Terminal:
     def __init__(self, argv: Sequence[str], environment: Mapping[str, str]) -> None:
         self._main, other = pty.openpty()
         env = {"TERM": "xterm-256color", "COLUMNS": "100", "LINES": "40", **environment}
-        self._process = subprocess.Popen(argv, env=env, stdin=other, stdout=other, stderr=other, start_new_session=True)
+        # A terminal's own shell lets programs be interrupted; what starts tests in the background may not.
+        started = ["env", "--default-signal=INT", *argv]
+        self._process = subprocess.Popen(
+            started, env=env, stdin=other, stdout=other, stderr=other, start_new_session=True
+        )
         os.close(other)
         self.seen = ""
 
