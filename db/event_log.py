@@ -14,14 +14,15 @@ from concurrent.futures import Future
 from dataclasses import replace
 from datetime import datetime
 
-from core.clock import Clock, from_text, to_text, utc_now
-from core.events import RANK, Event, Kind, Level
+from core.clock import Clock, to_text, utc_now
+from core.events import Event, Kind, Level
 from core.masking import Masker, printable
-from core.states import Phase
-from db import artifacts
-from db.codec import encode, storable
+from db import artifacts, log_pages
+from db.codec import encode
 from db.database import Database
-from db.sqlite import Connection, Row
+from db.log_pages import Accepts, LogReader
+from db.log_rows import SELECT, EventFilter, conditions, event_of
+from db.sqlite import Connection
 
 MAX_DATA_BYTES = 8192
 MAX_MESSAGE_CHARS = 2000
@@ -51,7 +52,7 @@ class EventLog:
     def insert(self, conn: Connection, event: Event) -> Event:
         """Store an event inside a write job; returned as stored, with id, time, and without secrets."""
         event_id = self.append(conn, event)
-        return _event(conn.execute(_SELECT + "WHERE id = ?", (event_id,)).fetchone())
+        return event_of(conn.execute(SELECT + "WHERE id = ?", (event_id,)).fetchone())
 
     def append(self, conn: Connection, event: Event) -> int:
         """Store an event inside a write job; returns its id."""
@@ -109,8 +110,8 @@ class EventLog:
     def _tell(self, conn: Connection) -> None:
         if not self._subscribers:
             return
-        while rows := conn.execute(_SELECT + "WHERE id > ? ORDER BY id LIMIT ?", (self._told, BATCH)).fetchall():
-            events = [_event(row) for row in rows]
+        while rows := conn.execute(SELECT + "WHERE id > ? ORDER BY id LIMIT ?", (self._told, BATCH)).fetchall():
+            events = [event_of(row) for row in rows]
             self._told = events[-1].id
             for subscriber in tuple(self._subscribers):
                 try:
@@ -121,7 +122,7 @@ class EventLog:
 
     def newest_id(self) -> int:
         """The id of the newest event, 0 when there is none."""
-        return int(self._db.reader().execute("SELECT COALESCE(MAX(id), 0) FROM execution_logs").fetchone()[0])
+        return log_pages.newest_id(self._db.reader())
 
     def after(
         self,
@@ -131,6 +132,7 @@ class EventLog:
         level: Level | None = None,
         task_id: int | None = None,
         worker: str | None = None,
+        kind: Kind | None = None,
         text: str | None = None,
     ) -> list[Event]:
         """The first `limit` events after a cursor, oldest first.
@@ -141,11 +143,12 @@ class EventLog:
             level: only events of this level or a worse one.
             task_id: only events of this task.
             worker: only events of this worker.
+            kind: only events of this kind.
             text: only events whose message holds it, in any case.
         """
-        where, values = _filter(level, task_id, worker, text)
-        query = _SELECT + f"WHERE id > ? {where} ORDER BY id LIMIT ?"
-        return [_event(row) for row in self._db.reader().execute(query, (event_id, *values, limit))]
+        where, values = conditions(EventFilter(level=level, task_id=task_id, worker=worker, kind=kind), text)
+        query = SELECT + f"WHERE id > ? {where} ORDER BY id LIMIT ?"
+        return [event_of(row) for row in self._db.reader().execute(query, (event_id, *values, limit))]
 
     def last(
         self,
@@ -157,12 +160,14 @@ class EventLog:
         text: str | None = None,
         kind: Kind | None = None,
     ) -> list[Event]:
-        """The newest `limit` events, oldest first, with the filters of `after`, or of one kind alone."""
-        where, values = _filter(level, task_id, worker, text)
-        if kind is not None:
-            where, values = where + "AND kind = ? ", [*values, kind]
-        query = _SELECT + f"WHERE id > 0 {where} ORDER BY id DESC LIMIT ?"
-        return [_event(row) for row in self._db.reader().execute(query, (*values, limit))][::-1]
+        """The newest `limit` events, oldest first, with the filters of `after`."""
+        where, values = conditions(EventFilter(level=level, task_id=task_id, worker=worker, kind=kind), text)
+        query = SELECT + f"WHERE id > 0 {where} ORDER BY id DESC LIMIT ?"
+        return [event_of(row) for row in self._db.reader().execute(query, (*values, limit))][::-1]
+
+    def pages(self, wanted: EventFilter, accepts: Accepts | None = None) -> LogReader:
+        """What reads pages of these events, on this thread; `accepts` looks at their messages as well."""
+        return LogReader(conn=self._db.reader(), wanted=wanted, accepts=accepts)
 
     def cursor_at(self, moment: datetime) -> int:
         """The cursor after which the events since `moment` come (a binary search: times grow with the ids)."""
@@ -175,51 +180,6 @@ class EventLog:
             else:
                 high = middle
         return low
-
-
-_SELECT = (
-    "SELECT id, at, level, kind, message, task_id, attempt, iteration, phase, worker, data FROM execution_logs "
-)  # fmt: skip
-_AT_LEAST = {
-    Level.DEBUG: "",
-    Level.INFO: "AND level <> 'DEBUG' ",
-    Level.WARNING: "AND level IN ('WARNING', 'ERROR') ",  # as the partial index has it
-    Level.ERROR: "AND level IN ('WARNING', 'ERROR') AND level = 'ERROR' ",
-}
-assert list(_AT_LEAST) == list(RANK)
-
-
-def _filter(level: Level | None, task_id: int | None, worker: str | None, text: str | None) -> tuple[str, list[object]]:
-    where, values = _AT_LEAST[level or Level.DEBUG], list[object]()
-    if task_id is not None:
-        where, values = where + "AND task_id = ? ", [*values, task_id]
-    if worker is not None:
-        where, values = where + "AND worker = ? ", [*values, worker]
-    if text:
-        where, values = where + "AND message LIKE ? ESCAPE '\\' ", [*values, like(text)]
-    return where, values
-
-
-def like(text: str) -> str:
-    r"""A LIKE pattern (escape character `\`) for texts that hold this one."""
-    escaped = storable(text).replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-    return f"%{escaped}%"
-
-
-def _event(row: Row) -> Event:
-    return Event(
-        id=row["id"],
-        at=from_text(row["at"]),
-        level=Level(row["level"]),
-        kind=Kind(row["kind"]),
-        message=row["message"],
-        task_id=row["task_id"],
-        attempt=row["attempt"],
-        iteration=row["iteration"],
-        phase=row["phase"] and Phase(row["phase"]),
-        worker=row["worker"],
-        data=json.loads(row["data"]),
-    )
 
 
 def _fitted(conn: Connection, data: str) -> str:
