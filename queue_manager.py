@@ -15,11 +15,11 @@ from concurrent.futures import Future
 from datetime import datetime, timedelta
 
 from core.clock import Clock, to_text, utc_now
-from core.errors import IllegalMove, StaleFence
+from core.errors import StaleFence
 from core.events import Event, Kind, Level
 from core.gates import Approval, Ask
 from core.queueing import BY_OWNER, Heartbeat, HoldSource, PauseState, RetryPolicy, Submitted
-from core.states import ENDED, Ending, Status
+from core.states import Ending, Status
 from core.subtasks import Part
 from core.tasks import Spent, Task, TaskSpec
 from db import holds, spending, task_parts
@@ -29,10 +29,11 @@ from db.event_log import EventLog
 from db.holds import Holds
 from db.sqlite import Connection
 from db.task_asks import TaskAsks
-from db.task_moves import TaskMoves, first_status, lost
+from db.task_moves import TaskMoves
 from db.task_queries import TaskQueries
 from db.task_rows import Value
 from db.task_times import TaskTimes
+from db.task_wishes import TaskWishes
 
 __all__ = ["Heartbeat", "PauseState", "QueueManager", "RetryPolicy", "Submitted"]
 
@@ -68,7 +69,7 @@ class QueueManager(TaskQueries):
         self._lease = timedelta(seconds=lease_s)
         self._holds, self._moves = Holds(events, clock), TaskMoves(events, clock)
         self._times = TaskTimes(clock, self._moves, self._lease, max_crashes)
-        self._asks = TaskAsks(events, clock, self._moves)
+        self._asks, self._wishes = TaskAsks(events, clock, self._moves), TaskWishes(events, clock, self._moves)
 
     def submit(self, spec: TaskSpec) -> Future[Submitted]:
         """Store a task. A key that was seen before gives the task it made then, whatever became of it.
@@ -201,14 +202,7 @@ class QueueManager(TaskQueries):
 
     def cancel(self, task_id: int) -> Future[Task]:
         """Cancel a task at once, or ask the worker that runs it to. Fails with `UnknownTask` or `IllegalMove`."""
-
-        def job(conn: Connection) -> Task:
-            task = rows.read(conn, task_id).task
-            if task.status is not Status.RUNNING:
-                return self._moves.end(conn, task, Status.CANCELLED, Ending.USER, "cancelled by the owner")
-            return self._moves.ask_to_end(conn, task)
-
-        return self._db.write(job)
+        return self._db.write(lambda conn: self._wishes.cancel(conn, task_id))
 
     def retry(self, task_id: int) -> Future[Task]:
         """Queue a failed or cancelled task again, with all its tries and a fresh budget.
@@ -216,19 +210,14 @@ class QueueManager(TaskQueries):
         What it used before stays in all totals. What failed because of it stays failed. The future fails with
         `UnknownTask`, or with `IllegalMove` when it has not ended or depends on what failed.
         """
+        return self._db.write(lambda conn: self._wishes.retry(conn, task_id))
 
-        def job(conn: Connection) -> Task:
-            task, needed = rows.read(conn, task_id).task, rows.dependencies(conn, task_id)
-            if task.status not in ENDED:
-                raise IllegalMove(f"task {task_id} is {task.status}; only one that ended can be retried")
-            if fault := lost(needed):
-                raise IllegalMove(f"{fault}; retry that one first")
-            status = first_status(needed, None, self._clock())
-            before = rows.spent_text(spending.of_task(conn, task_id))
-            anew: dict[str, Value] = {"tries": 0, "crashes": 0, "resume": 0, "not_before": None, "spent_before": before}
-            return self._moves.move(conn, task, status, anew, reason="retried by the owner")
+    def prioritise(self, task_id: int, priority: int) -> Future[Task]:
+        """Let a task be claimed sooner (higher) or later; one that runs goes on, and is claimed so if it comes back.
 
-        return self._db.write(job)
+        The future fails with `UnknownTask`, or with `IllegalMove` when the task is done.
+        """
+        return self._db.write(lambda conn: self._wishes.prioritise(conn, task_id, priority))
 
     def recover(self) -> Future[list[Task]]:
         """Give back what a dead daemon left running. Only under the single-instance lock, before any claim."""

@@ -51,6 +51,8 @@ class Kind(StrEnum):
     TASK_MOVED = "task_moved"
     TASK_RECOVERED = "task_recovered"
     TASK_CANCEL_REQUESTED = "task_cancel_requested"
+    TASK_PRIORITISED = "task_prioritised"
+    WORKER_RESTARTED = "worker_restarted"
     STEP_FINISHED = "step_finished"
     ITERATION_WARNING = "iteration_warning"
     STUCK = "stuck"

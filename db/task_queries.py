@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 
 from core.gates import Approval
@@ -9,9 +10,10 @@ from core.queueing import PauseState
 from core.states import Status
 from core.subtasks import Family, whole_of
 from core.tasks import Spent, Task
-from db import approval_rows, holds, task_parts
+from db import approval_rows, holds, task_list, task_parts
 from db import task_rows as rows
 from db.database import Database
+from db.task_list import Order, Place, TaskFilter
 
 
 class TaskQueries:
@@ -46,9 +48,18 @@ class TaskQueries:
         """
         return rows.find(self._db.reader(), status, limit, after, text)
 
-    def counts(self) -> dict[Status, int]:
-        """How many tasks have each status."""
-        return rows.counts(self._db.reader())
+    def counts(self, wanted: TaskFilter | None = None) -> dict[Status, int]:
+        """How many tasks have each status, of all or of those that pass a filter; its own statuses do not count."""
+        conn = self._db.reader()
+        return rows.counts(conn) if wanted is None else task_list.counts(conn, wanted)
+
+    def page(self, wanted: TaskFilter, order: Order, limit: int, after: Place | None = None) -> list[Place]:
+        """Which tasks come next in a list; `get` has them."""
+        return task_list.page(self._db.reader(), wanted, order, limit, after)
+
+    def statuses(self, ids: Iterable[int]) -> dict[int, Status]:
+        """The status of each of these tasks that exists."""
+        return rows.statuses(self._db.reader(), ids)
 
     def answers(self, task_id: int) -> list[tuple[str, str | None]]:
         """What the task asked its owner and what he answered (None: not yet), oldest first."""

@@ -1,0 +1,136 @@
+"""Lists of tasks: filtered, in any order, page by page; read from one index, or from the rows where a text is sought.
+
+A page ends at a *place*, the value it was sorted by and the id of its last task, and the next one begins behind it. So
+a page is right whatever was added or has moved meanwhile, and on a table that stands still the pages of any order show
+each task once (keyset pagination, https://use-the-index-luke.com/no-offset).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from core.states import Status
+from core.tasks import Kind
+from db.codec import storable
+from db.event_log import like
+from db.schema_pages import COST, TOKENS
+from db.sqlite import Connection
+
+OWN = "workspace"
+"""How the daemon's own repository is called in a filter; all others are absolute paths."""
+STANDING = (
+    *(Status.RUNNING, Status.WAITING, Status.QUEUED, Status.SCHEDULED),
+    *(Status.BLOCKED, Status.FAILED, Status.DONE, Status.CANCELLED),
+)
+"""The order of statuses: what happens now comes first, what needs nobody any more comes last."""
+assert set(STANDING) == set(Status)
+
+
+class Sort(StrEnum):
+    """What a list of tasks may be sorted by; the id tells equal ones apart."""
+
+    ID = "id"
+    PRIORITY = "priority"
+    STATUS = "status"
+    KIND = "kind"
+    REPO = "repo"
+    CREATED = "created"
+    STARTED = "started"
+    ENDED = "ended"
+    ITERATIONS = "iterations"
+    COST = "cost"
+    TOKENS = "tokens"
+
+
+_STEPS = " ".join(f"WHEN '{status}' THEN {step}" for step, status in enumerate(STANDING))
+_KEYS = {
+    Sort.ID: "id",
+    Sort.PRIORITY: "priority",
+    Sort.STATUS: f"CASE status {_STEPS} END",
+    Sort.KIND: "kind",
+    Sort.REPO: "repo",
+    Sort.CREATED: "created_at",
+    Sort.STARTED: "coalesce(started_at, '')",
+    Sort.ENDED: "coalesce(ended_at, '')",
+    Sort.ITERATIONS: "iterations",
+    Sort.COST: COST,
+    Sort.TOKENS: TOKENS,
+}
+Value = str | int | float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskFilter:
+    """Which tasks; what is None or empty lets all pass.
+
+    `text` stands in the description, the reason, the repository or the branch (in any case of ASCII letters), begins
+    the commit's id, or is the task's id (`12` or `#12`). `repo` is a repository as tasks name it, or `OWN`.
+    """
+
+    statuses: frozenset[Status] = frozenset()
+    text: str = ""
+    kind: Kind | None = None
+    repo: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a page ends: what its last task was sorted by, and its id."""
+
+    value: Value
+    task_id: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """How a list is sorted."""
+
+    by: Sort = Sort.ID
+    descending: bool = True
+
+
+def counts(conn: Connection, wanted: TaskFilter) -> dict[Status, int]:
+    """How many tasks of each status pass; the filter's own statuses do not count."""
+    where, values = _where(wanted)
+    query = f"SELECT status, COUNT(*) FROM tasks WHERE {where} GROUP BY status"  # noqa: S608  clauses of ours
+    found = dict(conn.execute(query, values).fetchall())
+    return {status: found.get(status, 0) for status in Status}
+
+
+def page(conn: Connection, wanted: TaskFilter, order: Order, limit: int, after: Place | None) -> list[Place]:
+    """The places of the next `limit` tasks behind a place, or of the first ones."""
+    where, values = _where(wanted)
+    if wanted.statuses:
+        where += f" AND status IN ({', '.join('?' * len(wanted.statuses))})"
+        values = [*values, *sorted(wanted.statuses)]
+    key, way, than = _KEYS[order.by], "DESC" if order.descending else "ASC", "<" if order.descending else ">"
+    if after is not None:
+        where += f" AND ({key}, id) {than} (?, ?)"
+        values = [*values, after.value, after.task_id]
+    query = f"SELECT {key} AS value, id FROM tasks WHERE {where} ORDER BY {key} {way}, id {way} LIMIT ?"  # noqa: S608
+    return [Place(value=row["value"], task_id=row["id"]) for row in conn.execute(query, (*values, limit))]
+
+
+def _where(wanted: TaskFilter) -> tuple[str, Sequence[object]]:
+    clauses, values = ["1"], list[object]()
+    if wanted.text:
+        clause, more = _holding(wanted.text)
+        clauses, values = [*clauses, clause], [*values, *more]
+    if wanted.kind is not None:
+        clauses, values = [*clauses, "kind = ?"], [*values, wanted.kind]
+    if wanted.repo is not None:
+        clauses, values = [*clauses, "repo = ?"], [*values, "" if wanted.repo == OWN else storable(wanted.repo)]
+    return " AND ".join(clauses), values
+
+
+def _holding(text: str) -> tuple[str, Sequence[object]]:
+    fields = ("description", "reason", "repo", "branch")
+    anywhere = like(text)
+    clauses = [*(f"{field} LIKE ? ESCAPE '\\'" for field in fields), "commit_id LIKE ? ESCAPE '\\'"]
+    values: list[object] = [*([anywhere] * len(fields)), anywhere[1:]]
+    number = text.removeprefix("#")
+    if number.isascii() and number.isdigit() and len(number) < 19:
+        clauses, values = [*clauses, "id = ?"], [*values, int(number)]
+    return f"({' OR '.join(clauses)})", values
