@@ -14,7 +14,7 @@ from enum import StrEnum
 from core.states import Status
 from core.tasks import Kind
 from db.codec import storable
-from db.event_log import like
+from db.log_rows import like
 from db.schema_pages import COST, TOKENS
 from db.sqlite import Connection
 
