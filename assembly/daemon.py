@@ -119,7 +119,8 @@ class Daemon:
             self._undo = undo_of(self._settings, self._store, self._rooms)
             reverts = Reverts(self._undo, asyncio.get_running_loop())
             reload = on_loop(self._reload, asyncio.get_running_loop())
-            host = open_web(lambda: self._settings, self._store, self.status, self._vitals, reverts, reload, stack)
+            git = self._rooms.git
+            host = open_web(lambda: self._settings, self._store, self.status, self._vitals, reverts, reload, git, stack)
             stack.callback(reverts.stop)
             parts = await self._rooms.prepare()
             if parts is not None:

@@ -11,6 +11,7 @@ from config import Settings
 from core.status import DaemonStatus
 from core.undo import Reverted
 from files.whole import write_whole
+from git_manager import GitManager
 from server.access import kept_token
 from server.desk import Desk
 from server.host import Host, Listen
@@ -25,6 +26,7 @@ def open_web(
     vitals: Vitals,
     revert: Callable[[int, bool, bool], Future[Reverted]],
     reload: Callable[[], Future[Reloaded]],
+    git: GitManager,
     stack: ExitStack,
 ) -> Host:
     """Start the server and note its port for others on this machine; `stack` stops it.
@@ -45,6 +47,7 @@ def open_web(
         revert=revert,
         reload=reload,
         clarify_wait_s=lambda: settings().clarify_wait_s,
+        tree=git.tree,
     )
     host = _host(settings(), desk)
     host.start()

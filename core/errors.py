@@ -6,6 +6,7 @@ NightshiftError
 │   ├── InvalidTask        what a person sent is not a task; names the fields
 │   ├── UnknownTask
 │   ├── UnknownApproval
+│   ├── UnknownStep
 │   ├── IllegalMove        a task may not go from this status to that one
 │   └── StaleFence         another worker owns the task now
 ├── Interruption           ends an attempt from the inside; carries why
@@ -83,6 +84,10 @@ class UnknownApproval(TaskError):
     def __init__(self, approval_id: int) -> None:
         self.approval_id = approval_id
         super().__init__(f"there is no approval {approval_id}; `cli.py --approvals` lists those that are open")
+
+
+class UnknownStep(TaskError):
+    """The task has no such step, or it is no longer kept."""
 
 
 class IllegalMove(TaskError):

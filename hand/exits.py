@@ -14,6 +14,7 @@ from core.errors import (
     NotReverted,
     UnknownApproval,
     UnknownCommit,
+    UnknownStep,
     UnknownTask,
 )
 from hand.door import DaemonGone, NotAllowed
@@ -35,7 +36,7 @@ class Exit(IntEnum):
 CODES: tuple[tuple[tuple[type[NightshiftError], ...], Exit], ...] = (
     ((InvalidTask, ConfigError, BrokenFile, NotLessons), Exit.USAGE),
     ((DaemonGone,), Exit.DAEMON_DOWN),
-    ((UnknownTask, UnknownApproval, UnknownCommit, NoEvidence), Exit.NOT_FOUND),
+    ((UnknownTask, UnknownApproval, UnknownCommit, UnknownStep, NoEvidence), Exit.NOT_FOUND),
     ((NotAllowed, IllegalMove, NotReverted), Exit.REFUSED),
     ((NightshiftError,), Exit.FAILED),
 )

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from core.clock import Clock, utc_now
-from core.errors import ConfigError, NotReverted, StoreError
+from core.errors import ConfigError, GitError, NotReverted, StoreError
 from core.status import DaemonStatus
 from core.submission import parse_spec
 from core.tasks import TaskSpec
+from core.tree import Tree
 from core.undo import Reverted
 from db.database import Database
 from db.event_log import EventLog
@@ -36,6 +37,11 @@ def cannot_reload() -> Future[Reloaded]:
     raise ConfigError(["nothing can be reloaded here: no daemon is behind this server"])
 
 
+def cannot_read(_repo: str | None, _commit: str) -> Tree:
+    """What a desk without a daemon behind it answers."""
+    raise GitError("repositories are not read here: no daemon is behind this server")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Desk:
     """Everything behind the counter.
@@ -44,7 +50,8 @@ class Desk:
     `loop_lag_s` is how late the workers' loop lately was, `faults` what else is not well with the daemon. `revert`
     takes a task's id, whether to force it, and whether to bring back instead; it may be called from any thread, as
     `reload`, which reads the settings again and fails with `ConfigError`. `clarify_wait_s` is how long a question
-    waits before its default is assumed.
+    waits before its default is assumed. `tree` gives the files of a commit (full id) of a repository (None: the
+    daemon's own), and fails with `GitError`.
     """
 
     database: Database
@@ -58,6 +65,7 @@ class Desk:
     revert: Callable[[int, bool, bool], Future[Reverted]] = cannot_revert
     reload: Callable[[], Future[Reloaded]] = cannot_reload
     clarify_wait_s: Callable[[], float] = lambda: CLARIFY_WAIT_S
+    tree: Callable[[str | None, str], Tree] = cannot_read
     clock: Clock = utc_now
 
 
