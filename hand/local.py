@@ -45,7 +45,8 @@ from server.schemas import (
     Tasks,
     log_line,
 )
-from server.task_answers import task_detail, task_summary
+from server.task_answers import task_detail
+from server.task_list import TasksQuery, list_of_tasks
 
 WRITE_WALL_S = 30.0
 T = TypeVar("T")
@@ -135,10 +136,9 @@ class LocalDoor:
     def tasks(self, limit: int) -> Tasks:
         """See `Door.tasks`."""
         if not self._reading:
-            return Tasks(tasks=[], next_after=None)
-        found = QueueManager(self._reading, EventLog(self._reading)).find(limit=limit + 1)
-        more = found[limit - 1].id if len(found) > limit else None
-        return Tasks(tasks=[task_summary(task) for task in found[:limit]], next_after=more)
+            return Tasks(tasks=[], next_after=None, next=None, total=0, counts=dict.fromkeys(Status, 0))
+        queue = QueueManager(self._reading, EventLog(self._reading))
+        return list_of_tasks(queue, TasksQuery.model_validate({"limit": limit}))
 
     def task(self, task_id: int) -> TaskDetail:
         """See `Door.task`."""

@@ -8,7 +8,6 @@ from urllib.parse import parse_qsl
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from core.events import Level
-from core.states import Status
 
 MAX_ID = 2**63 - 1
 
@@ -20,14 +19,6 @@ class Query(BaseModel):
     """The parameters that an endpoint knows; here none."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class TasksQuery(Query):
-    """Which tasks to list."""
-
-    status: Status | None = Field(None, description="only tasks of this status")
-    limit: int = Field(50, ge=1, le=500, description="at most so many")
-    after: Id | None = Field(None, description="the last task_id of the page before")
 
 
 class StreamQuery(Query):

@@ -134,12 +134,19 @@ class TaskDetail(TaskSummary):
 
 
 class Tasks(Answer):
-    """A page of tasks, newest first; `next_after` is the `after` of the next page, null on the last."""
+    """A page of tasks; `next` is the `cursor` of the next page, null on the last.
+
+    `total` counts the tasks of all pages, `counts` those of each status as if none was asked for. `next_after` is the
+    `after` of the next page in the order by id, downwards.
+    """
 
     tasks: list[TaskSummary]
     next_after: int | None
 
 
+    next: str | None
+    total: int
+    counts: dict[Status, int]
 class Worker(Answer):
     """One worker; `task_id` is null while it is idle."""
 

@@ -9,11 +9,10 @@ from db import pruning
 from server.bodies import read_task_body
 from server.desk import settled
 from server.endpoint import Call, Endpoint, Reply
-from server.listing import task_page
-from server.query import TasksQuery
 from server.reviewing import Reviewing
 from server.schemas import Moved, Submitted, TaskDetail, Tasks
 from server.task_answers import task_detail
+from server.task_list import TasksQuery, list_of_tasks
 
 
 def submit_task(call: Call) -> Reply:
@@ -38,9 +37,7 @@ def show_task(call: Call) -> Reply:
 
 def list_tasks(call: Call) -> Reply:
     """A page of tasks."""
-    query = call.asked(TasksQuery)
-    page, more = task_page(call.desk.queue, query.limit, after=query.after, status=query.status)
-    return Reply(answer=Tasks(tasks=page, next_after=more))
+    return Reply(answer=list_of_tasks(call.desk.queue, call.asked(TasksQuery)))
 
 
 def cancel_task(call: Call) -> Reply:
@@ -82,7 +79,7 @@ ENDPOINTS = (
         view=list_tasks,
         method="GET",
         path="/api/tasks",
-        summary="Tasks, newest first, page by page.",
+        summary="Tasks page by page, filtered and sorted; the newest first unless asked otherwise.",
         query=TasksQuery,
         answers={200: Tasks},
         errors=(400,),

@@ -188,7 +188,7 @@ def test_tasks_can_be_picked_by_status(client: Client, desk: Desk) -> None:
     submit(desk, "a")
     desk.queue.cancel(submit(desk, "b")).result()
     assert [task["description"] for task in client.get("/api/tasks?status=cancelled").json["tasks"]] == ["b"]
-    assert client.get("/api/tasks?status=failed").json == {"tasks": [], "next_after": None}
+    assert client.get("/api/tasks?status=failed").json["tasks"] == []
     assert len(client.get("/api/tasks?status=&limit=&after=").json["tasks"]) == 2
 
 

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.states import Status
-from server.query import BadQuery, LogsQuery, Query, TasksQuery, read_query
+from server.query import BadQuery, LogsQuery, Query, read_query
+from server.task_list import TasksQuery
 
 
 def test_values_are_read_into_their_types() -> None:
