@@ -16,11 +16,19 @@ from typing import Any
 
 import yaml
 from pydantic import ValidationError, field_validator, model_validator
-from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic_settings import (
+    BaseSettings,
+    DotEnvSettingsSource,
+    InitSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    SettingsError,
+)
 
 from core.errors import ConfigError
 from settings.brains import BrainSettings
 from settings.layout import Folders, xdg_folders
+from settings.origins import Origin
 from settings.places import ROOT, Places
 from settings.service import VARIABLES, ServiceManager, service_manager_in
 from settings.upkeep import UpkeepSettings
@@ -59,7 +67,11 @@ class Settings(BrainSettings, WorkSettings, UpkeepSettings, Places):
 
 
 def load_settings(
-    flags: Mapping[str, Any] | None = None, home: Path | None = None, *, layout: str | None = None
+    flags: Mapping[str, Any] | None = None,
+    home: Path | None = None,
+    *,
+    layout: str | None = None,
+    text: str | None = None,
 ) -> Settings:
     """Read all sources.
 
@@ -67,15 +79,16 @@ def load_settings(
         flags: settings by field name that overrule everything else; None values are left out.
         home: the folder of `config.yaml`, the database and the rest, instead of what the environment says.
         layout: `home` or `xdg`, instead of what the environment says.
+        text: what `config.yaml` shall be taken to say, instead of the file.
 
     Raises:
         ConfigError: lists every fault with the name of its setting and the mend.
     """
     places = _places(home, layout)
-    from_file, faults = _read_file(places.config_dir / "config.yaml")
+    from_file, faults = _read_file(places.config_file, text)
 
     class Sourced(Settings):
-        model_config = SettingsConfigDict(env_file=places.config_dir / ".env")
+        model_config = SettingsConfigDict(env_file=places.dotenv_file)
 
         @classmethod
         def settings_customise_sources(
@@ -89,9 +102,24 @@ def load_settings(
         read = Sourced(**{**given, "home": places.home, "folders": places.folders})
     except ValidationError as error:
         faults += [_fault(item) for item in error.errors(include_url=False)]
+    except SettingsError as error:  # a list or a mapping in a variable
+        faults.append(f"{error}: write it as JSON")
     if faults:
         raise ConfigError(faults)
     return read
+
+
+def origins(settings: Settings, text: str) -> Mapping[str, Origin]:
+    """Where each setting comes from that is not left at its default.
+
+    Args:
+        settings: for the places of the files.
+        text: what `config.yaml` says.
+    """
+    from_file, _ = _read_file(settings.config_file, text)
+    dotenv = DotEnvSettingsSource(Settings, env_file=settings.dotenv_file, env_file_encoding="utf-8").env_vars
+    found = [(Origin.FILE, from_file), (Origin.DOTENV, dotenv), (Origin.ENVIRONMENT, map(str.lower, os.environ))]
+    return {name: origin for origin, names in found for name in names if name in Settings.model_fields}
 
 
 def settings_or_defaults(home: Path | None = None) -> tuple[Settings, tuple[str, ...]]:
@@ -136,10 +164,10 @@ def _places(home: Path | None, layout: str | None) -> Places:
     return Places(home=(Path(asked) if asked else ROOT).expanduser().resolve(), folders=None)
 
 
-def _read_file(path: Path) -> tuple[dict[str, Any], list[str]]:
+def _read_file(path: Path, text: str | None) -> tuple[dict[str, Any], list[str]]:
     """The file's mapping of known settings, and what is wrong with the file."""
     try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+        data = yaml.safe_load(path.read_text(encoding="utf-8") if text is None else text) or {}
     except FileNotFoundError:
         return {}, []
     except yaml.MarkedYAMLError as error:  # its own text would show the line, and a secret may stand there

@@ -23,6 +23,16 @@ class Places(BaseSettings):
         return self.folders.config if self.folders else self.home
 
     @property
+    def config_file(self) -> Path:
+        """The owner's settings."""
+        return self.config_dir / "config.yaml"
+
+    @property
+    def dotenv_file(self) -> Path:
+        """Variables that overrule them."""
+        return self.config_dir / ".env"
+
+    @property
     def db_path(self) -> Path:
         """The database."""
         return self.home / "db" / "agent_logs.sqlite"

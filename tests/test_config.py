@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from config import Settings, load_settings
+from config import Settings, load_settings, origins
 from core.errors import ConfigError
+from settings.origins import Origin
 
 
 @pytest.fixture(autouse=True)
@@ -121,3 +122,26 @@ def test_a_line_that_is_no_yaml_is_named_and_not_shown(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"config\.yaml: cannot be read: line 2, column") as refused:
         load_settings(home=tmp_path)
     assert "very-secret" not in str(refused.value)
+
+
+def test_each_value_says_where_it_comes_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "worker_count: 4\nmax_retries: 5\ntask_timeout: 60\nmodel_name:\nno_setting: 1\n"
+    (tmp_path / ".env").write_text("MAX_RETRIES=6\ntask_timeout=70\nOTHER=1\n")
+    monkeypatch.setenv("Task_Timeout", "80")
+    assert origins(load_settings(home=tmp_path), text) == {
+        "worker_count": Origin.FILE, "max_retries": Origin.DOTENV, "task_timeout": Origin.ENVIRONMENT,
+    }  # fmt: skip
+
+
+def test_another_text_is_judged_as_the_file_would_be(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text("worker_count: 4\n")
+    assert load_settings(home=tmp_path, text="worker_count: 5\n").worker_count == 5
+    assert load_settings(home=tmp_path, text="").worker_count == 3
+    with pytest.raises(ConfigError, match="did you mean worker_count"):
+        load_settings(home=tmp_path, text="workr_count: 5\n")
+
+
+def test_a_variable_that_is_no_json_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PHASE_MODELS", "REVIEW=x")
+    with pytest.raises(ConfigError, match=r"phase_models.*write it as JSON"):
+        load_settings(home=tmp_path)
