@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ from server.contract import ENDPOINTS
 from server.desk import Desk
 from server.endpoint import Call, Endpoint, View
 from server.query import read_query
+from server.schemas import Answer
 
 
 def register(app: Flask, desk: Desk) -> None:
@@ -34,8 +36,27 @@ def _view(desk: Desk, endpoint: Endpoint, view: View) -> Callable[..., Response]
             assert not endpoint.answers, "the contract promises JSON"
             return reply
         assert type(reply.answer) is endpoint.answers[reply.status], "the contract names another model"
-        response = Response(reply.answer.model_dump_json(), reply.status, mimetype="application/json")
+        response = Response(body_of(desk, reply.answer), reply.status, mimetype="application/json")
         response.headers.update(reply.headers)
         return response
 
     return respond
+
+
+def body_of(desk: Desk, answer: Answer) -> str:
+    """The answer's JSON without secrets, for tasks and models may have written them."""
+    text, mask = answer.model_dump_json(), desk.events.mask
+    if mask(text) == text:
+        return text
+
+    def masked(value: object) -> object:
+        if isinstance(value, str):
+            return mask(value)
+        if isinstance(value, list):
+            return [masked(each) for each in value]
+        if isinstance(value, dict):
+            return {mask(name): masked(each) for name, each in value.items()}
+        return value
+
+    # A secret may look like a number, so texts alone are masked.
+    return json.dumps(masked(json.loads(text)), ensure_ascii=False)

@@ -5,21 +5,23 @@ from __future__ import annotations
 from flask import Flask
 
 from server import api, failures, pages, shown
+from server.assets import Assets
 from server.desk import Desk
 from server.schemas import build_models
 
 
-def create_app(desk: Desk) -> Flask:
+def create_app(desk: Desk, assets: Assets) -> Flask:
     """Build the application.
 
     Args:
         desk: the parts of the daemon that it speaks to.
+        assets: the static files that its pages name; they are served elsewhere.
     """
     build_models()
-    app = Flask(__name__)
+    app = Flask(__name__, static_folder=None)
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     shown.register(app, desk.events.mask)
     api.register(app, desk)
-    pages.register(app, desk)
+    pages.register(app, desk, assets)
     failures.register(app)
     return app

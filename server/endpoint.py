@@ -102,9 +102,14 @@ class Endpoint:
 
     @property
     def rule(self) -> str:
-        """The path as Flask's router writes it; ids beyond SQLite's integers do not exist."""
+        """The path as Flask's router writes it."""
+        return flask_rule(self.path, self.texts)
 
-        def converted(match: re.Match[str]) -> str:
-            return f"<{match[1]}>" if match[1] in self.texts else f"<int(max={2**63 - 1}):{match[1]}>"
 
-        return re.sub(r"\{(\w+)\}", converted, self.path)
+def flask_rule(path: str, texts: tuple[str, ...] = ()) -> str:
+    """A path with `{names}` as Flask's router writes it; ids beyond SQLite's integers do not exist."""
+
+    def converted(match: re.Match[str]) -> str:
+        return f"<{match[1]}>" if match[1] in texts else f"<int(max={2**63 - 1}):{match[1]}>"
+
+    return re.sub(r"\{(\w+)\}", converted, path)

@@ -30,7 +30,7 @@ CSP = "; ".join(
         "default-src 'none'",
         "script-src 'self'",
         "style-src 'self'",
-        "img-src 'self'",
+        "img-src 'self' data:",  # the signs in form elements are images in Pico's stylesheet
         "connect-src 'self'",
         "form-action 'self'",
         "base-uri 'none'",

@@ -1,8 +1,9 @@
 """Runs the server: uvicorn on a loop and in a thread of its own, so that a busy worker never delays an answer.
 
-Flask stands behind a WSGI bridge with a few threads; the live stream and the login are native routes beside it; one
-guard stands before all of them. Sockets are bound by the caller's thread, before anything else runs, so that a port
-that is taken is reported where the daemon starts. Signals are the daemon's: uvicorn takes them only in a main thread.
+Flask stands behind a WSGI bridge with a few threads; the live stream, the static files and the login are native routes
+beside it; one guard stands before all of them. Sockets are bound by the caller's thread, before anything else runs, so
+that a port that is taken is reported where the daemon starts. Signals are the daemon's: uvicorn takes them only in a
+main thread.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from server.access import Access
 from server.asgi import App, Receive, Scope, Send
+from server.assets import PREFIX, Assets
 from server.desk import Desk
 from server.guard import Guard
 from server.listen import Listen
@@ -111,8 +113,10 @@ class Host:
         from server.app import create_app  # noqa: PLC0415  Flask
         from server.engine import Engine  # noqa: PLC0415  uvicorn
 
-        bridge = WSGIMiddleware(cast("Any", create_app(self._desk)), workers=self._listen.threads)
-        guard = Guard(self._routes(cast("App", bridge)), self._listen.policy(self.port), self._access)
+        assets = Assets()
+        bridge = WSGIMiddleware(cast("Any", create_app(self._desk, assets)), workers=self._listen.threads)
+        routes = self._routes(assets, cast("App", bridge))
+        guard = Guard(routes, self._listen.policy(self.port), self._access)
         self._loop = asyncio.get_running_loop()
         self._engine = Engine(guard, started=lambda: self._ready.set_result(None))
         try:
@@ -127,7 +131,7 @@ class Host:
         await self._stream.close()
         self._engine.stop()
 
-    def _routes(self, rest: App) -> App:
+    def _routes(self, assets: Assets, rest: App) -> App:
         native: dict[tuple[str, str], App] = {}
         if self._access:
             login = Login(self._access)
@@ -136,6 +140,6 @@ class Host:
         async def route(scope: Scope, receive: Receive, send: Send) -> None:
             method, path = scope["method"], scope["path"]
             found = self._stream if path == STREAM_PATH else native.get((method, path), rest)
-            await found(scope, receive, send)
+            await (assets if path.startswith(PREFIX) else found)(scope, receive, send)
 
         return route

@@ -1,29 +1,33 @@
-"""The pages. Each is complete without scripts; the scripts keep it up to date through the API and the stream."""
+"""The pages. The server makes the frame and what the page comes with; its script draws it and keeps it up to date."""
 
 from __future__ import annotations
 
-from typing import TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from flask import Blueprint, Flask, Response, redirect, render_template, request
+from markupsafe import Markup
+from werkzeug.routing import Map
 from werkzeug.wrappers import Response as BaseResponse
 
 from core.errors import UnknownTask
 from core.events import Level
 from core.masking import printable
 from core.states import Status, may_move
-from core.tasks import Kind
 from db import pruning
 from server.approvals import approval_row
+from server.assets import Assets
+from server.boot import boot_data
 from server.desk import Desk
-from server.listing import task_page
-from server.query import LoginQuery, PageQuery, Query, StreamQuery, read_query
+from server.page_table import PAGES, Page
+from server.query import LoginQuery, Query, StreamQuery, read_query
 from server.reviewing import Reviewing
-from server.schemas import DaemonReport, log_line
+from server.schemas import log_line
 from server.task_answers import task_detail
 from server.task_reading import shown_lessons
 from server.task_view import shown_attempts, shown_change, spoken
 
-TASKS_SHOWN = 30
+CHARTS = "app/chart.js"
 LINES_SHOWN = 300
 TASK_RULE = f"/task/<int(max={2**63 - 1}):task_id>"
 
@@ -35,21 +39,6 @@ class Pages:
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
-
-    def overview(self) -> str:
-        """State of the daemon, the form for a new task, and the newest tasks."""
-        query, desk = _query(PageQuery), self._desk
-        tasks, after = task_page(desk.queue, TASKS_SHOWN, after=query.after)
-        return render_template(
-            "index.html",
-            here="overview",
-            report=DaemonReport.model_validate(desk.status()),
-            statuses=list(Status),
-            kinds=list(Kind),
-            tasks=tasks,
-            after=after,
-            approvals=[approval_row(each, desk.clarify_wait_s()) for each in desk.queue.approvals()],
-        )
 
     def task(self, task_id: int) -> str:
         """One task: where it stands, each try, and every prompt and reply."""
@@ -110,19 +99,33 @@ class Pages:
 
     def icon(self) -> BaseResponse:
         """What browsers ask for on pages that name no icon."""
-        return redirect("/static/moon.svg")
+        return redirect("/static/icons/idle.svg")
 
 
-def register(app: Flask, desk: Desk) -> None:
+def register(app: Flask, desk: Desk, assets: Assets) -> None:
     """Add all pages."""
     pages, blueprint = Pages(desk), Blueprint("pages", __name__)
-    blueprint.add_url_rule("/", view_func=pages.overview)
+    for page in PAGES:
+        blueprint.add_url_rule(page.rule, page.name, _drawn(desk, assets, app.url_map, page))
     blueprint.add_url_rule(TASK_RULE, view_func=pages.task)
     blueprint.add_url_rule(f"{TASK_RULE}/call/<int:attempt>/<int:step_no>/<int:call_no>", view_func=pages.call)
     blueprint.add_url_rule("/logs", view_func=pages.logs)
     blueprint.add_url_rule("/login", view_func=pages.login)
     blueprint.add_url_rule("/favicon.ico", view_func=pages.icon)
     app.register_blueprint(blueprint)
+    app.jinja_env.globals.update(asset=assets.url, navigation=[page for page in PAGES if page.key])
+
+
+def _drawn(desk: Desk, assets: Assets, routes: Map, page: Page) -> Callable[..., str]:
+    """The view of a page that a script draws."""
+    modules = assets.modules(page.script)
+    styles = [name for name in (*(("vendor/uplot.css",) if CHARTS in modules else ()), page.style) if name in assets]
+
+    def view(**where: Any) -> str:
+        data = Markup(boot_data(desk, routes, page, where))  # noqa: S704  made for this place
+        return render_template("shell.html", page=page, here=page.name, modules=modules, styles=styles, boot=data)
+
+    return view
 
 
 def _query(model: type[_Q]) -> _Q:

@@ -1,0 +1,45 @@
+"""The pages as one table: routes, navigation and what each comes with are made from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from server.endpoint import flask_rule
+
+STATUS = "/api/status"
+TASKS = "/api/tasks?limit=50"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """A page that a script draws: `static/pages/<name>.js`, and beside it `<name>.css` where it has rules of its own.
+
+    `path` is written as an endpoint's: `/task/{task_id}`. `preload` are addresses of the API whose answers come with
+    the page, so that it is drawn without a request; parameters of the path may stand in them. The first one that
+    answers 404 makes the page a 404; what fails otherwise is left to the script, which asks again and shows the error.
+    `key` is what is pressed after `g` to go there; a page without one is not in the navigation.
+    """
+
+    name: str
+    path: str
+    title: str
+    preload: tuple[str, ...] = (STATUS,)
+    key: str = ""
+
+    @property
+    def rule(self) -> str:
+        """The path as Flask's router writes it."""
+        return flask_rule(self.path)
+
+    @property
+    def script(self) -> str:
+        """The name of its script among the static files."""
+        return f"pages/{self.name}.js"
+
+    @property
+    def style(self) -> str:
+        """The name of its stylesheet, which need not exist."""
+        return f"pages/{self.name}.css"
+
+
+PAGES: tuple[Page, ...] = (Page(name="dashboard", path="/", title="Dashboard", preload=(STATUS, TASKS), key="d"),)

@@ -1,0 +1,39 @@
+// What came with the page: answers of the API, the newest event's id, and the parameters of the page's address.
+
+import {printable} from './text.js';
+
+// A quick look at the raw text: nearly all answers hold nothing to be made visible, and are parsed at full speed.
+const SUSPECT = /\\u00[01]|\\u007f|\\u00[89]|\\u20|\\ufeff|\\r|[\u007f-\u009f\u00ad\u0600-\u0605\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ue000-\uf8ff\ufeff\ufff0-\ufffb]|\\[bf]/i;
+
+function cleaned(_, value) {
+  if (typeof value === 'string') return printable(value);
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) return value;
+  const pairs = Object.entries(value);
+  if (pairs.every(([name]) => printable(name) === name)) return value;
+  return Object.fromEntries(pairs.map(([name, each]) => [printable(name), each]));
+}
+
+/** JSON of the API, whose texts were written by anybody: control and direction characters become visible escapes. */
+export const parse = (text) => (SUSPECT.test(text) ? JSON.parse(text, cleaned) : JSON.parse(text));
+
+/** `path` and `query` as one text, parameters in order of their names; empty ones are left out. */
+export function address(path, query = {}) {
+  const [bare, given = ''] = path.split('?');
+  const pairs = [...new URLSearchParams(given), ...Object.entries(query).flatMap(([name, value]) => (
+    Array.isArray(value) ? value.map((each) => [name, each]) : [[name, value]]))];
+  const kept = pairs.filter(([, value]) => value !== '' && value !== null && value !== undefined);
+  kept.sort(([one], [other]) => (one < other ? -1 : one > other ? 1 : 0));
+  return kept.length ? `${bare}?${new URLSearchParams(kept)}` : bare;
+}
+
+const given = document.getElementById('boot');
+const read = given ? parse(given.textContent) : {after: null, page: {name: '', where: {}}, answers: {}};
+
+/** Answers by address; `api.js` takes them. */
+export const answers = new Map(Object.entries(read.answers).map(([path, data]) => [address(path), data]));
+
+/** The newest event when the page was made: what happens after it comes over the live channel. */
+export const after = read.after;
+
+/** The page's `name`, and `where`: the parameters of its address, such as `task_id`. */
+export const page = read.page;

@@ -1,0 +1,74 @@
+// Code and differences. Colours come from the server as pairs of class and text, never as markup.
+
+import {classes, html, useMemo} from './ui.js';
+
+/** Pairs `[class, text]` of one line; a plain text is one pair without a class. */
+const Parts = ({parts}) => (typeof parts === 'string' ? parts
+  : parts.map(([name, text]) => (name ? html`<span class=${name}>${text}</span>` : text)));
+
+/**
+ * Lines of code.
+ * @param {{lines: (string|[string, string][])[], start?: number, numbers?: boolean, label?: string}} props `start` is
+ *   the first line's number
+ */
+export const Code = ({lines, start = 1, numbers = true, label = 'Code'}) => html`
+  <pre class=${classes('code', {numbered: numbers})} tabindex="0" aria-label=${label}><code>
+    ${lines.map((parts, index) => html`<span class="line" data-n=${numbers ? start + index : undefined}
+      ><${Parts} parts=${parts} />${'\n'}</span>`)}
+  </code></pre>`;
+
+/**
+ * One row of a difference: `kind` is `same`, `added`, `gone` or `place` (a heading between hunks); `old` and `new` are
+ * line numbers; `parts` the text or its pairs.
+ * @typedef {{kind: string, old?: number|null, new?: number|null, parts: string|[string, string][]}} DiffRow
+ */
+
+const SIGN = {added: '+', gone: '−', same: ' ', place: ''};
+const SAID = {added: 'added', gone: 'removed'};
+
+const Unified = ({rows}) => rows.map((row) => html`<tr class=${row.kind}>
+  <td class="n" data-n=${row.old ?? ''}></td><td class="n" data-n=${row.new ?? ''}></td>
+  <td class="sign" data-sign=${SIGN[row.kind]} aria-label=${SAID[row.kind]}></td>
+  <td class="text"><${Parts} parts=${row.parts} /></td></tr>`);
+
+/** Rows side by side: a run of removed lines stands beside the run of added ones that follows it. */
+export function paired(rows) {
+  const pairs = [];
+  let gone = [];
+  let added = [];
+  const flush = () => {
+    for (let i = 0; i < Math.max(gone.length, added.length); i++) pairs.push([gone[i] ?? null, added[i] ?? null]);
+    gone = [];
+    added = [];
+  };
+  for (const row of rows) {
+    if (row.kind === 'gone') {
+      if (added.length) flush();
+      gone.push(row);
+    } else if (row.kind === 'added') {
+      added.push(row);
+    } else {
+      flush();
+      pairs.push([row, row]);
+    }
+  }
+  flush();
+  return pairs;
+}
+
+const Half = ({row, side}) => html`<td class=${classes('n', row?.kind)} data-n=${row?.[side] ?? ''}></td>
+  <td class=${classes('text', row ? row.kind : 'blank')}>${row ? html`<${Parts} parts=${row.parts} />` : null}</td>`;
+
+const Split = ({rows}) => paired(rows).map(([before, behind]) => (before?.kind === 'place'
+  ? html`<tr class="place"><td class="n"></td><td class="text" colspan="3"><${Parts} parts=${before.parts} /></td></tr>`
+  : html`<tr><${Half} row=${before} side="old" /><${Half} row=${behind} side="new" /></tr>`));
+
+/**
+ * A difference.
+ * @param {{rows: DiffRow[], split?: boolean, label?: string}} props `split` shows both sides beside each other
+ */
+export function Diff({rows, split = false, label = 'Changes'}) {
+  const body = useMemo(() => (split ? html`<${Split} rows=${rows} />` : html`<${Unified} rows=${rows} />`), [rows, split]);
+  return html`<div class="scroll diff-box" tabindex="0" role="region" aria-label=${label}>
+    <table class=${classes('diff', split ? 'split' : 'unified')}><tbody>${body}</tbody></table></div>`;
+}

@@ -1,0 +1,74 @@
+// What stands above the page, and tabs.
+
+import {Button} from './forms.js';
+import {html, signal, useEffect, useRef} from './ui.js';
+
+/**
+ * A modal dialog while `open`; Escape and a click beside it close it.
+ * @param {{open: boolean, title: string, onClose: () => void, wide?: boolean}} props
+ */
+export function Dialog({open, title, onClose, wide = false, children}) {
+  const box = useRef(null);
+  useEffect(() => {
+    if (open && !box.current.open) box.current.showModal();
+    if (!open && box.current.open) box.current.close();
+  }, [open]);
+  const beside = (event) => event.target === box.current && onClose();
+  return html`<dialog ref=${box} class=${wide ? 'wide' : undefined} aria-label=${title} onClose=${onClose} onClick=${beside}>
+    ${open ? html`<article>
+      <header><h2>${title}</h2>
+        <button type="button" class="bare" aria-label="Close" onClick=${onClose}>×</button></header>
+      ${children}
+    </article>` : null}
+  </dialog>`;
+}
+
+const asked = signal(null);
+
+/**
+ * Ask before something that cannot be undone.
+ * @param {{title: string, text?: any, yes?: string, danger?: boolean}} question
+ * @returns {Promise<boolean>}
+ */
+export const confirmed = (question) => new Promise((answer) => { asked.value = {...question, answer}; });
+
+/** Shows what `confirmed` asks; the shell has one. */
+export function Confirm() {
+  const question = asked.value;
+  const reply = (said) => {
+    asked.value = null;
+    question?.answer(said);
+  };
+  return html`<${Dialog} open=${question !== null} title=${question?.title ?? ''} onClose=${() => reply(false)}>
+    <p>${question?.text}</p>
+    <footer>
+      <${Button} onClick=${() => reply(false)}>Cancel<//>
+      <${Button} kind=${question?.danger ? 'danger' : 'main'} onClick=${() => reply(true)}>${question?.yes ?? 'Yes'}<//>
+    </footer>
+  <//>`;
+}
+
+/**
+ * Tabs; arrow keys move between them.
+ * @param {{tabs: [string, any][], chosen: string, onChoose: (name: string) => void, label: string}} props names with
+ *   what they are called
+ */
+export function Tabs({tabs, chosen, onChoose, label, children}) {
+  const list = useRef(null);
+  const move = (event) => {
+    const step = {ArrowRight: 1, ArrowLeft: -1}[event.key];
+    if (!step) return;
+    const at = tabs.findIndex(([name]) => name === chosen);
+    const next = (at + step + tabs.length) % tabs.length;
+    onChoose(tabs[next][0]);
+    list.current.children[next].focus();
+  };
+  return html`<div class="tabs">
+    <div role="tablist" aria-label=${label} ref=${list} onKeyDown=${move}>
+      ${tabs.map(([name, title]) => html`<button key=${name} type="button" role="tab" class="bare"
+        aria-selected=${String(name === chosen)} tabindex=${name === chosen ? 0 : -1}
+        onClick=${() => onChoose(name)}>${title}</button>`)}
+    </div>
+    <div role="tabpanel">${children}</div>
+  </div>`;
+}

@@ -1,0 +1,75 @@
+// Small marks that stand in a line: states, times, amounts.
+
+import {quarter, second} from './clock.js';
+import {brief, clock, counted, day, duration, elapsed, grouped, money, relative, words} from './text.js';
+import {classes, html} from './ui.js';
+
+const none = html`<span class="none">–</span>`;
+
+/** A status, state or outcome in its colour. */
+export const Pill = ({status, title, children}) => html`
+  <span class=${`pill ${status}`} title=${title}>${children ?? words(status)}</span>`;
+
+/**
+ * A moment of the API (text or milliseconds), relative to now; its full local time is the tooltip.
+ * @param {{at: string|number|null, form?: 'relative'|'clock'|'day'|'full'}} props
+ */
+export function Moment({at, form = 'relative'}) {
+  if (!at) return none;
+  const time = new Date(at);
+  const said = {
+    relative: () => relative(time.getTime(), quarter.value),
+    clock: () => clock(time),
+    day: () => day(time),
+    full: () => `${day(time)} ${clock(time)}`,
+  }[form]();
+  return html`<time datetime=${time.toISOString()} title=${`${day(time)} ${clock(time)}`}>${said}</time>`;
+}
+
+/** A duration: of `seconds`, or since a moment, counting up. */
+export function Span({seconds, since}) {
+  if (since) return html`<span class="number">${elapsed((second.value - new Date(since)) / 1000)}</span>`;
+  return html`<span class="number">${duration(seconds)}</span>`;
+}
+
+/** An amount of money; with `unpriced` calls the whole is not known. */
+export const Money = ({usd, unpriced = 0}) => html`
+  <span class="number" title=${unpriced ? `the price of ${counted(unpriced, 'call')} is not set` : undefined}>
+    ${money(usd ?? 0, unpriced)}</span>`;
+
+/** A number; in brief with the whole one as its tooltip. */
+export function Count({value, whole = false}) {
+  if (value === null || value === undefined) return none;
+  return whole || Math.abs(value) < 10_000
+    ? html`<span class="number">${grouped(value)}</span>`
+    : html`<span class="number" title=${grouped(value)}>${brief(value)}</span>`;
+}
+
+/** A dot in the colour of a state, with what it means for who cannot see it. */
+export const Dot = ({kind, label}) => html`
+  <span class=${classes('dot', kind)} role=${label ? 'img' : undefined} aria-label=${label} title=${label}
+    aria-hidden=${label ? undefined : 'true'}></span>`;
+
+/** How much of something is used; over `most` it turns red. */
+export function Meter({value, most, label, low = 0.75, high = 0.95}) {
+  const share = most ? Math.min(1, value / most) : 0;
+  const kind = share >= high ? 'bad' : share >= low ? 'warn' : '';
+  return html`<span class=${classes('meter', kind)} role="meter" aria-label=${label} aria-valuemin="0"
+    aria-valuemax=${most} aria-valuenow=${value} title=${label}><span style=${{width: `${share * 100}%`}}></span></span>`;
+}
+
+/** A line through values, without axes; `label` says what it shows. */
+export function Sparkline({values, label, width = 96, height = 22}) {
+  const known = values.filter((value) => value !== null);
+  if (known.length < 2) return html`<span class="sparkline none" aria-hidden="true"></span>`;
+  const most = Math.max(...known, 1e-9);
+  const least = Math.min(0, ...known);
+  const step = width / (values.length - 1);
+  const points = values.map((value, index) => {
+    const y = height - 1 - ((value ?? 0) - least) / (most - least || 1) * (height - 2);
+    return `${(index * step).toFixed(1)},${y.toFixed(1)}`;
+  });
+  return html`<svg class="sparkline" width=${width} height=${height} viewBox=${`0 0 ${width} ${height}`} role="img"
+    aria-label=${label}><polygon points=${`0,${height} ${points.join(' ')} ${width},${height}`} />
+    <polyline points=${points.join(' ')} /></svg>`;
+}

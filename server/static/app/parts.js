@@ -1,0 +1,45 @@
+// The parts that pages are put together from. What is kept in files beside this one is handed on from here.
+
+import {html, useErrorBoundary} from './ui.js';
+import {Button} from './forms.js';
+
+export {Code, Diff} from './code.js';
+export {Confirm, Dialog, Tabs, confirmed} from './dialogs.js';
+export {Button, Check, Field} from './forms.js';
+export {Count, Dot, Meter, Moment, Money, Pill, Span, Sparkline} from './marks.js';
+
+/**
+ * A card with a heading.
+ * @param {{title: string, hint?: any, actions?: any, id?: string}} props
+ */
+export const Card = ({title, hint, actions, id, class: more = '', children}) => html`
+  <section class=${`card ${more}`} aria-label=${title} id=${id}>
+    <div class="card-head"><h2>${title}</h2>${hint ? html` <span class="hint">${hint}</span>` : null}
+      ${actions ? html`<div class="actions">${actions}</div>` : null}</div>
+    <${Safe}>${children}<//>
+  </section>`;
+
+/** What to do where there is nothing yet. */
+export const Empty = ({children}) => html`<p class="empty">${children}</p>`;
+
+/** What went wrong, and a button that tries again. */
+export const Fault = ({error, retry}) => html`<div class="fault" role="alert">
+  <p>${error}</p>${retry ? html`<${Button} onClick=${retry}>Try again<//>` : null}</div>`;
+
+/** A fault in here ends this part, not the page. */
+export function Safe({children}) {
+  const [error, again] = useErrorBoundary((thrown) => console.error(thrown));
+  return error ? html`<${Fault} error=${`This part cannot be shown: ${error.message}`} retry=${again} />` : children;
+}
+
+/**
+ * What a source has: its data, or why there is none.
+ * @param {{of: import('./api.js').Source, children: (data: any) => any, empty?: any}} props
+ */
+export function Loaded({of, children}) {
+  if (of.data !== null) {
+    return html`${of.error ? html`<${Fault} error=${of.error} retry=${of.reload} />` : null}${children(of.data)}`;
+  }
+  if (of.error) return html`<${Fault} error=${of.error} retry=${of.reload} />`;
+  return html`<p class="empty" aria-busy="true">…</p>`;
+}

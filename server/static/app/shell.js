@@ -1,0 +1,86 @@
+// The frame of every page: header, title, icon, toasts, keyboard help; and the page itself in its middle.
+
+import {startClock} from './clock.js';
+import {Confirm} from './dialogs.js';
+import {Standing} from './header.js';
+import {Help, isHelpOpen} from './help.js';
+import {keys, startKeys} from './keys.js';
+import {connection, gap, onResync, startLive} from './live.js';
+import {Safe} from './parts.js';
+import {isHeldByOwner, startState, status} from './state.js';
+import {counted, elapsed} from './text.js';
+import {Toasts, toast} from './toasts.js';
+import {effect, html, render} from './ui.js';
+
+export {act, isHeldByOwner, status} from './state.js';
+export {toast} from './toasts.js';
+
+const icon = document.getElementById('icon');
+
+/** What the icon shows, most pressing first. */
+function mood(report, state) {
+  if (state === 'reconnecting') return 'away';
+  if (!report) return 'idle';
+  if (report.approvals) return 'asks';
+  if (report.state !== 'running' || isHeldByOwner(report)) return 'held';
+  return report.workers.some((worker) => worker.task_id !== null) ? 'busy' : 'idle';
+}
+
+const SIGN = {away: '✕ ', asks: '', held: '⏸ ', busy: '▶ ', idle: ''};
+
+function followMood(title) {
+  effect(() => {
+    const report = status.data;
+    const now = mood(report, connection.value);
+    const waiting = report?.approvals ? `(${report.approvals}) ` : '';
+    document.title = `${SIGN[now]}${waiting}${typeof title === 'function' ? title() : title} · Nightshift`;
+    const wanted = icon.getAttribute('href').replace(/[^/]+$/, `${now}.svg`);
+    if (icon.getAttribute('href') !== wanted) icon.setAttribute('href', wanted);
+  });
+}
+
+function followConnection() {
+  let seen = gap.peek();
+  gap.subscribe((value) => {
+    if (!value || value === seen) return;
+    seen = value;
+    toast(`The connection was away ${elapsed(value.awayS)}; ${counted(value.lines, 'line')} caught up.`);
+  });
+  onResync(() => toast('The log began anew; all was read again.'));
+}
+
+/** Below the page, so that nothing moves: what is shown may be old. */
+const Away = () => (connection.value === 'reconnecting'
+  ? html`<p class="away" role="status">The daemon does not answer. What you see is what was known last;
+      the page goes on by itself when it is back. <code>python cli.py --status</code> tells more.</p>` : null);
+
+function bindKeys() {
+  const places = [...document.querySelectorAll('.top nav a')].map((link) => (
+    [`g ${link.dataset.key}`, [`go to ${link.textContent.trim()}`, () => link.click()]]));
+  keys({
+    '?': ['this help', () => { isHelpOpen.value = true; }],
+    '/': ['search or filter', () => document.querySelector('[data-search]')?.focus()],
+    ...Object.fromEntries(places),
+  });
+}
+
+/**
+ * Draw a page; each page's script calls it once.
+ * @param {Function} Page its component
+ * @param {{title: string|(() => string)}} about a title that is a function of signals follows them
+ */
+export function mount(Page, {title}) {
+  const main = document.getElementById('main');
+  main.replaceChildren();
+  render(html`<${Safe}><${Page} /><//>`, main);
+  render(html`<${Standing} />`, document.getElementById('standing'));
+  render(html`<${Toasts} />`, document.getElementById('toasts'));
+  render(html`<${Away} /><${Help} /><${Confirm} />`, document.getElementById('above'));
+  followMood(title);
+  startClock();
+  startKeys();
+  bindKeys();
+  startState();
+  startLive();
+  followConnection();
+}

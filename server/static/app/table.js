@@ -1,0 +1,102 @@
+// A table that can be sorted, walked through with j and k, and whose rows can be chosen with x.
+
+import {useKeys} from './keys.js';
+import {classes, html, useMemo, useRef, useSignal} from './ui.js';
+
+/**
+ * A column; `cell` draws it (the value of `key` by default), `sort` gives what rows are ordered by (true: that value).
+ * @typedef {{key: string, label: string, cell?: (row: any) => any, sort?: true|((row: any) => any), number?: boolean,
+ *   minor?: boolean, what?: boolean}} Column `minor` is hidden where the screen is narrow; `what` takes the room there is
+ */
+
+const compared = (one, other) => {
+  if (one === other) return 0;
+  if (one === null || one === undefined) return 1;
+  if (other === null || other === undefined) return -1;
+  return one < other ? -1 : 1;
+};
+
+/** Rows in the order of a column. */
+export function sorted(rows, columns, order) {
+  const column = order && columns.find(({key}) => key === order.key);
+  if (!column?.sort) return rows;
+  const value = column.sort === true ? (row) => row[column.key] : column.sort;
+  const sign = order.down ? -1 : 1;
+  return [...rows].sort((one, other) => sign * compared(value(one), value(other)));
+}
+
+function Head({column, order, onSort}) {
+  const kind = classes({number: column.number, minor: column.minor});
+  if (!column.sort) return html`<th scope="col" class=${kind}>${column.label}</th>`;
+  const isChosen = order?.key === column.key;
+  const state = isChosen ? (order.down ? 'descending' : 'ascending') : 'none';
+  return html`<th scope="col" class=${kind} aria-sort=${state}>
+    <button type="button" class="bare" onClick=${() => onSort(column.key)}>${column.label}</button></th>`;
+}
+
+/** The keys that walk: `rows` and what each does are looked up when a key is pressed. */
+function useWalk({rows, keyOf, at, chosen, onOpen, body}) {
+  const now = useRef(null);
+  now.current = {rows, keyOf, chosen, onOpen};
+  const step = (by) => {
+    const {rows: all, keyOf: key} = now.current;
+    if (!all.length) return;
+    const from = all.findIndex((row) => key(row) === at.peek());
+    const to = Math.min(all.length - 1, Math.max(0, from < 0 ? 0 : from + by));
+    at.value = key(all[to]);
+    body.current?.children[to]?.scrollIntoView({block: 'nearest'});
+  };
+  const here = () => now.current.rows.find((row) => now.current.keyOf(row) === at.peek());
+  useKeys({
+    j: ['next row', () => step(1)],
+    k: ['previous row', () => step(-1)],
+    ...(chosen ? {x: ['choose the row', () => here() && toggle(chosen, at.peek())]} : {}),
+    ...(onOpen ? {Enter: ['open the row', () => here() && onOpen(here())]} : {}),
+  }, [Boolean(chosen), Boolean(onOpen)]);
+}
+
+/** Choose a row, or no longer; `chosen` is a signal that holds a set of keys. */
+export function toggle(chosen, key) {
+  const next = new Set(chosen.peek());
+  if (!next.delete(key)) next.add(key);
+  chosen.value = next;
+}
+
+/**
+ * @param {{rows: any[], columns: Column[], keyOf: (row: any) => any, label: string, order?: object, chosen?: object,
+ *   onOpen?: (row: any) => void, rowClass?: (row: any) => string}} props `order` is a signal of `{key, down}` or null
+ *   (one of its own if not given), `chosen` a signal of a set of keys; without it rows cannot be chosen
+ */
+export function Table({rows, columns, keyOf, label, order: given, chosen, onOpen, rowClass, walk = true}) {
+  const own = useSignal(null);
+  const order = given ?? own;
+  const at = useSignal(null);
+  const body = useRef(null);
+  const shown = useMemo(() => sorted(rows, columns, order.value), [rows, columns, order.value]);
+  const sort = (key) => {
+    const {value} = order;
+    order.value = value?.key !== key ? {key, down: false} : value.down ? null : {key, down: true};
+  };
+  if (walk) useWalk({rows: shown, keyOf, at, chosen, onOpen, body});
+  return html`<div class="scroll"><table aria-label=${label}>
+    <thead><tr>${chosen ? html`<th scope="col" class="choose"><${ChooseAll} rows=${shown} keyOf=${keyOf} chosen=${chosen} /></th>` : null}
+      ${columns.map((column) => html`<${Head} key=${column.key} column=${column} order=${order.value} onSort=${sort} />`)}</tr></thead>
+    <tbody ref=${body}>${shown.map((row) => html`<${Row} key=${keyOf(row)} id=${keyOf(row)} row=${row} columns=${columns}
+      chosen=${chosen} isAt=${at.value === keyOf(row)} more=${rowClass?.(row)} />`)}</tbody>
+  </table></div>`;
+}
+
+function ChooseAll({rows, keyOf, chosen}) {
+  const all = rows.length > 0 && rows.every((row) => chosen.value.has(keyOf(row)));
+  return html`<input type="checkbox" aria-label="Choose all rows" checked=${all}
+    onChange=${() => { chosen.value = all ? new Set() : new Set(rows.map(keyOf)); }} />`;
+}
+
+const Row = ({id, row, columns, chosen, isAt, more}) => html`
+  <tr class=${classes({at: isAt}, more)} aria-current=${isAt ? 'true' : undefined}
+    aria-selected=${chosen ? String(chosen.value.has(id)) : undefined} data-key=${id}>
+    ${chosen ? html`<td class="choose"><input type="checkbox" aria-label=${`Choose ${id}`} checked=${chosen.value.has(id)}
+      onChange=${() => toggle(chosen, id)} /></td>` : null}
+    ${columns.map((column) => html`<td key=${column.key} class=${classes({number: column.number, minor: column.minor, what: column.what})}>
+      ${column.cell ? column.cell(row) : row[column.key]}</td>`)}
+  </tr>`;

@@ -1,0 +1,27 @@
+// Short messages at the edge of the page; a screen reader says them.
+
+import {html, signal} from './ui.js';
+
+const SHOWN_MS = {good: 5000, plain: 7000, bad: 15000};
+const shown = signal([]);
+let made = 0;
+
+const dismiss = (id) => { shown.value = shown.peek().filter((each) => each.id !== id); };
+
+/**
+ * Show a message for a while.
+ * @param {string|object} text a sentence, or markup
+ * @param {'good'|'plain'|'bad'} [kind] `bad` stays longer
+ */
+export function toast(text, kind = 'plain') {
+  const id = ++made;
+  shown.value = [...shown.peek().slice(-3), {id, text, kind}];
+  setTimeout(dismiss, SHOWN_MS[kind], id);
+}
+
+/** All of them. */
+export const Toasts = () => shown.value.map(({id, text, kind}) => html`
+  <p key=${id} class="toast ${kind}">
+    <span>${text}</span>
+    <button type="button" class="bare" aria-label="Dismiss" onClick=${() => dismiss(id)}>×</button>
+  </p>`);
