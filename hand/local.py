@@ -23,6 +23,7 @@ from core.submission import parse_spec
 from db import pruning
 from db.database import Database
 from db.event_log import EventLog
+from db.log_rows import EventFilter
 from db.state_store import StateStore
 from db.step_store import StepStore
 from hand.door import Added, DaemonGone, LogQuery, Marking, Verb
@@ -43,7 +44,7 @@ from server.schemas import (
     Submitted,
     TaskDetail,
     Tasks,
-    log_line,
+    logs_of,
 )
 from server.task_answers import task_detail
 from server.task_list import TasksQuery, list_of_tasks
@@ -123,15 +124,11 @@ class LocalDoor:
     def logs(self, query: LogQuery) -> Logs:
         """See `Door.logs`."""
         if not self._reading:
-            return Logs(events=[], last_id=query.after or 0)
-        events = EventLog(self._reading)
-        if query.after is None:
-            newest = events.newest_id()
-            found = events.last(query.limit, level=query.level, task_id=query.task_id)
-        else:
-            newest = query.after
-            found = events.after(query.after, limit=query.limit, level=query.level, task_id=query.task_id)
-        return Logs(events=[log_line(event) for event in found], last_id=max([newest, *(e.id for e in found)]))
+            return Logs(events=[], first_id=1, last_id=query.after or 0)
+        pages = EventLog(self._reading).pages(EventFilter(level=query.level, task_id=query.task_id))
+        return logs_of(
+            pages.before(None, query.limit) if query.after is None else pages.after(query.after, query.limit)
+        )
 
     def tasks(self, limit: int) -> Tasks:
         """See `Door.tasks`."""

@@ -48,3 +48,9 @@ def header(scope: Scope, name: bytes) -> str | None:
     """The header's value; several are joined by a comma, so that a list of exact values never matches them."""
     values = header_values(scope, name)
     return ",".join(values) if values else None
+
+
+async def gone(receive: Receive) -> None:
+    """Return when the client has left."""
+    while (await receive())["type"] != "http.disconnect":
+        pass

@@ -20,6 +20,7 @@ from server.access import Access
 from server.asgi import App, Receive, Scope, Send
 from server.assets import PREFIX, Assets
 from server.desk import Desk
+from server.download import DOWNLOAD_PATH, Download
 from server.guard import Guard
 from server.listen import Listen
 from server.login import Login
@@ -54,6 +55,7 @@ class Host:
         self._listen.check()
         self._access = Access(self._listen.token) if self._listen.token else None
         self._stream = Stream(desk.events)
+        self._download = Download(desk.events)
         self._ready: Future[None] = Future()
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop
@@ -128,10 +130,12 @@ class Host:
         self._closing = asyncio.ensure_future(self._close())  # a loop keeps no hold of its tasks
 
     async def _close(self) -> None:
+        self._download.close()
         await self._stream.close()
         self._engine.stop()
 
     def _routes(self, assets: Assets, rest: App) -> App:
+        logs: dict[str, App] = {STREAM_PATH: self._stream, DOWNLOAD_PATH: self._download}
         native: dict[tuple[str, str], App] = {}
         if self._access:
             login = Login(self._access)
@@ -139,7 +143,7 @@ class Host:
 
         async def route(scope: Scope, receive: Receive, send: Send) -> None:
             method, path = scope["method"], scope["path"]
-            found = self._stream if path == STREAM_PATH else native.get((method, path), rest)
+            found = logs.get(path) or native.get((method, path), rest)
             await (assets if path.startswith(PREFIX) else found)(scope, receive, send)
 
         return route

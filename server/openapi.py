@@ -72,10 +72,23 @@ def _parameters(endpoint: Endpoint) -> list[Json]:
         {"name": name, "in": "path", "required": True, "schema": _path_schema(name in endpoint.texts)}
         for name in endpoint.parameters
     ]
-    schema = endpoint.query.model_json_schema(ref_template="#/components/schemas/{model}")
+    schema = endpoint.query.model_json_schema()
+    named = schema.get("$defs", {})
     for name, each in schema.get("properties", {}).items():
-        found.append({"name": name, "in": "query", "description": each.pop("description", ""), "schema": each})
+        said = each.pop("description", "")
+        found.append({"name": name, "in": "query", "description": said, "schema": _resolved(each, named)})
     return found
+
+
+def _resolved(part: Any, named: Json) -> Any:
+    """A schema with what it refers to in its place: two queries may mean different things by one name."""
+    if isinstance(part, list):
+        return [_resolved(each, named) for each in part]
+    if not isinstance(part, dict):
+        return part
+    meant = named[part["$ref"].rsplit("/", 1)[1]] if "$ref" in part else {}
+    rest = {key: _resolved(value, named) for key, value in part.items() if key != "$ref"}
+    return {**_resolved(meant, named), **rest} if meant else rest
 
 
 def _path_schema(text: bool) -> Json:

@@ -29,12 +29,6 @@ class StreamQuery(Query):
     task: Id | None = Field(None, description="only events of this task")
 
 
-class LogsQuery(StreamQuery):
-    """Which events to read; without `after` the newest ones."""
-
-    limit: int = Field(100, ge=1, le=1000, description="at most so many")
-
-
 class ApprovalsQuery(Query):
     """Which asks to list."""
 

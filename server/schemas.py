@@ -13,6 +13,8 @@ from core.queueing import HoldSource
 from core.states import DaemonState, Ending, Outcome, Phase, Status
 from core.tasks import Kind as TaskKind
 from core.tasks import Language
+from db.log_pages import LogPage
+from server import ansi
 
 Moment = Annotated[
     datetime,
@@ -142,11 +144,11 @@ class Tasks(Answer):
 
     tasks: list[TaskSummary]
     next_after: int | None
-
-
     next: str | None
     total: int
     counts: dict[Status, int]
+
+
 class Worker(Answer):
     """One worker; `task_id` is null while it is idle."""
 
@@ -231,7 +233,11 @@ class Paused(Answer):
 
 
 class LogLine(Answer):
-    """One event of the log; the names are those of `logs/agent.log`."""
+    """One event of the log; the names are those of `logs/agent.log`.
+
+    `runs` is there where the message has colours: pairs of class names and text, which together are the message without
+    the sequences that colour it.
+    """
 
     id: int
     timestamp: Moment
@@ -244,12 +250,18 @@ class LogLine(Answer):
     phase: Phase | None
     worker: str | None
     data: dict[str, Any]
+    runs: list[tuple[str, str]] | None
 
 
 class Logs(Answer):
-    """Events, oldest first. `last_id` is the `after` that asks for what follows."""
+    """Events, oldest first: all that pass the filter with ids from `first_id` to `last_id`.
+
+    `first_id` is the `before` that asks for what precedes, 1 when nothing does; `last_id` the `after` that asks for
+    what follows. There may be fewer events than asked for although more pass the filter: a request looks only so long.
+    """
 
     events: list[LogLine]
+    first_id: int
     last_id: int
 
 
@@ -275,4 +287,10 @@ def log_line(event: Event) -> LogLine:
         phase=event.phase,
         worker=event.worker,
         data=dict(event.data),
+        runs=ansi.runs(event.message) if ansi.has_colours(event.message) else None,
     )
+
+
+def logs_of(page: LogPage) -> Logs:
+    """The page as the API shows it."""
+    return Logs(events=[log_line(event) for event in page.events], first_id=page.first_id, last_id=page.last_id)

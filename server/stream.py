@@ -14,9 +14,11 @@ from typing import Any
 from urllib.parse import urlencode
 
 from db.event_log import EventLog
-from server.asgi import Receive, Refused, Scope, Send, header, refuse
-from server.query import BadQuery, StreamQuery, read_query
-from server.tail import Filters, Line, Tail
+from db.log_rows import EventFilter
+from server.asgi import Receive, Refused, Scope, Send, gone, header, refuse
+from server.log_query import StreamQuery
+from server.query import BadQuery, read_query
+from server.tail import Line, Tail, passes
 
 _log = logging.getLogger(__name__)
 
@@ -82,25 +84,25 @@ class Stream:
 
     async def _serve(self, query: StreamQuery, receive: Receive, send: Send) -> None:
         feed = asyncio.create_task(self._feed(query, _Writer(send, self._send_wall_s)))
-        gone = asyncio.create_task(_gone(receive))
+        left = asyncio.create_task(gone(receive))
         self._feeds.add(feed)
         if request := asyncio.current_task():
             self._requests.add(request)
             request.add_done_callback(self._requests.discard)
         try:
-            await asyncio.wait({feed, gone}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({feed, left}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             self._feeds.discard(feed)
             feed.cancel()
-            gone.cancel()
-            await asyncio.wait({feed, gone})
+            left.cancel()
+            await asyncio.wait({feed, left})
         if not feed.cancelled() and isinstance(error := feed.exception(), TimeoutError):
             _log.info("a client of the live stream took nothing for %g s and is dropped", self._send_wall_s)
         elif not feed.cancelled() and error:
             raise error
 
     async def _feed(self, query: StreamQuery, writer: _Writer) -> None:
-        filters = Filters(level=query.level, task_id=query.task)
+        wanted = query.wanted
         async with self._tail.followed():
             cursor = self._tail.newest if query.after is None else query.after
             await writer.begin(self._hello)
@@ -110,7 +112,7 @@ class Stream:
                 await writer.write(f"event: resync\nid: {cursor}\ndata: {{}}\n\n".encode())
             while not (self._closing or self._tail.failed):
                 news = self._tail.news
-                reached, lines = await self._next(cursor, filters)
+                reached, lines = await self._next(cursor, wanted)
                 if lines:
                     await writer.write(b"".join(line.frame for line in lines))
                 if reached == cursor:
@@ -118,12 +120,12 @@ class Stream:
                 cursor = reached
         await writer.end(END)
 
-    async def _next(self, cursor: int, filters: Filters) -> tuple[int, list[Line]]:
+    async def _next(self, cursor: int, wanted: EventFilter) -> tuple[int, list[Line]]:
         """What follows the cursor and passes the filters, and the cursor behind it."""
         if cursor < self._tail.floor:
-            return await self._tail.older(cursor, filters)
+            return await self._tail.older(cursor, wanted)
         lines = self._tail.after(cursor, BATCH)
-        return (lines[-1].id if lines else cursor), [line for line in lines if filters.take(line)]
+        return (lines[-1].id if lines else cursor), [line for line in lines if passes(line, wanted)]
 
     async def _rest(self, news: asyncio.Future[None], writer: _Writer) -> None:
         """Wait for news; send a heartbeat when nothing was sent for long."""
@@ -184,9 +186,3 @@ def _read(scope: Scope) -> StreamQuery:
     except BadQuery as bad:
         raise Refused(400, str(bad), fields=bad.fields) from None
     return query.model_copy(update={"after": resumed.after})
-
-
-async def _gone(receive: Receive) -> None:
-    """Return when the client has left."""
-    while (await receive())["type"] != "http.disconnect":
-        pass

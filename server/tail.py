@@ -17,11 +17,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeVar
 
-from core.events import RANK, Event, Level
+from core.events import RANK, Event, Kind
 from db.event_log import EventLog
+from db.log_rows import EventFilter
 from server.schemas import log_line
 
 PAGE = 500
+EVERYTHING = EventFilter()
 
 _T = TypeVar("_T")
 _log = logging.getLogger(__name__)
@@ -34,27 +36,28 @@ class Line:
     id: int
     rank: int
     task_id: int | None
+    worker: str | None
+    kind: Kind
     frame: bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Filters:
-    """What a client wants to see: events of `level` and above, of one task or of all."""
-
-    level: Level | None = None
-    task_id: int | None = None
-
-    def take(self, line: Line) -> bool:
-        """Tell whether the client wants this line."""
-        wanted = self.task_id is None or line.task_id == self.task_id
-        return wanted and (self.level is None or line.rank >= RANK[self.level])
+def passes(line: Line, wanted: EventFilter) -> bool:
+    """Tell whether a client wants this line, as the database would."""
+    return (
+        (wanted.level is None or line.rank >= RANK[wanted.level])
+        and (wanted.task_id is None or line.task_id == wanted.task_id)
+        and (wanted.worker is None or line.worker == wanted.worker)
+        and (wanted.kind is None or line.kind is wanted.kind)
+    )
 
 
 def line_of(event: Event) -> Line:
     """Serialise the event as a server-sent event whose id is the event's."""
     data = log_line(event).model_dump_json()
     frame = f"id: {event.id}\ndata: {data}\n\n".encode()
-    return Line(id=event.id, rank=RANK[event.level], task_id=event.task_id, frame=frame)
+    return Line(
+        id=event.id, rank=RANK[event.level], task_id=event.task_id, worker=event.worker, kind=event.kind, frame=frame
+    )  # fmt: skip
 
 
 class Tail:
@@ -132,16 +135,18 @@ class Tail:
         """The id of the newest event; the ring may not have it yet."""
         return await self._in_thread(self._events.newest_id)
 
-    async def older(self, cursor: int, filters: Filters) -> tuple[int, list[Line]]:
+    async def older(self, cursor: int, wanted: EventFilter) -> tuple[int, list[Line]]:
         """A page of stored lines with a greater id that pass the filters, and the cursor behind them."""
         reached = self.newest
-        page = await self._in_thread(lambda: self._page(cursor, filters))
+        page = await self._in_thread(lambda: self._page(cursor, wanted))
         if len(page) == PAGE:
             return page[-1].id, page
         return max(reached, page[-1].id if page else 0), page
 
-    def _page(self, cursor: int, filters: Filters) -> list[Line]:
-        found = self._events.after(cursor, limit=PAGE, level=filters.level, task_id=filters.task_id)
+    def _page(self, cursor: int, wanted: EventFilter) -> list[Line]:
+        found = self._events.after(
+            cursor, limit=PAGE, level=wanted.level, task_id=wanted.task_id, worker=wanted.worker, kind=wanted.kind
+        )
         return [line_of(event) for event in found]
 
     async def _read_on(self) -> None:
@@ -149,7 +154,7 @@ class Tail:
         unsubscribe = self._events.subscribe(_bell(woken))
         try:
             while True:
-                while lines := await self._in_thread(lambda: self._page(self.newest, Filters())):
+                while lines := await self._in_thread(lambda: self._page(self.newest, EVERYTHING)):
                     self._keep(lines)
                     self.wake_all()
                 with contextlib.suppress(TimeoutError):

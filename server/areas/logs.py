@@ -1,25 +1,25 @@
-"""The log: pages of events, and the live stream (which is served outside Flask)."""
+"""The log: pages of events; the live stream and the download, which are served outside Flask."""
 
 from __future__ import annotations
 
+from db.log_pages import LogPage
 from server.endpoint import Call, Endpoint, Reply
-from server.query import LogsQuery, StreamQuery
-from server.schemas import Logs, log_line
+from server.log_query import DownloadQuery, LogsQuery, StreamQuery, check_place
+from server.schemas import Logs, logs_of
 
 
 def list_logs(call: Call) -> Reply:
-    """Events behind a cursor, or the newest."""
-    query, events = call.asked(LogsQuery), call.desk.events
-    newest = events.newest_id()
-    if query.after is None:
-        found = events.last(query.limit, level=query.level, task_id=query.task)
-    else:
-        found = events.after(query.after, limit=query.limit, level=query.level, task_id=query.task)
-    last_id = found[-1].id if found else 0
-    if query.after is None or len(found) < query.limit:
-        # All up to the newest was looked at; what did not pass the filter need not be read again.
-        last_id = max(newest, last_id)
-    return Reply(answer=Logs(events=[log_line(event) for event in found], last_id=last_id))
+    """Events behind a cursor, before one, since a time, or the newest."""
+    query = call.asked(LogsQuery)
+    check_place(query)
+    return Reply(answer=logs_of(_page(call, query)))
+
+
+def _page(call: Call, query: LogsQuery) -> LogPage:
+    events = call.desk.events
+    pages = events.pages(query.wanted, query.accepts())
+    after = events.cursor_at(query.at) if query.at else query.after
+    return pages.before(query.before, query.limit) if after is None else pages.after(after, query.limit)
 
 
 ENDPOINTS = (
@@ -28,10 +28,19 @@ ENDPOINTS = (
         view=list_logs,
         method="GET",
         path="/api/logs",
-        summary="Events, oldest first: those behind `after`, or the newest.",
+        summary="Events, oldest first: those behind `after`, before `before`, since `at`, or the newest.",
         query=LogsQuery,
         answers={200: Logs},
         errors=(400,),
+    ),
+    Endpoint(
+        name="download_logs",
+        method="GET",
+        path="/api/logs/download",
+        summary="All events that pass the filter, oldest first, as a file; up to the newest at the time of asking.",
+        query=DownloadQuery,
+        media="application/x-ndjson",
+        errors=(400, 503),
     ),
     Endpoint(
         name="stream_logs",

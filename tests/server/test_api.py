@@ -248,11 +248,11 @@ def test_logs_are_read_with_a_cursor(client: Client, desk: Desk) -> None:
     page = client.get("/api/logs?after=0&limit=4").json
     assert [event["id"] for event in page["events"]] == [1, 2, 3, 4]
     assert page["last_id"] == 4
-    assert client.get("/api/logs?after=10").json == {"events": [], "last_id": 10}
+    assert client.get("/api/logs?after=10").json == {"events": [], "first_id": 11, "last_id": 10}
     bad = client.get("/api/logs?after=0&level=WARNING&task=3").json
     assert [event["level"] for event in bad["events"]] == ["WARNING", "WARNING", "ERROR", "ERROR"]
     assert bad["last_id"] == 10, "what did not pass the filter need not be read again"
-    assert client.get("/api/logs?task=99").json == {"events": [], "last_id": 10}
+    assert client.get("/api/logs?task=99").json == {"events": [], "first_id": 1, "last_id": 10}
 
 
 # ---- acting

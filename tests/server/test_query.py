@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.states import Status
-from server.query import BadQuery, LogsQuery, Query, read_query
+from server.log_query import DownloadQuery, LogsQuery
+from server.query import BadQuery, Query, read_query
 from server.task_list import TasksQuery
 
 
@@ -30,6 +31,6 @@ def test_all_faults_are_told_together() -> None:
 
 @given(st.text(max_size=60))
 def test_any_text_is_read_or_refused(text: str) -> None:
-    for model in (Query, TasksQuery, LogsQuery):
+    for model in (Query, TasksQuery, LogsQuery, DownloadQuery):
         with contextlib.suppress(BadQuery):
             assert isinstance(read_query(model, text), model)
