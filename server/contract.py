@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from server.areas import approvals, commits, logs, running, tasks
+from server.areas import approvals, commits, logs, running, steering, tasks
 from server.endpoint import Endpoint
 
 ENDPOINTS: tuple[Endpoint, ...] = (
@@ -10,6 +10,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *approvals.ENDPOINTS,
     *commits.ENDPOINTS,
     *running.ENDPOINTS,
+    *steering.ENDPOINTS,
     *logs.ENDPOINTS,
     Endpoint(name="describe", method="GET", path="/api/openapi.json", summary="This document."),
 )

@@ -76,6 +76,15 @@ def asked_of_commits(desk: Desk, client: Client, described: dict[str, Any]) -> s
     return seen
 
 
+def asked_of_steering(client: Client, described: dict[str, Any]) -> set[tuple[str, int]]:
+    seen, bulk, urgent = set(), "/api/tasks/bulk", "/api/task/{task_id}/priority"
+    for body in ({"action": "cancel", "ids": [1, 99]}, {"action": "retry", "filter": {}, "dry_run": True}, {}):
+        seen.add((bulk, check(described, "POST", bulk, client.post(bulk, body))))
+    for number, said in ((3, {"priority": 2}), (1, {"priority": 2}), (99, {"priority": 2}), (3, {})):
+        seen.add((urgent, check(described, "POST", urgent, client.post(f"/api/task/{number}/priority", said))))
+    return seen
+
+
 def test_every_answer_is_as_the_document_says(desk: Desk, client: Client, described: dict[str, Any]) -> None:
     submit(desk, "Write calc.py", tests={"test_calc.py": "def test(): ..."}, metadata={"a": {"b": [1, None]}})
     work_on(desk)
@@ -120,6 +129,7 @@ def test_every_answer_is_as_the_document_says(desk: Desk, client: Client, descri
     for number, body in ((2, {}), (2, {"answer": "81"}), (2, {"answer": "82"}), (1, {"answer": "81"}), (99, {})):
         seen.add((answer, check(described, "POST", answer, client.post(f"{approvals}/{number}/answer", body))))
     seen |= asked_of_commits(desk, client, described)
+    seen |= asked_of_steering(client, described)
     for path in ("/api/pause", "/api/checkpoint", "/api/checkpoint", "/api/resume"):
         seen.add((path, check(described, "POST", path, client.request("POST", path))))
     for faults in ([], ["worker_count (WORKER_COUNT): Input should be a number"]):

@@ -1,0 +1,182 @@
+"""One act upon many tasks: which ones, what became of each, and how to go on behind the last.
+
+Each task's change is a write of its own (the writer puts many into one commit), so one that is refused takes nothing
+from the others, and each is told. One request acts on a few hundred at most and says where the next one goes on.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from enum import StrEnum
+from typing import Annotated, Self
+
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, model_validator
+from pydantic_core import PydanticCustomError
+
+from core.errors import StoreError, StoreFull, TaskError
+from core.states import OPEN, Status
+from core.tasks import Kind, Task
+from db.task_list import Order, Place, TaskFilter
+from queue_manager import QueueManager
+from server.desk import WRITE_WALL_S
+from server.query import MAX_ID, Id
+from server.schemas import Answer
+from server.task_list import MAX_REPO, MAX_TEXT
+
+MAX_AT_ONCE = 500
+MAX_PRIORITY = 1_000_000
+
+_UPWARDS = Order(descending=False)
+_log = logging.getLogger(__name__)
+
+
+class Action(StrEnum):
+    """What is done to each task."""
+
+    CANCEL = "cancel"
+    RETRY = "retry"
+    PRIORITISE = "prioritise"
+
+
+FITTING: Mapping[Action, frozenset[Status]] = {
+    Action.CANCEL: OPEN,
+    Action.RETRY: frozenset({Status.FAILED, Status.CANCELLED}),
+    Action.PRIORITISE: frozenset(Status) - {Status.DONE},
+}
+"""Which statuses an action is possible in; what else forbids it is known when it is tried."""
+
+Priority = Annotated[StrictInt, Field(ge=-MAX_PRIORITY, le=MAX_PRIORITY)]
+
+
+class _In(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class FilterIn(_In):
+    """Tasks by the filter of their list; one without fields lets all pass."""
+
+    status: frozenset[Status] = frozenset()
+    q: Annotated[str, Field(max_length=MAX_TEXT)] = ""
+    kind: Kind | None = None
+    repo: Annotated[str, Field(max_length=MAX_REPO)] | None = None
+
+
+class BulkIn(_In):
+    """What to do to which tasks: to those of `ids`, or to those that pass `filter` and have ids behind `after`.
+
+    With `dry_run` nothing is done; the answer counts.
+    """
+
+    action: Action
+    ids: list[Id] | None = Field(None, min_length=1, max_length=MAX_AT_ONCE)
+    filter: FilterIn | None = None
+    after: int = Field(0, ge=0, le=MAX_ID)
+    priority: Priority | None = None
+    dry_run: bool = False
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> Self:
+        if (self.ids is None) == (self.filter is None):
+            raise PydanticCustomError("which", "give `ids`, or a `filter`, and not both")
+        if (self.priority is None) == (self.action is Action.PRIORITISE):
+            raise PydanticCustomError("priority", "`priority` belongs to the action `prioritise`, which needs it")
+        return self
+
+
+class BulkResult(Answer):
+    """What became of one task; `status` is the one it has now, null where that is not known or there is no task."""
+
+    task_id: int
+    ok: bool
+    status: Status | None
+    error: str
+
+
+class BulkDone(Answer):
+    """What one request did. `matched` tasks were meant, of which `fitting` have a status that the action is for.
+
+    Of a filter, only these are acted on. `next_after` is the `after` that goes on with the rest, null when all were
+    seen; `results` are empty in a dry run.
+    """
+
+    matched: int
+    fitting: int
+    results: list[BulkResult]
+    next_after: int | None
+
+
+class PriorityIn(_In):
+    """How urgent a task is; higher is sooner."""
+
+    priority: Priority
+
+
+class Prioritised(Answer):
+    """A task after its priority was set."""
+
+    task_id: int
+    status: Status
+    priority: int
+
+
+def act_on_many(queue: QueueManager, asked: BulkIn) -> BulkDone:
+    """Do it, or count in a dry run."""
+    if asked.ids is not None:
+        ids, more = sorted(set(asked.ids)), None
+        known = queue.statuses(ids)
+        matched, fitting = len(ids), sum(status in FITTING[asked.action] for status in known.values())
+    else:
+        wanted = _wanted(asked.filter or FilterIn())
+        counts = {s: n for s, n in queue.counts(wanted).items() if not wanted.statuses or s in wanted.statuses}
+        matched = sum(counts.values())
+        fitting = sum(n for status, n in counts.items() if status in FITTING[asked.action])
+        ids, more = _next(queue, asked, wanted)
+    results = [] if asked.dry_run else _done(queue, asked, ids)
+    return BulkDone(matched=matched, fitting=fitting, results=results, next_after=None if asked.dry_run else more)
+
+
+def _wanted(asked: FilterIn) -> TaskFilter:
+    return TaskFilter(statuses=asked.status, text=asked.q.strip(), kind=asked.kind, repo=asked.repo)
+
+
+def _next(queue: QueueManager, asked: BulkIn, wanted: TaskFilter) -> tuple[list[int], int | None]:
+    """The next tasks that the action is for, oldest first; retried so, what others depend on comes before them."""
+    fitting = FITTING[asked.action] & (wanted.statuses or FITTING[asked.action])
+    if not fitting:
+        return [], None
+    wanted = TaskFilter(statuses=fitting, text=wanted.text, kind=wanted.kind, repo=wanted.repo)
+    behind = Place(value=asked.after, task_id=asked.after)
+    places = queue.page(wanted, _UPWARDS, MAX_AT_ONCE + 1, behind)
+    ids = [place.task_id for place in places[:MAX_AT_ONCE]]
+    return ids, ids[-1] if len(places) > MAX_AT_ONCE else None
+
+
+def _done(queue: QueueManager, asked: BulkIn, ids: list[int]) -> list[BulkResult]:
+    acts: dict[Action, Callable[[int], Future[Task]]] = {
+        Action.CANCEL: queue.cancel,
+        Action.RETRY: queue.retry,
+        Action.PRIORITISE: lambda task_id: queue.prioritise(task_id, asked.priority or 0),
+    }
+    # Whoever depends on another is newer: cancelled after it, he would have failed for its sake by then.
+    turns = reversed(ids) if asked.action is Action.CANCEL else ids
+    begun = {task_id: acts[asked.action](task_id) for task_id in turns}
+    end = time.monotonic() + WRITE_WALL_S
+    return [_result(task_id, begun[task_id], end - time.monotonic()) for task_id in ids]
+
+
+def _result(task_id: int, write: Future[Task], wall_s: float) -> BulkResult:
+    try:
+        task = write.result(max(0.0, wall_s))
+        return BulkResult(task_id=task_id, ok=True, status=task.status, error="")
+    except (TaskError, StoreFull) as error:
+        return BulkResult(task_id=task_id, ok=False, status=None, error=str(error))
+    except TimeoutError:
+        why = "the database is busy and may still take this change: look before you send it again"
+        return BulkResult(task_id=task_id, ok=False, status=None, error=why)
+    except StoreError:
+        _log.exception("task %d could not be changed", task_id)
+        why = "something went wrong inside Nightshift; its log says what"
+        return BulkResult(task_id=task_id, ok=False, status=None, error=why)

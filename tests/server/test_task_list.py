@@ -1,0 +1,195 @@
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.states import Ending, Status
+from core.tasks import Spent
+from db.task_list import STANDING, Order, Place, Sort, TaskFilter
+from server.desk import Desk
+from tests.support.desk import Client, make_desk, serving
+from tests.support.worked_task import submit
+
+KINDS = ("library", "cli_tool", None)
+REPOS = ("/srv/shop", "/srv/api", None)
+
+
+def filled(desk: Desk) -> None:
+    """Thirty tasks in many statuses; several are equal by anything but their id."""
+    for number in range(30):
+        submit(
+            desk, f"task {number} of {'cheese' if number % 4 else '100%_wine'}", priority=number % 3,
+            kind=KINDS[number % 3], repo=REPOS[number % 2 + number % 3 // 2],
+        )  # fmt: skip
+    for number in range(18):
+        task = desk.queue.claim(f"worker-{number % 2}").result()
+        assert task is not None
+        if number < 15:
+            spent = Spent(tokens_in=number % 4, cost_usd=number % 5 / 10)
+            ending = Ending.GAVE_UP if number % 3 else Ending.COMMITTED
+            desk.queue.finish(
+                task.id, task.fence, ending, reason=f"because of {number}", iterations=number % 4, spent=spent,
+                commit=f"{number:02x}c0ffee" * 4 if ending is Ending.COMMITTED else None, branch=f"agent/{task.id}-b",
+            ).result()  # fmt: skip
+    desk.queue.cancel(next(t.id for t in desk.queue.find(status=Status.QUEUED))).result()
+
+
+@pytest.fixture(scope="module")
+def still(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    made = make_desk(tmp_path_factory.mktemp("still"))
+    filled(made)
+    yield made
+    made.database.close()
+
+
+@pytest.fixture(scope="module")
+def reader(still: Desk) -> Iterator[Client]:
+    with serving(still) as client:
+        yield client
+
+
+def ids(answer: Any) -> list[int]:
+    return [task["task_id"] for task in answer["tasks"]]
+
+
+def pages(client: Client, query: str) -> list[int]:
+    """The ids of all pages, in order."""
+    found, cursor = list[int](), ""
+    while True:
+        page = client.get(f"/api/tasks?{query}{cursor}").json
+        found += ids(page)
+        if page["next"] is None:
+            assert len(found) == page["total"]
+            return found
+        cursor = f"&cursor={page['next']}"
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    by=st.sampled_from(Sort), descending=st.booleans(), limit=st.integers(1, 31),
+    statuses=st.frozensets(st.sampled_from(Status)), kind=st.sampled_from((None, "library")),
+    text=st.sampled_from(("", "cheese", "100%_w", "BECAUSE of 1", "0", "agent/")),
+)  # fmt: skip
+def test_the_pages_of_every_order_show_each_task_once(
+    still: Desk, by: Sort, descending: bool, limit: int, statuses: frozenset[Status], kind: Any, text: str
+) -> None:
+    wanted, order = TaskFilter(statuses=statuses, text=text, kind=kind), Order(by=by, descending=descending)
+    whole = still.queue.page(wanted, order, 1000)
+    found, after = list[Place](), None
+    while page := still.queue.page(wanted, order, limit, after):
+        found, after = [*found, *page], page[-1]
+    assert found == whole
+    assert len({place.task_id for place in whole}) == len(whole)
+    counted = still.queue.counts(wanted)
+    assert len(whole) == sum(counted[status] for status in statuses or Status)
+    keys = [(place.value, place.task_id) for place in whole]
+    assert keys == sorted(keys, reverse=descending)
+
+
+@pytest.mark.parametrize("order", ["asc", "desc"])
+@pytest.mark.parametrize("sort", list(Sort))
+def test_the_api_pages_through_every_order(reader: Client, sort: Sort, order: str) -> None:
+    assert sorted(pages(reader, f"sort={sort}&order={order}&limit=7")) == list(range(1, 31))
+
+
+def test_tasks_are_sorted_by_what_was_asked_for(reader: Client) -> None:
+    dear = reader.get("/api/tasks?sort=cost&limit=500").json["tasks"]
+    costs = [task["spent"]["cost_usd"] for task in dear]
+    assert costs == sorted(costs, reverse=True)
+    assert costs[0] > 0
+    standing = reader.get("/api/tasks?sort=status&order=asc&limit=500").json["tasks"]
+    steps = [STANDING.index(Status(task["status"])) for task in standing]
+    assert steps == sorted(steps)
+    assert standing[0]["status"] == "running"
+
+
+def test_several_statuses_are_asked_for_by_comma_and_all_are_counted(reader: Client) -> None:
+    found = reader.get("/api/tasks?status=failed,%20cancelled&limit=500").json
+    assert {task["status"] for task in found["tasks"]} == {"failed", "cancelled"}
+    assert found["total"] == len(found["tasks"]) == found["counts"]["failed"] + found["counts"]["cancelled"] == 11
+    assert sum(found["counts"].values()) == 30
+
+
+@pytest.mark.parametrize(
+    ("q", "right"),
+    [
+        ("100%_WINE", lambda task: "wine" in task["description"]),
+        ("%", lambda task: "%" in task["description"]),
+        ("because of 7", lambda task: task["reason"] == "because of 7"),
+        ("/srv/sh", lambda task: task["repo"] == "/srv/shop"),
+        ("03c0ffee03", lambda task: (task["commit"] or "").startswith("03c0ffee")),
+        ("agent/6-", lambda task: task["branch"] == "agent/6-b"),
+        ("#12", lambda task: task["task_id"] == 12),
+    ],
+)
+def test_a_text_is_looked_for_wherever_it_may_stand(reader: Client, q: str, right: Any) -> None:
+    every = reader.get("/api/tasks?limit=500").json["tasks"]
+    found = ids(reader.get(f"/api/tasks?limit=500&q={quote(q)}").json)
+    assert found == [task["task_id"] for task in every if right(task)]
+    assert found
+
+
+def test_a_commit_is_found_by_how_it_begins_alone(reader: Client) -> None:
+    assert reader.get("/api/tasks?q=c0ffee").json["total"] == 0
+
+
+def test_kind_and_repository_are_filters(reader: Client) -> None:
+    every = reader.get("/api/tasks?limit=500").json["tasks"]
+    cases: list[tuple[str, Callable[[Any], bool]]] = [
+        ("kind=library", lambda task: task["kind"] == "library"),
+        ("repo=workspace", lambda task: task["repo"] is None),
+        ("repo=/srv/api&kind=cli_tool", lambda task: (task["repo"], task["kind"]) == ("/srv/api", "cli_tool")),
+    ]
+    for query, right in cases:
+        wanted = [task["task_id"] for task in every if right(task)]
+        assert ids(reader.get(f"/api/tasks?limit=500&{query}").json) == wanted
+        assert wanted
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ("status=nope", "status"), ("status=failed,nope", "status"), ("sort=colour", "sort"), ("order=up", "order"),
+        ("kind=poem", "kind"), ("limit=501", "limit"), ("q=" + "x" * 201, "q"), ("cursor=nonsense", "cursor"),
+        ("cursor=%ff%fe", "cursor"), ("cursor=W10", "cursor"), ("sort=cost&after=3", "after"),
+        ("after=3&cursor=W10", "after"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_in_a_query_is_named(reader: Client, query: str, field: str) -> None:
+    got = reader.get(f"/api/tasks?{query}")
+    assert (got.status, list(got.json["fields"])) == (400, [field])
+
+
+def test_a_cursor_belongs_to_its_order(reader: Client) -> None:
+    cursor = reader.get("/api/tasks?sort=priority&limit=3").json["next"]
+    for other in ("sort=priority&order=asc", "sort=id"):
+        got = reader.get(f"/api/tasks?{other}&cursor={cursor}")
+        assert (got.status, list(got.json["fields"])) == (400, ["cursor"])
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.one_of(st.text(max_size=40), st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(), lambda inner: st.lists(inner, max_size=5)
+)))  # fmt: skip
+def test_any_cursor_is_read_or_refused(reader: Client, value: Any) -> None:
+    text = value if isinstance(value, str) else base64.urlsafe_b64encode(json.dumps(value).encode()).decode()
+    got = reader.get(f"/api/tasks?sort=created&cursor={quote(text, safe='', errors='replace')}")
+    assert got.status in {200, 400}
+    place = base64.urlsafe_b64encode(json.dumps(["created", True, value, 3]).encode()).decode().rstrip("=")
+    assert reader.get(f"/api/tasks?sort=created&cursor={place}").status in {200, 400}
+
+
+def test_a_page_stays_right_while_tasks_move(desk: Desk, client: Client) -> None:
+    for number in range(6):
+        submit(desk, f"task {number}", priority=number)
+    first = client.get("/api/tasks?sort=priority&limit=3").json
+    desk.queue.prioritise(first["tasks"][-1]["task_id"], 99).result()
+    rest = client.get(f"/api/tasks?sort=priority&limit=3&cursor={first['next']}").json
+    assert ids(first) + ids(rest) == [6, 5, 4, 3, 2, 1]
