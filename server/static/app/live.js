@@ -24,6 +24,7 @@ const resyncWatchers = new Set();
 const ring = [];
 const me = Math.random().toString(36).slice(2);
 let cursor = after;
+let floor = after; // the ring holds all lines with greater ids
 let channel = null;
 let feed = null;
 let isLeader = false;

@@ -1,0 +1,164 @@
+"""Tabs of one browser share one stream, and none loses a line or sees one twice, whoever leads and whatever goes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
+
+from server.desk import Desk
+from server.listen import Listen
+from tests.support.browser import LIVE, PATIENCE_MS, context_of
+from tests.support.desk import Client, fill, make_desk, serving
+
+# The page's own module, not another copy of it: its address is that of the page's preloaded one.
+COLLECT = """async () => {
+  const live = await import(document.querySelector('link[href$="app/live.js"]').href);
+  window.ids = [];
+  window.resyncs = 0;
+  window.live = live;
+  live.onLine((line) => window.ids.push(line.id));
+  live.onResync(() => { window.resyncs += 1; });
+}"""
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    made = make_desk(tmp_path)
+    yield made
+    made.database.close()
+
+
+@pytest.fixture
+def server(desk: Desk) -> Iterator[Client]:
+    with serving(desk) as client:
+        yield client
+
+
+@pytest.fixture
+def tabs(browser: Browser, server: Client) -> Iterator[BrowserContext]:
+    """Many tabs of one profile."""
+    with context_of(browser, url_of(server)) as context:
+        yield context
+
+
+def url_of(client: Client) -> str:
+    return f"http://127.0.0.1:{client.host.port}"
+
+
+def opened(tabs: BrowserContext) -> Page:
+    """A tab that listens and collects the ids of all lines."""
+    page = tabs.new_page()
+    page.goto("/")
+    page.wait_for_selector(LIVE, state="attached")
+    page.evaluate(COLLECT)
+    return page
+
+
+def lines(desk: Desk, count: int) -> list[int]:
+    """Store so many events; their ids."""
+    before = desk.events.newest_id()
+    fill(desk, count)
+    return list(range(before + 1, before + count + 1))
+
+
+def until_seen(page: Page, last: int) -> list[int]:
+    page.wait_for_function("last => window.ids.includes(last)", arg=last, timeout=PATIENCE_MS)
+    found: list[int] = page.evaluate("window.ids")
+    return found
+
+
+def streams(context: BrowserContext) -> list[str]:
+    """The addresses of all streams that will be opened, as they are."""
+    asked: list[str] = []
+    context.on("request", lambda request: asked.append(request.url) if "/api/logs/stream" in request.url else None)
+    return asked
+
+
+def test_all_tabs_of_a_browser_share_one_stream(tabs: BrowserContext, desk: Desk) -> None:
+    asked = streams(tabs)
+    pages = [opened(tabs) for _ in range(3)]
+    ids = lines(desk, 40)
+    for page in pages:
+        assert until_seen(page, ids[-1]) == ids
+    assert len(asked) == 1
+
+
+def test_when_the_tab_that_listens_goes_the_next_goes_on_where_it_was(tabs: BrowserContext, desk: Desk) -> None:
+    asked = streams(tabs)
+    first, second, third = (opened(tabs) for _ in range(3))
+    ids = lines(desk, 10)
+    for page in (second, third):
+        until_seen(page, ids[-1])
+    first.close()
+    ids += lines(desk, 10)
+    for page in (second, third):
+        assert until_seen(page, ids[-1]) == ids
+    assert len(asked) == 2
+    assert asked[1].endswith(f"?after={ids[9]}"), "it resumes behind the last line that it saw"
+
+
+def test_a_tab_that_joins_gets_what_happened_since_its_page_was_made(tabs: BrowserContext, desk: Desk) -> None:
+    opened(tabs)
+    page = tabs.new_page()
+    # Its scripts are held back until more has happened.
+    early: list[int] = []
+
+    def hold(route: Route) -> None:
+        early.extend(lines(desk, 5))
+        route.continue_()
+
+    page.route("**/app/live.js", hold)
+    page.goto("/")
+    page.wait_for_selector(LIVE, state="attached")
+    page.evaluate(COLLECT)
+    assert early
+    page.wait_for_function("() => window.live && document.querySelector('#live.on')")
+    ids = lines(desk, 3)
+    assert until_seen(page, ids[-1]) == ids, "what was before it began to collect was delivered before"
+
+
+def test_after_a_restart_no_line_is_missing_or_double_and_the_page_says_it(
+    browser: Browser, tmp_path: Path, desk: Desk
+) -> None:
+    with serving(desk) as first:
+        url = url_of(first)
+    port = urlsplit(url).port or 0
+    with context_of(browser, url) as tabs:
+        with serving(desk, Listen(port=port)):
+            page, other = opened(tabs), opened(tabs)
+            ids = lines(desk, 7)
+            for each in (page, other):
+                until_seen(each, ids[-1])
+        for each in (page, other):
+            expect(each.get_by_text("The daemon does not answer.")).to_be_visible()
+            expect(each).to_have_title("✕ Dashboard · Nightshift")
+        ids += lines(desk, 12)
+        with serving(desk, Listen(port=port)):
+            for each in (page, other):
+                assert until_seen(each, ids[-1]) == ids
+                expect(each.get_by_text("12 lines caught up")).to_be_visible()
+                expect(each.get_by_text("The daemon does not answer.")).to_be_hidden()
+            ids += lines(desk, 1)
+            assert until_seen(page, ids[-1]) == ids
+
+
+def test_a_database_that_was_restored_makes_all_tabs_read_anew(browser: Browser, tmp_path: Path) -> None:
+    newer, older = make_desk(tmp_path / "newer"), make_desk(tmp_path / "older")
+    fill(newer, 30)
+    fill(older, 4)
+    with serving(newer) as first:
+        url = url_of(first)
+        with context_of(browser, url) as tabs:
+            page, other = opened(tabs), opened(tabs)
+            first.host.stop()
+            with serving(older, Listen(port=urlsplit(url).port or 0)):
+                for each in (page, other):
+                    each.wait_for_function("() => window.resyncs === 1", timeout=PATIENCE_MS)
+                fill(older, 1)
+                assert until_seen(other, 5) == [5]
+    newer.database.close()
+    older.database.close()
