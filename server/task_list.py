@@ -25,14 +25,17 @@ def _by_comma(value: Any) -> Any:
     return [each.strip() for each in value.split(",") if each.strip()] if isinstance(value, str) else value
 
 
-_MANY = {"type": "string", "pattern": f"^({'|'.join(Status)})(,({'|'.join(Status)}))*$", "examples": ["failed,waiting"]}
+_ONE = f"({'|'.join(Status)})"
+_MANY = {"type": "string", "pattern": f"^({_ONE}(,{_ONE})*)?$", "examples": ["failed,waiting"]}
 Statuses = Annotated[frozenset[Status], BeforeValidator(_by_comma), WithJsonSchema(_MANY)]
 
 
 class TasksQuery(Query):
     """Which tasks to list."""
 
-    status: Statuses = Field(frozenset(), description="only tasks of this status; several by comma")
+    status: Statuses = Field(
+        frozenset(), description="only tasks of this status; several by comma", json_schema_extra={"default": ""}
+    )
     q: str = Field("", max_length=MAX_TEXT, description="only tasks with this text, branch, commit or id")
     kind: Kind | None = Field(None, description="only tasks of this kind")
     repo: str | None = Field(
