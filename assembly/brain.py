@@ -57,7 +57,7 @@ def chain_of(settings: Settings, trials: LateTrials) -> tuple[BaseModelHandler, 
         ConfigError: a backend is unknown, or asked for and not configured.
     """
     return build_chain(
-        _backend_settings(settings, trials),
+        backend_settings(settings, trials),
         model_type=settings.model_type,
         model_name=settings.model_name,
         phase_models=settings.phase_models,
@@ -91,7 +91,8 @@ def _budgets(settings: Settings) -> Budgets:
     )
 
 
-def _backend_settings(settings: Settings, trials: LateTrials) -> BackendSettings:
+def backend_settings(settings: Settings, trials: LateTrials) -> BackendSettings:
+    """What each backend takes its own part of."""
     openai, anthropic = settings.openai_api_key, settings.anthropic_api_key
     return BackendSettings(
         openai_api_key=openai.get_secret_value() if openai else None,

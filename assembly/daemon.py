@@ -19,7 +19,7 @@ from assembly.database_care import notices, watch_database
 from assembly.greeting import greeting, in_a_line
 from assembly.house import House
 from assembly.notices import telling
-from assembly.reload import LiveSettings, Taker, on_loop, reader_of
+from assembly.reload import LiveSettings, Taker, on_loop, read_again
 from assembly.rooms import Rooms
 from assembly.store import Store, open_store
 from assembly.tidying import sweep_orphans, tidying
@@ -60,7 +60,7 @@ class Daemon:
         sleep: Sleep = asyncio.sleep,
         say: Callable[[str], None] = print,
     ) -> None:
-        self._live, self._say = LiveSettings(settings, reader_of(settings)), say
+        self._live, self._say = LiveSettings(settings, lambda: read_again(settings)), say
         self._clocks, self._sleep = clocks or Clocks(), sleep
         self._clock = self._clocks.wall
         self._began = self._clocks.monotonic()
@@ -119,8 +119,8 @@ class Daemon:
             self._undo = undo_of(self._settings, self._store, self._rooms)
             reverts = Reverts(self._undo, asyncio.get_running_loop())
             reload = on_loop(self._reload, asyncio.get_running_loop())
-            git = self._rooms.git
-            host = open_web(lambda: self._settings, self._store, self.status, self._vitals, reverts, reload, git, stack)
+            rooms, vitals = self._rooms, self._vitals
+            host = open_web(lambda: self._settings, self._store, self.status, vitals, reverts, reload, rooms, stack)
             stack.callback(reverts.stop)
             parts = await self._rooms.prepare()
             if parts is not None:

@@ -59,17 +59,29 @@ class LiveSettings:
         """
         async with self._one_at_a_time:
             try:
-                new = await asyncio.to_thread(self._read)
-                done = self._take(new)
+                kept, in_place, done = self._weigh(await asyncio.to_thread(self._read))
             except ConfigError as error:
                 self._refused(error)
                 raise
+            self._now = kept
+            for put in in_place:
+                put()
         self.notices = (done.sentence,) if done.later else ()
         data = {"changed": list(done.changed), "later": {each.name: each.holds for each in done.later}}
         self._emit(Event(kind=Kind.SETTINGS_RELOADED, message=done.sentence, data=data))
         return done
 
-    def _take(self, new: Settings) -> Reloaded:
+    def check(self, new: Settings) -> Reloaded:
+        """What would come of these settings; nothing is put in place. Call it on the workers' loop.
+
+        Raises:
+            ConfigError: a part that would be made of them finds faults.
+        """
+        return self._weigh(new)[2]
+
+    def _weigh(self, new: Settings) -> tuple[Settings, Sequence[Callable[[], None]], Reloaded]:
+        """The settings that would hold, what puts them in place, and what to tell."""
+        self._mask.learn(new.secrets)
         old = self._now
         changed = [name for name in TAKES if getattr(new, name) != getattr(old, name)]
         waiting = [name for name in changed if TAKES[name] is Takes.RESTART]
@@ -82,14 +94,11 @@ class LiveSettings:
                 faults += error.faults
         if faults:
             raise ConfigError(faults)
-        self._now = kept
-        self._mask.learn(new.secrets)
-        for put in in_place:
-            put()
-        return Reloaded(
+        done = Reloaded(
             changed=tuple(name for name in changed if name not in waiting),
             later=tuple(Later(name=name, holds=self._shown(getattr(old, name))) for name in waiting),
         )
+        return kept, in_place, done
 
     def _refused(self, error: ConfigError) -> None:
         text = self._mask(f"the settings have faults, so the old ones still hold: {'; '.join(error.faults)}")
@@ -103,11 +112,19 @@ class LiveSettings:
         return self._mask(str(value)) if value not in (None, "") else "unset"
 
 
-def reader_of(settings: Settings) -> Callable[[], Settings]:
-    """Reads the sources of these settings again, from the same place."""
+def read_again(settings: Settings, text: str | None = None) -> Settings:
+    """Read the sources of these settings again, from the same place.
+
+    Args:
+        settings: for the place.
+        text: what `config.yaml` shall be taken to say, instead of the file.
+
+    Raises:
+        ConfigError: lists every fault.
+    """
     if settings.folders is not None:
-        return lambda: load_settings(layout="xdg")
-    return lambda: load_settings(home=settings.home)
+        return load_settings(layout="xdg", text=text)
+    return load_settings(home=settings.home, text=text)
 
 
 def on_loop(

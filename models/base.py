@@ -60,6 +60,7 @@ class BaseModelHandler(ABC):
     def __init__(self, *, model: str | None = None) -> None:
         self._model = model
         self._detail = ""
+        self._offered: tuple[str, ...] = ()
 
     @classmethod
     def configured(cls, settings: BackendSettings, model: str | None) -> Self | None:  # noqa: ARG003 - for heirs
@@ -75,6 +76,11 @@ class BaseModelHandler(ABC):
     def detail(self) -> str:
         """Why it is not available and how to mend it, in words for the owner; empty when all is well."""
         return self._detail
+
+    @property
+    def offered(self) -> tuple[str, ...]:
+        """The models that the server named when it was last looked at; none where it names none."""
+        return self._offered
 
     @property
     def free(self) -> bool:

@@ -76,7 +76,7 @@ class OllamaBackend(BaseModelHandler):
         names = [str(row.get("name") or row.get("model")) for row in rows]
         if not self._named and self._model not in names:
             self._model = choose(names, CODERS, UNFIT)
-        self._detail = self._fault(probe, names)
+        self._detail, self._offered = self._fault(probe, names), tuple(names)
         return not self._detail
 
     def _fault(self, probe: Probe, names: list[str]) -> str:

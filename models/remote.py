@@ -148,6 +148,7 @@ class RemoteBackend(BaseModelHandler):
 
     def _looked(self, probe: Probe, names: list[str], key_name: str) -> bool:
         """Judge a request for the list of models, and say in `detail` what the owner can do."""
+        self._offered = tuple(names)
         if probe.status in {401, 403}:
             self._detail = f"{self.vendor} does not accept the key: set {key_name} to a valid one"
         elif probe.is_dumb:

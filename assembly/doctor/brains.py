@@ -51,20 +51,26 @@ def models(patient: Patient) -> Iterator[Finding]:
 
 def _asked(backend: BaseModelHandler, name: str, masked: Masker) -> Finding:
     """One word from a model, with the time it takes; the one thing here that may cost something."""
-    request = ModelRequest(
-        phase=Phase.REFLECTING, messages=(Message(role="user", text="Answer with the one word: ready"),), max_tokens=16
-    )  # fmt: skip
     began = time.monotonic()
     try:
-        reply = asyncio.run(_once(backend, request))
+        reply = asyncio.run(one_word(backend, DEEP_S))
     except (ModelError, TimeoutError) as error:
         return fault(name, masked(f"is there, but gives no reply: {error or 'time is over'}"), "look at its own log")
     return ok(name, f"replied in {time.monotonic() - began:.1f} s ({reply} tokens)")
 
 
-async def _once(backend: BaseModelHandler, request: ModelRequest) -> int:
+async def one_word(backend: BaseModelHandler, limit_s: float) -> int:
+    """Have a backend say one word and close it; returns the tokens of its reply.
+
+    Raises:
+        ModelError: it gave none.
+        TimeoutError: it gave none in time.
+    """
+    request = ModelRequest(
+        phase=Phase.REFLECTING, messages=(Message(role="user", text="Answer with the one word: ready"),), max_tokens=16
+    )  # fmt: skip
     try:
-        async with asyncio.timeout(DEEP_S):
+        async with asyncio.timeout(limit_s):
             return (await backend.generate(request)).tokens_out
     finally:
         await backend.aclose()
