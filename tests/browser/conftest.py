@@ -13,36 +13,17 @@ NIGHTSHIFT_TESTS_NIGHT to a folder, in which the night is kept instead of worked
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
-from tests.support.browser import LIVE, Watch, chromium, context_of
+from tests.support.attacker import RULES
+from tests.support.browser import LIVE, Visit, Watch, chromium, context_of
 from tests.support.daemon import Daemon, settings_for
-from tests.support.night import Room, awake, built
+from tests.support.night import Night, Room, awake, built
 from tests.support.wire_server import WireServer
-
-Visit = Callable[[str], Page]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Night:
-    """A running daemon whose home has ended tasks of each sort, and its scripted model."""
-
-    room: Room
-    daemon: Daemon
-    server: WireServer
-
-    @property
-    def url(self) -> str:
-        return self.daemon.url
-
-    def task(self, name: str) -> int:
-        """The id of a task by what became of it: see `tests.support.night`."""
-        return self.room.tasks[name]
 
 
 @pytest.fixture(scope="session")
@@ -67,9 +48,9 @@ def untouched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
         yield daemon
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with chromium() as running:
+    with chromium(RULES) as running:
         yield running
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page
 
-from tests.support.browser import Watch
+from tests.support.browser import Watch, heard
 
 
 @pytest.mark.parametrize(
@@ -25,9 +25,5 @@ def test_the_watch_complains_of(page: Page, watch: Watch, does: str, told: str) 
     page.goto("/login")
     assert not watch.complaints
     page.evaluate(f"() => {{ {does}; }}")
-    for _ in range(200):
-        if any(told in each for each in watch.complaints):
-            break
-        page.wait_for_timeout(50)  # in which Playwright hears of events
-    assert any(told in each for each in watch.complaints), watch.complaints
+    heard(page, lambda: any(told in each for each in watch.complaints))
     watch.allow(".*")

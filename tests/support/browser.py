@@ -1,14 +1,16 @@
 """Debian's Chromium, driven by Playwright, and a watch over what goes wrong on a page.
 
 Playwright's synchronous interface keeps an event loop running in the thread that started it, in which no test of
-asyncio could run: a browser lives no longer than the tests of one folder (see `tests/browser/conftest.py`).
+asyncio could run: a browser lives no longer than the tests of one file.
 """
 
 from __future__ import annotations
 
+import gc
 import re
 import shutil
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from urllib.parse import urlsplit
 
@@ -24,6 +26,8 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
+Visit = Callable[[str], Page]
+"""Opens an address and waits until its data are live."""
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 MISSING = "the browser's tests need Chromium: type `make setup-dev`, or `sudo apt-get install chromium`"
 PATIENCE_MS = 20_000
@@ -59,6 +63,8 @@ def chromium(*arguments: str) -> Iterator[Browser]:
             yield browser
         finally:
             browser.close()
+    # What waited in a greenlet is unwound when it is collected; in the midst of other work that confuses the compiler.
+    gc.collect()
 
 
 @contextmanager
@@ -76,6 +82,14 @@ def context_of(
         yield made
     finally:
         made.close()
+
+
+def heard(page: Page, condition: Callable[[], bool]) -> None:
+    """Wait until events of the page have made the condition true; they are only heard while Playwright waits."""
+    end = time.monotonic() + PATIENCE_MS / 1000
+    while not condition():
+        assert time.monotonic() < end, "it did not happen in time"
+        page.wait_for_timeout(20)
 
 
 class Watch:

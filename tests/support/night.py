@@ -86,6 +86,23 @@ class Room:
         return Room(folder=folder, tasks=self.tasks)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Night:
+    """A daemon that runs in such a room, and its scripted model."""
+
+    room: Room
+    daemon: Daemon
+    server: WireServer
+
+    @property
+    def url(self) -> str:
+        return self.daemon.url
+
+    def task(self, name: str) -> int:
+        """The id of a task by what became of it: see `_submitted`."""
+        return self.room.tasks[name]
+
+
 def built(folder: Path) -> Room:
     """The room in that folder; whoever comes first builds it, others wait.
 

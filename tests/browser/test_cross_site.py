@@ -1,0 +1,107 @@
+"""What a page of somebody else's can do to the daemon while its owner has it open: nothing, in a real browser.
+
+Each try is first seen to reach a server that has no guard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page
+
+from tests.support.attacker import ELSEWHERE, NAMES, TRIES, Site
+from tests.support.browser import context_of, heard
+from tests.support.daemon import until
+from tests.support.night import Night
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
+    with Site() as running:
+        yield running
+
+
+@pytest.fixture
+def elsewhere(browser: Browser, site: Site) -> Iterator[BrowserContext]:
+    with context_of(browser, site.url) as made:
+        yield made
+
+
+def state(night: Night) -> tuple[int, int, str, int]:
+    """What a write could have changed."""
+    status = night.daemon.get("/api/status")
+    newest = night.daemon.get("/api/tasks?limit=1")["tasks"][0]["task_id"]
+    return sum(status["queue"].values()), newest, status["state"], status["approvals"]
+
+
+def opened(context: BrowserContext, site: Site, host: str, target: str) -> Page:
+    site.page = TRIES.replace("TARGET", target)
+    page = context.new_page()
+    page.goto(f"http://{host}:{site.port}/page")
+    return page
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", ELSEWHERE])
+def test_no_request_of_another_page_is_served(elsewhere: BrowserContext, site: Site, night: Night, host: str) -> None:
+    before = state(night)
+    page = opened(elsewhere, site, host, night.url)
+    answers: dict[str, int] = {}
+    page.on("response", lambda got: answers.update({f"{got.request.method} {got.url}": got.status}))
+    for name in NAMES:
+        assert page.evaluate("(name) => attack(name)", name) == "tried"
+    heard(page, lambda: f"POST {night.url}/api/task" in answers)
+    assert {status for address, status in answers.items() if night.url in address} == {403}, answers
+    assert page.evaluate("() => window.stolen") is None
+    assert state(night) == before
+
+
+def test_the_same_tries_reach_a_server_without_a_guard(elsewhere: BrowserContext, site: Site) -> None:
+    with Site() as naive:
+        page = opened(elsewhere, site, ELSEWHERE, naive.url)
+        for name in NAMES:
+            naive.reached.clear()
+            assert page.evaluate("(name) => attack(name)", name) == "tried"
+            until(lambda: bool(naive.reached))
+        assert page.evaluate("() => window.stolen") is not None
+
+
+def test_a_name_that_is_rebound_to_this_machine_reads_and_writes_nothing(
+    elsewhere: BrowserContext, night: Night
+) -> None:
+    before, port = state(night), night.url.rsplit(":", 1)[1]
+    page = elsewhere.new_page()
+    answer = page.goto(f"http://{ELSEWHERE}:{port}/")
+    assert answer
+    assert (answer.status, "this Host is not served here" in page.content()) == (403, True)
+    read = "async () => { const got = await fetch('/api/tasks'); return [got.status, await got.text()]; }"
+    status, text = page.evaluate(read)
+    assert (status, "task_id" in text) == (403, False)
+    write = """async () => (await fetch('/api/task', {method: 'POST', body: '{"description": "x"}',
+        headers: {'Content-Type': 'application/json'}})).status"""
+    assert page.evaluate(write) == 403
+    assert state(night) == before
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", ELSEWHERE])
+def test_no_page_can_be_framed(elsewhere: BrowserContext, site: Site, night: Night, host: str) -> None:
+    site.page = f"<!doctype html><iframe src='{night.url}/'></iframe><iframe src='{site.url}/other'></iframe>"
+    page = elsewhere.new_page()
+    page.goto(f"http://{host}:{site.port}/page")
+    ours, other = page.frames[1], page.frames[2]
+    assert "framed" in other.content()
+    assert "Nightshift" not in ours.content()
+
+
+def test_a_link_from_elsewhere_opens_a_page_that_the_other_cannot_touch(
+    elsewhere: BrowserContext, site: Site, night: Night
+) -> None:
+    site.page = "<!doctype html><title>x</title>"
+    page = elsewhere.new_page()
+    page.goto(f"http://{ELSEWHERE}:{site.port}/page")
+    with elsewhere.expect_page() as opening:
+        page.evaluate("(url) => { window.other = open(url); }", f"{night.url}/login")
+    opening.value.wait_for_load_state()
+    assert "Nightshift" in opening.value.title()
+    assert opening.value.evaluate("() => window.opener") is None
+    assert page.evaluate("() => window.other.closed") is True
