@@ -79,10 +79,10 @@ class StepStore:
             log.warning("what went on from case file %s starts anew, it cannot be read: %s", digest[:12], error)
             return None
 
-    def timeline(self, task_id: int) -> list[StepRow]:
-        """All steps of a task, in order."""
-        query = "SELECT * FROM steps WHERE task_id = ? ORDER BY attempt, step_no"
-        return [step_of(row) for row in self._db.reader().execute(query, (task_id,))]
+    def timeline(self, task_id: int, attempt: int | None = None) -> list[StepRow]:
+        """All steps of a task, or of one of its attempts, in order."""
+        query = "SELECT * FROM steps WHERE task_id = ? AND attempt = coalesce(?, attempt) ORDER BY attempt, step_no"
+        return [step_of(row) for row in self._db.reader().execute(query, (task_id, attempt))]
 
     def step(self, task_id: int, attempt: int, step_no: int) -> StepRow | None:
         """One finished step, or None."""
@@ -127,10 +127,14 @@ class StepStore:
         """What all model calls of a task used, over all its attempts and whatever became of them."""
         return spending.of_task(self._db.reader(), task_id)
 
-    def calls(self, task_id: int) -> list[Call]:
-        """All stored model calls of a task, in order."""
-        query = "SELECT * FROM replies WHERE task_id = ? ORDER BY attempt, step_no, call_no"
-        return [call_of(row) for row in self._db.reader().execute(query, (task_id,))]
+    def calls(self, task_id: int, attempt: int | None = None, step_no: int | None = None) -> list[Call]:
+        """The stored model calls of a task, of one of its attempts or of one step, in order."""
+        query = (
+            "SELECT attempt, step_no, call_no, iteration, phase, backend, model, tokens_in, tokens_out, cost_usd, "
+            "latency_s, finish, prompt, reply, at FROM replies WHERE task_id = ? AND attempt = coalesce(?, attempt) "
+            "AND step_no = coalesce(?, step_no) ORDER BY attempt, step_no, call_no"
+        )
+        return [call_of(row) for row in self._db.reader().execute(query, (task_id, attempt, step_no))]
 
     def put_artifact(self, conn: Connection, text: str) -> str:
         """Store a long text inside a write job; returns its digest."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from server.areas import approvals, commits, logs, running, steering, tasks
+from server.areas import approvals, commits, logs, memory, running, steering, task_course, tasks
 from server.endpoint import Endpoint
 
 ENDPOINTS: tuple[Endpoint, ...] = (
     *tasks.ENDPOINTS,
+    *task_course.ENDPOINTS,
     *approvals.ENDPOINTS,
     *commits.ENDPOINTS,
     *running.ENDPOINTS,
     *steering.ENDPOINTS,
     *logs.ENDPOINTS,
+    *memory.ENDPOINTS,
     Endpoint(name="describe", method="GET", path="/api/openapi.json", summary="This document."),
 )

@@ -18,9 +18,10 @@ LESSONS_SHOWN = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownFinding:
-    """A finding of a reader or of the checker. `place` is path and line; `fix` may be empty."""
+    """A finding of a reader or of the checker, which has rules. `place` is path and line; `fix` may be empty."""
 
     severity: str
+    rule: str
     place: str
     reason: str
     fix: str
@@ -28,10 +29,11 @@ class ShownFinding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownLesson:
-    """A lesson as it was recalled: how near it was, and its age then, in days."""
+    """A lesson as it was recalled: its kind and id, how near it was, and its age then, in days."""
 
     about: str
     source: str
+    item: int
     score: float
     age_days: float
     attempt: int | None
@@ -41,7 +43,7 @@ class ShownLesson:
 
 def shown_findings(data: Mapping[str, Any]) -> list[ShownFinding]:
     """The findings in the data of a step, as they were told there."""
-    return [_finding(one) for one in _mappings(data, "findings")]
+    return [_finding(one) for one in mappings(data, "findings")]
 
 
 def shown_lessons(desk: Desk, task_id: int) -> list[ShownLesson]:
@@ -51,14 +53,15 @@ def shown_lessons(desk: Desk, task_id: int) -> list[ShownLesson]:
         ShownLesson(
             about=str(one.get("about", "")),
             source=str(one.get("kind", "")),
-            score=_number(one.get("score")),
-            age_days=_number(one.get("age_days")),
+            item=int(number(one.get("id"))),
+            score=number(one.get("score")),
+            age_days=number(one.get("age_days")),
             attempt=event.attempt,
             iteration=event.iteration,
             phase=event.phase,
         )
         for event in events
-        for one in _mappings(event.data, "lessons")
+        for one in mappings(event.data, "lessons")
     ]
 
 
@@ -66,16 +69,19 @@ def _finding(one: Mapping[str, Any]) -> ShownFinding:
     path, line = str(one.get("path", "")), one.get("line")
     return ShownFinding(
         severity=str(one.get("severity", "")),
+        rule=str(one.get("rule", "")),
         place=f"{path}:{line}" if isinstance(line, int) and line else path,
         reason=str(one.get("message", "")),
         fix=str(one.get("fix", "")),
     )
 
 
-def _mappings(data: Mapping[str, Any], name: str) -> Iterator[Mapping[str, Any]]:
+def mappings(data: Mapping[str, Any], name: str) -> Iterator[Mapping[str, Any]]:
+    """The mappings in a list of stored JSON; nothing where there is none."""
     found = data.get(name)
     return (one for one in (found if isinstance(found, list) else []) if isinstance(one, Mapping))
 
 
-def _number(value: object) -> float:
+def number(value: object) -> float:
+    """A number of stored JSON; 0 where it is none."""
     return float(value) if isinstance(value, int | float) else 0.0

@@ -16,6 +16,7 @@ from server.desk import Desk
 from server.openapi import document
 from tests.support.asking import package, wait_for
 from tests.support.desk import Client, Got, Reloads, fill
+from tests.support.lessons import learn
 from tests.support.sse import Listener
 from tests.support.worked_task import submit, work_on
 
@@ -85,6 +86,37 @@ def asked_of_steering(client: Client, described: dict[str, Any]) -> set[tuple[st
     return seen
 
 
+def asked_of_lessons(desk: Desk, client: Client, described: dict[str, Any]) -> set[tuple[str, int]]:
+    learn(desk, "Parse a CSV file", "TypeError: x", "Advice.")
+    seen, all_of, one, taken = set(), "/api/lessons", "/api/lesson/{lesson_id}", "/api/lessons/import"
+    for query in ("", "?text=csv&state=active&limit=1", "?like=Parse+a+CSV+file", "?kind=x"):
+        seen.add((all_of, check(described, "GET", all_of, client.get(all_of + query))))
+    for name in ("failure-1", "pattern-1", "failure-9"):
+        seen.add((one, check(described, "GET", one, client.get(f"/api/lesson/{name}"))))
+        for verb in ("retire", "restore"):
+            path = f"{one}/{verb}"
+            seen.add((path, check(described, "POST", path, client.post(f"/api/lesson/{name}/{verb}"))))
+    for body in ({"lines": client.get("/api/lessons/export").text}, {"lines": "{}"}):
+        seen.add((taken, check(described, "POST", taken, client.post(taken, body))))
+    seen.add(("/api/learning", check(described, "GET", "/api/learning", client.get("/api/learning"))))
+    return seen
+
+
+def asked_of_a_course(client: Client, described: dict[str, Any]) -> set[tuple[str, int]]:
+    seen, task, step = set(), "/api/task/{task_id}", "/step/{attempt}/{step_no}"
+    for template, path in (
+        ("/timeline", "1/timeline"), ("/timeline", "1/timeline?attempt=1"), ("/timeline", "99/timeline"),
+        (step, "1/step/1/0"), (step, "1/step/1/2"), (step, "1/step/1/3?call=0"), (step, "1/step/1/99"),
+        ("/diff", "1/diff"), ("/diff", "1/diff?of=iteration&attempt=1&iteration=2"), ("/diff", "1/diff?of=step"),
+        ("/file", "1/file?path=test_calc.py"), ("/file", "1/file?path=calc.py&attempt=1&step=4"), ("/file", "1/file"),
+    ):  # fmt: skip
+        seen.add((task + template, check(described, "GET", task + template, client.get(f"/api/task/{path}"))))
+    for number, body in ((1, {"step_no": 1, "model": "ollama", "note": "x"}), (1, {"model": "y"}), (99, {})):
+        path = f"{task}/fork"
+        seen.add((path, check(described, "POST", path, client.post(f"/api/task/{number}/fork", body))))
+    return seen
+
+
 def test_every_answer_is_as_the_document_says(desk: Desk, client: Client, described: dict[str, Any]) -> None:
     submit(desk, "Write calc.py", tests={"test_calc.py": "def test(): ..."}, metadata={"a": {"b": [1, None]}})
     work_on(desk)
@@ -128,7 +160,9 @@ def test_every_answer_is_as_the_document_says(desk: Desk, client: Client, descri
     wait_for(desk.queue, port)
     for number, body in ((2, {}), (2, {"answer": "81"}), (2, {"answer": "82"}), (1, {"answer": "81"}), (99, {})):
         seen.add((answer, check(described, "POST", answer, client.post(f"{approvals}/{number}/answer", body))))
+    seen |= asked_of_a_course(client, described)
     seen |= asked_of_commits(desk, client, described)
+    seen |= asked_of_lessons(desk, client, described)
     seen |= asked_of_steering(client, described)
     for path in ("/api/pause", "/api/checkpoint", "/api/checkpoint", "/api/resume"):
         seen.add((path, check(described, "POST", path, client.request("POST", path))))

@@ -1,0 +1,169 @@
+"""The states of a task's files over its life, as `server.changes` compares them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Literal
+
+from core.errors import UnknownStep
+from core.forking import begun
+from core.tasks import Task
+from core.tree import Tree
+from core.work import Work
+from db import forks, pruning
+from db.commit_ledger import CommitLedger
+from db.state_store import Commit
+from db.step_rows import StepRow
+from server.changes import Diff, FileText, OpenTree, State, compared, file_text
+from server.desk import Desk
+
+
+class CaseFiles:
+    """What the files of a task were; made for one request.
+
+    Args:
+        desk: the parts of the daemon.
+        task: the task.
+    """
+
+    def __init__(self, desk: Desk, task: Task) -> None:
+        self._desk, self._task = desk, task
+        self._trees: dict[str, OpenTree] = {}
+
+    def of_step(self, attempt: int, step_no: int, only: str | None = None) -> Diff:
+        """What a step changed.
+
+        Raises:
+            UnknownStep: there is none, or its case file is gone.
+        """
+        row = self.row(attempt, step_no)
+        before = self._desk.steps.step(self._task.id, attempt, step_no - 1) if step_no else None
+        name = f"before step {step_no}"
+        return self._diff("step", self._before(row, before, name), self._after(row, f"after step {step_no}"), only)
+
+    def of_iteration(self, attempt: int, iteration: int, only: str | None = None) -> Diff:
+        """What a try changed since the one before it.
+
+        Raises:
+            UnknownStep: no step of it is kept.
+        """
+        rows = self._desk.steps.timeline(self._task.id, attempt)
+        mine = [row for row in rows if row.iteration == iteration]
+        if not mine:
+            raise self.missing(f"no step of try {iteration} in attempt {attempt}")
+        earlier = [row for row in rows if row.step_no < mine[0].step_no]
+        before = self._before(mine[-1], earlier[-1] if earlier else None, f"before try {iteration}")
+        return self._diff("iteration", before, self._after(mine[-1], f"after try {iteration}"), only)
+
+    def of_task(self, only: str | None = None) -> Diff:
+        """All that the task changed: its last commit, or what its newest attempt has so far."""
+        if (entry := self._entry()) is not None:
+            before = State(name=f"{entry.base[:12]}, its parent", texts={}, open_tree=self._tree(entry.base))
+            after = State(name=f"commit {entry.commit[:12]}", texts={}, open_tree=self._tree(entry.commit))
+            found = self._diff("task", before, after, only, commit=entry.commit)
+            if found.files or not found.note:
+                return found
+        rows = self._desk.steps.timeline(self._task.id, self._task.attempt)
+        if not rows:
+            raise self.missing("no finished step")
+        after = self._after(rows[-1], f"after step {rows[-1].step_no} of attempt {rows[-1].attempt}")
+        given = dict(self._task.spec.files)
+        before = State(name="the files that the task began with", texts=given, open_tree=after.open_tree)
+        return self._diff("task", before, after, only, note="" if entry is None else "its commit cannot be read; ")
+
+    def file(self, attempt: int, step_no: int, path: str) -> FileText:
+        """A file as it was after a step.
+
+        Raises:
+            UnknownStep: there is no such step, or no such file then.
+        """
+        state = self._after(self.row(attempt, step_no), f"after step {step_no}")
+        raw = state.read(path)
+        if raw is None:
+            raise self.missing(f"no such file after step {step_no}")
+        return file_text(path, raw, state.name, self._desk.events.mask)
+
+    def given(self, path: str) -> FileText:
+        """A file that came with the task.
+
+        Raises:
+            UnknownStep: it brought none of that name.
+        """
+        files = {**self._task.spec.files, **self._task.spec.tests}
+        if path not in files:
+            raise self.missing("no file of that name")
+        return file_text(path, files[path].encode("utf-8", "replace"), "as it was given", self._desk.events.mask)
+
+    def row(self, attempt: int, step_no: int) -> StepRow:
+        """A finished step.
+
+        Raises:
+            UnknownStep: there is none.
+        """
+        if found := self._desk.steps.step(self._task.id, attempt, step_no):
+            return found
+        raise self.missing(f"no finished step {step_no} in attempt {attempt}")
+
+    def missing(self, what: str) -> UnknownStep:
+        """The error that says that a task has not what was asked for, or no longer."""
+        gone = pruning.work_pruned(self._desk.database.reader(), self._task.id)
+        why = f"; its steps were pruned on {gone.at:%Y-%m-%d} ({gone.setting})" if gone else ""
+        return UnknownStep(f"task {self._task.id} has {what}{why}")
+
+    def work(self, row: StepRow) -> Work:
+        """The case file after a step.
+
+        Raises:
+            UnknownStep: it cannot be read.
+        """
+        if work := self._desk.steps.work(row.work):
+            return work
+        raise self.missing(f"no readable case file at step {row.step_no} of attempt {row.attempt}")
+
+    def _after(self, row: StepRow, name: str) -> State:
+        return self._state(self.work(row), name)
+
+    def _before(self, row: StepRow, earlier: StepRow | None, name: str) -> State:
+        """What was there before a step: after the one before it, or what the attempt began with."""
+        if earlier is not None:
+            return self._after(earlier, name)
+        found = forks.origin(self._desk.database.reader(), self._task.id)
+        source = self._desk.steps.work(found[1]) if found else None
+        if found and source:
+            return self._state(begun(source, found[0]), name)
+        tree = self._tree(self.work(row).base)
+        return State(name=name, texts=dict(self._task.spec.files), open_tree=tree)
+
+    def _state(self, work: Work, name: str) -> State:
+        texts: Mapping[str, str | None] = {**work.change, **work.own_tests}
+        return State(name=name, texts=texts, tests=frozenset(work.own_tests), open_tree=self._tree(work.base))
+
+    def _tree(self, commit: str) -> OpenTree:
+        """Opens the tree of a commit, when it is asked for; the same one for each commit."""
+        return self._trees.setdefault(commit, partial(self._opened, commit))
+
+    def _opened(self, commit: str) -> Tree:
+        return self._desk.tree(self._task.spec.repo, commit)
+
+    def _entry(self) -> Commit | None:
+        """The newest commit of the task in the ledger, where the task says that it ended with one."""
+        entries = CommitLedger(self._desk.database, self._desk.events).page(1, task_id=self._task.id)
+        return entries[0] if entries and self._task.commit else None
+
+    def _diff(
+        self,
+        of: Literal["task", "iteration", "step"],
+        before: State,
+        after: State,
+        only: str | None,
+        *,
+        commit: str | None = None,
+        note: str = "",
+    ) -> Diff:
+        files, left_out = compared(before, after, self._desk.events.mask, only=only)
+        fault = before.fault or after.fault
+        told = f"{note}what the files were before cannot be read, so all lines count as added: {fault}" if fault else ""
+        return Diff.model_construct(
+            of=of, before=before.name, after=after.name, commit=commit, note=told, files=files, left_out=left_out
+        )

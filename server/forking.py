@@ -1,0 +1,130 @@
+"""Forks, behind the API and behind the command line alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
+
+from core.clock import Clock, utc_now
+from core.errors import InvalidTask, UnknownStep
+from core.forking import MAX_NOTE_CHARS, Fork, forked_spec
+from core.states import Status
+from core.status import ModelStatus
+from core.tasks import Task
+from db import pruning
+from db.database import Database
+from db.event_log import EventLog
+from db.forks import Forks
+from db.step_rows import StepRow
+from db.step_store import StepStore
+from queue_manager import QueueManager
+from server.desk import settled
+from server.schemas import Answer
+
+
+class ForkIn(BaseModel):
+    """Where a new task begins, and what is different about it.
+
+    Without `step_no` it is the last finished step, without `attempt` the newest attempt. `model` is a backend, a model
+    or `backend=model` of the settings; `note` is added to the task's words.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    attempt: Annotated[int, Field(strict=True, ge=1, lt=2**31)] | None = None
+    step_no: Annotated[int, Field(strict=True, ge=0, lt=2**31)] | None = None
+    model: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)] | None = None
+    note: Annotated[str, StringConstraints(strip_whitespace=True, max_length=MAX_NOTE_CHARS)] = ""
+
+    @field_validator("note")
+    @classmethod
+    def _no_nul(cls, note: str) -> str:
+        if "\x00" in note:
+            raise ValueError("holds a NUL character; remove it")
+        return note
+
+
+class Forked(Answer):
+    """The task that was made, and after which step of `source` it begins; `model` is empty where settings choose."""
+
+    task_id: int
+    status: Status
+    source: int
+    attempt: int
+    step_no: int
+    model: str
+
+
+class Forking:
+    """Makes forks; thread-safe.
+
+    Args:
+        database: where tasks are kept.
+        events: gets an event for each fork.
+        models: the backends that may be asked for; None where no daemon tells.
+        clock: dates the tasks.
+    """
+
+    def __init__(
+        self, database: Database, events: EventLog, models: Sequence[ModelStatus] | None, *, clock: Clock = utc_now
+    ) -> None:
+        self._database, self._models = database, models
+        self._queue, self._steps = QueueManager(database, events), StepStore(database, events)
+        self._forks = Forks(database, events, clock=clock)
+
+    def fork(self, task_id: int, asked: ForkIn) -> Forked:
+        """Submit a task that begins where another one was after a step.
+
+        Raises:
+            UnknownTask: there is none to begin from.
+            UnknownStep: it has no such step, or it is no longer kept.
+            InvalidTask: the model is not one of the settings, or the note is too long; names the field.
+        """
+        task = self._queue.get(task_id)
+        row = self._row(task, asked)
+        model = self._model(asked.model) if asked.model else ""
+        fork = Fork(source=task_id, attempt=row.attempt, step_no=row.step_no, model=model, noted=bool(asked.note))
+        sent = settled(self._forks.submit(forked_spec(task.spec, fork, asked.note), fork, row.work))
+        return Forked(
+            task_id=sent.task_id,
+            status=sent.status,
+            source=task_id,
+            attempt=fork.attempt,
+            step_no=fork.step_no,
+            model=model,
+        )
+
+    def _row(self, task: Task, asked: ForkIn) -> StepRow:
+        attempt = asked.attempt or task.attempt
+        rows = self._steps.timeline(task.id, attempt)
+        found = [row for row in rows if asked.step_no in (None, row.step_no)]
+        if not found:
+            raise UnknownStep(f"task {task.id} has {self._why_none(task.id, attempt, rows, asked)}")
+        if self._steps.work(found[-1].work) is None:
+            raise UnknownStep(f"the case file of step {found[-1].step_no} of task {task.id} cannot be read any more")
+        return found[-1]
+
+    def _why_none(self, task_id: int, attempt: int, rows: Sequence[StepRow], asked: ForkIn) -> str:
+        if rows:
+            last = rows[-1].step_no
+            return f"no step {asked.step_no} in attempt {attempt}; it has 0 to {last}, choose one of them"
+        if gone := pruning.work_pruned(self._database.reader(), task_id):
+            return f"no steps any more: they were pruned on {gone.at:%Y-%m-%d} ({gone.setting})"
+        return f"no finished step in attempt {attempt}; a fork begins after one" if attempt else "not begun yet"
+
+    def _model(self, wanted: str) -> str:
+        """The name of the backend that is meant, as `backend=model`."""
+        if self._models is None:
+            raise InvalidTask({"model": "the daemon knows which models there are; start it, or leave this out"})
+        names = {_label(each): each for each in self._models}
+        for label, each in names.items():
+            if wanted in {label, each.name, each.model}:
+                return label
+        known = ", ".join(names) or "none"
+        raise InvalidTask({"model": f"{wanted!r} is none of the configured backends, which are: {known}"})
+
+
+def _label(model: ModelStatus) -> str:
+    return f"{model.name}={model.model}" if model.model else model.name

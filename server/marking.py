@@ -1,0 +1,109 @@
+"""Code as lines of (class, text) pairs: the highlighting is done here, so that no markup ever goes over the wire.
+
+The classes are few, and short, because they go with each word: k keyword, s string, c comment, n number, f function,
+t type, b built-in, d decorator; "" is plain. Text that would take long (one huge line, a huge file) stays plain.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pygments.lexer import Lexer  # type: ignore[import-untyped]  # it has no types of its own
+
+Piece = tuple[str, str]
+"""A class, and the text that has it."""
+Line = tuple[Piece, ...]
+
+MOST_CHARS = 40_000
+"""Longer files are not highlighted: a lexer reads some 400,000 characters a second."""
+MOST_LINE = 2_000
+_LANGUAGES = {
+    "py": "python", "pyi": "python", "js": "javascript", "mjs": "javascript", "cjs": "javascript", "jsx": "javascript",
+    "ts": "typescript", "tsx": "typescript", "json": "json", "toml": "toml", "yaml": "yaml", "yml": "yaml",
+    "html": "html", "css": "css", "sql": "sql", "sh": "bash", "md": "markdown", "cfg": "ini", "ini": "ini",
+    "c": "c", "h": "c", "cpp": "cpp", "go": "go", "rs": "rust", "java": "java", "xml": "xml",
+}  # fmt: skip
+_CLASSES = (
+    ("Token.Comment", "c"), ("Token.Literal.String.Doc", "c"), ("Token.Literal.String", "s"),
+    ("Token.Literal.Number", "n"), ("Token.Keyword", "k"), ("Token.Operator.Word", "k"), ("Token.Name.Decorator", "d"),
+    ("Token.Name.Function", "f"), ("Token.Name.Class", "t"), ("Token.Name.Exception", "t"), ("Token.Name.Builtin", "b"),
+    ("Token.Name.Tag", "k"), ("Token.Name.Attribute", "f"), ("Token.Generic.Heading", "k"),
+)  # fmt: skip
+
+
+_WORDS = re.compile(r"\w+|\s+|[^\w\s]")
+
+
+def language_of(path: str) -> str:
+    """The language of a file by its name; empty where it is not one that is highlighted."""
+    return _LANGUAGES.get(path.rpartition(".")[2].lower(), "") if "." in path else ""
+
+
+def lines_of(text: str, path: str) -> Sequence[Line]:
+    """The lines of a file, highlighted where its language is known and it is not too long."""
+    language = language_of(path)
+    plain = text.split("\n")
+    if not language or len(text) > MOST_CHARS or max(map(len, plain)) > MOST_LINE:
+        return [(("", line),) if line else () for line in plain]
+    return _highlighted(text, language)
+
+
+@lru_cache(maxsize=64)
+def _highlighted(text: str, language: str) -> Sequence[Line]:
+    found: list[Line] = []
+    line: list[Piece] = []
+    for kind, value in _lexer(language).get_tokens(text):
+        for number, part in enumerate(value.split("\n")):
+            if number:
+                found.append(tuple(line))
+                line = []
+            if part:
+                _add(line, _class_of(str(kind)), part)
+    return (*found, tuple(line))
+
+
+def _add(line: list[Piece], kind: str, text: str) -> None:
+    """Append a piece; one of the same class as the last, or mere space, becomes part of that."""
+    if line and (line[-1][0] == kind or text.isspace()):
+        line[-1] = (line[-1][0], line[-1][1] + text)
+    else:
+        line.append((kind, text))
+
+
+@lru_cache(maxsize=256)
+def _class_of(kind: str) -> str:
+    return next((short for name, short in _CLASSES if kind.startswith(name)), "")
+
+
+@lru_cache(maxsize=32)
+def _lexer(language: str) -> Lexer:
+    from pygments.lexers import (  # type: ignore[import-untyped]  # noqa: PLC0415  most requests need none
+        get_lexer_by_name,
+    )
+
+    return get_lexer_by_name(language, stripnl=False, ensurenl=False)
+
+
+def cut_at(line: Line, marks: Sequence[tuple[int, int]], extra: str) -> Line:
+    """The line with `extra` added to the class of what lies in these ranges, which are sorted and apart."""
+    return tuple(_cut(line, marks, extra)) if marks else line
+
+
+def _cut(line: Line, marks: Sequence[tuple[int, int]], extra: str) -> Iterator[Piece]:
+    edges = sorted({edge for mark in marks for edge in mark})
+    at = 0
+    for kind, text in line:
+        inner = [edge - at for edge in edges if at < edge < at + len(text)]
+        for start, end in zip([0, *inner], [*inner, len(text)], strict=True):
+            marked = any(first <= at + start < last for first, last in marks)
+            yield (f"{kind} {extra}".strip() if marked else kind, text[start:end])
+        at += len(text)
+
+
+def words(text: str) -> list[str]:
+    """A line as words, spaces and single signs, which together are the line."""
+    return _WORDS.findall(text)

@@ -1,0 +1,198 @@
+"""What the API answers about one step of a task, as pydantic models."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from core.verdicts import Label, Result
+from server.schemas import Answer, LogLine, Moment
+from server.showing import Passage
+from server.timeline_answers import TimelineStep
+
+
+class Said(Answer):
+    """A part of a conversation: who said it, and what."""
+
+    role: str
+    said: Passage
+
+
+class PromptHeld(Answer):
+    """What a prompt held and what was left out of it; `again`: as before, with the last reply and a complaint.
+
+    `sections` are titles with their tokens; `whole`, `outlined` and `named` the files that were shown so, the first
+    forty of `counts`.
+    """
+
+    tokens: int
+    limit: int
+    again: bool
+    sections: list[tuple[str, int]]
+    whole: list[str]
+    outlined: list[str]
+    named: list[str]
+    counts: dict[str, int]
+    left_out: int
+    shortened: list[str]
+    omitted: list[str]
+    lessons: list[int]
+
+
+class StepCall(Answer):
+    """A model call. Without `parts` it has to be asked for alone; `text` is the address of all of it as plain text."""
+
+    call_no: int
+    backend: str
+    model: str
+    tokens_in: int
+    tokens_out: int
+    cost_usd: float | None
+    latency_s: float
+    finish: str
+    at: Moment
+    prompt: PromptHeld | None
+    parts: list[Said]
+    text: str
+
+
+class StepFile(Answer):
+    """A file of the change as it is after the step; `status` is what the change does to the task's base or files.
+
+    `here` tells that this step wrote it.
+    """
+
+    path: str
+    status: Literal["written", "removed"]
+    test: bool
+    here: bool
+    chars: int
+
+
+class TestRow(Answer):
+    """One test of a verdict."""
+
+    id: str
+    result: Result
+    duration_s: float
+    message: str
+
+
+class FailureRow(Answer):
+    """One distinct failure, as models are told of it."""
+
+    id: str
+    kind: str
+    message: Passage
+    frame: str
+    excerpt: str
+    output: Passage
+
+
+class EvidenceRow(Answer):
+    """What a verdict rests on; see `core.verdicts.Evidence`."""
+
+    tree: str
+    sandbox: str
+    label: Label
+    python: str
+    ids: int
+    twins: int
+    complete: bool
+    held_out: int
+    held_from: list[str]
+    suites: dict[str, str]
+    dropped: dict[str, str]
+    notes: list[str]
+
+
+class VerdictRow(Answer):
+    """What a run of tests proved. `tests` are those that did not pass first; `left_out` counts those not told.
+
+    `unseen` is for the owner alone: what held-out cases expect.
+    """
+
+    passed: bool
+    reason: str
+    duration_s: float
+    counts: dict[Result, int]
+    tests: list[TestRow]
+    left_out: int
+    failures: list[FailureRow]
+    weak: list[str]
+    unseen: list[str]
+    evidence: EvidenceRow
+
+
+class FindingRow(Answer):
+    """A finding of a reader, of the checker or of memory. `place` is path and line; `fix` may be empty."""
+
+    severity: str
+    rule: str
+    place: str
+    reason: str
+    fix: str
+
+
+class Thought(Answer):
+    """A diagnosis of what failed."""
+
+    pattern: str
+    root_cause: str
+    hypothesis: str
+    suggested_fix: str
+    replan: bool
+    tests_at_fault: bool
+
+
+class LessonText(Answer):
+    """A lesson that the attempt had in hand after the step."""
+
+    kind: str
+    item: int
+    text: Passage
+    score: float
+    age_days: float
+
+
+class QuestionRow(Answer):
+    """What only the owner knew, what was assumed, and what he said."""
+
+    text: str
+    default: str
+    answer: str
+
+
+class BriefRow(Answer):
+    """How vague words were read."""
+
+    goal: str
+    inputs: str
+    outputs: str
+    constraints: list[str]
+    acceptance: list[str]
+    questions: list[QuestionRow]
+
+
+class StepDetail(Answer):
+    """All of one step. `step` is null while it has not finished; then only its calls are known.
+
+    `plan`, `summary` and `feedback` are as they were after it, `brief` is there where words were read anew. `verdict`
+    is null where the step ran no test. `lines` are the events of its time, the first two hundred.
+    """
+
+    task_id: int
+    attempt: int
+    step_no: int
+    step: TimelineStep | None
+    plan: Passage
+    summary: str
+    feedback: Passage
+    brief: BriefRow | None
+    thought: Thought | None
+    calls: list[StepCall]
+    files: list[StepFile]
+    packages: dict[str, str]
+    verdict: VerdictRow | None
+    findings: list[FindingRow]
+    lessons: list[LessonText]
+    lines: list[LogLine]

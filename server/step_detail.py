@@ -1,0 +1,275 @@
+"""One step of a task in full: its prompts and replies, what it wrote, what its tests proved, what was logged meanwhile.
+
+Texts are bounded, for each and together; a call that did not fit is there without its texts and can be asked for alone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from core.events import Event
+from core.states import Outcome, Phase
+from core.tasks import Task
+from core.work import Work
+from db.step_rows import Call, StepRow
+from server.case_files import CaseFiles
+from server.desk import Desk
+from server.schemas import LogLine, log_line
+from server.showing import Mask, Passage, passage, short, whole
+from server.step_answers import (
+    BriefRow,
+    FindingRow,
+    LessonText,
+    PromptHeld,
+    QuestionRow,
+    Said,
+    StepCall,
+    StepDetail,
+    StepFile,
+    Thought,
+)
+from server.task_reading import mappings, number, shown_findings
+from server.timeline import told_steps
+from server.verdict_answers import verdict_row
+
+PART_CHARS = 60_000
+ALL_CHARS = 240_000
+"""Of prompts and replies in one answer."""
+ALONE_CHARS = 2_000_000
+"""Of one call that is asked for alone."""
+MOST_CALLS = 60
+MOST_FILES = 500
+MOST_LINES = 200
+_TESTED = {(Phase.TESTING, Outcome.OK), (Phase.TESTING, Outcome.REDO), (Phase.COMMIT, Outcome.REDO)}
+
+
+class Steps:
+    """Shows steps of one task; made for one request.
+
+    Args:
+        desk: the parts of the daemon.
+        task: the task.
+    """
+
+    def __init__(self, desk: Desk, task: Task) -> None:
+        self._desk, self._task, self._files = desk, task, CaseFiles(desk, task)
+
+    def detail(self, attempt: int, step_no: int, alone: int | None = None) -> StepDetail:
+        """One step; `alone` asks for one call of it in full, and for no other call.
+
+        Raises:
+            UnknownStep: there is no such step, or it is no longer kept.
+        """
+        steps, task_id = self._desk.steps, self._task.id
+        row, calls = steps.step(task_id, attempt, step_no), steps.calls(task_id, attempt, step_no)
+        if row is None and not calls:
+            raise self._files.missing(f"no step {step_no} in attempt {attempt}")
+        if alone is not None and alone not in {call.call_no for call in calls}:
+            raise self._files.missing(f"no call {alone} in step {step_no} of attempt {attempt}")
+        shown = [call for call in calls if alone in (None, call.call_no)][:MOST_CALLS]
+        found = self._unfinished(attempt, step_no) if row is None else self._finished(row, calls)
+        return found.model_copy(update={"calls": self._calls(row, shown, whole=alone is not None)})
+
+    def _unfinished(self, attempt: int, step_no: int) -> StepDetail:
+        nothing = Passage(text="", chars=0, cut=False)
+        return StepDetail(
+            task_id=self._task.id,
+            attempt=attempt,
+            step_no=step_no,
+            step=None,
+            plan=nothing,
+            summary="",
+            feedback=nothing,
+            brief=None,
+            thought=None,
+            calls=[],
+            files=[],
+            packages={},
+            verdict=None,
+            findings=[],
+            lessons=[],
+            lines=[],
+        )
+
+    def _finished(self, row: StepRow, calls: Sequence[Call]) -> StepDetail:
+        mask, work = self._desk.events.mask, self._files.work(row)
+        before = self._desk.steps.step(self._task.id, row.attempt, row.step_no - 1)
+        earlier = self._desk.steps.work(before.work) if before else None
+        return StepDetail(
+            task_id=self._task.id,
+            attempt=row.attempt,
+            step_no=row.step_no,
+            step=told_steps(self._desk, [row], calls)[0],
+            plan=passage(work.plan, mask, PART_CHARS),
+            summary=short(work.summary, mask),
+            feedback=passage(work.feedback, mask, PART_CHARS),
+            brief=_brief(work, mask) if earlier is None or earlier.brief != work.brief else None,
+            thought=_thought(row, work, mask),
+            calls=[],
+            files=_files(work, earlier, mask),
+            packages={short(name, mask): short(version, mask) for name, version in work.packages.items()},
+            verdict=verdict_row(work.verdict, mask) if work.verdict and _judged(row, work, earlier) else None,
+            findings=_findings(row, mask),
+            lessons=_lessons(work, mask),
+            lines=[_line(event, mask) for event in self._events(row)],
+        )
+
+    def _events(self, row: StepRow) -> Iterator[Event]:
+        """What was logged while the step ran, and its own line."""
+        events = self._desk.events
+        found = events.after(events.cursor_at(row.started_at), limit=MOST_LINES, task_id=self._task.id)
+        last = next((event.id for event in found if _ends(event, row)), found[-1].id if found else 0)
+        return (event for event in found if event.id <= last)
+
+    def _calls(self, row: StepRow | None, calls: Sequence[Call], *, whole: bool) -> list[StepCall]:
+        left, most = (ALONE_CHARS, ALONE_CHARS) if whole else (ALL_CHARS, PART_CHARS)
+        prompts = {one.get("call"): one for one in mappings(row.data, "prompts")} if row else {}
+        found = list[StepCall]()
+        for call in calls:
+            parts = self._parts(call, most) if left > 0 else []
+            left -= sum(len(part.said.text) for part in parts)
+            found.append(self._call(call, parts, prompts.get(call.call_no)))
+        return found
+
+    def _parts(self, call: Call, most: int) -> list[Said]:
+        steps, mask = self._desk.steps, self._desk.events.mask
+        said = [*json.loads(steps.artifact(call.prompt) or "[]"), ("reply", steps.artifact(call.reply) or "")]
+        return [Said(role=str(role), said=passage(str(text), mask, most)) for role, text in said]
+
+    def _call(self, call: Call, parts: list[Said], held: Mapping[str, Any] | None) -> StepCall:
+        mask = self._desk.events.mask
+        return StepCall(
+            call_no=call.call_no,
+            backend=call.backend,
+            model=short(call.model, mask),
+            tokens_in=call.tokens_in,
+            tokens_out=call.tokens_out,
+            cost_usd=call.cost_usd,
+            latency_s=call.latency_s,
+            finish=call.finish,
+            at=call.at,
+            prompt=_held(held, mask) if held else None,
+            parts=parts,
+            text=f"/task/{self._task.id}/call/{call.attempt}/{call.step_no}/{call.call_no}",
+        )
+
+
+def _ends(event: Event, row: StepRow) -> bool:
+    """Whether this is the line that a finished step writes."""
+    return event.kind == "step_finished" and (event.attempt, event.phase) == (row.attempt, row.phase)
+
+
+def _judged(row: StepRow, work: Work, earlier: Work | None) -> bool:
+    """Whether the verdict in the case file is this step's, and not one that is carried along."""
+    refused = row.phase is Phase.CODING and row.outcome is Outcome.REDO
+    return (row.phase, row.outcome) in _TESTED or (refused and (earlier is None or earlier.verdict != work.verdict))
+
+
+def _held(one: Mapping[str, Any], mask: Mask) -> PromptHeld:
+    def texts(name: str) -> list[str]:
+        return [short(str(each), mask) for each in _list(one.get(name))]
+
+    sections = [each for each in _list(one.get("sections")) if isinstance(each, list) and len(each) == 2]
+    kinds = ("whole", "outlined", "named")
+    return PromptHeld(
+        tokens=int(number(one.get("tokens"))),
+        limit=int(number(one.get("limit"))),
+        again=one.get("again") is True,
+        sections=[(short(str(title), mask), int(number(tokens))) for title, tokens in sections],
+        whole=texts("whole"),
+        outlined=texts("outlined"),
+        named=texts("named"),
+        counts={kind: int(number(one.get(f"{kind}_count"))) for kind in kinds},
+        left_out=int(number(one.get("left_out"))),
+        shortened=texts("shortened"),
+        omitted=texts("omitted"),
+        lessons=[int(number(each)) for each in _list(one.get("lessons"))],
+    )
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _files(work: Work, earlier: Work | None, mask: Mask) -> list[StepFile]:
+    now: Mapping[str, str | None] = {**work.change, **work.own_tests}
+    then: Mapping[str, str | None] = {**earlier.change, **earlier.own_tests} if earlier else {}
+    return [
+        StepFile(
+            path=whole(path, mask),
+            status="removed" if text is None else "written",
+            test=path in work.own_tests,
+            here=path not in then or then[path] != text,
+            chars=len(text or ""),
+        )
+        for path, text in sorted(now.items())[:MOST_FILES]
+    ]
+
+
+def _thought(row: StepRow, work: Work, mask: Mask) -> Thought | None:
+    if row.phase is not Phase.REFLECTING or not work.tries:
+        return None
+    one = work.tries[-1].reflection
+    return Thought(
+        pattern=short(one.pattern, mask, 4000),
+        root_cause=short(one.root_cause, mask, 4000),
+        hypothesis=short(one.hypothesis, mask, 4000),
+        suggested_fix=short(one.suggested_fix, mask, 4000),
+        replan=one.replan,
+        tests_at_fault=one.tests_at_fault,
+    )
+
+
+def _brief(work: Work, mask: Mask) -> BriefRow | None:
+    one = work.brief
+    if one is None:
+        return None
+    return BriefRow(
+        goal=short(one.goal, mask, 4000),
+        inputs=short(one.inputs, mask, 4000),
+        outputs=short(one.outputs, mask, 4000),
+        constraints=[short(each, mask, 2000) for each in one.constraints],
+        acceptance=[short(each, mask, 2000) for each in one.acceptance],
+        questions=[
+            QuestionRow(
+                text=short(each.text, mask, 2000),
+                default=short(each.default, mask, 2000),
+                answer=short(each.answer, mask, 2000),
+            )
+            for each in one.questions
+        ],
+    )
+
+
+def _findings(row: StepRow, mask: Mask) -> list[FindingRow]:
+    return [
+        FindingRow(
+            severity=short(one.severity, mask),
+            rule=short(one.rule, mask),
+            place=short(one.place, mask),
+            reason=short(one.reason, mask, 2000),
+            fix=short(one.fix, mask, 2000),
+        )
+        for one in shown_findings(row.data)
+    ]
+
+
+def _lessons(work: Work, mask: Mask) -> list[LessonText]:
+    return [
+        LessonText(
+            kind=short(one.source, mask),
+            item=one.id,
+            text=passage(one.text, mask, 4000),
+            score=one.score,
+            age_days=one.age_s / 86_400,
+        )
+        for one in work.lessons
+    ]
+
+
+def _line(event: Event, mask: Mask) -> LogLine:
+    """The event without its data: the log's own page has it."""
+    return log_line(replace(event, message=short(event.message, mask, 2000), data={}))

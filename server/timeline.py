@@ -1,0 +1,263 @@
+"""The course of a task for its page: rows alone, no prompt, no reply and no case file, so that it is quick and bounded.
+
+What stands in the data of steps and events is plain JSON, perhaps of an earlier version: what does not fit counts as
+not being there.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from core.events import Event, Kind, Level
+from core.states import Status
+from core.tasks import Task
+from db import forks, pruning
+from db.step_rows import Call, IterationRow, StepRow
+from memory.near_to import of_task
+from memory.recalls import Arm
+from server.approvals import approval_row
+from server.desk import Desk
+from server.schemas import PhaseRun
+from server.showing import TEXT_CHARS, passage, short
+from server.task_reading import mappings, number, shown_lessons
+from server.timeline_answers import (
+    AttemptBrief,
+    GivenFile,
+    Mark,
+    NowRunning,
+    PromptBrief,
+    RecallRow,
+    Timeline,
+    TimelineStep,
+    TimelineTry,
+    Words,
+    fork_row,
+)
+
+MOST_STEPS = 1000
+MOST_MARKS = 200
+REPEATED = "memory.failed_before"
+"""The rule under which the memory's gate warns."""
+_TOLD = frozenset({
+    Kind.ITERATION_WARNING, Kind.STUCK, Kind.MODEL_FALLBACK, Kind.FILES_DROPPED, Kind.ASKED, Kind.ANSWERED,
+    Kind.CONFLICT, Kind.COMMITTED, Kind.INTEGRATED, Kind.REVERTED, Kind.PACKAGE_INSTALLED, Kind.TASK_RECOVERED,
+})  # fmt: skip
+
+
+def timeline_of(desk: Desk, task: Task, attempt: int | None) -> Timeline:
+    """The course of a task, with one attempt in full; None is the newest."""
+    conn, mask = desk.database.reader(), desk.events.mask
+    rows = desk.steps.iterations(task.id)
+    attempts = _attempts(rows)
+    shown = attempt or max([task.attempt, *(each.attempt for each in attempts)], default=0)
+    steps, calls = desk.steps.timeline(task.id, shown), desk.steps.calls(task.id, shown)
+    found = forks.origin(conn, task.id)
+    wait_s = desk.clarify_wait_s()
+    return Timeline(
+        task_id=task.id,
+        words=_words(desk, task),
+        forked_from=fork_row(task.id, found[0]) if found else None,
+        forks=[fork_row(task_id, fork) for task_id, fork in forks.of(conn, task.id)],
+        attempts=attempts,
+        attempt=shown,
+        tries=_tries([row for row in rows if row.attempt == shown], told_steps(desk, steps[-MOST_STEPS:], calls)),
+        left_out=max(0, len(steps) - MOST_STEPS),
+        running=_running(desk, task, steps, calls),
+        marks=[_mark(event, desk) for event in desk.events.last(5 * MOST_MARKS, task_id=task.id) if _is_told(event)][
+            -MOST_MARKS:
+        ],
+        recalls=_recalls(desk, task.id),
+        asks=[approval_row(each, wait_s) for each in desk.queue.approvals(open_only=False, task_id=task.id)],
+        pruned=[short(note, mask) for note in pruning.notes(conn, task.id, task.ended_at)],
+    )
+
+
+def _words(desk: Desk, task: Task) -> Words:
+    spec, mask = task.spec, desk.events.mask
+    groups = ((spec.tests, True), (spec.files, False))
+    return Words(
+        description=passage(spec.description, mask, TEXT_CHARS),
+        kind=spec.kind,
+        language=spec.language,
+        files=[
+            GivenFile(path=short(path, mask), chars=len(text), test=test)
+            for files, test in groups
+            for path, text in files.items()
+        ],
+        test_command=[short(word, mask) for word in spec.test_command],
+        packages=[short(name, mask) for name in spec.packages],
+    )
+
+
+def _attempts(rows: Sequence[IterationRow]) -> list[AttemptBrief]:
+    by_attempt: defaultdict[int, list[IterationRow]] = defaultdict(list)
+    for row in rows:
+        by_attempt[row.attempt].append(row)
+    return [
+        AttemptBrief(
+            attempt=attempt,
+            iterations=max(row.iteration for row in mine),
+            duration_s=sum(row.duration_s for row in mine),
+            tokens_in=sum(row.tokens_in for row in mine),
+            tokens_out=sum(row.tokens_out for row in mine),
+            cost_usd=sum(row.cost_usd for row in mine),
+            started_at=min(row.started_at for row in mine),
+            ended_at=max(row.ended_at for row in mine),
+        )
+        for attempt, mine in sorted(by_attempt.items())
+    ]
+
+
+def _tries(rows: Sequence[IterationRow], steps: Sequence[TimelineStep]) -> list[TimelineTry]:
+    by_try: defaultdict[int, list[TimelineStep]] = defaultdict(list)
+    for step in steps:
+        by_try[step.iteration].append(step)
+    return [
+        TimelineTry(
+            iteration=row.iteration,
+            phases=[PhaseRun.model_validate(phase) for phase in row.phases],
+            passed=row.passed,
+            failed=row.failed,
+            total=row.total,
+            tokens_in=row.tokens_in,
+            tokens_out=row.tokens_out,
+            cost_usd=row.cost_usd,
+            lessons=row.lessons,
+            duration_s=row.duration_s,
+            started_at=row.started_at,
+            ended_at=row.ended_at,
+            steps=by_try[row.iteration],
+        )
+        for row in rows
+    ]
+
+
+def told_steps(desk: Desk, rows: Sequence[StepRow], calls: Iterable[Call]) -> list[TimelineStep]:
+    """The steps as the timeline has them, each with what its model calls used."""
+    made: defaultdict[tuple[int, int], list[Call]] = defaultdict(list)
+    for call in calls:
+        made[call.attempt, call.step_no].append(call)
+    return [_step(desk, row, made[row.attempt, row.step_no]) for row in rows]
+
+
+def _step(desk: Desk, row: StepRow, calls: Sequence[Call]) -> TimelineStep:
+    mask, data, findings = desk.events.mask, row.data, list(mappings(row.data, "findings"))
+    prompts = list(mappings(data, "prompts"))
+    return TimelineStep(
+        attempt=row.attempt,
+        step_no=row.step_no,
+        iteration=row.iteration,
+        phase=row.phase,
+        outcome=row.outcome,
+        next=short(str(data.get("next", "")), mask),
+        note=short(row.note, mask),
+        started_at=row.started_at,
+        duration_s=row.duration_s,
+        passed=row.passed,
+        failed=row.failed,
+        total=row.total,
+        label=short(str(data.get("label", "")), mask),
+        calls=len(calls),
+        tokens_in=sum(call.tokens_in for call in calls),
+        tokens_out=sum(call.tokens_out for call in calls),
+        cost_usd=sum(call.cost_usd or 0.0 for call in calls),
+        unpriced=sum(call.cost_usd is None for call in calls),
+        models=list(dict.fromkeys(f"{call.backend}={call.model}" for call in calls)),
+        prompt=_prompt(prompts[0]) if prompts else None,
+        findings=len(findings),
+        repeats=[short(str(one.get("message", "")), mask) for one in findings if one.get("rule") == REPEATED],
+        lessons=len({str(one) for prompt in prompts for one in _list(prompt.get("lessons"))}),
+        stuck=short(str(data.get("stuck") or ""), mask),
+        fresh=data.get("fresh") is True,
+    )
+
+
+def _prompt(one: Mapping[str, Any]) -> PromptBrief:
+    return PromptBrief(
+        tokens=int(number(one.get("tokens"))),
+        limit=int(number(one.get("limit"))),
+        left_out=int(number(one.get("left_out"))),
+        shortened=len(_list(one.get("shortened"))),
+        omitted=len(_list(one.get("omitted"))),
+    )
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _running(desk: Desk, task: Task, steps: Sequence[StepRow], calls: Sequence[Call]) -> NowRunning | None:
+    if task.status is not Status.RUNNING:
+        return None
+    worker = next((each for each in desk.status().workers if each.task_id == task.id), None)
+    of_now = steps if steps and steps[-1].attempt == task.attempt else []
+    step_no = of_now[-1].step_no + 1 if of_now else 0
+    return NowRunning(
+        attempt=task.attempt,
+        step_no=step_no,
+        iteration=worker.iteration if worker else task.iterations,
+        phase=worker.phase if worker else None,
+        worker=worker.name if worker else task.worker or "",
+        since=worker.since if worker else None,
+        last_line=short(worker.last_line, desk.events.mask) if worker else "",
+        calls=sum(call.attempt == task.attempt and call.step_no == step_no for call in calls),
+    )
+
+
+def _is_told(event: Event) -> bool:
+    return event.kind in _TOLD or event.level in {Level.WARNING, Level.ERROR}
+
+
+def _mark(event: Event, desk: Desk) -> Mark:
+    assert event.at is not None, "only stored events are shown"
+    return Mark(
+        id=event.id,
+        at=event.at,
+        level=event.level,
+        event=event.kind,
+        message=short(event.message, desk.events.mask),
+        attempt=event.attempt,
+        iteration=event.iteration,
+        phase=event.phase,
+    )
+
+
+def _recalls(desk: Desk, task_id: int) -> list[RecallRow]:
+    """What was near to each attempt; the log tells where it was shown and how old it was, as long as it is kept."""
+    told = {(one.attempt, one.source, one.item): one for one in shown_lessons(desk, task_id)}
+    rows = list[RecallRow]()
+    for near in of_task(desk.database.reader(), task_id):
+        log = told.pop((near.attempt, near.kind, near.item), None)
+        rows.append(
+            RecallRow(
+                attempt=near.attempt,
+                kind=near.kind,
+                item=near.item,
+                about=short((log.about if log else "") or near.about.partition("\n")[0], desk.events.mask),
+                arm=near.arm,
+                score=near.score,
+                age_days=log.age_days if log else None,
+                iteration=log.iteration if log else None,
+                phase=log.phase if log else None,
+                solved=near.solved,
+            )
+        )
+    return [*rows, *(_from_log(one, desk) for one in told.values())]
+
+
+def _from_log(one: Any, desk: Desk) -> RecallRow:
+    """A lesson that only the log tells of: an earlier version, or a gate, showed it."""
+    return RecallRow(
+        attempt=one.attempt or 0,
+        kind=short(one.source, desk.events.mask),
+        item=one.item,
+        about=short(one.about, desk.events.mask),
+        arm=Arm.SHOWN,
+        score=one.score,
+        age_days=one.age_days,
+        iteration=one.iteration,
+        phase=one.phase,
+        solved=None,
+    )
