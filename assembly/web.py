@@ -6,12 +6,12 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import ExitStack
 
+from assembly.rooms import Rooms
 from assembly.store import Store
 from config import Settings
 from core.status import DaemonStatus
 from core.undo import Reverted
 from files.whole import write_whole
-from git_manager import GitManager
 from server.access import kept_token
 from server.desk import Desk
 from server.host import Host, Listen
@@ -26,7 +26,7 @@ def open_web(
     vitals: Vitals,
     revert: Callable[[int, bool, bool], Future[Reverted]],
     reload: Callable[[], Future[Reloaded]],
-    git: GitManager,
+    rooms: Rooms,
     stack: ExitStack,
 ) -> Host:
     """Start the server and note its port for others on this machine; `stack` stops it.
@@ -47,7 +47,8 @@ def open_web(
         revert=revert,
         reload=reload,
         clarify_wait_s=lambda: settings().clarify_wait_s,
-        tree=git.tree,
+        tree=rooms.git.tree,
+        memory=lambda: rooms.memory,
     )
     host = _host(settings(), desk)
     host.start()

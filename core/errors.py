@@ -22,6 +22,7 @@ NightshiftError
 │   └── StoreUnready       nothing was written; the same write may go well later
 │       └── StoreFull · StoreLocked · StoreReadOnly
 ├── SandboxError           untrusted code could not be run safely
+├── UnknownLesson
 ├── NotLessons             what was to be learned from is no file of lessons; names each faulty line
 ├── NoEvidence             a commit has no note that tells how it was judged
 └── GitError
@@ -248,6 +249,13 @@ class StoreReadOnly(StoreUnready):
 
 class SandboxError(NightshiftError):
     """Untrusted code could not be run safely, so it was not run."""
+
+
+class UnknownLesson(NightshiftError):
+    """The memory has no lesson of that name."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"there is no lesson {name!r}; names look like failure-12 or pattern-3")
 
 
 class NotLessons(NightshiftError):

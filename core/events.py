@@ -86,6 +86,7 @@ class Kind(StrEnum):
     LESSON_RECALLED = "lesson_recalled"
     LESSON_STORED = "lesson_stored"
     LESSON_RETIRED = "lesson_retired"
+    LESSON_RESTORED = "lesson_restored"
     EMBEDDER_READY = "embedder_ready"
     EMBEDDER_MISSING = "embedder_missing"
     WORKER_ERROR = "worker_error"

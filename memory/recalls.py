@@ -12,7 +12,6 @@ from core.clock import to_text
 from core.shares import Interval, Share, difference, mean_difference
 from db.sqlite import Connection
 from memory.index import Kind
-from memory.uplift import Standing, standing
 
 
 class Arm(StrEnum):
@@ -35,9 +34,10 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryUplift:
-    """What memory as a whole is worth: attempts that saw lessons beside those that saw none by lot.
+    """What memory as a whole is worth: attempts that were to see lessons beside those that saw none, by lot.
 
-    The intervals are differences, with lessons less without; None where too few attempts have ended.
+    The shares count solved attempts. The intervals are differences, with lessons less without; those of the means are
+    None where too few attempts have ended.
     """
 
     shown: Share
@@ -62,16 +62,18 @@ def add(conn: Connection, task_id: int, attempt: int, found: Sequence[Recalled],
     )
 
 
-def end(conn: Connection, task_id: int, attempt: int, *, solved: bool, iterations: int) -> list[tuple[Kind, int]]:
+def end(
+    conn: Connection, task_id: int, attempt: int, *, solved: bool, iterations: int, at: datetime
+) -> list[tuple[Kind, int]]:
     """Enter how an attempt ended; gives the lessons that were near to it."""
     tokens = conn.execute(
         "SELECT COALESCE(SUM(tokens_in + tokens_out), 0) FROM model_stats WHERE task_id = ? AND attempt = ?",
         (task_id, attempt),
     ).fetchone()[0]
     rows = conn.execute(
-        "UPDATE recalls SET solved = ?, iterations = ?, tokens = ? WHERE task_id = ? AND attempt = ? "
+        "UPDATE recalls SET solved = ?, iterations = ?, tokens = ?, ended_at = ? WHERE task_id = ? AND attempt = ? "
         "AND solved IS NULL RETURNING kind, item",
-        (int(solved), iterations, tokens, task_id, attempt),
+        (int(solved), iterations, tokens, to_text(at), task_id, attempt),
     )
     return [(row[0], int(row[1])) for row in rows.fetchall()]
 
@@ -82,22 +84,18 @@ def any_of(conn: Connection, task_id: int, attempt: int) -> bool:
     return conn.execute(select, (task_id, attempt)).fetchone() is not None
 
 
-def standing_of(conn: Connection, kind: Kind, item: int) -> Standing:
-    """What is to be thought of a lesson, by all attempts that it was near to."""
-    return standing(*tallies(conn, kind, item), _withheld(conn))
-
-
-def tallies(conn: Connection, kind: Kind, item: int) -> tuple[Share, Share]:
-    """The attempts that saw a lesson, and those that would have."""
+def tallies(conn: Connection, kind: Kind, item: int, judged_from: str = "") -> tuple[Share, Share]:
+    """The attempts since `judged_from` that saw a lesson, and those that would have, with how many were solved."""
     select = (
         "SELECT arm = 'shown', COALESCE(SUM(solved), 0), COUNT(*) FROM recalls "
-        "WHERE kind = ? AND item = ? AND solved IS NOT NULL GROUP BY 1"
+        "WHERE kind = ? AND item = ? AND solved IS NOT NULL AND at >= ? GROUP BY 1"
     )
-    found = {bool(row[0]): Share(int(row[1]), int(row[2])) for row in conn.execute(select, (kind, item))}
+    found = {bool(row[0]): Share(int(row[1]), int(row[2])) for row in conn.execute(select, (kind, item, judged_from))}
     return found.get(True, Share()), found.get(False, Share())
 
 
-def _withheld(conn: Connection) -> Share:
+def withheld(conn: Connection) -> Share:
+    """The attempts from which any lesson was withheld, with how many were solved."""
     select = (
         "SELECT COALESCE(SUM(solved), 0), COUNT(*) FROM (SELECT DISTINCT task_id, attempt, solved FROM recalls "
         "WHERE arm <> 'shown' AND solved IS NOT NULL)"
@@ -105,23 +103,26 @@ def _withheld(conn: Connection) -> Share:
     return Share(*map(int, conn.execute(select).fetchone()))
 
 
-def uplift(conn: Connection, since: datetime | None = None, until: datetime | None = None) -> MemoryUplift:
-    """What memory was worth to the attempts that lessons were near to, in a span of time or ever."""
+def uplift(conn: Connection) -> MemoryUplift:
+    """What memory was worth to the attempts that lessons were near to.
+
+    An attempt counts where its own lot put it, whatever else was drawn for single lessons: one that was to see lessons
+    and saw none, because the only one near was on probation, counts with those that saw some. So nothing but the lot
+    tells the two groups apart.
+    """
     select = (
-        "SELECT MAX(arm = 'control') AS control, MAX(solved) AS solved, MAX(iterations) AS iterations, "
-        "MAX(tokens) AS tokens FROM recalls WHERE solved IS NOT NULL AND at >= ? AND at < ? "
-        "GROUP BY task_id, attempt HAVING control OR MAX(arm = 'shown')"
+        "SELECT MAX(arm = 'control'), MAX(solved), MAX(iterations), MAX(tokens) FROM recalls "
+        "WHERE solved IS NOT NULL GROUP BY task_id, attempt"
     )
-    span = (to_text(since) if since else "", to_text(until) if until else "\x7f")
     groups: dict[bool, list[tuple[int, int, int]]] = {True: [], False: []}
-    for row in conn.execute(select, span):
+    for row in conn.execute(select):
         groups[bool(row[0])].append((int(row[1]), int(row[2]), int(row[3])))
     control, shown = groups[True], groups[False]
-    tally_shown, tally_control = (Share(sum(one[0] for one in group), len(group)) for group in (shown, control))
+    share_shown, share_control = (Share(sum(one[0] for one in group), len(group)) for group in (shown, control))
     return MemoryUplift(
-        shown=tally_shown,
-        control=tally_control,
-        solve_rate=difference(tally_shown, tally_control),
+        shown=share_shown,
+        control=share_control,
+        solve_rate=difference(share_shown, share_control),
         iterations=mean_difference([one[1] for one in shown], [one[1] for one in control]),
         tokens=mean_difference([one[2] for one in shown], [one[2] for one in control]),
     )

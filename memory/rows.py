@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 
 from core.clock import from_text, to_text
 from core.work import Lesson
 from db.sqlite import Connection
 from memory.index import Kind, Near
+from memory.uplift import Standing
 
 _TEXT = {
     "failure": "SELECT id, signature AS text FROM failures WHERE solved = 1 AND retired = 0",
@@ -20,6 +22,7 @@ _LESSON = {
     "pattern": "SELECT id, task_id, problem AS about, lesson, solution AS fix, created_at AS at, times_used, helped "
     "FROM patterns",
 }
+RetiredBy = Literal["owner", "measured"]
 _TABLES: dict[Kind, str] = {"failure": "failures", "pattern": "patterns"}
 KINDS: tuple[Kind, ...] = tuple(_TABLES)
 
@@ -43,7 +46,11 @@ class Stored:
 def add_failures(
     conn: Connection, task_id: int, attempt: int, errors: Mapping[str, str], code: str, at: datetime
 ) -> None:
-    """Store failures (signature to error), or renew those that this attempt has met before."""
+    """Store failures (signature to error), or renew those that this attempt has met before.
+
+    They have the language and the repository of their task, as what `add_pattern` stores.
+    """
+    language, repo = _place(conn, task_id)
     for signature, error in errors.items():
         values = (error, code, to_text(at), task_id, attempt, signature)
         known = conn.execute(
@@ -53,9 +60,20 @@ def add_failures(
         )
         if not known.rowcount:
             conn.execute(
-                "INSERT INTO failures (error, code, created_at, task_id, attempt, signature) VALUES (?, ?, ?, ?, ?, ?)",
-                values,
+                "INSERT INTO failures (error, code, created_at, task_id, attempt, signature, language, repo) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (*values, language, repo),
             )
+
+
+def _place(conn: Connection, task_id: int) -> tuple[str, str]:
+    """The language and the repository of a task; empty where they are not known."""
+    select = (
+        "SELECT coalesce(json_extract(spec, '$.language'), ''), coalesce(json_extract(spec, '$.repo'), '') "
+        "FROM task_specs WHERE task_id = ? AND json_valid(spec)"
+    )
+    row = conn.execute(select, (task_id,)).fetchone()
+    return (str(row[0]), str(row[1])) if row else ("", "")
 
 
 def open_failures(conn: Connection, task_id: int) -> list[tuple[int, str]]:
@@ -87,8 +105,9 @@ def drop_patterns(conn: Connection, task_id: int) -> list[tuple[Kind, int]]:
 def add_pattern(conn: Connection, task_id: int, problem: str, solution: str, lesson: str, at: datetime) -> None:
     """Store what solved a task."""
     conn.execute(
-        "INSERT INTO patterns (task_id, problem, solution, lesson, created_at) VALUES (?, ?, ?, ?, ?)",
-        (task_id, problem, solution, lesson, to_text(at)),
+        "INSERT INTO patterns (task_id, problem, solution, lesson, created_at, language, repo) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (task_id, problem, solution, lesson, to_text(at), *_place(conn, task_id)),
     )
 
 
@@ -107,10 +126,40 @@ def used(conn: Connection, lessons: Sequence[Lesson], *, helped: bool, at: datet
             conn.execute(update, (int(helped), to_text(at), lesson.id))
 
 
-def retire(conn: Connection, kind: Kind, item: int) -> bool:
+def retire(conn: Connection, kind: Kind, item: int, by: RetiredBy, at: datetime) -> bool:
     """Recall a lesson no more; False when it was retired before or is gone."""
-    update = f"UPDATE {_TABLES[kind]} SET retired = 1 WHERE id = ? AND retired = 0"  # noqa: S608  our own name
-    return bool(conn.execute(update, (item,)).rowcount)
+    update = (
+        f"UPDATE {_TABLES[kind]} SET retired = 1, retired_by = ?, retired_at = ? "  # noqa: S608  our own name
+        "WHERE id = ? AND retired = 0"
+    )
+    return bool(conn.execute(update, (by, to_text(at), item)).rowcount)
+
+
+def restore(conn: Connection, kind: Kind, item: int, at: datetime) -> bool:
+    """Recall a lesson again; attempts before now say nothing about it any more. False when it had not retired."""
+    update = (
+        f"UPDATE {_TABLES[kind]} SET retired = 0, retired_by = '', retired_at = NULL, "  # noqa: S608  our own name
+        "standing = 'trusted', judged_from = ? WHERE id = ? AND retired = 1"
+    )
+    return bool(conn.execute(update, (to_text(at), item)).rowcount)
+
+
+def standing(conn: Connection, kind: Kind, item: int) -> Standing:
+    """What was thought of a lesson when the last attempt ended that it was near to."""
+    select = f"SELECT standing FROM {_TABLES[kind]} WHERE id = ?"  # noqa: S608  our own name
+    row = conn.execute(select, (item,)).fetchone()
+    return Standing(row[0]) if row else Standing.TRUSTED
+
+
+def judged_from(conn: Connection, kind: Kind, item: int) -> str:
+    """Since when attempts say something about a lesson; empty: since ever."""
+    row = conn.execute(f"SELECT judged_from FROM {_TABLES[kind]} WHERE id = ?", (item,)).fetchone()  # noqa: S608
+    return str(row[0]) if row else ""
+
+
+def judge(conn: Connection, kind: Kind, item: int, found: Standing) -> None:
+    """Note what is thought of a lesson now."""
+    conn.execute(f"UPDATE {_TABLES[kind]} SET standing = ? WHERE id = ?", (found, item))  # noqa: S608  our own name
 
 
 def any_lesson(conn: Connection) -> bool:

@@ -13,11 +13,14 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Collection, Mapping, Sequence
+from concurrent.futures import Future
+from datetime import datetime
 
 from core.clock import Clock, utc_now
 from core.events import Event, Kind
 from core.masking import Masker
 from core.ports import Sink
+from core.shares import Share
 from core.work import Lesson, Work
 from db.database import Database
 from db.sqlite import Connection
@@ -30,8 +33,10 @@ from memory.recalls import Arm, MemoryUplift, Recalled
 from memory.rows import Stored
 from memory.signature import signature
 from memory.spaces import Spaces
-from memory.uplift import Standing
+from memory.uplift import Standing, standing
 
+Item = tuple[MemoryKind, int]
+"""A lesson by its kind and id."""
 CANDIDATES = 20
 PROBATION_SHARE = 0.5
 """How often a lesson under suspicion is left out."""
@@ -108,6 +113,42 @@ class LongTermMemory:
         """What memory has been worth so far."""
         return recalls.uplift(self._db.reader())
 
+    def search(self, query: str, limit: int) -> list[Near]:
+        """The lessons nearest to a text, as a recall finds them, best first; nothing is noted. Blocks.
+
+        Raises:
+            StoreError: the database cannot be read or written.
+        """
+        if limit <= 0 or not query.strip() or not rows.any_lesson(self._db.reader()):
+            return []
+        return self._near(self._masker(query), limit)[:limit]
+
+    def retire(self, kind: MemoryKind, item: int) -> Future[bool]:
+        """Recall a lesson no more, as its owner wants; False where it was retired before or is not there."""
+        forgetters, at = self._spaces.forgetters(), self._clock()
+
+        def job(conn: Connection) -> bool:
+            if not rows.retire(conn, kind, item, "owner", at):
+                return False
+            for forget in forgetters:
+                forget(conn, [(kind, item)])
+            self._tell(Kind.LESSON_RETIRED, kind, item, "retires: its owner wants it so")
+            return True
+
+        return self._db.write(job)
+
+    def restore(self, kind: MemoryKind, item: int) -> Future[bool]:
+        """Recall a lesson again that had retired; it begins without a record. False where it had not."""
+        at = self._clock()
+
+        def job(conn: Connection) -> bool:
+            if not rows.restore(conn, kind, item, at):
+                return False
+            self._tell(Kind.LESSON_RESTORED, kind, item, "is used again: its owner wants it so")
+            return True
+
+        return self._db.write(job)
+
     async def remember(self, work: Work, task_id: int, description: str) -> None:  # noqa: ARG002  tasks has it too
         """Store the failures that the last verdict of `work` shows; those this attempt has met before are renewed.
 
@@ -135,9 +176,7 @@ class LongTermMemory:
     def _nearest(self, query: str, limit: int) -> tuple[Stored, ...]:
         if not rows.any_lesson(self._db.reader()):
             return ()
-        near = self._spaces.nearest(
-            {"failure": signature(query) or query, "pattern": query}, max(CANDIDATES, 4 * limit)
-        )
+        near = self._near(query, max(CANDIDATES, 4 * limit))
         best: dict[object, tuple[float, Stored]] = {}
         for one in rows.stored(self._db.reader(), near):
             worth, source = self._worth(one), one.task_id or (one.kind, one.id)
@@ -145,6 +184,9 @@ class LongTermMemory:
                 best[source] = (worth, one)
         ranked = sorted(best.values(), key=lambda pair: -pair[0])
         return tuple(one for _, one in ranked[:limit])
+
+    def _near(self, query: str, limit: int) -> list[Near]:
+        return self._spaces.nearest({"failure": signature(query) or query, "pattern": query}, limit)
 
     def _failed_before(self, digests: Collection[str], task_id: int | None, attempt: int) -> dict[str, Lesson]:
         failures = failed_shapes.failures(self._db.reader(), digests)
@@ -168,7 +210,7 @@ class LongTermMemory:
     def _arm(self, conn: Connection, one: Stored, task_id: int, attempt: int) -> Arm:
         if recalls.lot("attempt", task_id, attempt) < self._control_share:
             return Arm.CONTROL
-        suspect = recalls.standing_of(conn, one.kind, one.id) is Standing.SUSPECT
+        suspect = rows.standing(conn, one.kind, one.id) is Standing.SUSPECT
         left_out = suspect and recalls.lot(one.kind, one.id, task_id, attempt) < PROBATION_SHARE
         return Arm.PROBATION if left_out else Arm.SHOWN
 
@@ -213,15 +255,25 @@ class LongTermMemory:
         self._db.write(job).result()
         self._spaces.catch_up()
 
-    def _retired(self, conn: Connection, work: Work, task_id: int, solved: bool) -> list[tuple[MemoryKind, int]]:
-        """Enter how the attempt ended, and retire what does not help; gives what is retired."""
-        near = recalls.end(conn, task_id, work.attempt, solved=solved, iterations=work.iteration)
-        found = [one for one in near if recalls.standing_of(conn, *one) is Standing.RETIRED and rows.retire(conn, *one)]
-        for kind, item in found:
-            shown, withheld = recalls.tallies(conn, kind, item)
-            text = (
-                f"lesson {item} ({kind}) retires: {shown.part} of {shown.whole} attempts were solved with it, "
-                f"{withheld.part} of {withheld.whole} without"
+    def _retired(self, conn: Connection, work: Work, task_id: int, solved: bool) -> list[Item]:
+        """Enter how the attempt ended, judge the lessons near to it, and retire what does not help; gives those."""
+        at = self._clock()
+        near = recalls.end(conn, task_id, work.attempt, solved=solved, iterations=work.iteration, at=at)
+        everyone = recalls.withheld(conn) if near else Share()
+        return [one for one in near if self._judged(conn, one, everyone, at) is Standing.RETIRED]
+
+    def _judged(self, conn: Connection, lesson: Item, everyone: Share, at: datetime) -> Standing:
+        """What is thought of a lesson now, which is noted and followed."""
+        kind, item = lesson
+        shown, without = recalls.tallies(conn, kind, item, rows.judged_from(conn, kind, item))
+        found = standing(shown, without, everyone)
+        rows.judge(conn, kind, item, found)
+        if found is Standing.RETIRED and rows.retire(conn, kind, item, "measured", at):
+            told = (
+                f"{shown.part} of {shown.whole} attempts were solved with it, {without.part} of {without.whole} without"
             )
-            self._emit(Event(kind=Kind.LESSON_RETIRED, message=text, data={"lesson": item, "kind": kind}))
+            self._tell(Kind.LESSON_RETIRED, kind, item, f"retires: {told}")
         return found
+
+    def _tell(self, what: Kind, kind: MemoryKind, item: int, text: str) -> None:
+        self._emit(Event(kind=what, message=f"lesson {item} ({kind}) {text}", data={"lesson": item, "kind": kind}))

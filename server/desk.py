@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from core.clock import Clock, utc_now
 from core.errors import ConfigError, GitError, NotReverted, StoreError
@@ -19,6 +19,9 @@ from db.event_log import EventLog
 from db.step_store import StepStore
 from queue_manager import QueueManager
 from settings.live import Reloaded
+
+if TYPE_CHECKING:
+    from memory.store import LongTermMemory
 
 WRITE_WALL_S = 20.0
 REVERT_WALL_S = 900.0
@@ -42,6 +45,11 @@ def cannot_read(_repo: str | None, _commit: str) -> Tree:
     raise GitError("repositories are not read here: no daemon is behind this server")
 
 
+def no_memory() -> LongTermMemory:
+    """What a desk without a daemon behind it answers."""
+    raise Busy("lessons are neither searched nor retired here: no daemon is behind this server")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Desk:
     """Everything behind the counter.
@@ -51,7 +59,7 @@ class Desk:
     takes a task's id, whether to force it, and whether to bring back instead; it may be called from any thread, as
     `reload`, which reads the settings again and fails with `ConfigError`. `clarify_wait_s` is how long a question
     waits before its default is assumed. `tree` gives the files of a commit (full id) of a repository (None: the
-    daemon's own), and fails with `GitError`.
+    daemon's own), and fails with `GitError`. `memory` finds lessons by meaning, retires and restores them.
     """
 
     database: Database
@@ -66,6 +74,7 @@ class Desk:
     reload: Callable[[], Future[Reloaded]] = cannot_reload
     clarify_wait_s: Callable[[], float] = lambda: CLARIFY_WAIT_S
     tree: Callable[[str | None, str], Tree] = cannot_read
+    memory: Callable[[], LongTermMemory] = no_memory
     clock: Clock = utc_now
 
 

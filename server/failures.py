@@ -17,6 +17,7 @@ from core.errors import (
     StoreFull,
     UnknownApproval,
     UnknownCommit,
+    UnknownLesson,
     UnknownStep,
     UnknownTask,
 )
@@ -38,6 +39,7 @@ def register(app: Flask) -> None:
     app.register_error_handler(UnknownTask, lambda error: answer(404, str(error)))
     app.register_error_handler(UnknownApproval, lambda error: answer(404, str(error)))
     app.register_error_handler(UnknownStep, lambda error: answer(404, str(error)))
+    app.register_error_handler(UnknownLesson, lambda error: answer(404, str(error)))
     app.register_error_handler(UnknownCommit, lambda error: answer(404, str(error)))
     app.register_error_handler(GitError, lambda error: answer(409, str(error)))
     app.register_error_handler(IllegalMove, lambda error: answer(409, str(error)))

@@ -20,6 +20,8 @@ from core.undo import Reverted
 from db.database import Database
 from db.event_log import EventLog
 from db.step_store import StepStore
+from memory.embedders import choose
+from memory.store import LongTermMemory
 from queue_manager import QueueManager
 from server.desk import Desk
 from server.host import Host
@@ -76,9 +78,11 @@ def make_desk(folder: Path) -> Desk:
             pid=4711,
         )
 
+    memory = LongTermMemory(database, choose("hashed"), emit=events.emit, masker=events.mask, control_share=0.0)
     return Desk(
         database=database, queue=queue, events=events, steps=StepStore(database, events), status=status,
         loop_lag_s=lambda: 0.001, revert=reverted, reload=Reloads(),
+        memory=lambda: memory,
     )  # fmt: skip
 
 

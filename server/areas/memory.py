@@ -1,0 +1,261 @@
+"""Lessons: searching, reading, retiring, carrying them elsewhere; and what memory as a whole is worth."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from flask import Response, stream_with_context
+
+from core.errors import NotLessons, UnknownLesson
+from core.events import Kind
+from memory import exchange, listing, recalls
+from memory.index import Kind as LessonKind
+from memory.listing import Key, State, Use, Wanted
+from server.bodies import BadBody
+from server.desk import Desk, settled
+from server.endpoint import Call, Endpoint, Reply
+from server.lesson_answers import (
+    Imported,
+    InUse,
+    LearnedOn,
+    Learning,
+    LessonDetail,
+    LessonRow,
+    Lessons,
+    LessonsIn,
+    LessonsQuery,
+    LessonUse,
+    SeenIn,
+    estimate,
+    lesson_detail,
+    lesson_row,
+    solved,
+    uplift_of,
+)
+from server.query import BadQuery
+from server.showing import short
+
+MOST_NEAR = 100
+USES_SHOWN = 50
+RECALLS_READ = 20
+DAYS = 30
+_ID = re.compile(r"(failure|pattern)-([1-9]\d{0,17})")
+
+
+def list_lessons(call: Call) -> Reply:
+    """A page of lessons, or those nearest in meaning."""
+    query, conn = call.asked(LessonsQuery), call.desk.database.reader()
+    if query.like.strip():
+        rows = _near(call.desk, query)
+        found, after = len(rows), None
+    else:
+        wanted = Wanted(**query.model_dump(include={"kind", "state", "language", "repo", "text"}))
+        keys, found = listing.page(conn, wanted, order=query.order, limit=query.limit, offset=query.offset)
+        rows = [lesson_row(one, call.desk.events.mask) for one in listing.whole(conn, keys)]
+        after = query.offset + query.limit if query.offset + query.limit < found else None
+    languages, repos = listing.places(conn)
+    return Reply(answer=Lessons(lessons=rows, found=found, next_offset=after, languages=languages, repos=repos))
+
+
+def _near(desk: Desk, query: LessonsQuery) -> list[LessonRow]:
+    """The lessons nearest to a text, of those that are wanted. A retired one is not found: it has no vector."""
+    if query.text or query.offset:
+        raise BadQuery({"like": "stands alone: leave `text` and `offset` out"})
+    conn = desk.database.reader()
+    near = {(one.kind, one.item): one.similarity for one in desk.memory().search(query.like, MOST_NEAR)}
+    return [
+        lesson_row(one, desk.events.mask, nearness=max(0.0, min(1.0, near[one.kind, one.id])))
+        for one in listing.whole(conn, list(near))
+        if query.kind in {None, one.kind} and query.state in {None, one.state}
+        if query.language in {"", one.language} and query.repo in {"", one.repo}
+    ][: query.limit]
+
+
+def show_lesson(call: Call) -> Reply:
+    """One lesson in full."""
+    return Reply(answer=_detail(call.desk, _key(call)))
+
+
+def retire_lesson(call: Call) -> Reply:
+    """Recall a lesson no more."""
+    key = _known(call)
+    settled(call.desk.memory().retire(*key))
+    return Reply(answer=_detail(call.desk, key))
+
+
+def restore_lesson(call: Call) -> Reply:
+    """Recall a lesson again."""
+    key = _known(call)
+    settled(call.desk.memory().restore(*key))
+    return Reply(answer=_detail(call.desk, key))
+
+
+def show_learning(call: Call) -> Reply:
+    """What memory is worth."""
+    desk, conn = call.desk, call.desk.database.reader()
+    counts, found = listing.states(conn), recalls.uplift(conn)
+    days = listing.learned_by_day(conn, desk.clock(), DAYS)
+    return Reply(
+        answer=Learning(
+            embedder=short(desk.status().embedder, desk.events.mask),
+            failures=_in_use(counts, "failure"),
+            patterns=_in_use(counts, "pattern"),
+            shown=solved(found.shown),
+            control=solved(found.control),
+            solve_rate=uplift_of(found.shown, found.control),
+            iterations=estimate(found.iterations),
+            tokens=estimate(found.tokens),
+            learned=[LearnedOn(day=day, lessons=count) for day, count in days],
+        )
+    )
+
+
+def export_lessons(call: Call) -> Response:
+    """Every lesson in use, as JSON Lines."""
+    desk = call.desk
+
+    def lines() -> Iterator[str]:
+        return (f"{line}\n" for line in exchange.lines(desk.database.reader(), desk.events.mask))
+
+    name = f"lessons-{desk.clock():%Y-%m-%d}.jsonl"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(stream_with_context(lines()), headers=headers, mimetype="application/x-ndjson")
+
+
+def import_lessons(call: Call) -> Reply:
+    """Take the lessons of a file that are not known here, all or none."""
+    try:
+        lessons = exchange.read(call.body(LessonsIn).lines)
+    except NotLessons as error:
+        raise BadBody(f"lines: nothing was taken\n{error}") from None
+    taken = settled(call.desk.database.write(lambda conn: exchange.take(conn, lessons)))
+    return Reply(answer=Imported(new=taken.new, known=taken.known))
+
+
+def _key(call: Call) -> Key:
+    name = call.text("lesson_id")
+    found = _ID.fullmatch(name)
+    if found is None:
+        raise UnknownLesson(name)
+    kind: LessonKind = "failure" if found[1] == "failure" else "pattern"
+    return kind, int(found[2])
+
+
+def _known(call: Call) -> Key:
+    """The lesson of the path; raises `UnknownLesson` where there is none."""
+    key = _key(call)
+    if listing.read(call.desk.database.reader(), *key) is None:
+        raise UnknownLesson(call.text("lesson_id"))
+    return key
+
+
+def _detail(desk: Desk, key: Key) -> LessonDetail:
+    conn = desk.database.reader()
+    found = listing.read(conn, *key)
+    if found is None:
+        raise UnknownLesson(f"{key[0]}-{key[1]}")
+    uses = [_use(desk, key, use) for use in listing.uses(conn, *key, USES_SHOWN)]
+    return lesson_detail(found, desk.events.mask, uses)
+
+
+def _use(desk: Desk, key: Key, use: Use) -> LessonUse:
+    return LessonUse(
+        task_id=use.task_id,
+        description=short(use.description.strip().split("\n")[0], desk.events.mask),
+        attempt=use.attempt,
+        arm=use.arm,
+        score=use.score,
+        at=use.at,
+        solved=use.solved,
+        iterations=use.iterations,
+        tokens=use.tokens,
+        seen_in=_seen_in(desk, key, use) if use.arm is recalls.Arm.SHOWN else [],
+    )
+
+
+def _seen_in(desk: Desk, key: Key, use: Use) -> list[SeenIn]:
+    """Where the attempt was told of the lesson; the log keeps that for as long as its events."""
+    return [
+        SeenIn(iteration=event.iteration, phase=event.phase)
+        for event in desk.events.last(RECALLS_READ, task_id=use.task_id, kind=Kind.LESSON_RECALLED)
+        if event.attempt == use.attempt
+        and any((one.get("kind"), one.get("id")) == key for one in event.data.get("lessons", ()))
+    ]
+
+
+def _in_use(counts: dict[tuple[LessonKind, State], int], kind: LessonKind) -> InUse:
+    return InUse(**{state.value: counts[kind, state] for state in State})
+
+
+ENDPOINTS = (
+    Endpoint(
+        name="list_lessons",
+        view=list_lessons,
+        method="GET",
+        path="/api/lessons",
+        summary="Lessons of the memory: page by page, by a text that they hold, or the nearest in meaning.",
+        query=LessonsQuery,
+        answers={200: Lessons},
+        errors=(400,),
+    ),
+    Endpoint(
+        name="export_lessons",
+        view=export_lessons,
+        method="GET",
+        path="/api/lessons/export",
+        summary="Every lesson in use as JSON Lines, to be imported elsewhere; secrets are masked.",
+        media="application/x-ndjson",
+        errors=(400,),
+    ),
+    Endpoint(
+        name="import_lessons",
+        view=import_lessons,
+        method="POST",
+        path="/api/lessons/import",
+        summary="Take lessons as JSON Lines, all or none; known ones are not taken twice.",
+        body=LessonsIn,
+        body_required=True,
+        answers={200: Imported},
+        errors=(400, 415, 503),
+    ),
+    Endpoint(
+        name="show_lesson",
+        view=show_lesson,
+        method="GET",
+        path="/api/lesson/{lesson_id}",
+        summary="One lesson in full: what failed, what mended it, where it was used and what it was worth.",
+        texts=("lesson_id",),
+        answers={200: LessonDetail},
+        errors=(400, 404),
+    ),
+    Endpoint(
+        name="retire_lesson",
+        view=retire_lesson,
+        method="POST",
+        path="/api/lesson/{lesson_id}/retire",
+        summary="Recall a lesson no more.",
+        texts=("lesson_id",),
+        answers={200: LessonDetail},
+        errors=(400, 404, 503),
+    ),
+    Endpoint(
+        name="restore_lesson",
+        view=restore_lesson,
+        method="POST",
+        path="/api/lesson/{lesson_id}/restore",
+        summary="Recall a lesson again that has retired; it begins without a record.",
+        texts=("lesson_id",),
+        answers={200: LessonDetail},
+        errors=(400, 404, 503),
+    ),
+    Endpoint(
+        name="show_learning",
+        view=show_learning,
+        method="GET",
+        path="/api/learning",
+        summary="What the memory holds, and what it is worth: solve rate, iterations and tokens with and without it.",
+        answers={200: Learning},
+        errors=(400,),
+    ),
+)

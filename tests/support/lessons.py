@@ -1,0 +1,33 @@
+"""A memory that has learned, through its own door: a task that failed, and was mended."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+from core.states import Phase
+from core.submission import parse_spec
+from core.verdicts import Evidence, Failure, Label, Verdict
+from core.work import Reflection, Try, Work
+from server.desk import Desk
+
+_EVIDENCE = Evidence(tree="", sandbox="", label=Label.TESTS_PASSED)
+
+
+def learn(
+    desk: Desk, description: str, error: str, advice: str, *, language: str = "python", repo: str | None = None
+) -> int:  # fmt: skip
+    """A task that failed with an error (`Kind: message`) and was mended as the advice says; gives its id."""
+    spec = parse_spec({"description": description, "language": language, "repo": repo})
+    task_id = desk.queue.submit(spec).result().task_id
+    kind, _, message = error.partition(": ")
+    failure = Failure(id="t.py::test_total", kind=kind, message=message, frame="shop.py:3 in total")
+    failed = Verdict(passed=False, reason="1 failed", evidence=_EVIDENCE, failures=(failure,))
+    tries = (Try(iteration=1, digest="d", failing=(), feedback="", reflection=Reflection(suggested_fix=advice)),)
+    work = Work(
+        phase=Phase.REFLECTING, base="", change={"shop.py": "total = sum(x)\n"}, verdict=failed, tries=tries
+    )  # fmt: skip
+    asyncio.run(desk.memory().remember(work, task_id, description))
+    passing = replace(work, change={"shop.py": "total = sum(map(int, x))\n"}, verdict=None)
+    asyncio.run(desk.memory().conclude(passing, task_id, solved=True))
+    return task_id
