@@ -24,9 +24,9 @@ _LISTS = (
         status, priority, kind, repo, iterations, created_at, started_at, ended_at, {COST}, {TOKENS})""",
     "DROP INDEX tasks_ended",
     "CREATE INDEX tasks_outcomes ON tasks (ended_at, status, iterations) WHERE ended_at IS NOT NULL",
-    "DROP INDEX model_stats_at",
-    """CREATE INDEX model_stats_series ON model_stats (
-        at, backend, model, tokens_in, tokens_out, cost_usd, latency_s, saved, lost)""",
+    # Its order is that of the groups of a series (db.series), which then need no sorting.
+    """CREATE INDEX model_stats_days ON model_stats (
+        substr(at, 1, 10), backend, model, at, tokens_in, tokens_out, cost_usd, latency_s, lost)""",
 )
 
 PAGES = (

@@ -81,6 +81,8 @@ def asked_of_steering(client: Client, described: dict[str, Any]) -> set[tuple[st
     seen, bulk, urgent = set(), "/api/tasks/bulk", "/api/task/{task_id}/priority"
     for body in ({"action": "cancel", "ids": [1, 99]}, {"action": "retry", "filter": {}, "dry_run": True}, {}):
         seen.add((bulk, check(described, "POST", bulk, client.post(bulk, body))))
+    for query in ("", "?range=24h", "?range=all", "?range=x"):
+        seen.add(("/api/stats", check(described, "GET", "/api/stats", client.get(f"/api/stats{query}"))))
     for number, said in ((3, {"priority": 2}), (1, {"priority": 2}), (99, {"priority": 2}), (3, {})):
         seen.add((urgent, check(described, "POST", urgent, client.post(f"/api/task/{number}/priority", said))))
     return seen
