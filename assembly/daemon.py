@@ -19,8 +19,9 @@ from assembly.database_care import notices, watch_database
 from assembly.greeting import greeting, in_a_line
 from assembly.house import House
 from assembly.notices import telling
-from assembly.reload import LiveSettings, Taker, on_loop, read_again
+from assembly.reload import LiveSettings, Taker, read_again
 from assembly.rooms import Rooms
+from assembly.settings_door import settings_door
 from assembly.store import Store, open_store
 from assembly.tidying import sweep_orphans, tidying
 from assembly.undoing import Reverts, undo_of
@@ -118,9 +119,9 @@ class Daemon:
             self._house.keeper.add(telling(lambda: self._settings, self._store, self._rooms.models.status, self._clock))
             self._undo = undo_of(self._settings, self._store, self._rooms)
             reverts = Reverts(self._undo, asyncio.get_running_loop())
-            reload = on_loop(self._reload, asyncio.get_running_loop())
+            door = settings_door(self._live, self._up.wait, self._reload, self._store.events.mask, self._clock)
             rooms, vitals = self._rooms, self._vitals
-            host = open_web(lambda: self._settings, self._store, self.status, vitals, reverts, reload, rooms, stack)
+            host = open_web(lambda: self._settings, self._store, self.status, vitals, reverts, door, rooms, stack)
             stack.callback(reverts.stop)
             parts = await self._rooms.prepare()
             if parts is not None:

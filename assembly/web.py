@@ -15,7 +15,7 @@ from files.whole import write_whole
 from server.access import kept_token
 from server.desk import Desk
 from server.host import Host, Listen
-from settings.live import Reloaded
+from server.settings_door import SettingsDoor
 from upkeep.health import Vitals
 
 
@@ -25,7 +25,7 @@ def open_web(
     status: Callable[[], DaemonStatus],
     vitals: Vitals,
     revert: Callable[[int, bool, bool], Future[Reverted]],
-    reload: Callable[[], Future[Reloaded]],
+    door: SettingsDoor,
     rooms: Rooms,
     stack: ExitStack,
 ) -> Host:
@@ -45,7 +45,8 @@ def open_web(
         loop_lag_s=lambda: vitals.lag_s,
         faults=vitals.faults,
         revert=revert,
-        reload=reload,
+        reload=door.reload,
+        settings=door,
         clarify_wait_s=lambda: settings().clarify_wait_s,
         tree=rooms.git.tree,
         memory=lambda: rooms.memory,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from server.areas import approvals, commits, logs, memory, running, steering, task_course, tasks, watching
+from server.areas import approvals, commits, logs, memory, running, settings, steering, task_course, tasks, watching
 from server.endpoint import Endpoint
 
 ENDPOINTS: tuple[Endpoint, ...] = (
@@ -13,6 +13,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *running.ENDPOINTS,
     *steering.ENDPOINTS,
     *watching.ENDPOINTS,
+    *settings.ENDPOINTS,
     *logs.ENDPOINTS,
     *memory.ENDPOINTS,
     Endpoint(name="describe", method="GET", path="/api/openapi.json", summary="This document."),

@@ -18,6 +18,7 @@ from db.database import Database
 from db.event_log import EventLog
 from db.step_store import StepStore
 from queue_manager import QueueManager
+from server.settings_door import CLOSED, SettingsDoor
 from settings.live import Reloaded
 
 if TYPE_CHECKING:
@@ -59,7 +60,8 @@ class Desk:
     takes a task's id, whether to force it, and whether to bring back instead; it may be called from any thread, as
     `reload`, which reads the settings again and fails with `ConfigError`. `clarify_wait_s` is how long a question
     waits before its default is assumed. `tree` gives the files of a commit (full id) of a repository (None: the
-    daemon's own), and fails with `GitError`. `memory` finds lessons by meaning, retires and restores them.
+    daemon's own), and fails with `GitError`. `memory` finds lessons by meaning, retires and restores them. `settings`
+    shows and changes them.
     """
 
     database: Database
@@ -75,6 +77,7 @@ class Desk:
     clarify_wait_s: Callable[[], float] = lambda: CLARIFY_WAIT_S
     tree: Callable[[str | None, str], Tree] = cannot_read
     memory: Callable[[], LongTermMemory] = no_memory
+    settings: SettingsDoor = CLOSED
     clock: Clock = utc_now
 
 

@@ -26,6 +26,7 @@ from server.desk import Busy
 from server.query import BadQuery
 from server.renewal import by_name
 from server.schemas import Failed
+from settings.config_file import ConfigChanged
 
 _log = logging.getLogger(__name__)
 
@@ -34,6 +35,7 @@ def register(app: Flask) -> None:
     """Answer the errors of all views."""
     app.register_error_handler(InvalidTask, _invalid)
     app.register_error_handler(BadQuery, _invalid)
+    app.register_error_handler(ConfigChanged, lambda error: answer(409, str(error), by_name(error)))
     app.register_error_handler(ConfigError, lambda error: answer(422, str(error), by_name(error)))
     app.register_error_handler(BadBody, lambda error: answer(error.status, str(error)))
     app.register_error_handler(UnknownTask, lambda error: answer(404, str(error)))

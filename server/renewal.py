@@ -39,6 +39,12 @@ def renewed(desk: Desk) -> Renewed:
 
 
 def by_name(error: ConfigError) -> Mapping[str, str]:
-    """The faults by the names of their settings, as the fields of an error."""
-    pairs = (fault.partition(": ") for fault in error.faults)
-    return {(name if why else "settings"): why or name for name, _, why in pairs}
+    """The faults by the names of their settings, as the fields of an error; what lies deeper is told in the text."""
+    fields: dict[str, str] = {}
+    for fault in error.faults:
+        where, found, why = fault.partition(": ")
+        path = where.partition(" (")[0] if found else "settings"
+        name, _, below = (path, "", "") if path == "config.yaml" else path.partition(".")
+        text = f"{below}: {why}" if below else why or fault
+        fields[name] = f"{fields[name]}; {text}" if name in fields else text
+    return fields

@@ -24,6 +24,9 @@ OWNER_ALONE = 0o600
 class ConfigChanged(ConfigError):
     """The file is no longer what it was when it was read."""
 
+    def __init__(self) -> None:
+        super().__init__(["config.yaml: was changed meanwhile by somebody else: look at it again, then save once more"])
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
@@ -71,7 +74,7 @@ class ConfigFile:
         """
         path = self._path.resolve()
         if self.read().digest != old.digest:
-            raise ConfigChanged([CHANGED])
+            raise ConfigChanged()
         try:
             mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else OWNER_ALONE
             write_whole(path, text.encode(), mode=mode & OWNER_ALONE if self._private(text) else mode)
@@ -88,9 +91,6 @@ class ConfigFile:
 
     def _private(self, text: str) -> bool:
         return any(key.value in self._secret_names for key, _ in _entries(text))
-
-
-CHANGED = "config.yaml: was changed meanwhile by somebody else: look at it again, then save once more"
 
 
 def _entries(text: str) -> list[tuple[yaml.Node, yaml.Node]]:

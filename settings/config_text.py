@@ -50,7 +50,10 @@ def _with(text: str, name: str, value: Any) -> str:
 
 
 def _read(text: str) -> dict[str, Any]:
-    return yaml.safe_load(text) or {}
+    data = yaml.safe_load(text) or {}
+    if not isinstance(data, dict):
+        raise ConfigError(["config.yaml: must be a mapping of settings, one `name: value` a line; mend it there"])
+    return data
 
 
 def _says(text: str, meant: Mapping[str, Any]) -> bool:

@@ -1,0 +1,129 @@
+"""The settings: reading them, changing them in their file, and trying what was typed."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from typing import TypeVar
+
+from server.bodies import BadBody
+from server.desk import Busy
+from server.endpoint import Call, Endpoint, Reply
+from server.settings_answers import (
+    ChangeIn,
+    ModelTested,
+    ModelTestIn,
+    NoticesTested,
+    NoticeTestIn,
+    NoticeTold,
+    SettingsChanged,
+    SettingsShown,
+    SettingWaits,
+    settings_shown,
+)
+from server.settings_door import Change, ModelTrial, NoticeTrial
+
+CHANGE_WALL_S = 30.0
+TRIAL_WALL_S = 90.0
+
+_T = TypeVar("_T")
+
+
+def show_settings(call: Call) -> Reply:
+    """All settings as they stand."""
+    return Reply(answer=settings_shown(call.desk.settings.show()))
+
+
+def change_settings(call: Call) -> Reply:
+    """Write new values to the file and read it again."""
+    said = call.body(ChangeIn)
+    _writable(said.changes)
+    change = Change(values=said.changes, digest=said.digest, dry_run=said.dry_run)
+    done = _done(call.desk.settings.change(change), CHANGE_WALL_S)
+    later = [SettingWaits(name=each.name, holds=each.holds) for each in done.reloaded.later]
+    changed = SettingsChanged(
+        changed=list(done.reloaded.changed), later=later, diff=list(done.diff), digest=done.digest
+    )
+    return Reply(answer=changed)
+
+
+def test_model(call: Call) -> Reply:
+    """Try a backend with what was typed."""
+    said = call.body(ModelTestIn)
+    trial = ModelTrial(backend=said.backend, model=said.model, base_url=said.base_url, key=said.key, ask=said.ask)
+    return Reply(answer=ModelTested.model_validate(_done(call.desk.settings.try_model(trial), TRIAL_WALL_S)))
+
+
+def test_notices(call: Call) -> Reply:
+    """Send a test notice."""
+    said = call.optional_body(NoticeTestIn)
+    trial = NoticeTrial(url=said.notify_url, secret=said.notify_secret, desktop=said.notify_desktop)
+    faults = _done(call.desk.settings.try_notices(trial), TRIAL_WALL_S)
+    return Reply(answer=NoticesTested(ways=[NoticeTold(way=way, fault=fault) for way, fault in faults.items()]))
+
+
+def _done(work: Future[_T], wall_s: float) -> _T:
+    try:
+        return work.result(wall_s)
+    except TimeoutError:
+        raise Busy("this takes longer than it should, and may still be done: look again in a moment") from None
+
+
+def _writable(value: object, where: str = "changes") -> None:
+    """Refuse what no text file can hold: halves of a letter, which JSON can spell."""
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise BadBody(f"{where}: holds half of a letter (a lone surrogate)") from None
+    elif isinstance(value, dict):
+        for name, each in value.items():
+            _writable(name, where)
+            _writable(each, f"{where}.{name}")
+    elif isinstance(value, list):
+        for each in value:
+            _writable(each, where)
+
+
+ENDPOINTS = (
+    Endpoint(
+        name="show_settings",
+        view=show_settings,
+        method="GET",
+        path="/api/settings",
+        summary="Every setting: what it is, what holds now, where that comes from, and how it may be changed.",
+        answers={200: SettingsShown},
+        errors=(400, 422),
+    ),
+    Endpoint(
+        name="change_settings",
+        view=change_settings,
+        method="PUT",
+        path="/api/settings",
+        summary="Change settings in config.yaml, all of them or (422) none, and read it again.",
+        body=ChangeIn,
+        body_required=True,
+        answers={200: SettingsChanged},
+        errors=(400, 409, 415, 422, 503),
+    ),
+    Endpoint(
+        name="test_model",
+        view=test_model,
+        method="POST",
+        path="/api/models/test",
+        summary="Try a backend of models, with an address and a key that need not be saved.",
+        body=ModelTestIn,
+        body_required=True,
+        answers={200: ModelTested},
+        errors=(400, 415, 422, 503),
+    ),
+    Endpoint(
+        name="test_notices",
+        view=test_notices,
+        method="POST",
+        path="/api/notices/test",
+        summary="Send a test notice each way that is set, or would be.",
+        body=NoticeTestIn,
+        answers={200: NoticesTested},
+        errors=(400, 415, 422, 503),
+    ),
+)

@@ -1,0 +1,167 @@
+"""What the settings page asks and is answered, as models of the API."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from server.schemas import Answer
+from server.settings_door import Shown, Valued
+from settings.catalogue import Kind
+from settings.live import Takes
+from settings.origins import Origin
+
+Typed = Annotated[str, Field(max_length=2000)]
+
+
+class SettingRow(Answer):
+    """One setting.
+
+    `value` is what holds now, `next` what will after a restart where `waits`; of a secret only `is_set` is told, and
+    `veiled` says that a part of a value is not shown. `above` is a bound that the value itself may not have. `by_hand`
+    says why only the file changes it, `fixed` why the file does not decide about it at present.
+    """
+
+    name: str
+    group: str
+    text: str
+    kind: Kind
+    unit: str
+    least: float | None
+    above: float | None
+    most: float | None
+    choices: list[str]
+    optional: bool
+    default: Any
+    takes: Takes
+    by_hand: str
+    value: Any
+    next: Any
+    waits: bool
+    is_set: bool
+    veiled: bool
+    origin: Origin
+    fixed: str
+
+
+class SettingsShown(Answer):
+    """All settings in the order of their headings; with `faults` in the file the old ones still hold."""
+
+    settings: list[SettingRow]
+    file: str
+    digest: str
+    faults: list[str]
+
+
+class ChangeIn(BaseModel):
+    """New values by name; null puts a setting back to its default. With `dry_run` all is checked and nothing written.
+
+    With `digest`, as `GET /api/settings` told it, the change is refused (409) where the file was changed meanwhile.
+    """
+
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+    changes: dict[str, Any] = Field(max_length=200)
+    digest: str = Field("", max_length=64)
+    dry_run: bool = False
+
+
+class SettingWaits(Answer):
+    """A setting that was changed and needs a restart; `holds` is the value until then, masked where it is secret."""
+
+    name: str
+    holds: str
+
+
+class SettingsChanged(Answer):
+    """What holds now (`changed`) and what after a restart (`later`); `diff` has the lines that went and came."""
+
+    changed: list[str]
+    later: list[SettingWaits]
+    diff: list[str]
+    digest: str
+
+
+class ModelTestIn(BaseModel):
+    """A backend to be tried; what is left out is as the settings say. `ask` has it say one word, which may cost."""
+
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+    backend: str = Field(min_length=1, max_length=40)
+    model: Typed | None = None
+    base_url: Typed | None = None
+    key: Typed | None = None
+    ask: bool = False
+
+
+class ModelTested(Answer):
+    """How it went: `detail` says what was found, `mend` what to do; `offered` are the models that the server names."""
+
+    works: bool
+    model: str
+    detail: str
+    mend: str
+    offered: list[str]
+    latency_s: float
+    reply_s: float | None
+    tokens_out: int | None
+
+
+class NoticeTestIn(BaseModel):
+    """Ways of telling that are to be tried; what is left out is as the settings say."""
+
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+    notify_url: Typed | None = None
+    notify_secret: Typed | None = None
+    notify_desktop: bool | None = None
+
+
+class NoticeTold(Answer):
+    """One way of telling; `fault` is empty where the notice arrived."""
+
+    way: str
+    fault: str
+
+
+class NoticesTested(Answer):
+    """All ways that were tried."""
+
+    ways: list[NoticeTold]
+
+
+def settings_shown(found: Shown) -> SettingsShown:
+    """The settings as the API tells them."""
+    return SettingsShown(
+        settings=[_row(each) for each in found.settings],
+        file=found.file,
+        digest=found.digest,
+        faults=list(found.faults),
+    )
+
+
+def _row(each: Valued) -> SettingRow:
+    about = each.described
+    return SettingRow(
+        name=about.name,
+        group=about.group,
+        text=about.text,
+        kind=about.kind,
+        unit=about.unit,
+        least=about.least,
+        above=about.above,
+        most=about.most,
+        choices=list(about.choices),
+        optional=about.optional,
+        default=about.default,
+        takes=about.takes,
+        by_hand=about.by_hand,
+        value=each.value,
+        next=each.next,
+        waits=each.waits,
+        is_set=each.is_set,
+        veiled=each.veiled,
+        origin=each.origin,
+        fixed=each.fixed,
+    )
