@@ -75,10 +75,10 @@ View = Callable[[Call], Reply | Response]
 class Endpoint:
     """One operation of the API.
 
-    `answers` maps each status of success to the model of its JSON; an endpoint without any answers with `media`, and
-    its view with a whole response. One without a view is served elsewhere. Parameters of the path are numbers, except
-    those in `texts`. `errors` are the statuses of failure that belong to this endpoint; those of the guard can come
-    from each.
+    `answers` maps each status of success to the model of its JSON; an endpoint without any answers with `media` (or
+    one of `other_media`), and its view with a whole response. One without a view is served elsewhere. Parameters of
+    the path are numbers, except those in `texts`. `errors` are the statuses of failure that belong to this endpoint;
+    those of the guard can come from each.
     """
 
     name: str
@@ -88,6 +88,7 @@ class Endpoint:
     view: View | None = None
     answers: dict[int, type[Answer]] = field(default_factory=dict)
     media: str = "application/json"
+    other_media: tuple[str, ...] = ()
     query: type[Query] = Query
     body: type[BaseModel] | None = None
     body_required: bool = False

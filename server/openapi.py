@@ -15,6 +15,15 @@ from server.schemas import Failed
 Json = dict[str, Any]
 Mode = Literal["validation", "serialization"]
 
+# What stands for a body that is no model's JSON; of a stream it is what each event is like.
+_SHAPES: Json = {
+    "application/json": {"type": "object"},
+    "text/event-stream": {
+        "type": "object",
+        "properties": {name: {"type": "string"} for name in ("id", "event", "data")},
+    },
+}
+
 
 def document(version: str) -> Json:
     """The whole description; only `version` is not in the table."""
@@ -49,7 +58,16 @@ def _schemas() -> tuple[dict[type[BaseModel], Json], Json]:
     wanted += [(model, "validation") for model in bodies]
     wanted.sort(key=lambda pair: pair[0].__name__)
     refs, found = models_json_schema(wanted, ref_template="#/components/schemas/{model}")
-    return {model: refs[model, mode] for model, mode in wanted}, found["$defs"]
+    return {model: refs[model, mode] for model, mode in wanted}, _with_doubles(found["$defs"])
+
+
+def _with_doubles(schema: Any) -> Any:
+    """Without the word that lists hold nothing twice: pydantic takes a set from such a list."""
+    if isinstance(schema, list):
+        return [_with_doubles(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {name: _with_doubles(each) for name, each in schema.items() if name != "uniqueItems"}
 
 
 def _operation(endpoint: Endpoint, refs: dict[type[BaseModel], Json]) -> Json:
@@ -100,8 +118,9 @@ def _responses(endpoint: Endpoint, refs: dict[type[BaseModel], Json]) -> Json:
         str(status): _response(status, endpoint.media, refs[model]) for status, model in endpoint.answers.items()
     }
     if not endpoint.answers:
-        shape = {"type": "object"} if endpoint.media == "application/json" else {"type": "string"}
-        responses["200"] = _response(200, endpoint.media, shape)
+        media = (endpoint.media, *endpoint.other_media)
+        content = {each: {"schema": _SHAPES.get(each, {"type": "string"})} for each in media}
+        responses["200"] = {"description": HTTPStatus.OK.phrase, "content": content}
     for status in endpoint.errors:
         responses[str(status)] = _response(status, "application/json", refs[Failed])
     responses["default"] = {

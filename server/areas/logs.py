@@ -40,6 +40,7 @@ ENDPOINTS = (
         summary="All events that pass the filter, oldest first, as a file; up to the newest at the time of asking.",
         query=DownloadQuery,
         media="application/x-ndjson",
+        other_media=("text/plain",),
         errors=(400, 503),
     ),
     Endpoint(
