@@ -13,6 +13,7 @@ from hand.deciding import answer, approvals, decide
 from hand.door import Verb
 from hand.exits import Exit
 from hand.following import follow_logs, run, wait
+from hand.forks import fork
 from hand.hand import Hand
 from hand.renewing import notify_test, reload
 from hand.reporting import report
@@ -179,6 +180,7 @@ ACTIONS: Mapping[Action, Callable[[Hand, Asked], int]] = {
     Action.WAIT: wait,
     Action.CANCEL: act,
     Action.RETRY: act,
+    Action.FORK: fork,
     Action.PAUSE: pause,
     Action.RESUME: pause,
     Action.CHECKPOINT: checkpoint,

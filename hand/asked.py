@@ -25,6 +25,7 @@ class Action(StrEnum):
     WAIT = "--wait"
     CANCEL = "--cancel"
     RETRY = "--retry"
+    FORK = "--fork"
     PAUSE = "--pause"
     RESUME = "--resume"
     CHECKPOINT = "--checkpoint-now"
@@ -56,8 +57,9 @@ class Asked:
     """One call. `data` is the body of a new task, as the API takes it; `count` how many lines or tasks to show.
 
     `answer` is what a question is answered with, or a remark on a decision. `name` is a commit's, in the repository
-    `repo`, the daemon's own when that is empty, or that of a week or a file. `force` overrules tests that fail without
-    what is taken back, `yes` confirms, `deep` allows what takes long or costs something.
+    `repo`, the daemon's own when that is empty, or that of a week, of a file or of a step to fork from, which `model`
+    goes on with. `force` overrules tests that fail without what is taken back, `yes` confirms, `deep` allows what takes
+    long or costs something.
     """
 
     action: Action
@@ -69,6 +71,7 @@ class Asked:
     path: Path | None = None
     name: str = ""
     repo: str = ""
+    model: str = ""
     shell: str = ""
     follow: bool = False
     dry_run: bool = False

@@ -21,7 +21,7 @@ ADD, MORE, WATCH, STEER, OUTPUT = "New task", "More about a new task", "Looking"
 SERVICE, LEARNING = "The daemon itself", "What was learned"
 _LOGS, _MORE = frozenset({Action.LOGS}), {"group": MORE, "fits": NEW_TASK}
 _UNDOING = frozenset({Action.REVERT, Action.REAPPLY, Action.UNDO})
-_DECISIONS = frozenset({Action.APPROVE, Action.DENY})
+_REMARKED = frozenset({Action.APPROVE, Action.DENY, Action.FORK})
 _SERVICE = frozenset({Action.INSTALL_SERVICE, Action.UNINSTALL_SERVICE})
 _REPO = {"group": MORE, "fits": NEW_TASK | {Action.VERIFY}}
 _REPEAT = {"multiple": True, "metavar": "FILE", "type": click.Path(path_type=str)}
@@ -97,13 +97,17 @@ def _switch(name: str, text: str, *more: str) -> Callable[[F], F]:
          help="Write accepted replies, and failed ones with what passed, for fine-tuning.")  # fmt: skip
 @_option("--cancel", metavar="ID", type=_ID, group=STEER, action=Action.CANCEL, help="Cancel a task.")
 @_option("--retry", metavar="ID", type=_ID, group=STEER, action=Action.RETRY, help="Queue a task that ended again.")
+@_option("--fork", metavar="ID[:STEP]", group=STEER, action=Action.FORK,
+         help="A new task that begins where this one was after a step (or ID:ATTEMPT:STEP).")  # fmt: skip
+@_option("--model", metavar="NAME", group=STEER, fits=frozenset({Action.FORK}), help="Who is asked first in the fork.")
 @_option("--pause", is_flag=True, group=STEER, action=Action.PAUSE, help="Claim no more tasks; running ones go on.")
 @_option("--resume", is_flag=True, group=STEER, action=Action.RESUME, help="Claim tasks again, after a checkpoint too.")
 @_option("--checkpoint-now", is_flag=True, group=STEER, action=Action.CHECKPOINT,
          help="Let what runs finish, write the report, and wait for --resume.")  # fmt: skip
 @_option("--approve", metavar="ID", type=_ID, group=STEER, action=Action.APPROVE, help="Grant what a task asked for.")
 @_option("--deny", metavar="ID", type=_ID, group=STEER, action=Action.DENY, help="Deny it; the task goes on without.")
-@_option("--remark", metavar="TEXT", group=STEER, fits=_DECISIONS, help="Noted with what you approve or deny.")
+@_option("--remark", metavar="TEXT", group=STEER, fits=_REMARKED,
+         help="Noted with what you approve or deny; with a fork, added to the task's words.")  # fmt: skip
 @_option("--answer", metavar="ID", type=_ID, group=STEER, action=Action.ANSWER,
          help='Answer a question: --answer ID "TEXT". To approve it is to go with what is assumed.')  # fmt: skip
 @_option("--reviewed", metavar="WHAT", group=STEER, action=Action.REVIEWED,
@@ -165,11 +169,13 @@ def _asked(values: dict[str, Any], action: Action | None) -> Asked:
         name=values["verify"]
         or values["reviewed"]
         or values["report"]
+        or values["fork"]
         or values["export_memory"]
         or values["import_memory"]
         or values["export_training"]
         or (values["text"][1] if action is Action.VERIFY else ""),
         repo=(values["repo"] or "") if action is Action.VERIFY else "",
+        model=values["model"] or "",
         shell=values["completion"] or "",
         follow=values["follow"],
         dry_run=values["dry_run"],

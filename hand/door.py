@@ -17,6 +17,7 @@ from core.events import Level
 if TYPE_CHECKING:
     from server.approvals import ApprovalRow, Approvals
     from server.commits import Commits, Reviewed, Taken
+    from server.forking import Forked, ForkIn
     from server.pausing import CheckpointAsked
     from server.renewal import Renewed
     from server.schemas import DaemonReport, Logs, Moved, Paused, Submitted, TaskDetail, Tasks
@@ -103,6 +104,15 @@ class Door(Protocol):
 
     def act(self, verb: Verb, task_id: int) -> Moved:
         """Cancel or retry a task."""
+        ...
+
+    def fork(self, task_id: int, asked: ForkIn) -> Forked:
+        """Add a task that begins where another one was.
+
+        Raises:
+            UnknownStep: that one has no such step, or no such task is there.
+            InvalidTask: names what is wrong, such as a model that is not configured.
+        """
         ...
 
     def pause(self, paused: bool) -> Paused:

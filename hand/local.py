@@ -31,6 +31,7 @@ from queue_manager import QueueManager
 from server.approvals import ApprovalRow, Approvals, approval_row
 from server.commits import Commits, CommitsQuery, Reviewed, ReviewIn, Taken
 from server.desk import CLARIFY_WAIT_S
+from server.forking import Forked, ForkIn, Forking
 from server.pausing import CheckpointAsked, ask
 from server.renewal import Renewed
 from server.reviewing import Reviewing
@@ -162,6 +163,13 @@ class LocalDoor:
         act = self._writing.cancel if verb is Verb.CANCEL else self._writing.retry
         task = _settled(act(task_id))
         return Moved(task_id=task.id, status=task.status, cancel_requested=task.cancel_requested)
+
+    def fork(self, task_id: int, asked: ForkIn) -> Forked:
+        """See `Door.fork`."""
+        if not self._reading:
+            raise UnknownTask(task_id)
+        database = self._open.enter_context(Database(self._path))
+        return Forking(database, EventLog(database, masker=self._masker), None).fork(task_id, asked)
 
     def pause(self, paused: bool) -> Paused:
         """See `Door.pause`: it holds for the daemon's next start."""

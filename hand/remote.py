@@ -23,11 +23,13 @@ from core.errors import (
     NightshiftError,
     UnknownApproval,
     UnknownCommit,
+    UnknownStep,
     UnknownTask,
 )
 from hand.door import Added, DaemonGone, LogQuery, Marking, NotAllowed, Stranger, Verb
 from server.approvals import ApprovalRow, Approvals
 from server.commits import Commits, Reviewed, Taken
+from server.forking import Forked, ForkIn
 from server.pausing import CheckpointAsked
 from server.renewal import Renewed
 from server.schemas import Answer, DaemonReport, Failed, Logs, Moved, Paused, Submitted, TaskDetail, Tasks
@@ -89,6 +91,14 @@ class RemoteDoor:
     def act(self, verb: Verb, task_id: int) -> Moved:
         """See `Door.act`."""
         return self._post(f"/api/task/{task_id}/{verb}", Moved, task_id)
+
+    def fork(self, task_id: int, asked: ForkIn) -> Forked:
+        """See `Door.fork`."""
+        status, text = self._ask("POST", f"/api/task/{task_id}/fork", asked.model_dump_json(exclude_none=True).encode())
+        try:
+            return self._read(Forked, status, text)
+        except UnknownTask:  # any 404
+            raise UnknownStep(Failed.model_validate_json(text).error) from None
 
     def pause(self, paused: bool) -> Paused:
         """See `Door.pause`."""
