@@ -1,11 +1,12 @@
 // Charts over time, drawn by uPlot; the same figures stand in a table for who cannot see them.
 
 import {brief, clock, day} from './text.js';
-import {effect, html, signal, useEffect, useRef} from './ui.js';
+import {classes, effect, html, signal, useEffect, useRef} from './ui.js';
 
 /**
  * A series: its values stand at the chart's times; null is a gap. `colour` names a CSS variable.
- * @typedef {{label: string, values: (number|null)[], colour: string, bars?: boolean, stacked?: boolean, filled?: boolean}} Series
+ * @typedef {{label: string, values: (number|null)[], colour: string, bars?: boolean, stacked?: boolean, filled?: boolean,
+ *   points?: boolean}} Series
  */
 
 const library = () => import('../vendor/uplot.js').then((module) => module.default);
@@ -34,9 +35,20 @@ function lineOf(series, uPlot, found) {
     stroke: found(series.colour),
     width: series.bars ? 0 : 1.75,
     fill: series.bars ? found(series.colour, 0.85) : series.filled ? found(series.colour, 0.14) : undefined,
-    points: {show: false},
+    points: {show: Boolean(series.points), size: 5, fill: found(series.colour)},
     ...bars,
   };
+}
+
+const MONTHS = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ');
+
+/** Times at the axis: hours where they lie within two days, days otherwise. */
+function ticks(splits) {
+  const isShort = splits.at(-1) - splits[0] < 2 * 86_400;
+  return splits.map((split) => {
+    const at = new Date(split * 1000);
+    return isShort ? clock(at).slice(0, 5) : `${at.getDate()} ${MONTHS[at.getMonth()]}`;
+  });
 }
 
 function axes(found, format) {
@@ -47,7 +59,7 @@ function axes(found, format) {
     ticks: {show: false},
   };
   return [
-    {...common, grid: {show: false}, space: 60, size: 24},
+    {...common, grid: {show: false}, space: 56, size: 24, values: (_, splits) => ticks(splits)},
     {...common, size: 46, gap: 4, space: 32, values: (_, splits) => splits.map((value) => (value === null ? '' : format(value)))},
   ];
 }
@@ -64,7 +76,14 @@ function laid(series) {
 // What lies higher in a stack is drawn first, so that the lower one is not hidden.
 const drawn = (times, series) => [times, ...laid(series).reverse()];
 
-function options(box, uPlot, {series, format, height, max}) {
+/** Room for the first and the last bar, which stand around their times. */
+function widened(first, last, series, times) {
+  if (times.length < 2 || !series.some(({bars}) => bars)) return [first, last];
+  const half = (times[1] - times[0]) / 2;
+  return [first - half, last + half];
+}
+
+function options(box, uPlot, {times, series, format, height, max}) {
   const {found, done} = colours(box);
   const made = {
     width: box.clientWidth,
@@ -72,7 +91,7 @@ function options(box, uPlot, {series, format, height, max}) {
     padding: [8, 8, 0, 0],
     legend: {show: false},
     cursor: {y: false, points: {size: 6}, drag: {x: false, y: false}},
-    scales: {y: {range: (_, __, most) => [0, max ?? (Math.max(most ?? 0, 1e-9) * 1.08)]}},
+    scales: {x: {range: (_, first, last) => widened(first, last, series, times)}, y: {range: (_, __, most) => [0, max ?? (Math.max(most ?? 0, 1e-9) * 1.08)]}},
     axes: axes(found, format),
     series: [{}, ...[...series].reverse().map((each) => lineOf(each, uPlot, found))],
   };
@@ -134,12 +153,13 @@ export function Chart({title, times, series, format = brief, height = 132, max})
   const box = useRef(null);
   const at = useRef(signal(null)).current;
   useDrawing(box, {times, series, format, height, max}, (index) => { at.value = index; });
+  const isEmpty = series.every(({values}) => values.every((value) => !value));
   const pointed = at.value === null || at.value >= times.length ? null : at.value;
   return html`<figure class="chart">
     <figcaption><span>${title}</span>${pointed === null ? null
       : html` <span class="hint">${day(times[pointed] * 1000)} ${clock(times[pointed] * 1000).slice(0, 5)}</span>`}</figcaption>
     <${Legend} series=${series} at=${pointed} format=${format} />
-    <div ref=${box} class="plot" style=${{height: `${height}px`}} aria-hidden="true"></div>
+    <div ref=${box} class=${classes('plot', {blank: isEmpty})} style=${{height: `${height}px`}} aria-hidden="true"></div>
     <${Table} title=${title} times=${times} series=${series} format=${format} />
   </figure>`;
 }

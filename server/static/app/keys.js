@@ -42,3 +42,6 @@ export function keys(table) {
 
 /** Bind keys while a component is shown; `deps` as for `useEffect`. */
 export const useKeys = (table, deps = []) => useEffect(() => keys(table), deps);
+
+/** A key that brings the focus to the first element that a selector finds. */
+export const useFocusKey = (key, what, selector) => useKeys({[key]: [what, () => document.querySelector(selector)?.focus()]});

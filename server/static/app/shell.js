@@ -14,6 +14,7 @@ import {effect, html, render} from './ui.js';
 
 export {act, isHeldByOwner, status} from './state.js';
 export {toast} from './toasts.js';
+export {useFocusKey} from './keys.js';
 
 const icon = document.getElementById('icon');
 

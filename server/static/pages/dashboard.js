@@ -1,19 +1,40 @@
 // The dashboard: what the daemon does now, and what can be done about it.
 
-import {Card, Empty, Moment, Pill} from '../app/parts.js';
-import {useData} from '../app/api.js';
 import {mount, status} from '../app/shell.js';
-import {firstLine} from '../app/text.js';
 import {html} from '../app/ui.js';
+import {Asks, Holds, Notices} from './dashboard/alerts.js';
+import {Models} from './dashboard/brains.js';
+import {Charts} from './dashboard/charts.js';
+import {Figures} from './dashboard/figures.js';
+import {Git} from './dashboard/git.js';
+import {Machine} from './dashboard/machine.js';
+import {Memory} from './dashboard/memory.js';
+import {NewTask} from './dashboard/newtask.js';
+import {Tasks} from './dashboard/tasks.js';
+import {Workers} from './dashboard/workers.js';
 
 function Dashboard() {
-  const tasks = useData('/api/tasks', {limit: 50}, null);
+  const report = status.data;
+  if (report === null) return html`<h1 class="unseen">Dashboard</h1><p class="empty">${status.error ?? '…'}</p>`;
   return html`<h1 class="unseen">Dashboard</h1>
-    <${Card} title="Tasks" hint=${status.data?.state}>
-      ${tasks.data?.tasks.length ? html`<ul class="plain">${tasks.data.tasks.map((task) => html`<li key=${task.task_id}>
-        <${Pill} status=${task.status} /> <a href=${`/task/${task.task_id}`}>${firstLine(task.description)}</a>
-        <${Moment} at=${task.created_at} /></li>`)}</ul>` : html`<${Empty}>Nothing here yet.<//>`}
-    <//>`;
+    <${Holds} holds=${report.holds} />
+    <${Notices} notices=${report.notices} />
+    <${Figures} report=${report} />
+    <div class="columns">
+      <div>
+        <${Asks} />
+        <${Workers} workers=${report.workers} />
+        <${Charts} />
+        <${Tasks} />
+      </div>
+      <div role="complementary" aria-label="New task, models, git, memory">
+        <${NewTask} />
+        <${Models} models=${report.models} />
+        <${Git} />
+        <${Memory} />
+        <${Machine} report=${report} />
+      </div>
+    </div>`;
 }
 
 mount(Dashboard, {title: 'Dashboard'});

@@ -1,0 +1,27 @@
+// Models: who can be asked, how quick it is, and what it has used.
+
+import {Card, Count, Dot, Empty, Money, Pill, Span} from '../../app/parts.js';
+import {counted} from '../../app/text.js';
+import {html} from '../../app/ui.js';
+
+const CIRCUIT = {open: 'not asked for now, after failures in a row', half_open: 'being tried again'};
+
+function Backend({model}) {
+  const [kind, said] = model.available ? ['up', 'available'] : ['down', 'not reachable'];
+  return html`<li data-model=${model.name}>
+    <div class="model-head"><${Dot} kind=${kind} label=${said} /><b>${model.name}</b>
+      <span class="hint model-name">${model.model}</span>
+      ${CIRCUIT[model.circuit] ? html`<${Pill} status="warn" title=${CIRCUIT[model.circuit]}>circuit ${model.circuit.replace('_', ' ')}<//>` : null}
+      ${model.latency_s === null ? null : html`<span class="time" title="how long a reply takes"><${Span} seconds=${model.latency_s} /></span>`}</div>
+    ${model.detail || !model.available ? html`<small>${model.detail || said}</small>` : null}
+    ${model.calls ? html`<small><span title="calls">${counted(model.calls, 'call')}</span>${model.failures ? html`, <span class="bad">${model.failures} failed</span>` : null}
+      ${' · '}<${Count} value=${model.tokens_in} /> in, <${Count} value=${model.tokens_out} /> out
+      ${' · '}<${Money} usd=${model.cost_usd} unpriced=${model.unpriced} /></small>` : html`<small>not asked yet</small>`}
+    ${model.measured ? html`<small>solved: ${model.measured}</small>` : null}
+  </li>`;
+}
+
+export const Models = ({models}) => html`<${Card} title="Models">
+  ${models.length ? html`<ul class="plain">${models.map((model) => html`<${Backend} key=${`${model.name} ${model.model}`} model=${model} />`)}</ul>`
+    : html`<${Empty}>No model yet. Start Ollama, or set <code>OPENAI_API_KEY</code>; tasks wait until then and go on by themselves.<//>`}
+<//>`;

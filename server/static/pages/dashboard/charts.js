@@ -1,0 +1,74 @@
+// What was done over time: tasks that ended, how many succeeded, tokens and cost.
+
+import {useData} from '../../app/api.js';
+import {Chart} from '../../app/chart.js';
+import {Card, Loaded} from '../../app/parts.js';
+import {brief, counted, money, percent} from '../../app/text.js';
+import {html, useMemo, useState} from '../../app/ui.js';
+
+const RANGES = [['24h', '24 h'], ['7d', '7 days'], ['30d', '30 days'], ['all', 'all']];
+const KEPT = 'dashboard-range';
+const KINDS = ['task_moved', 'model_called'];
+const COLOURS = ['--c1', '--c2', '--c3', '--c4'];
+
+const of = (buckets, read) => buckets.map(read);
+
+/** Tokens by model, the most used first; those beyond the third are one. */
+function byModel({models, buckets}, name) {
+  const first = models.slice(0, models.length > 4 ? 3 : 4);
+  const rest = models.slice(first.length);
+  const series = first.map((each, index) => ({
+    label: each.model || each.backend, values: each[name], colour: COLOURS[index], bars: true, stacked: true,
+  }));
+  if (rest.length) {
+    const values = buckets.map((_, at) => rest.reduce((sum, each) => sum + each[name][at], 0));
+    series.push({label: 'others', values, colour: COLOURS[3], bars: true, stacked: true});
+  }
+  return series.length ? series : [{label: 'no model asked', values: buckets.map(() => 0), colour: '--c1', bars: true}];
+}
+
+function Drawn({stats}) {
+  const parts = useMemo(() => {
+    const {buckets} = stats;
+    return {
+      times: of(buckets, ({start}) => Date.parse(start) / 1000),
+      ended: [
+        {label: 'done', values: of(buckets, ({done}) => done), colour: '--c-good', bars: true, stacked: true},
+        {label: 'failed', values: of(buckets, ({failed}) => failed), colour: '--c-bad', bars: true, stacked: true},
+      ],
+      success: [{label: 'done of done and failed', values: of(buckets, (each) => each.success_rate), colour: '--c-good', filled: true, points: true}],
+      tokens: byModel(stats, 'tokens'),
+      costs: byModel(stats, 'costs_usd'),
+    };
+  }, [stats]);
+  const {total} = stats;
+  const whole = (value) => (Number.isInteger(value) ? brief(value) : '');
+  return html`<div class="charts">
+    <${Chart} title=${`${counted(total.done, 'task')} done, ${total.failed} failed`} times=${parts.times} series=${parts.ended} format=${whole} />
+    <${Chart} title=${total.success_rate === null ? 'Success rate' : `${percent(total.success_rate)} succeeded`} times=${parts.times}
+      series=${parts.success} format=${percent} max=${1} />
+    <${Chart} title=${`${brief(total.tokens_in + total.tokens_out)} tokens`} times=${parts.times} series=${parts.tokens} format=${brief} />
+    <${Chart} title=${`${money(total.cost_usd, total.unpriced)} spent`} times=${parts.times} series=${parts.costs} format=${money1} />
+  </div>`;
+}
+
+const money1 = (usd) => money(usd);
+
+function chosen() {
+  const kept = localStorage.getItem(KEPT);
+  return RANGES.some(([name]) => name === kept) ? kept : '7d';
+}
+
+export function Charts() {
+  const [range, setRange] = useState(chosen);
+  const stats = useData('/api/stats', {range}, KINDS);
+  const choose = (name) => {
+    localStorage.setItem(KEPT, name);
+    setRange(name);
+  };
+  const buttons = html`<div class="choice" role="group" aria-label="How far back">${RANGES.map(([name, label]) => html`
+    <button type="button" key=${name} class="bare small" aria-pressed=${String(name === range)} onClick=${() => choose(name)}>${label}</button>`)}</div>`;
+  return html`<${Card} title="Work over time" actions=${buttons} class="charts-card">
+    <${Loaded} of=${stats}>${(data) => html`<${Drawn} stats=${data} />`}<//>
+  <//>`;
+}

@@ -1,0 +1,62 @@
+// The less usual half of the form for a new task: tests, limits, order, switches.
+
+import {Field} from '../../app/parts.js';
+import {html} from '../../app/ui.js';
+
+/** Limits that the form knows; `scale` makes what is typed into what the API takes. */
+export const LIMITS = [
+  {name: 'iterations', label: 'Tries', hint: 'at most'},
+  {name: 'attempts', label: 'Attempts', hint: 'at most'},
+  {name: 'wall_s', label: 'Minutes', hint: 'at most', scale: 60},
+  {name: 'cost_usd', label: 'US dollars', hint: 'at most'},
+  {name: 'tokens', label: 'Tokens', hint: 'at most'},
+];
+
+export const SWITCHES = [
+  {name: 'review', label: 'Review', yes: 'a second look at the code', no: 'none'},
+  {name: 'audit', label: 'Audit', yes: 'look for security faults', no: 'none'},
+  {name: 'clarify', label: 'Ask back', yes: 'ask when unclear', no: 'assume'},
+  {name: 'split', label: 'Split', yes: 'may become subtasks', no: 'one task'},
+  {name: 'integrate', label: 'Integrate', yes: 'into the branch', no: 'leave the branch'},
+];
+
+const Tests = ({text, errors}) => html`<details open=${Boolean(errors.testsText || errors.command)}>
+  <summary>Tests that must pass</summary>
+  <p class="hint">Without them the agent writes its own.</p>
+  <${Field} label="File" autocomplete="off" spellcheck="false" ...${text('testsPath')} />
+  <${Field} as="textarea" rows="6" class="code" spellcheck="false" label="pytest code" ...${text('testsText')} />
+  <${Field} label="Command" hint="instead of files: what judges the repository" autocomplete="off" spellcheck="false"
+    placeholder="python -m pytest tests/unit" ...${text('command')} />
+</details>`;
+
+const Order = ({text, change}) => html`
+  <div class="row">
+    <${Field} label="After tasks" hint="ids; it begins when they are done" autocomplete="off" placeholder="12, 13" ...${text('after')} />
+    <${Field} label="Not before" type="datetime-local" ...${text('notBefore')} />
+  </div>
+  <div class="row">
+    <${Field} label="Branch" hint="to begin from" autocomplete="off" spellcheck="false" placeholder="main" ...${text('base')} />
+    <${Field} as="select" label="Language" ...${text('language')} onChange=${change('language')}>
+      <option value="">Python</option><option value="javascript">JavaScript</option>
+    <//>
+  </div>
+  <${Field} label="Packages" hint="that it may install without asking" autocomplete="off" spellcheck="false" placeholder="httpx, rich" ...${text('packages')} />
+  <${Field} label="Key" hint="the same key is never added twice" autocomplete="off" spellcheck="false" ...${text('key')} />`;
+
+const More = ({text, change, errors}) => {
+  const isWrong = [...LIMITS, ...SWITCHES].some(({name}) => errors[name])
+    || ['after', 'notBefore', 'base', 'language', 'packages', 'key'].some((name) => errors[name]);
+  return html`<details open=${isWrong}>
+    <summary>Limits, order, switches</summary>
+    <p class="hint">What is left empty is as in the settings.</p>
+    <div class="row">${LIMITS.map(({name, label, hint}) => html`
+      <${Field} key=${name} label=${label} inputmode="decimal" placeholder=${hint} ...${text(name)} />`)}</div>
+    <${Order} text=${text} change=${change} />
+    <div class="row">${SWITCHES.map(({name, label, yes, no}) => html`
+      <${Field} key=${name} as="select" label=${label} ...${text(name)} onChange=${change(name)}>
+        <option value="">as set</option><option value="yes">yes: ${yes}</option><option value="no">no: ${no}</option>
+      <//>`)}</div>
+  </details>`;
+};
+
+export const Extras = (props) => html`<${Tests} ...${props} /><${More} ...${props} />`;

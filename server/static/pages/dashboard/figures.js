@@ -1,0 +1,41 @@
+// The line of figures: tasks by status, how long the daemon runs, when it next takes stock.
+
+import {Button, Moment, Span, confirmed} from '../../app/parts.js';
+import {act} from '../../app/shell.js';
+import {html, useMemo} from '../../app/ui.js';
+
+const STATUSES = ['queued', 'scheduled', 'blocked', 'running', 'waiting', 'done', 'failed', 'cancelled'];
+
+async function takeStock() {
+  const sure = await confirmed({
+    title: 'Hold a checkpoint now?',
+    text: 'What runs is finished, a report is written, and no task is begun until you resume.',
+    yes: 'Checkpoint now',
+  });
+  if (!sure) return;
+  const answer = await act('/api/checkpoint', '');
+  if (answer.ok && !answer.data.asked) await act('/api/status', '');
+}
+
+/** Tasks by status; each leads to the list of those. */
+const Counts = ({queue}) => html`<ul class="counts" aria-label="Tasks by status">
+  ${STATUSES.map((name) => {
+    const count = queue[name] ?? 0;
+    return html`<li key=${name} data-status=${name} class=${count ? name : 'zero'}>
+      <a href=${`/?status=${name}#queue`}><b>${count}</b> ${name}</a></li>`;
+  })}
+</ul>`;
+
+export function Figures({report}) {
+  const startedAt = useMemo(() => Date.now() - report.uptime_s * 1000, [report]);
+  const isAsked = report.state === 'checkpoint' || report.holds.some(({source}) => source === 'checkpoint');
+  return html`<section class="figures" aria-label="How things stand">
+    <${Counts} queue=${report.queue} />
+    <dl>
+      <div><dt>up for</dt><dd><${Span} since=${startedAt} /></dd></div>
+      <div><dt>next checkpoint</dt><dd><${Moment} at=${report.next_checkpoint_at} /></dd></div>
+    </dl>
+    <a class="only-narrow" href="#new">New task</a>
+    ${isAsked ? null : html`<${Button} onClick=${takeStock}>Checkpoint now<//>`}
+  </section>`;
+}
