@@ -42,4 +42,12 @@ class Page:
         return f"pages/{self.name}.css"
 
 
-PAGES: tuple[Page, ...] = (Page(name="dashboard", path="/", title="Dashboard", preload=(STATUS, TASKS), key="d"),)
+PAGES: tuple[Page, ...] = (
+    Page(
+        name="dashboard",
+        path="/",
+        title="Dashboard",
+        preload=(STATUS, TASKS, "/api/approvals?open=1", "/api/commits?limit=6"),
+        key="d",
+    ),
+)
