@@ -60,9 +60,20 @@ class Ask:
     default: str = ""
 
 
+class Answerer(StrEnum):
+    """Who answered: the owner, or nobody in time, so that the default holds."""
+
+    OWNER = "owner"
+    ASSUMED = "assumed"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Approval:
-    """A stored ask with the owner's answer: `granted` is None until there is one; a question's answer is `answer`."""
+    """A stored ask with the owner's answer: `granted` is None until there is one; a question's answer is `answer`.
+
+    `answered_by` says whose it is; None while there is none, and where that was not noted. `wanted` is the task's
+    description.
+    """
 
     id: int
     task_id: int
@@ -72,6 +83,8 @@ class Approval:
     granted: bool | None = None
     answer: str = ""
     answered_at: datetime | None = None
+    answered_by: Answerer | None = None
+    wanted: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

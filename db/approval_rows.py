@@ -6,10 +6,12 @@ from datetime import datetime
 
 from core.clock import from_text, to_text
 from core.errors import UnknownApproval
-from core.gates import Approval, Ask, AskKind
+from core.gates import Answerer, Approval, Ask, AskKind
 from core.tasks import Task
 from db.codec import storable
 from db.sqlite import Connection, Row
+
+_SELECT = "SELECT approvals.*, tasks.description AS wanted FROM approvals LEFT JOIN tasks ON tasks.id = task_id "
 
 
 def insert(conn: Connection, task: Task, ask: Ask, now: datetime) -> int:
@@ -31,7 +33,7 @@ def read(conn: Connection, approval_id: int) -> Approval:
     Raises:
         UnknownApproval: there is none with that id.
     """
-    row = conn.execute("SELECT * FROM approvals WHERE id = ?", (approval_id,)).fetchone()
+    row = conn.execute(f"{_SELECT} WHERE approvals.id = ?", (approval_id,)).fetchone()
     if row is None:
         raise UnknownApproval(approval_id)
     return _approval(row)
@@ -40,10 +42,17 @@ def read(conn: Connection, approval_id: int) -> Approval:
 def find(conn: Connection, open_only: bool, task_id: int | None, limit: int) -> list[Approval]:
     """The newest asks, the oldest of them first; `open_only` leaves those that a waiting task waits for."""
     query = (
-        "SELECT approvals.* FROM approvals JOIN tasks ON tasks.id = task_id WHERE (? IS NULL OR task_id = ?) "
+        f"{_SELECT} WHERE (? IS NULL OR task_id = ?) "
         "AND (? OR (granted IS NULL AND status = 'waiting')) ORDER BY approvals.id DESC LIMIT ?"
     )
     return [_approval(row) for row in conn.execute(query, (task_id, task_id, not open_only, limit))][::-1]
+
+
+def decisions(conn: Connection, before: int | None, limit: int) -> list[Approval]:
+    """What was answered, the newest asks first, those with a lower id than `before`."""
+    where = "granted IS NOT NULL AND (? IS NULL OR approvals.id < ?)"
+    query = f"{_SELECT} WHERE {where} ORDER BY approvals.id DESC LIMIT ?"
+    return [_approval(row) for row in conn.execute(query, (before, before, limit))]
 
 
 def open_count(conn: Connection) -> int:
@@ -56,7 +65,7 @@ def open_count(conn: Connection) -> int:
 
 def open_of(conn: Connection, task_id: int) -> list[Approval]:
     """What a task asked that is not answered, whether it still waits or not."""
-    query = "SELECT * FROM approvals WHERE task_id = ? AND granted IS NULL ORDER BY id"
+    query = f"{_SELECT} WHERE task_id = ? AND granted IS NULL ORDER BY approvals.id"
     return [_approval(row) for row in conn.execute(query, (task_id,))]
 
 
@@ -74,15 +83,15 @@ def decided(conn: Connection, task_id: int) -> set[str]:
 
 def overdue(conn: Connection, asked_before: datetime) -> list[Approval]:
     """Open asks that have something to assume and were asked before then, oldest first."""
-    query = "SELECT * FROM approvals WHERE granted IS NULL AND fallback <> '' AND asked_at < ? ORDER BY id"
+    query = f"{_SELECT} WHERE granted IS NULL AND fallback <> '' AND asked_at < ? ORDER BY approvals.id"
     return [_approval(row) for row in conn.execute(query, (to_text(asked_before),))]
 
 
-def settle(conn: Connection, approval_id: int, granted: bool, answer: str, now: datetime) -> Approval:
-    """Note the owner's answer."""
+def settle(conn: Connection, approval_id: int, granted: bool, answer: str, now: datetime, by: Answerer) -> Approval:
+    """Note the owner's answer, or what is assumed in its place."""
     conn.execute(
-        "UPDATE approvals SET granted = ?, answer = ?, answered_at = ? WHERE id = ?",
-        (int(granted), storable(answer), to_text(now), approval_id),
+        "UPDATE approvals SET granted = ?, answer = ?, answered_at = ?, answered_by = ? WHERE id = ?",
+        (int(granted), storable(answer), to_text(now), by, approval_id),
     )
     return read(conn, approval_id)
 
@@ -103,4 +112,6 @@ def _approval(row: Row) -> Approval:
         granted=None if granted is None else bool(granted),
         answer=row["answer"] or "",
         answered_at=row["answered_at"] and from_text(row["answered_at"]),
+        answered_by=Answerer(row["answered_by"]) if row["answered_by"] else None,
+        wanted=row["wanted"] or "",
     )

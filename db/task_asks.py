@@ -10,7 +10,7 @@ from types import MappingProxyType
 from core.clock import Clock
 from core.errors import IllegalMove
 from core.events import Event, Kind, Level
-from core.gates import Approval, Ask, AskKind
+from core.gates import Answerer, Approval, Ask, AskKind
 from core.states import ENDED, Status
 from core.tasks import Task
 from db import approval_rows
@@ -103,16 +103,19 @@ class TaskAsks:
         for asked in found:
             task = rows.read(conn, asked.task_id).task
             if task.status is Status.WAITING:
-                self._settle(conn, asked, True, asked.ask.default, "assumed, as nobody answered: ")
+                self._settle(conn, asked, True, asked.ask.default, Answerer.ASSUMED)
                 self._gone_on(conn, task)
         return len(found)
 
-    def _settle(self, conn: Connection, asked: Approval, granted: bool, answer: str, how: str = "") -> Approval:
+    def _settle(
+        self, conn: Connection, asked: Approval, granted: bool, answer: str, by: Answerer = Answerer.OWNER
+    ) -> Approval:
         assumed = asked.ask.default if granted else ""
         clean = self._events.clean(answer or assumed, MAX_REASON_CHARS)
-        settled = approval_rows.settle(conn, asked.id, granted, clean, self._clock())
+        settled = approval_rows.settle(conn, asked.id, granted, clean, self._clock(), by)
         is_answer = granted and asked.ask.kind is AskKind.QUESTION
         named = asked.ask.subject and not is_answer
+        how = "assumed, as nobody answered: " if by is Answerer.ASSUMED else ""
         what = f"{asked.ask.subject} {_word(granted)}" if named else f"{how}{clean}" or "answered"
         self._tell(conn, Kind.ANSWERED, asked.attempt, settled, what)
         return settled

@@ -76,6 +76,10 @@ class TaskQueries:
         """
         return approval_rows.find(self._db.reader(), open_only, task_id, limit)
 
+    def decisions(self, limit: int, before: int | None = None) -> list[Approval]:
+        """What the owner was asked and what was answered, newest asks first; `before` is the last id of a page."""
+        return approval_rows.decisions(self._db.reader(), before, limit)
+
     def open_approvals(self) -> int:
         """How many decisions wait for the owner."""
         return approval_rows.open_count(self._db.reader())

@@ -6,15 +6,28 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, model_validator
 
+from db.commit_signs import ChangedFile
 from db.state_store import Commit
 from server.query import Id, Query
 from server.schemas import Answer, Moment
+from server.showing import Mask, short
+
+FILES_SHOWN = 20
+
+
+class FileStat(Answer):
+    """A file of a commit, and how many lines came and went; null for both where it is no text."""
+
+    path: str
+    added: int | None
+    removed: int | None
 
 
 class CommitRow(Answer):
     """A commit of the agent's. `id` is its place in the ledger, `branch` that of the task.
 
     `target` is the branch that took it, empty where it was left for its owner; `label` the worth of its verdict.
+    `file_count` counts all its files, `files` are the first of them; both are null where they are not known.
     """
 
     id: int
@@ -29,6 +42,10 @@ class CommitRow(Answer):
     at: Moment | None
     reviewed_at: Moment | None
     reverted_by: str | None
+    added: int
+    removed: int
+    file_count: int | None
+    files: list[FileStat] | None
 
 
 class Commits(Answer):
@@ -94,13 +111,14 @@ class ReviewIn(BaseModel):
         return self
 
 
-def commit_row(commit: Commit) -> CommitRow:
+def commit_row(commit: Commit, mask: Mask) -> CommitRow:
     """The entry of the ledger as the API shows it."""
+    files = commit.files
     return CommitRow(
         id=commit.id,
         task_id=commit.task_id,
         commit=commit.commit,
-        subject=commit.subject,
+        subject=short(commit.subject, mask),
         label=commit.label,
         repo=commit.repo,
         branch=commit.branch,
@@ -109,4 +127,12 @@ def commit_row(commit: Commit) -> CommitRow:
         at=commit.at,
         reviewed_at=commit.reviewed_at,
         reverted_by=commit.reverted_by,
+        added=sum(file.added or 0 for file in files or ()),
+        removed=sum(file.removed or 0 for file in files or ()),
+        file_count=None if files is None else len(files),
+        files=None if files is None else [_stat(file, mask) for file in files[:FILES_SHOWN]],
     )
+
+
+def _stat(file: ChangedFile, mask: Mask) -> FileStat:
+    return FileStat(path=short(file.path, mask), added=file.added, removed=file.removed)

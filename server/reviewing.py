@@ -22,7 +22,7 @@ class Reviewing:
 
     def __init__(self, database: Database, events: EventLog) -> None:
         self._state, self._queue = StateStore(database), QueueManager(database, events)
-        self._ledger = CommitLedger(database, events)
+        self._ledger, self._mask = CommitLedger(database, events), events.mask
 
     def commits(self, query: CommitsQuery) -> Commits:
         """A page of commits."""
@@ -35,7 +35,7 @@ class Reviewing:
         )
         page = found[: query.limit]
         return Commits(
-            commits=[commit_row(commit) for commit in page],
+            commits=[commit_row(commit, self._mask) for commit in page],
             next_after=page[-1].id if len(found) > len(page) else None,
             unread=self._state.unread_count(),
         )
@@ -76,4 +76,4 @@ class Reviewing:
 
     def _answer(self, *, task_id: int | None = None, entries: list[int] | None = None) -> Reviewed:
         done = settled(self._ledger.review(task_id=task_id, entries=entries))
-        return Reviewed(commits=[commit_row(commit) for commit in done], unread=self._state.unread_count())
+        return Reviewed(commits=[commit_row(commit, self._mask) for commit in done], unread=self._state.unread_count())

@@ -69,7 +69,7 @@ def timeline_of(desk: Desk, task: Task, attempt: int | None) -> Timeline:
             -MOST_MARKS:
         ],
         recalls=_recalls(desk, task.id),
-        asks=[approval_row(each, wait_s) for each in desk.queue.approvals(open_only=False, task_id=task.id)],
+        asks=[approval_row(each, wait_s, mask) for each in desk.queue.approvals(open_only=False, task_id=task.id)],
         pruned=[short(note, mask) for note in pruning.notes(conn, task.id, task.ended_at)],
     )
 

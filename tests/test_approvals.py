@@ -59,7 +59,7 @@ def test_each_ask_is_an_approval_that_waits(store: Store) -> None:
     assert (held.status, held.reason) == (Status.WAITING, "needs packages")
     first, second = store.queue.approvals()
     assert first == Approval(
-        id=first.id, task_id=task.id, attempt=1, ask=TOOLZ, asked_at=store.clock(), granted=None, answer=""
+        id=first.id, task_id=task.id, attempt=1, ask=TOOLZ, asked_at=store.clock(), wanted=task.spec.description
     )
     assert second.ask == FLASK
     assert kinds(store) == [Kind.ASKED, Kind.ASKED]

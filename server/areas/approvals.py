@@ -2,8 +2,21 @@
 
 from __future__ import annotations
 
-from server.approvals import AnswerIn, ApprovalRow, Approvals, DecisionIn, approval_row
-from server.desk import settled
+from core.errors import IllegalMove, UnknownApproval
+from core.gates import Approval, AskKind
+from server.approvals import (
+    AnswerIn,
+    ApprovalRow,
+    Approvals,
+    Decided,
+    DecisionIn,
+    Decisions,
+    DecisionsIn,
+    DecisionsQuery,
+    Undecided,
+    approval_row,
+)
+from server.desk import Desk, settled
 from server.endpoint import Call, Endpoint, Reply
 from server.query import ApprovalsQuery
 
@@ -12,20 +25,50 @@ def list_approvals(call: Call) -> Reply:
     """What was asked of the owner."""
     query = call.asked(ApprovalsQuery)
     found = call.desk.queue.approvals(open_only=query.open, task_id=query.task)
-    return Reply(answer=Approvals(approvals=[approval_row(each, call.desk.clarify_wait_s()) for each in found]))
+    return Reply(answer=Approvals(approvals=[_row(call.desk, each) for each in found]))
+
+
+def list_decisions(call: Call) -> Reply:
+    """What was decided, by the owner or for want of an answer."""
+    query = call.asked(DecisionsQuery)
+    found = call.desk.queue.decisions(query.limit + 1, query.after)
+    page = found[: query.limit]
+    after = page[-1].id if len(found) > len(page) else None
+    return Reply(answer=Decisions(decisions=[_row(call.desk, each) for each in page], next_after=after))
 
 
 def decide_approval(call: Call) -> Reply:
     """Grant or deny one ask."""
     said = call.body(DecisionIn)
     decided = settled(call.desk.queue.decide(call.number("approval_id"), said.granted, said.answer))
-    return Reply(answer=approval_row(decided, call.desk.clarify_wait_s()))
+    return Reply(answer=_row(call.desk, decided))
+
+
+def decide_several(call: Call) -> Reply:
+    """Grant or deny several asks; each is decided or refused by itself."""
+    said, queue = call.body(DecisionsIn), call.desk.queue
+    # The text of a grant would answer a question; the remark is none.
+    questions = {each.id for each in queue.approvals() if each.ask.kind is AskKind.QUESTION}
+    asked = dict.fromkeys(said.approvals)
+    remark = {each: "" if said.granted and each in questions else said.remark for each in asked}
+    writes = {each: queue.decide(each, said.granted, remark[each]) for each in asked}
+    decided, refused = list[ApprovalRow](), list[Undecided]()
+    for each, write in writes.items():
+        try:
+            decided.append(_row(call.desk, settled(write)))
+        except (IllegalMove, UnknownApproval) as error:
+            refused.append(Undecided(approval_id=each, why=str(error)))
+    return Reply(answer=Decided(decided=decided, refused=refused))
 
 
 def answer_question(call: Call) -> Reply:
     """Answer one question."""
     answered = settled(call.desk.queue.answer(call.number("approval_id"), call.body(AnswerIn).answer))
-    return Reply(answer=approval_row(answered, call.desk.clarify_wait_s()))
+    return Reply(answer=_row(call.desk, answered))
+
+
+def _row(desk: Desk, approval: Approval) -> ApprovalRow:
+    return approval_row(approval, desk.clarify_wait_s(), desk.events.mask)
 
 
 ENDPOINTS = (
@@ -38,6 +81,27 @@ ENDPOINTS = (
         query=ApprovalsQuery,
         answers={200: Approvals},
         errors=(400,),
+    ),
+    Endpoint(
+        name="list_decisions",
+        view=list_decisions,
+        method="GET",
+        path="/api/decisions",
+        summary="What was decided of what tasks asked, newest first, page by page.",
+        query=DecisionsQuery,
+        answers={200: Decisions},
+        errors=(400,),
+    ),
+    Endpoint(
+        name="decide_several",
+        view=decide_several,
+        method="POST",
+        path="/api/decisions",
+        summary="Grant or deny several asks at once; what cannot be decided is told, and the others are.",
+        body=DecisionsIn,
+        body_required=True,
+        answers={200: Decided},
+        errors=(400, 415, 503),
     ),
     Endpoint(
         name="decide_approval",

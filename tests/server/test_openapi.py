@@ -157,6 +157,11 @@ def test_every_answer_is_as_the_document_says(desk: Desk, client: Client, descri
         (99, {"granted": True}),
     ):
         seen.add((decide, check(described, "POST", decide, client.post(f"{approvals}/{number}", body))))
+    decisions = "/api/decisions"
+    for query in ("", "?limit=1&after=9", "?limit=0"):
+        seen.add((decisions, check(described, "GET", decisions, client.get(decisions + query))))
+    for said in ({"approvals": [1, 99], "granted": True, "remark": "x"}, {"approvals": []}):
+        seen.add((decisions, check(described, "POST", decisions, client.post(decisions, said))))
     answer, port = f"{decide}/answer", Ask(kind=AskKind.QUESTION, subject="question:1", question="Which?", default="80")
     submit(desk, "Ask", priority=100)
     wait_for(desk.queue, port)

@@ -1,0 +1,89 @@
+"""What the inbox asks of the API: who asks, several decisions at once, what was decided by whom, and commits' sizes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+from core.clock import utc_now
+from core.gates import Ask, AskKind
+from core.states import Status
+from db.commit_signs import ChangedFile
+from db.state_store import StateStore
+from server.desk import Desk
+from tests.server.test_commits import FIRST
+from tests.support.asking import package, wait_for
+from tests.support.desk import Client
+from tests.support.worked_task import submit
+
+PORT = Ask(kind=AskKind.QUESTION, subject="question:1", question="Which port?", default="8080")
+
+
+def test_an_ask_says_which_task_wants_it(client: Client, desk: Desk) -> None:
+    submit(desk, "\n  Serve the moon\nin two lines")
+    wait_for(desk.queue, package("moonphase"))
+    (asked,) = client.get("/api/approvals?open=1").json["approvals"]
+    assert (asked["wanted"], asked["answered_by"]) == ("Serve the moon", None)
+
+
+def test_several_are_decided_at_once_and_what_cannot_be_is_told(client: Client, desk: Desk) -> None:
+    for number in range(2):
+        submit(desk, f"task {number}")
+        wait_for(desk.queue, package("moonphase"), PORT)
+    desk.queue.decide(1, True).result()
+    got = client.post("/api/decisions", {"approvals": [1, 2, 3, 4, 3, 99], "granted": True, "remark": "go on"}).json
+    assert [(row["approval_id"], row["answer"]) for row in got["decided"]] == [(2, "8080"), (3, "go on"), (4, "8080")]
+    assert [(row["approval_id"], row["why"].split(";")[0]) for row in got["refused"]] == [
+        (1, "approval 1 was granted before"), (99, "there is no approval 99"),
+    ]  # fmt: skip
+    assert {desk.queue.get(number).status for number in (1, 2)} == {Status.QUEUED}
+
+
+def test_what_is_no_list_of_asks_decides_nothing(client: Client, desk: Desk) -> None:
+    submit(desk, "x")
+    wait_for(desk.queue, package("moonphase"))
+    for body in ({}, {"approvals": [], "granted": True}, {"approvals": [1]}, {"approvals": ["1"], "granted": "yes"}):
+        got = client.post("/api/decisions", body)
+        assert got.status == 400
+    assert "granted" in client.post("/api/decisions", {"approvals": [1]}).json["error"]
+    assert len(desk.queue.approvals()) == 1
+
+
+def test_decisions_are_listed_newest_first_with_who_and_when(client: Client, desk: Desk) -> None:
+    for _ in range(3):
+        submit(desk, "x")
+        wait_for(desk.queue, PORT)
+    client.post("/api/approvals/1", {"granted": False, "answer": "no port"})
+    desk.queue.assume(utc_now() + timedelta(days=1)).result()
+    page = client.get("/api/decisions?limit=2").json
+    assert [row["approval_id"] for row in page["decisions"]] == [3, 2]
+    assert {(row["answered_by"], row["answer"]) for row in page["decisions"]} == {("assumed", "8080")}
+    rest = client.get(f"/api/decisions?limit=2&after={page['next_after']}").json
+    (denied,) = rest["decisions"]
+    assert (denied["answered_by"], denied["granted"], denied["answer"]) == ("owner", False, "no port")
+    assert (denied["answered_at"] >= denied["asked_at"], rest["next_after"]) == (True, None)
+
+
+def test_a_commit_tells_its_size_and_its_first_files(client: Client, desk: Desk) -> None:
+    submit(desk, "x")
+    files = (ChangedFile(path="a\x1b[31m.py", added=3, removed=1), ChangedFile(path="b.png", added=None, removed=None))
+    many = tuple(ChangedFile(path=f"{number}.py", added=1, removed=0) for number in range(30))
+    state = StateStore(desk.database)
+    state.record_commit(replace(FIRST, files=files)).result()
+    state.record_commit(replace(FIRST, commit="bb" * 20, files=many)).result()
+    state.record_commit(replace(FIRST, commit="cc" * 20, files=None)).result()
+    unknown, large, small = client.get("/api/commits?unread=1").json["commits"]
+    assert (small["added"], small["removed"], small["file_count"]) == (3, 1, 2)
+    assert small["files"][0] == {"path": "a\\x1b[31m.py", "added": 3, "removed": 1}
+    assert small["files"][1]["added"] is None
+    assert (large["added"], large["file_count"], len(large["files"])) == (30, 30, 20)
+    assert (unknown["files"], unknown["file_count"]) == (None, None)
+
+
+def test_secrets_and_controls_are_not_shown(client: Client, desk: Desk) -> None:
+    desk.events.mask.learn(["hunter2222"])
+    submit(desk, "Log in with hunter2222")
+    wait_for(desk.queue, package("x", "\x1b[31m"), replace(PORT, default="hunter2222"))
+    text = client.get("/api/approvals").text
+    assert "hunter2222" not in text
+    assert "\\u001b" not in text
