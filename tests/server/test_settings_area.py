@@ -1,0 +1,215 @@
+"""Settings over the API: what is told of them, and how they are changed in their file."""
+
+from __future__ import annotations
+
+import json
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from config import Settings
+from settings.by_hand import BY_HAND
+from settings.places import Places
+from tests.support.settings_rig import SettingsRig, settings_served
+
+SECRET = "sk-not-to-be-seen-0123456789"
+CONFIG = f"""\
+# The owner's own words.
+worker_count: 2   # the fan
+openai_api_key: {SECRET}
+openai_base_url: http://127.0.0.1:9/v1
+notify_on: [failed]
+"""
+
+
+@pytest.fixture(autouse=True)
+def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in Settings.model_fields:
+        monkeypatch.delenv(name.upper(), raising=False)
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Iterator[SettingsRig]:
+    with settings_served(tmp_path / "home", CONFIG) as rig:
+        yield rig
+
+
+def test_every_setting_is_told_with_what_it_is(rig: SettingsRig) -> None:
+    shown = rig.shown()
+    rows = {row["name"]: row for row in shown["settings"]}
+    assert rows.keys() == Settings.model_fields.keys() - Places.model_fields.keys()
+    assert all(row["text"] and row["group"] for row in rows.values())
+    workers = rows["worker_count"]
+    assert {name: workers[name] for name in ("value", "default", "origin", "takes", "kind", "least", "most")} == {
+        "value": 2, "default": 3, "origin": "config.yaml", "takes": "live", "kind": "whole number",
+        "least": 1, "most": 64,
+    }  # fmt: skip
+    assert (rows["task_timeout"]["unit"], rows["task_timeout"]["above"]) == ("s", 0)
+    assert rows["notify_on"]["choices"] == ["done", "failed", "needs_you", "checkpoint", "trouble"]
+    assert rows["flask_port"]["takes"] == "restart"
+    assert (shown["file"], shown["faults"]) == (str(rig.file), [])
+
+
+def test_a_change_is_written_with_everything_else_kept_and_holds_at_once(rig: SettingsRig) -> None:
+    got = rig.put({"worker_count": 5, "checkpoint_days": 3.5})
+    assert (got.status, sorted(got.json["changed"]), got.json["later"]) == (
+        200,
+        ["checkpoint_days", "worker_count"],
+        [],
+    )
+    assert rig.written == CONFIG.replace("worker_count: 2 ", "worker_count: 5 ") + "checkpoint_days: 3.5\n"
+    assert (rig.live.now.worker_count, rig.row("worker_count")["value"]) == (5, 5)
+    assert got.json["digest"] == rig.shown()["digest"]
+    assert rig.put({"worker_count": None}).status == 200
+    assert (rig.live.now.worker_count, rig.row("worker_count")["origin"]) == (3, "default")
+    assert "worker_count" not in rig.written
+
+
+def test_a_daemon_without_a_file_gets_one_for_its_owner_alone(tmp_path: Path) -> None:
+    with settings_served(tmp_path / "home") as rig:
+        assert rig.put({"quiet_hours": ["22:00-07:00"], "model_name": "off"}).status == 200
+        assert yaml.safe_load(rig.written) == {"quiet_hours": ["22:00-07:00"], "model_name": "off"}
+        assert stat.S_IMODE(rig.file.stat().st_mode) == 0o600
+
+
+def test_what_needs_a_restart_is_said_and_shown_until_then(rig: SettingsRig) -> None:
+    got = rig.put({"flask_port": 5001})
+    assert (got.json["changed"], got.json["later"]) == ([], [{"name": "flask_port", "holds": "5000"}])
+    row = rig.row("flask_port")
+    assert (row["value"], row["next"], row["waits"]) == (5000, 5001, True)
+
+
+WRONG: list[tuple[dict[str, Any], str, str]] = [
+    ({"worker_count": 0}, "worker_count", "greater than or equal to 1"),
+    ({"worker_count": "many"}, "worker_count", "valid integer"),
+    ({"log_level": "LOUD"}, "log_level", "'DEBUG', 'INFO'"),
+    ({"quiet_hours": ["22:00"]}, "quiet_hours", "22:00"),
+    ({"model_prices": {"m": {"input_per_million_usd": -1, "output_per_million_usd": 1}}}, "model_prices", "m.input"),
+    ({"model_max_tokens": 32768}, "model_max_tokens", "leave no room for a prompt"),
+    ({"model_type": "oracle"}, "model_type", "unknown backend 'oracle'"),
+    ({"workr_count": 1}, "workr_count", "is no setting"),
+    ({"home": "/tmp"}, "home", "is no setting"),
+]
+
+
+def test_a_wrong_value_is_refused_as_the_file_refuses_it(rig: SettingsRig) -> None:
+    for changes, field, why in WRONG:
+        got = rig.put({"task_timeout": 100, **changes})
+        assert (got.status, why in got.json["fields"][field]) == (422, True), (changes, got.text)
+    assert (rig.written, rig.live.now.task_timeout) == (CONFIG, 300)
+
+
+def test_all_faults_are_told_at_once(rig: SettingsRig) -> None:
+    got = rig.put({"worker_count": 0, "task_timeout": -1, "checkpoint_days": "soon"})
+    assert got.json["fields"].keys() == {"worker_count", "task_timeout", "checkpoint_days"}
+
+
+def test_a_secret_is_taken_and_never_told(rig: SettingsRig) -> None:
+    rig.file.chmod(0o644)
+    got = rig.put({"notify_secret": "hush-hush-hush", "openai_api_key": "sk-another-0123456789abcdef"})
+    assert got.status == 200
+    assert "+notify_secret: *** (new)" in got.json["diff"]
+    assert rig.live.now.secrets == ("sk-another-0123456789abcdef", "hush-hush-hush")
+    assert stat.S_IMODE(rig.file.stat().st_mode) == 0o600
+    row = rig.row("notify_secret")
+    assert (row["value"], row["next"], row["is_set"], row["origin"]) == (None, None, True, "config.yaml")
+    everything = got.text + rig.client.get("/api/settings").text + rig.client.get("/api/status").text
+    assert not [word for word in ("hush", SECRET, "sk-another") if word in everything]
+
+
+def test_a_dry_run_tells_the_lines_and_writes_nothing(rig: SettingsRig) -> None:
+    got = rig.put({"worker_count": 4, "openai_api_key": "x", "flask_port": 1}, dry_run=True)
+    assert (got.json["changed"], got.json["later"]) == (
+        ["openai_api_key", "worker_count"], [{"name": "flask_port", "holds": "5000"}],
+    )  # fmt: skip
+    assert got.json["diff"] == [
+        "-worker_count: 2   # the fan", "-openai_api_key: ***", "+worker_count: 4   # the fan",
+        "+openai_api_key: *** (new)", "+flask_port: 1",
+    ]  # fmt: skip
+    assert (rig.written, rig.live.now.worker_count) == (CONFIG, 2)
+
+
+def test_a_file_that_its_owner_changed_meanwhile_is_left_alone(rig: SettingsRig) -> None:
+    seen = rig.shown()["digest"]
+    rig.file.write_text(CONFIG + "task_timeout: 77\n")
+    got = rig.put({"worker_count": 4}, digest=seen)
+    assert (got.status, rig.written) == (409, CONFIG + "task_timeout: 77\n")
+    assert "look at it again" in got.json["fields"]["config.yaml"]
+    assert rig.put({"worker_count": 4}, digest=rig.shown()["digest"]).status == 200
+    assert "task_timeout: 77" in rig.written
+
+
+def test_a_file_with_faults_is_shown_with_them_and_can_be_mended(rig: SettingsRig) -> None:
+    rig.file.write_text("worker_count: 0\n# kept\n")
+    shown = rig.shown()
+    assert "worker_count (WORKER_COUNT)" in shown["faults"][0]
+    assert "worker_count" in rig.put({"task_timeout": 9}).json["fields"]
+    assert rig.put({"worker_count": 1}).status == 200
+    assert rig.written == "worker_count: 1\n# kept\n"
+    rig.file.write_text("worker_count: [\n")
+    assert (rig.put({"worker_count": 1}).status, rig.written) == (422, "worker_count: [\n")
+    rig.file.write_text("- a list\n")
+    assert "must be a mapping" in rig.put({"worker_count": 1}).text
+
+
+@pytest.mark.parametrize("variable", ["WORKER_COUNT", "worker_count"])
+def test_what_the_environment_fixes_is_shown_so_and_refused(
+    rig: SettingsRig, variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, "7")
+    row = rig.row("worker_count")
+    assert (row["origin"], "unset it there" in row["fixed"]) == ("environment", True)
+    got = rig.put({"worker_count": 4})
+    assert (got.status, rig.written) == (422, CONFIG)
+    assert "overrules config.yaml" in got.json["fields"]["worker_count"]
+
+
+def test_what_stands_in_dotenv_is_changed_there(rig: SettingsRig) -> None:
+    (rig.home / ".env").write_text("TASK_TIMEOUT=70\n")
+    assert rig.row("task_timeout")["origin"] == ".env"
+    assert "change it there" in rig.put({"task_timeout": 4}).json["fields"]["task_timeout"]
+
+
+def test_what_leads_out_of_the_sandbox_is_never_set_from_here(rig: SettingsRig) -> None:
+    sound: dict[str, Any] = {
+        "notify_command": ["/bin/sh"],
+        "checker_rules": {},
+        "checker_allow": {},
+        "sandbox": "process",
+    }
+    for name, why in BY_HAND.items():
+        for given in (sound.get(name, "x"), None):
+            got = rig.put({"worker_count": 9, name: given})
+            assert (got.status, why in got.json["fields"][name]) == (422, True), name
+    assert rig.written == CONFIG
+
+
+def test_a_stored_key_is_not_led_to_another_address(rig: SettingsRig) -> None:
+    got = rig.put({"openai_base_url": "http://attacker.test/v1"})
+    assert (got.status, rig.written) == (422, CONFIG)
+    assert "another address" in got.json["fields"]["openai_base_url"]
+    assert rig.put({"openai_base_url": None}).status == 422
+    both = {"openai_base_url": "http://other.test/v1", "openai_api_key": "its-own-key"}
+    assert rig.put(both).status == 200
+    assert rig.put({"openai_api_key": None}).status == 200
+    assert rig.put({"openai_base_url": "http://third.test/v1"}).status == 200
+
+
+def test_a_password_within_an_address_is_veiled(rig: SettingsRig) -> None:
+    rig.put({"ollama_base_url": "http://me:pass-word@host:1/"})
+    row = rig.row("ollama_base_url")
+    assert ("pass-word" in json.dumps(row), row["veiled"]) == (False, True)
+
+
+def test_a_body_that_says_nothing_sensible_is_refused(rig: SettingsRig) -> None:
+    odd = [{}, {"changes": []}, {"changes": {}, "more": 1}, {"changes": {"model_name": "\ud800"}}, [], None, "x"]
+    assert {rig.send("PUT", "/api/settings", body).status for body in odd} == {400}
+
+
+def test_nothing_of_a_refused_change_is_told_to_the_log(rig: SettingsRig) -> None:
+    rig.put({"worker_count": 0, "notify_url": "not-an-address-but-secret"})
+    assert not rig.events

@@ -1,0 +1,95 @@
+"""The settings of a home behind a real server: the daemon's own parts, without its sandbox and its workers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from assembly.brain import chain_of
+from assembly.engine import LateTrials
+from assembly.reload import LiveSettings, read_again
+from assembly.settings_door import settings_door
+from config import Settings, load_settings
+from core.clock import utc_now
+from core.events import Event
+from core.masking import Masker
+from server.listen import Listen
+from tests.support.desk import Client, Got, make_desk, serving
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingsRig:
+    """A home whose settings are served. `written` is its config.yaml."""
+
+    home: Path
+    live: LiveSettings
+    client: Client
+    events: list[Event]
+
+    @property
+    def file(self) -> Path:
+        return self.home / "config.yaml"
+
+    @property
+    def written(self) -> str:
+        return self.file.read_text()
+
+    def shown(self) -> Any:
+        got = self.client.get("/api/settings")
+        assert got.status == 200, got.text
+        return got.json
+
+    def row(self, name: str) -> Any:
+        return next(each for each in self.shown()["settings"] if each["name"] == name)
+
+    def put(self, changes: Mapping[str, Any], **more: Any) -> Got:
+        return self.send("PUT", "/api/settings", {"changes": changes, **more})
+
+    def send(self, method: str, path: str, body: Any) -> Got:
+        return self.client.request(method, path, json.dumps(body), {"Content-Type": "application/json"})
+
+
+def _take_models(settings: Settings) -> Callable[[], None]:
+    """What the daemon's rooms do first with new settings: make the chain of models."""
+    chain_of(settings, LateTrials())
+    return lambda: None
+
+
+@contextmanager
+def settings_served(home: Path, config: str | None = None, listen: Listen | None = None) -> Iterator[SettingsRig]:
+    """Serve the settings of a home; the loop that stands for the workers' runs in a thread."""
+    home.mkdir(exist_ok=True)
+    if config is not None:
+        (home / "config.yaml").write_text(config)
+    loop, events, desk = asyncio.new_event_loop(), list[Event](), make_desk(home)
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    settings = load_settings(home=home)
+    live, mask = LiveSettings(settings, partial(read_again, settings)), Masker(settings.secrets)
+
+    async def door() -> Any:
+        live.serve([_take_models, _learn(mask)], events.append)
+        up = asyncio.Event()
+        up.set()
+        return settings_door(live, up.wait, live.reload, mask, utc_now)
+
+    try:
+        made = asyncio.run_coroutine_threadsafe(door(), loop).result(10)
+        with serving(replace(desk, settings=made, reload=made.reload), listen) as client:
+            yield SettingsRig(home=home, live=live, client=client, events=events)
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(10)
+        loop.close()
+        desk.database.close()
+
+
+def _learn(mask: Masker) -> Callable[[Settings], Callable[[], None]]:
+    return lambda settings: lambda: mask.learn(settings.secrets)
