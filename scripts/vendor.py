@@ -79,7 +79,7 @@ def relative(text: str) -> str:
 
 
 def exported(text: str) -> str:
-    """uPlot's minified build, whose one global becomes the module's export."""
+    """The minified build of uPlot, whose one global becomes the module's export."""
     return f"{text.rstrip()}\nexport default uPlot;\n"
 
 

@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+from werkzeug.routing import Map
+
+from core.errors import UnknownTask
+from core.masking import Masker
+from db.event_log import EventLog
+from db.step_store import StepStore
+from server.app import create_app
+from server.assets import Assets
+from server.boot import boot_data
+from server.desk import Desk
+from server.page_table import PAGES, STATUS, TASKS, Page
+from tests.support.desk import Client, fill, make_desk, serving
+from tests.support.worked_task import submit
+
+EVIL = "</script><script>alert(1)</script><!-- <script>"
+SECRET = "hunter2-hunter2"
+
+
+@pytest.fixture
+def routes(desk: Desk) -> Map:
+    """The addresses of an application; none of its pages is asked for."""
+    app: Flask = create_app(desk, Assets())
+    return app.url_map
+
+
+@pytest.fixture
+def careful(tmp_path: Path) -> Iterator[Desk]:
+    """A desk that knows a secret."""
+    desk = make_desk(tmp_path / "careful")
+    events = EventLog(desk.database, masker=Masker([SECRET, "12345678"]))
+    yield replace(desk, events=events, steps=StepStore(desk.database, events))
+    desk.database.close()
+
+
+def page(*preload: str, path: str = "/") -> Page:
+    return Page(name="dashboard", path=path, title="x", preload=preload)
+
+
+def data_of(html: str) -> Any:
+    found = re.search(r'<script type="application/json" id="boot">(.*?)</script>', html, re.DOTALL)
+    assert found
+    return json.loads(found[1])
+
+
+def test_a_page_comes_with_the_answers_of_the_api(client: Client, desk: Desk) -> None:
+    submit(desk, "Write calc.py")
+    fill(desk, 3)
+    data = data_of(client.get("/").text)
+    for address in (STATUS, TASKS):
+        assert data["answers"][address] == client.get(address).json
+    assert data["after"] == desk.events.newest_id()
+    assert data["page"] == {"name": "dashboard", "where": {}}
+
+
+def test_a_text_cannot_end_the_data(client: Client, desk: Desk) -> None:
+    submit(desk, EVIL)
+    html = client.get("/").text
+    assert EVIL not in html
+    assert html.count("</script>") == html.count("<script")
+    assert data_of(html)["answers"][TASKS]["tasks"][0]["description"] == EVIL
+
+
+def test_parameters_of_the_path_stand_in_the_addresses(desk: Desk, routes: Map) -> None:
+    number = submit(desk, "Write calc.py")
+    data = json.loads(boot_data(desk, routes, page("/api/task/{task_id}", path="/task/{task_id}"), {"task_id": number}))
+    assert data["answers"][f"/api/task/{number}"]["description"] == "Write calc.py"
+    assert data["page"]["where"] == {"task_id": number}
+
+
+def test_a_page_about_nothing_does_not_exist(desk: Desk, routes: Map) -> None:
+    with pytest.raises(UnknownTask):
+        boot_data(desk, routes, page("/api/task/{task_id}"), {"task_id": 99})
+
+
+@pytest.mark.parametrize("address", ["/api/nothing", "/api/tasks?limit=many", "/api/task"])
+def test_what_cannot_be_answered_is_left_to_the_script(desk: Desk, routes: Map, address: str) -> None:
+    data = json.loads(boot_data(desk, routes, page(address, STATUS), {}))
+    assert list(data["answers"]) == [STATUS]
+
+
+def test_secrets_are_masked_in_answers_and_in_pages(careful: Desk) -> None:
+    submit(careful, f"use {SECRET} to log in", metadata={SECRET: [SECRET, 12345678]}, files={"a.py": SECRET})
+    with serving(careful) as client:
+        for got in (client.get("/"), client.get(TASKS), client.get("/api/task/1")):
+            assert SECRET not in got.text
+        detail = client.get("/api/task/1").json
+        assert detail["description"] == "use *** to log in"
+        assert detail["metadata"] == {"***": ["***", 12345678]}, "a number that looks like a secret stays a number"
+
+
+@pytest.mark.parametrize("each", PAGES, ids=lambda each: each.name)
+def test_all_that_a_page_is_made_of_is_there(shared: Client, each: Page) -> None:
+    if "{" in each.path:
+        pytest.skip("about a thing of its own, which the tests of its page have")
+    html = shared.get(each.path).text
+    links = re.findall(r'(?:href|src)="(/static/[^"]+)"', html)
+    assert any(link.endswith(each.script) for link in links)
+    assert any(link.endswith("vendor/preact.js") for link in links)
+    for link in links:
+        assert shared.get(link).status == 200, link
+        assert re.match(r"/static/v-\w{12}/", link), link
+    assert f"<title>{each.title} · Nightshift</title>" in html
+
+
+def test_a_page_without_scripts_names_the_command_line(shared: Client) -> None:
+    said = re.search(r"<noscript>(.*?)</noscript>", shared.get("/").text, re.DOTALL)
+    assert said
+    assert "cli.py --status" in said[1]
