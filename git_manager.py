@@ -30,6 +30,7 @@ from gitrepo.branches import TRIES, attach, may_move
 from gitrepo.care import Care
 from gitrepo.checkout import show_tip
 from gitrepo.discovery import MAIN, base_of, refuse_submodule_folder
+from gitrepo.glance import Looking
 from gitrepo.merging import rebased
 from gitrepo.objects import edits_for
 from gitrepo.pushing import push
@@ -65,7 +66,7 @@ class GitManager(Undoing):
         self._auto_push, self._emit, self._clock = auto_push, emit, clock
         self._push_env = protocol.push_environment(environ)
         self._repositories = Repositories(workspace, author, self._signature, environ)
-        self.care = Care(self._repositories)
+        self.care, self.looking = Care(self._repositories), Looking(self._repositories)
         self._following, self._behind = threading.Lock(), threading.Event()
         self._left: str | None = None
 

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import ExitStack
 
+from assembly.repository_watch import RepositoryWatch
 from assembly.rooms import Rooms
 from assembly.store import Store
 from config import Settings
+from core.clock import utc_now
 from core.status import DaemonStatus
 from core.undo import Reverted
 from files.whole import write_whole
@@ -36,6 +38,8 @@ def open_web(
     Raises:
         ConfigError: the address cannot be used.
     """
+    repositories = RepositoryWatch(settings, store.db, rooms.git, utc_now)
+    stack.callback(repositories.stop)
     desk = Desk(
         database=store.db,
         queue=store.queue,
@@ -50,6 +54,7 @@ def open_web(
         clarify_wait_s=lambda: settings().clarify_wait_s,
         tree=rooms.git.tree,
         memory=lambda: rooms.memory,
+        repositories=repositories,
     )
     host = _host(settings(), desk)
     host.start()

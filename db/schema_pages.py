@@ -27,6 +27,7 @@ _LISTS = (
     # Its order is that of the groups of a series (db.series), which then need no sorting.
     """CREATE INDEX model_stats_days ON model_stats (
         substr(at, 1, 10), backend, model, at, tokens_in, tokens_out, cost_usd, latency_s, lost)""",
+    "CREATE INDEX git_commits_repo ON git_commits (repo, integrated, reverted_by, pushed_at, at)",
 )
 
 PAGES = (

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from core.clock import Clock, utc_now
 from core.errors import ConfigError, GitError, NotReverted, StoreError
+from core.repositories import RepositoryStates
 from core.status import DaemonStatus
 from core.submission import parse_spec
 from core.tasks import TaskSpec
@@ -61,7 +62,7 @@ class Desk:
     `reload`, which reads the settings again and fails with `ConfigError`. `clarify_wait_s` is how long a question
     waits before its default is assumed. `tree` gives the files of a commit (full id) of a repository (None: the
     daemon's own), and fails with `GitError`. `memory` finds lessons by meaning, retires and restores them. `settings`
-    shows and changes them.
+    shows and changes them. `repositories` tells within a second or so how they stand.
     """
 
     database: Database
@@ -78,6 +79,7 @@ class Desk:
     tree: Callable[[str | None, str], Tree] = cannot_read
     memory: Callable[[], LongTermMemory] = no_memory
     settings: SettingsDoor = CLOSED
+    repositories: Callable[[], RepositoryStates] = lambda: RepositoryStates(auto_push=False)
     clock: Clock = utc_now
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from server.endpoint import Call, Endpoint, Reply
+from server.repository_answers import Repositories, repositories
 from server.series import Stats, StatsQuery, stats
 
 
@@ -10,6 +11,11 @@ def show_stats(call: Call) -> Reply:
     """What was done, in buckets of time."""
     desk = call.desk
     return Reply(answer=stats(desk.database.reader(), call.asked(StatsQuery).range, desk.clock()))
+
+
+def show_repositories(call: Call) -> Reply:
+    """How the repositories stand."""
+    return Reply(answer=repositories(call.desk.repositories()))
 
 
 ENDPOINTS = (
@@ -21,6 +27,15 @@ ENDPOINTS = (
         summary="Ends of tasks, tries, tokens and cost over time, in buckets as a chart shows them; and by model.",
         query=StatsQuery,
         answers={200: Stats},
+        errors=(400,),
+    ),
+    Endpoint(
+        name="show_repositories",
+        view=show_repositories,
+        method="GET",
+        path="/api/git",
+        summary="The repositories that tasks used: branch, newest commit, changes, commits of ours, what is unpushed.",
+        answers={200: Repositories},
         errors=(400,),
     ),
 )
