@@ -50,4 +50,11 @@ PAGES: tuple[Page, ...] = (
         preload=(STATUS, TASKS, "/api/approvals?open=1", "/api/commits?limit=6"),
         key="d",
     ),
+    Page(name="logs", path="/logs", title="Log", preload=(STATUS, "/api/logs?limit=250"), key="l"),
+    Page(
+        name="task",
+        path="/task/{task_id}",
+        title="Task",
+        preload=(STATUS, "/api/task/{task_id}", "/api/task/{task_id}/timeline", "/api/commits?task={task_id}"),
+    ),
 )

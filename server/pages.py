@@ -11,7 +11,6 @@ from werkzeug.routing import Map
 from werkzeug.wrappers import Response as BaseResponse
 
 from core.errors import UnknownTask
-from core.events import Level
 from core.masking import printable
 from core.states import Status, may_move
 from db import pruning
@@ -20,14 +19,13 @@ from server.assets import Assets
 from server.boot import boot_data
 from server.desk import Desk
 from server.page_table import PAGES, Page
-from server.query import LoginQuery, Query, StreamQuery, read_query
+from server.query import LoginQuery, Query, read_query
 from server.reviewing import Reviewing
 from server.schemas import log_line
 from server.task_answers import task_detail
 from server.task_reading import shown_lessons
 from server.task_view import shown_attempts, shown_change, spoken
 
-CHARTS = "app/chart.js"
 LINES_SHOWN = 300
 TASK_RULE = f"/task/<int(max={2**63 - 1}):task_id>"
 
@@ -79,20 +77,6 @@ class Pages:
             return Response(text, status=410, mimetype="text/plain")
         raise UnknownTask(task_id)
 
-    def logs(self) -> str:
-        """The newest events that pass the filter."""
-        query, events = _query(StreamQuery), self._desk.events
-        last_id = events.newest_id()
-        found = events.last(LINES_SHOWN, level=query.level, task_id=query.task)
-        return render_template(
-            "logs.html",
-            here="logs",
-            query=query,
-            levels=list(Level),
-            lines=[log_line(event) for event in found],
-            last_id=max(last_id, found[-1].id if found else 0),
-        )
-
     def login(self) -> str:
         """The form for the token; the answer to it is not Flask's."""
         return render_template("login.html", wrong=_query(LoginQuery).wrong)
@@ -109,7 +93,6 @@ def register(app: Flask, desk: Desk, assets: Assets) -> None:
         blueprint.add_url_rule(page.rule, page.name, _drawn(desk, assets, app.url_map, page))
     blueprint.add_url_rule(TASK_RULE, view_func=pages.task)
     blueprint.add_url_rule(f"{TASK_RULE}/call/<int:attempt>/<int:step_no>/<int:call_no>", view_func=pages.call)
-    blueprint.add_url_rule("/logs", view_func=pages.logs)
     blueprint.add_url_rule("/login", view_func=pages.login)
     blueprint.add_url_rule("/favicon.ico", view_func=pages.icon)
     app.register_blueprint(blueprint)
@@ -119,7 +102,7 @@ def register(app: Flask, desk: Desk, assets: Assets) -> None:
 def _drawn(desk: Desk, assets: Assets, routes: Map, page: Page) -> Callable[..., str]:
     """The view of a page that a script draws."""
     modules = assets.modules(page.script)
-    styles = [name for name in (*(("vendor/uplot.css",) if CHARTS in modules else ()), page.style) if name in assets]
+    styles = [page.style] if page.style in assets else []
 
     def view(**where: Any) -> str:
         data = Markup(boot_data(desk, routes, page, where))  # noqa: S704  made for this place

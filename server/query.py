@@ -7,8 +7,6 @@ from urllib.parse import parse_qsl
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from core.events import Level
-
 MAX_ID = 2**63 - 1
 
 Id = Annotated[int, Field(ge=1, le=MAX_ID)]
@@ -19,14 +17,6 @@ class Query(BaseModel):
     """The parameters that an endpoint knows; here none."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class StreamQuery(Query):
-    """Which events to show."""
-
-    after: After | None = Field(None, description="only events with a greater id")
-    level: Level | None = Field(None, description="only events of this level and above")
-    task: Id | None = Field(None, description="only events of this task")
 
 
 class ApprovalsQuery(Query):

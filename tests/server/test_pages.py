@@ -9,12 +9,10 @@ import pytest
 
 from core.events import Event, Kind, Level
 from core.masking import Masker
-from core.states import DaemonState
-from core.status import DaemonStatus
 from db.event_log import EventLog
 from db.step_store import StepStore
 from server.desk import Desk
-from tests.support.desk import Client, fill, make_desk, serving
+from tests.support.desk import Client, make_desk, serving
 from tests.support.worked_task import RIGHT, submit, work_on
 
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'{{7*7}}"
@@ -88,15 +86,6 @@ def test_all_that_a_page_links_to_is_there(client: Client, desk: Desk) -> None:
                 assert client.get(link.split("#")[0], **BROWSER).status == 200, (path, link)
 
 
-def test_empty_pages_say_what_to_do(tmp_path: Path) -> None:
-    desk = make_desk(tmp_path)
-    bare = DaemonStatus(state=DaemonState.STARTING, uptime_s=0.2, version="0.1.0", notices=("No model was found.",))
-    with serving(replace(desk, status=lambda: bare)) as client:
-        assert "No events yet" in Tags(client.get("/logs").text).words
-        assert "widen it" in Tags(client.get("/logs?level=ERROR").text).words
-    desk.database.close()
-
-
 def test_a_tasks_page_shows_tries_verdict_change_prompts_and_replies(client: Client, desk: Desk) -> None:
     submit(desk, "Write calc.py", files={"calc.py": "def add(a, b):\n    return a - b\n"})
     work_on(desk)
@@ -161,16 +150,6 @@ def test_a_page_that_does_not_exist_is_a_page_for_a_browser(client: Client) -> N
     assert got.status == 404
     assert "there is no task 99" in Tags(got.text).words
     assert client.get("/task/99", Accept="application/json").json["error"] == "there is no task 99"
-    assert client.get("/logs?level=loud", **BROWSER).status == 400
-
-
-def test_the_log_page_filters_and_hands_over_to_the_stream(client: Client, desk: Desk) -> None:
-    fill(desk, 3, level=Level.ERROR, task_id=7)
-    fill(desk, 2)
-    tags = Tags(client.get("/logs?level=ERROR&task=7").text).seen
-    rows = [attributes["data-id"] for tag, attributes in tags if tag == "li" and "data-id" in attributes]
-    assert rows == ["1", "2", "3"]
-    assert [attributes["data-after"] for _, attributes in tags if "data-after" in attributes] == ["5"]
 
 
 @pytest.mark.parametrize("path", ["/logs", "/login"])

@@ -1,0 +1,138 @@
+// Finding without filtering: what matches is marked, and one goes from match to match, beyond what is loaded too.
+
+import {get} from '../../app/api.js';
+import {toast} from '../../app/toasts.js';
+import {counted} from '../../app/text.js';
+import {signal} from '../../app/ui.js';
+import {query} from './filter.js';
+import {idOf} from './view.js';
+
+const MARK = 'found';
+const MOST_ASKED = 50;
+
+/** The search within the lines. */
+export class Finder {
+  /** @param {import('./model.js').LogModel} model */
+  constructor(model) {
+    this.model = model;
+    this.text = signal('');
+    /** How many of the loaded lines match; null while nothing is sought. */
+    this.matches = signal(null);
+  }
+
+  get view() { return this.model.view; }
+
+  get wanted() { return this.text.peek().toLowerCase(); }
+
+  seek(text) {
+    this.text.value = text;
+    this.count();
+    this.paint();
+  }
+
+  count() {
+    if (!this.wanted) {
+      this.matches.value = null;
+      return;
+    }
+    const rows = [...this.view.sections].flatMap((each) => [...each.children]);
+    this.matches.value = rows.filter((each) => this.fits(each)).length;
+  }
+
+  fits(row) { return Boolean(row?.id) && said(row).textContent.toLowerCase().includes(this.wanted); }
+
+  /** Mark all matches in sight; the browser paints them without a change of the document. */
+  paint() {
+    if (!('highlights' in CSS)) return;
+    const box = this.view.box.getBoundingClientRect();
+    const isNear = (each) => {
+      const {top, bottom} = each.getBoundingClientRect();
+      return bottom > box.top && top < box.bottom;
+    };
+    const rows = this.wanted ? [...this.view.sections].filter(isNear).flatMap((each) => [...each.children]) : [];
+    CSS.highlights.set(MARK, new Highlight(...rows.filter(isNear).flatMap((each) => ranges(each, this.wanted))));
+  }
+
+  /**
+   * The next match, downwards or upwards.
+   * @param {number} step 1 or -1
+   * @param {number|null} from the line to start behind; null: what is in sight
+   * @returns {Promise<number|null>} its id
+   */
+  async next(step, from) {
+    if (!this.wanted) return null;
+    const start = from === null ? null : this.view.rowOf(from);
+    let one = start ? beside(start, step) : edge(this.view, step);
+    while (one && !this.fits(one)) one = beside(one, step);
+    return one ? idOf(one) : this.beyond(step);
+  }
+
+  async beyond(step) {
+    const {q, ...rest} = query();
+    if (q) return this.nothing(step, 'in the loaded lines that pass the filter');
+    let {first, last} = this.model;
+    for (let asked = 0; asked < MOST_ASKED; asked += 1) {
+      if (step < 0 ? first <= 1 : last >= this.model.newest) break;
+      const place = step < 0 ? {before: first} : {after: last};
+      const answer = await get('/api/logs', {...rest, q: this.text.peek(), limit: 1, ...place});
+      if (!answer.ok) break;
+      ({first_id: first, last_id: last} = answer.data);
+      if (answer.data.events.length) return answer.data.events[0].id;
+    }
+    return this.nothing(step, 'in the log');
+  }
+
+  nothing(step, where) {
+    toast(`No further line ${step < 0 ? 'above' : 'below'} with “${this.text.peek()}” ${where}.`);
+    return null;
+  }
+}
+
+/** What stands in the box about the matches. */
+export const foundText = (matches, count) => (matches === null ? ''
+  : `${matches} in ${counted(count, 'loaded line')}`);
+
+const said = (row) => row.querySelector('.text');
+
+function beside(row, step) {
+  const near = step > 0 ? row.nextElementSibling : row.previousElementSibling;
+  if (near) return near;
+  const section = step > 0 ? row.parentElement.nextElementSibling : row.parentElement.previousElementSibling;
+  return section && (step > 0 ? section.firstElementChild : section.lastElementChild);
+}
+
+/** Where a search begins that has no line to start from: the end in the direction it comes from, within sight. */
+function edge(view, step) {
+  const first = view.firstInSight();
+  if (step > 0 || !first) return first;
+  const bottom = view.box.getBoundingClientRect().bottom;
+  let one = first;
+  for (let next = one; next && next.getBoundingClientRect().top < bottom; next = beside(next, 1)) one = next;
+  return one;
+}
+
+/** The places of a text in a row, across the pieces that its colours cut it into. */
+function ranges(row, wanted) {
+  if (!row.id) return [];
+  const walker = document.createTreeWalker(said(row), NodeFilter.SHOW_TEXT);
+  const pieces = [];
+  let length = 0;
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    pieces.push({node, start: length});
+    length += node.length;
+  }
+  const text = said(row).textContent.toLowerCase();
+  const found = [];
+  for (let at = text.indexOf(wanted); at >= 0 && text.length === length; at = text.indexOf(wanted, at + wanted.length)) {
+    const range = new Range();
+    range.setStart(...place(pieces, at, false));
+    range.setEnd(...place(pieces, at + wanted.length, true));
+    found.push(range);
+  }
+  return found;
+}
+
+function place(pieces, at, isEnd) {
+  const {node, start} = pieces.findLast((each) => (isEnd ? each.start < at : each.start <= at)) ?? pieces[0];
+  return [node, at - start];
+}

@@ -1,0 +1,164 @@
+// The log: all that happened, as it happens, and how to find one's way in it.
+
+import {address} from '../app/api.js';
+import {useKeys} from '../app/keys.js';
+import {Button, Fault} from '../app/parts.js';
+import {mount, status} from '../app/shell.js';
+import {counted} from '../app/text.js';
+import {html, useEffect, useRef} from '../app/ui.js';
+import {Bar} from './log/bar.js';
+import {copyLink, toggle} from './log/detail.js';
+import {clear, filter, isFiltered, query} from './log/filter.js';
+import {Finder} from './log/find.js';
+import {LogModel} from './log/model.js';
+import {LogView, idOf} from './log/view.js';
+
+const model = new LogModel();
+const finder = new Finder(model);
+let current = null;
+
+/** Show the end, or a place, and mark the line that was asked for. */
+async function open(place = {}) {
+  if (!await model.open(place)) return;
+  if (place.line) choose(place.line, 'center');
+  else if (place.at) model.view.toRow(idOf(nearest(model.view)));
+  finder.count();
+  finder.paint();
+}
+
+/** The first line since the time that was asked for: the pages before it and from it on are of one size at most. */
+const nearest = (view) => [...view.box.querySelectorAll('.line')].find((each) => idOf(each) >= model.middle)
+  ?? view.box.lastElementChild?.lastElementChild;
+
+function choose(id, block = 'nearest') {
+  model.view.rowOf(current)?.removeAttribute('aria-current');
+  const row = model.view.rowOf(id);
+  if (!row) return;
+  current = id;
+  row.setAttribute('aria-current', 'true');
+  if (block === 'center') model.view.toRow(id);
+  else row.scrollIntoView({block});
+}
+
+function step(by) {
+  const at = model.view.rowOf(current) ?? model.view.firstInSight();
+  if (!at) return;
+  let one = current === null ? at : neighbour(at, by);
+  while (one && !one.id) one = neighbour(one, by);
+  if (!one) return;
+  model.following.value = false;
+  choose(idOf(one));
+}
+
+function neighbour(row, by) {
+  const near = by > 0 ? row.nextElementSibling : row.previousElementSibling;
+  const section = by > 0 ? row.parentElement.nextElementSibling : row.parentElement.previousElementSibling;
+  return near ?? (section && (by > 0 ? section.firstElementChild : section.lastElementChild));
+}
+
+async function find(by) {
+  const id = await finder.next(by, current);
+  if (id === null) return;
+  model.following.value = false;
+  if (model.view.rowOf(id)) choose(id, 'center');
+  else await open({line: id});
+  finder.paint();
+}
+
+/** The line that the address names. */
+const named = () => Number(/^#L(\d+)$/.exec(location.hash)?.[1] ?? 0);
+
+function clicked(event) {
+  const row = event.target.closest('.line');
+  if (!row || event.target.closest('.detail') || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  const at = event.target.closest('a.at');
+  if (!at && (event.target.closest('a') || String(getSelection()))) return;
+  event.preventDefault();
+  choose(idOf(row));
+  if (at) history.replaceState(null, '', `#${row.id}`);
+  else toggle(row, open);
+}
+
+function watchScrolling(box) {
+  let top = 0;
+  let due = false;
+  const look = () => {
+    due = false;
+    if (box.scrollTop < top && !model.view.isAtEnd) model.following.value = false;
+    if (model.view.isAtEnd && model.live.peek() && !model.paused.peek()) {
+      model.following.value = true;
+      model.unseen.value = 0;
+    }
+    top = box.scrollTop;
+    if (!model.loading.peek()) model.reach();
+    if (finder.wanted) finder.paint();
+  };
+  box.addEventListener('scroll', () => {
+    if (!due) requestAnimationFrame(look);
+    due = true;
+  });
+}
+
+const BINDINGS = {
+  j: ['next line', () => step(1)],
+  k: ['previous line', () => step(-1)],
+  Enter: ['open or close the line', () => current !== null && toggle(model.view.rowOf(current), open)],
+  y: ['copy a link to the line', () => current !== null && copyLink(current)],
+  n: ['next match of the search', () => find(1)],
+  N: ['previous match', () => find(-1)],
+  t: ['filter by text', () => document.getElementById('filter-text').focus()],
+  f: ['follow the end, or stop', () => model.follow(!model.following.peek())],
+  ' ': ['pause, or go on', () => model.pause()],
+  G: ['go to the end', () => model.follow()],
+  'g g': ['go to the start of what is kept', () => open({line: 1})],
+};
+
+function Lines() {
+  const box = useRef(null);
+  useEffect(() => {
+    model.view = new LogView(box.current);
+    watchScrolling(box.current);
+    open(named() ? {line: named()} : {});
+    addEventListener('hashchange', () => named() && open({line: named()}));
+  }, []);
+  useKeys(BINDINGS);
+  return html`<div class="lines" id="lines" ref=${box} tabindex="0" role="log" aria-live="off"
+    aria-label="Lines of the log, oldest first" aria-busy=${model.loading.value ? 'true' : undefined} onClick=${clicked}></div>`;
+}
+
+function Under() {
+  const unseen = model.unseen.value;
+  if (model.paused.value) {
+    return html`<div class="under"><${Button} kind="main" onClick=${() => model.pause(false)}>
+      Paused${unseen ? ` · ${counted(unseen, 'new line')}` : ''} · go on<//></div>`;
+  }
+  if (model.live.value && model.following.value) return null;
+  return html`<div class="under"><${Button} onClick=${() => model.follow()}>
+    ${unseen ? `${counted(unseen, 'new line')} ↓` : 'To the end ↓'}<//></div>`;
+}
+
+function Nothing() {
+  if (model.loading.value || model.error.value || model.count.value) return null;
+  if (model.start.value > 1) return html`<p class="empty">Looking back … nothing so far passes the filter.</p>`;
+  return isFiltered()
+    ? html`<p class="empty">No line passes this filter; it shows those that come. <${Button} onClick=${unfiltered}>Show all lines<//></p>`
+    : html`<p class="empty">No events yet. Submit a task on the dashboard, and what becomes of it is told here.</p>`;
+}
+
+function unfiltered() {
+  clear();
+  open();
+}
+
+const download = (format, ansi) => address('/api/logs/download', {...query(), format, ansi});
+
+function Page() {
+  return html`<${Bar} model=${model} finder=${finder} open=${open} find=${find} download=${download}
+      workers=${status.data?.workers.map((each) => each.name) ?? []} />
+    ${model.error.value ? html`<${Fault} error=${model.error.value} retry=${() => open()} />` : null}
+    <${Nothing} />
+    <div class="window"><${Lines} /><${Under} /></div>
+    <p class="hint foot">${counted(model.count.value, 'line')} loaded${model.start.value > 1 ? '; older ones come as you scroll up' : ' from the start of what is kept'}</p>`;
+}
+
+mount(Page, {title: () => (filter.value.task ? `Log of task ${filter.value.task}` : 'Log')});
