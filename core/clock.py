@@ -36,6 +36,18 @@ class Clocks:
     passed: Seconds = boottime
 
 
+def no_number(value: object) -> object:
+    """What a person gave for a point in time, unless it is a number: seconds since 1970 are rather a mistake.
+
+    Raises:
+        ValueError: it is a number; says how to write a time.
+    """
+    is_number = isinstance(value, int | float) or (isinstance(value, str) and value.replace(".", "", 1).isdigit())
+    if is_number:
+        raise ValueError("write a time as 2026-12-24T18:00:00Z")
+    return value
+
+
 def to_text(at: datetime) -> str:
     """ISO 8601 with microseconds and `Z`; texts of this form sort as the times do."""
     return at.astimezone(UTC).isoformat(timespec="microseconds")[:-6] + "Z"

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import (
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     StrictBool,
@@ -22,7 +23,7 @@ from pydantic import (
 
 from core import case_input
 from core.case_input import CaseIn
-from core.clock import to_text
+from core.clock import no_number, to_text
 from core.errors import InvalidTask
 from core.held import ValueCase
 from core.paths import MAX_FILE_CHARS, MAX_FILES, MAX_TOTAL_CHARS, clash_among, path_fault
@@ -68,7 +69,7 @@ class TaskIn(_Strict):
     files: dict[str, str] = Field(default_factory=dict)
     depends_on: list[PositiveInt] = Field(default_factory=list)
     key: Annotated[str, Field(min_length=1, max_length=200)] | None = None
-    not_before: datetime | None = None
+    not_before: Annotated[datetime | None, BeforeValidator(no_number)] = None
     limits: LimitsIn = Field(default_factory=LimitsIn)
     review: StrictBool | None = None
     audit: StrictBool | None = None

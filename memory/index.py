@@ -158,7 +158,8 @@ class VecIndex(FlatIndex):
             "ORDER BY distance",
             (_bytes(vector), min(limit, MAX_NEAREST), kind),
         )
-        return [Near(kind, int(row[0]), 1.0 - float(row[1])) for row in rows]
+        # A text in which nothing counts has a vector of zeros, which has no angle to any other: NULL.
+        return [Near(kind, int(row[0]), 0.0 if row[1] is None else 1.0 - float(row[1])) for row in rows]
 
     def _held(self, conn: Connection) -> int:
         newest = conn.execute(f"SELECT max(rowid) FROM {self.table}_rowids").fetchone()[0]  # noqa: S608  our own name

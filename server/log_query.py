@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AwareDatetime, Field
+from pydantic import AwareDatetime, BeforeValidator, Field
 
+from core.clock import no_number
 from core.events import Kind, Level
 from db.log_pages import Accepts
 from db.log_rows import EventFilter
@@ -63,7 +64,9 @@ class TextQuery(StreamQuery):
 class LogsQuery(TextQuery):
     """Which events to read; the newest ones, unless `after`, `before` or `at` says where."""
 
-    at: AwareDatetime | None = Field(None, description="only events since this time (ISO 8601 with its zone)")
+    at: Annotated[AwareDatetime | None, BeforeValidator(no_number)] = Field(
+        None, description="only events since this time (ISO 8601 with its zone)"
+    )
     limit: int = Field(100, ge=1, le=1000, description="at most so many")
 
 

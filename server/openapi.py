@@ -99,18 +99,21 @@ def _parameters(endpoint: Endpoint) -> list[Json]:
 
 
 def _resolved(part: Any, named: Json) -> Any:
-    """A schema with what it refers to in its place: two queries may mean different things by one name."""
+    """A schema with what it refers to in its place: two queries may mean different things by one name.
+
+    No text is too short: a parameter without a value counts as not given.
+    """
     if isinstance(part, list):
         return [_resolved(each, named) for each in part]
     if not isinstance(part, dict):
         return part
     meant = named[part["$ref"].rsplit("/", 1)[1]] if "$ref" in part else {}
-    rest = {key: _resolved(value, named) for key, value in part.items() if key != "$ref"}
+    rest = {key: _resolved(value, named) for key, value in part.items() if key not in {"$ref", "minLength"}}
     return {**_resolved(meant, named), **rest} if meant else rest
 
 
 def _path_schema(text: bool) -> Json:
-    return {"type": "string", "minLength": 1} if text else {"type": "integer", "minimum": 1}
+    return {"type": "string", "minLength": 1} if text else {"type": "integer", "minimum": 0}
 
 
 def _responses(endpoint: Endpoint, refs: dict[type[BaseModel], Json]) -> Json:

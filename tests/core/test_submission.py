@@ -67,6 +67,8 @@ def test_a_task_can_be_written_as_what_a_person_would_send() -> None:
         ({"description": "x", "limits": {"pids": 2}}, "limits.pids", "16"),
         ({"description": "x", "limits": {"work_mb": 0}}, "limits.work_mb", "1"),
         ({"description": "x", "depends_on": ["a"]}, "depends_on.0", "integer"),
+        ({"description": "x", "not_before": 5}, "not_before", "2026-12-24T18:00:00Z"),
+        ({"description": "x", "not_before": "0.5"}, "not_before", "2026-12-24T18:00:00Z"),
         ({"description": "x", "base": "main"}, "task", "repo"),
         ({"description": "x", "tests": {"a": ""}, "files": {"a": ""}}, "task", "both"),
         ({"description": "x", "tests": {"a": ""}, "test_command": ["make"]}, "task", "either"),

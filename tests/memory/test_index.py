@@ -91,6 +91,11 @@ def test_adding_again_replaces_and_removing_forgets(store: Store, do: Do, index:
     assert near(store, index, "failure", unit(0, 0, 1)) == [(2, 0.0)]
 
 
+def test_a_text_in_which_nothing_counts_is_near_to_nothing(store: Store, do: Do, index: FlatIndex) -> None:
+    do(lambda conn: index.add(conn, "failure", [1], unit(1)[None]))
+    assert near(store, index, "failure", np.zeros(DIMS, dtype=np.float32)) == [(1, 0.0)]
+
+
 def test_an_empty_index_finds_nothing(store: Store, index: FlatIndex) -> None:
     assert near(store, index, "failure", unit(1)) == []
 
