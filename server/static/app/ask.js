@@ -1,0 +1,33 @@
+// One ask of a task, and its owner's decision.
+
+import {Button} from './forms.js';
+import {Moment} from './marks.js';
+import {act} from './state.js';
+import {words} from './text.js';
+import {html, useState} from './ui.js';
+
+/**
+ * An open ask with what can be said to it.
+ * @param {{ask: object, onDone: () => any, withTask?: boolean}} props the ask is a row of `/api/approvals`
+ */
+export function Ask({ask, onDone, withTask = true}) {
+  const [answer, setAnswer] = useState('');
+  const isQuestion = ask.kind === 'question';
+  const decide = (granted) => async () => {
+    await act(`/api/approvals/${ask.approval_id}`, '', {granted, answer});
+    await onDone();
+  };
+  return html`<li data-approval=${ask.approval_id}>
+    <p class="question">${ask.question}</p>
+    <p class="hint">${withTask ? html`<a href=${`/task/${ask.task_id}`}>#${ask.task_id}</a> · ` : null}${words(ask.kind)}
+      ${ask.subject && !isQuestion ? html` · <code>${ask.subject}</code>` : null} · <${Moment} at=${ask.asked_at} />
+      ${ask.assumed_at ? html` · assumed <${Moment} at=${ask.assumed_at} />: <b>${ask.default}</b>` : null}</p>
+    <div class="actions">
+      <input type="text" aria-label=${isQuestion ? 'Answer' : 'Remark'} maxlength="2000"
+        placeholder=${isQuestion ? ask.default : 'a remark, if you like'} value=${answer}
+        onInput=${(event) => setAnswer(event.target.value)} />
+      <${Button} kind="main" onClick=${decide(true)}>${isQuestion ? 'Answer' : 'Approve'}<//>
+      <${Button} onClick=${decide(false)}>${isQuestion ? 'Decline' : 'Deny'}<//>
+    </div>
+  </li>`;
+}

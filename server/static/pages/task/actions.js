@@ -1,0 +1,93 @@
+// What can be done with a task: cancel, retry, fork, and with its commit: read, take back, bring back.
+
+import {fault, post} from '../../app/api.js';
+import {Button, Check, Dialog, Field, confirmed} from '../../app/parts.js';
+import {act, status, toast} from '../../app/shell.js';
+import {html, signal, useState} from '../../app/ui.js';
+
+/** The step from which a fork is being made: `{attempt, step_no}`, or null. */
+export const forking = signal(null);
+
+const UNENDED = new Set(['queued', 'scheduled', 'blocked', 'running', 'waiting']);
+
+async function cancel(task) {
+  const parts = task.children.some((part) => UNENDED.has(part.status)) ? ' Its subtasks end with it.' : '';
+  const text = `${task.status === 'running' ? 'It ends at its next safe point.' : 'It is not begun.'}${parts} It can be retried later.`;
+  if (!await confirmed({title: `Cancel task ${task.task_id}?`, text, yes: 'Cancel it', danger: true})) return;
+  await act(`/api/task/${task.task_id}/cancel`, `Task ${task.task_id} is cancelled${task.status === 'running' ? ' soon' : ''}.`);
+}
+
+const retry = (task) => act(`/api/task/${task.task_id}/retry`, `Task ${task.task_id} is queued again.`);
+
+/** The buttons at the right of the head. */
+export function Actions({task, course}) {
+  const canFork = course?.attempts.length > 0 && !course.pruned.length;
+  return html`<div class="actions">
+    ${canFork ? html`<${Button} onClick=${() => { forking.value = {}; }}>Fork…<//>` : null}
+    ${['failed', 'cancelled'].includes(task.status) ? html`<${Button} kind="main" onClick=${() => retry(task)}>Retry<//>` : null}
+    ${UNENDED.has(task.status) && !task.cancel_requested ? html`<${Button} kind="danger" onClick=${() => cancel(task)}>Cancel<//>` : null}
+    <${Fork} task=${task} course=${course} />
+  </div>`;
+}
+
+const label = (model) => (model.model ? `${model.name}=${model.model}` : model.name);
+
+/** A new task that begins where this one was. */
+function Fork({task, course}) {
+  const from = forking.value;
+  const close = () => { forking.value = null; };
+  return html`<${Dialog} open=${from !== null} title=${`Fork task ${task.task_id}`} onClose=${close}>
+    ${from ? html`<${ForkForm} task=${task} course=${course} from=${from} close=${close} />` : null}<//>`;
+}
+
+function ForkForm({task, course, from, close}) {
+  const steps = course.tries.flatMap((each) => each.steps);
+  const last = steps.at(-1)?.step_no ?? 0;
+  const [form, setForm] = useState({step: String(from.step_no ?? last), model: '', note: ''});
+  const [error, setError] = useState('');
+  const change = (name) => (event) => setForm({...form, [name]: event.target.value});
+  const attempt = from.attempt ?? course.attempt;
+  const send = async () => {
+    const body = {attempt, step_no: Number(form.step), note: form.note, ...(form.model ? {model: form.model} : {})};
+    const answer = await post(`/api/task/${task.task_id}/fork`, body);
+    if (!answer.ok) return setError(fault(answer));
+    close();
+    const made = answer.data.task_id;
+    return toast(html`Forked as <a href=${`/task/${made}`}>task ${made}</a>, ${answer.data.status}.`, 'good');
+  };
+  return html`
+    <p>A new task with the files and the plan as they were after a step. This one is not touched.</p>
+    <${Field} as="select" label=${`After step, of attempt ${attempt}`} value=${form.step} onChange=${change('step')}>
+      ${steps.map((step) => html`<option value=${step.step_no}>${step.step_no} · ${step.phase.toLowerCase()}, try ${step.iteration} · ${step.note.slice(0, 60)}</option>`)}<//>
+    <${Field} as="select" label="Model" value=${form.model} onChange=${change('model')} hint="Asked first in every phase; the others follow where it cannot answer.">
+      <option value="">as the settings say</option>
+      ${(status.data?.models ?? []).map((model) => html`<option value=${label(model)}>${label(model)}${model.available ? '' : ' (not available now)'}</option>`)}<//>
+    <${Field} as="textarea" label="Remark" rows="3" maxlength="4000" value=${form.note} onInput=${change('note')}
+      hint="Added to the task's words. With a remark it goes on with code, whichever step this was." />
+    ${error ? html`<p class="error" role="alert">${error}</p>` : null}
+    <footer><${Button} onClick=${close}>Cancel<//><${Button} kind="main" onClick=${send}>Fork<//></footer>`;
+}
+
+/** Taking back what was integrated, or bringing it back: asks first, and says what the tests say. */
+export function Revert({task, reapply}) {
+  const [open, setOpen] = useState(false);
+  const [force, setForce] = useState(false);
+  const [error, setError] = useState('');
+  const what = reapply ? 'Bring back' : 'Take back';
+  const close = () => { setOpen(false); setError(''); };
+  const send = async () => {
+    setError('');
+    const answer = await post(`/api/task/${task.task_id}/revert`, {force, reapply});
+    if (!answer.ok) return setError(fault(answer));
+    close();
+    return toast(`${reapply ? 'Brought back' : 'Taken back'} by ${answer.data.by.slice(0, 10)} on ${answer.data.branch}. ${answer.data.judged}`, 'good');
+  };
+  return html`<${Button} kind=${reapply ? 'small' : 'danger small'} onClick=${() => setOpen(true)}>${what}…<//>
+    <${Dialog} open=${open} title=${`${what} the work of task ${task.task_id}?`} onClose=${close}>
+      <p>A commit on top ${reapply ? 'brings its change back' : 'undoes its change'}; history is not rewritten. The tests that the
+        change reaches are run first, which may take a while.</p>
+      <${Check} label="Even if other tests fail then" checked=${force} onChange=${(event) => setForce(event.target.checked)} />
+      ${error ? html`<p class="error" role="alert">${error}</p>` : null}
+      <footer><${Button} onClick=${close}>Cancel<//><${Button} kind=${reapply ? 'main' : 'danger'} onClick=${send}>${what}<//></footer>
+    <//>`;
+}

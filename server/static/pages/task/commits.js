@@ -1,0 +1,53 @@
+// The commits of a task: where each went, how to look at it, and what its owner made of it.
+
+import {Button, Moment, Pill} from '../../app/parts.js';
+import {act, toast} from '../../app/shell.js';
+import {words} from '../../app/text.js';
+import {html} from '../../app/ui.js';
+import {Revert} from './actions.js';
+
+/** Quotes a word for a shell, as `shlex.quote` does. */
+export const quoted = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\"'\"'")}'`);
+
+async function copy(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    toast('Copied.');
+  } catch {
+    toast('The browser does not let this page copy; mark the text instead.', 'bad');
+  }
+}
+
+/** A text that can be copied. */
+export const Copy = ({text, what}) => html`<button type="button" class="bare small" title=${`copy ${what}`} aria-label=${`Copy ${what}`}
+  onClick=${() => copy(text)}>⧉</button>`;
+
+const WORTH = {verified: 'done', tests_passed: 'ok', self_tested: 'warn', exit_code: 'warn'};
+
+function Row({task, commit, isNewest}) {
+  const command = `git -C ${quoted(commit.repo)} show ${commit.commit.slice(0, 12)}`;
+  const where = commit.integrated ? `on ${commit.target || 'its target'}` : `left on ${commit.branch}`;
+  return html`<li>
+    <div class="commit"><code>${commit.commit.slice(0, 12)}</code><${Copy} text=${commit.commit} what="the commit's id" />
+      <span>${where}</span><${Pill} status=${WORTH[commit.label] ?? ''}>${words(commit.label || 'not judged')}<//>
+      ${commit.added || commit.removed ? html`<span class="number"><span class="good">+${commit.added}</span> <span class="bad">−${commit.removed}</span></span>` : null}
+      <span class="hint"><${Moment} at=${commit.at} /></span>
+      ${commit.reverted_by ? html`<${Pill} status="warn">taken back by ${commit.reverted_by.slice(0, 10)}<//>` : null}
+      <span class="actions">
+        ${commit.reviewed_at ? html`<span class="hint">read <${Moment} at=${commit.reviewed_at} /></span>`
+          : html`<${Button} kind="small" onClick=${() => act(`/api/task/${task.task_id}/reviewed`, 'Marked as read.')}>Mark as read<//>`}
+        ${isNewest && commit.integrated ? html`<${Revert} task=${task} reapply=${Boolean(commit.reverted_by)} />` : null}
+      </span></div>
+    <p class="what">${commit.subject}</p>
+    <p class="command"><code>${command}</code><${Copy} text=${command} what="the command" /></p>
+  </li>`;
+}
+
+/** The commits, newest first. */
+export function Commits({task, commits}) {
+  if (!commits?.length) {
+    return task.commit ? html`<p>Commit <code>${task.commit.slice(0, 12)}</code> on <code>${task.branch}</code></p>` : null;
+  }
+  return html`<h3>${commits.length === 1 ? 'Commit' : 'Commits'}</h3><ul class="plain commits">${commits.map((commit, index) => html`
+    <${Row} key=${commit.id} task=${task} commit=${commit} isNewest=${index === 0} />`)}</ul>`;
+}

@@ -1,0 +1,79 @@
+// Differences of files: unified or side by side, made of the same hunks; a file that was left out is asked for alone.
+
+import {address, fault, get, useData} from '../../app/api.js';
+import {Button, Diff, Empty, Fault, Loaded, Pill} from '../../app/parts.js';
+import {useKeys} from '../../app/keys.js';
+import {counted} from '../../app/text.js';
+import {html, signal, useMemo, useState} from '../../app/ui.js';
+import {Copy} from './commits.js';
+
+const KEPT = 'diff-mode';
+const OPEN_LINES = 600;
+/** `unified` or `split`; kept in the browser. */
+export const mode = signal(localStorage.getItem(KEPT) === 'split' ? 'split' : 'unified');
+
+function change(next) {
+  mode.value = next;
+  localStorage.setItem(KEPT, next);
+}
+
+/** Rows of the difference, with a heading before each hunk but one that begins the file. */
+export function rowsOf(hunks) {
+  return hunks.flatMap((hunk, index) => [
+    ...(index || hunk.old > 1 || hunk.new > 1 ? [{kind: 'place', parts: `line ${hunk.new}`}] : []), ...hunk.lines]);
+}
+
+const Mode = () => html`<span class="modes" role="group" aria-label="How differences are shown">
+  ${[['unified', 'Unified'], ['split', 'Side by side']].map(([name, title]) => html`<button type="button" class="bare small"
+    aria-pressed=${String(mode.value === name)} onClick=${() => change(name)}>${title}</button>`)}</span>`;
+
+const STATUS = {added: 'ok', removed: 'failed', changed: ''};
+
+function File({file, path, open}) {
+  const [alone, setAlone] = useState(null);
+  const [error, setError] = useState('');
+  const shown = alone ?? file;
+  const rows = useMemo(() => rowsOf(shown.hunks), [shown]);
+  const load = async () => {
+    const answer = await get(address(path, {path: file.path}));
+    if (!answer.ok) return setError(fault(answer));
+    return setAlone(answer.data.files[0] ?? file);
+  };
+  const canLoad = !alone && shown.told.startsWith('ask for');
+  return html`<details class="file" open=${open}>
+    <summary><code>${shown.path}</code> <${Pill} status=${STATUS[shown.status]}>${shown.status}<//>
+      ${shown.test ? html` <span class="flag">the agent's test</span>` : null}
+      ${shown.added === null ? null : html` <span class="number"><span class="good">+${shown.added}</span> <span class="bad">−${shown.removed}</span></span>`}
+      <${Copy} text=${shown.path} what="the path" /></summary>
+    ${error ? html`<${Fault} error=${error} retry=${load} />` : null}
+    ${shown.told ? html`<p class="hint">${canLoad ? '' : shown.told}${canLoad ? html`<${Button} kind="small" onClick=${load}>Show this file<//>` : null}</p>` : null}
+    ${rows.length ? html`<${Diff} rows=${rows} split=${mode.value === 'split'} label=${`Changes of ${shown.path}`} />` : null}
+  </details>`;
+}
+
+/** How many files are opened by themselves: the first ones, up to so many lines together. */
+function opened(files) {
+  let lines = 0;
+  return files.map((file) => {
+    lines += file.hunks.reduce((sum, hunk) => sum + hunk.lines.length, 0);
+    return lines <= OPEN_LINES;
+  });
+}
+
+/** @param {{path: string}} props the address of a difference */
+export function Change({path}) {
+  useKeys({d: ['unified or side by side', () => change(mode.peek() === 'split' ? 'unified' : 'split')]});
+  const found = useData(path);
+  return html`<${Loaded} of=${found}>${(diff) => html`<${Files} diff=${diff} path=${path} />`}<//>`;
+}
+
+function Files({diff, path}) {
+  const open = useMemo(() => opened(diff.files), [diff]);
+  const [added, removed] = ['added', 'removed'].map((name) => diff.files.reduce((sum, file) => sum + (file[name] ?? 0), 0));
+  return html`<div class="diff-head"><span>${counted(diff.files.length + diff.left_out, 'file')}, <span class="good">+${added}</span> <span class="bad">−${removed}</span>
+      <span class="hint">${diff.after}, against ${diff.before}</span></span><${Mode} /></div>
+    ${diff.note ? html`<p class="notice">${diff.note}</p>` : null}
+    ${diff.files.length ? null : html`<${Empty}>Nothing differs.<//>`}
+    ${diff.files.map((file, index) => html`<${File} key=${file.path} file=${file} path=${path} open=${open[index]} />`)}
+    ${diff.left_out ? html`<p class="hint">${counted(diff.left_out, 'more file')} not listed</p>` : null}`;
+}

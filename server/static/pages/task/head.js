@@ -1,0 +1,112 @@
+// The head of a task's page: what it is, where it stands, why, and what can be done about it.
+
+import {Card, Count, Moment, Money, Pill, Span} from '../../app/parts.js';
+import {Ask} from '../../app/ask.js';
+import {Button} from '../../app/forms.js';
+import {act} from '../../app/shell.js';
+import {firstLine, words} from '../../app/text.js';
+import {html, useState} from '../../app/ui.js';
+import {Actions} from './actions.js';
+import {Commits} from './commits.js';
+
+const MEND = {
+  gave_up: 'Its tries are used up. Retry it for fresh ones, or fork from a step with another model or a remark.',
+  stuck: 'It went in circles. Fork from an earlier step with another model, or with a remark that shows the way.',
+  budget: 'Its budget is spent. A retry gives it a fresh one; more for each task stands in the settings.',
+  timeout: 'It took too long (TASK_TIMEOUT). Retry it, give it more time, or make it smaller.',
+  crashed: 'The daemon died under it more than once. Look at the log before you retry it.',
+  dependency: 'What it depends on did not succeed. Retry that one first.',
+  refused: 'It cannot be done as it was asked. Mend what is named and submit it anew.',
+  error: 'Something failed that is not its own fault. Mend what is named, then retry it.',
+  user: 'Retry it to take it up again.',
+};
+const WAITS = {
+  queued: 'waits for a worker',
+  blocked: 'waits for other tasks',
+  scheduled: 'waits for its time',
+  waiting: 'waits for you',
+};
+
+function why(task) {
+  if (task.cancel_requested) return 'ends at its next safe point';
+  if (task.ending) return task.reason ? `${words(task.ending)}: ${task.reason}` : words(task.ending);
+  return task.reason || WAITS[task.status] || '';
+}
+
+function Standing({task, running}) {
+  const mend = task.status === 'done' || task.status === 'running' ? '' : MEND[task.ending] ?? '';
+  return html`<div class="standing-line">
+    <${Pill} status=${task.status} />
+    <span id="reason">${why(task)}${mend ? html` <span class="hint">${mend}</span>` : null}</span>
+    ${running ? html`<span class="hint">${running.worker ? `${running.worker}, ` : ''}${running.phase ? words(running.phase) : 'beginning'}
+      ${running.since ? html` since <${Span} since=${running.since} />` : null}</span>` : null}
+  </div>`;
+}
+
+const Fact = ({name, children}) => html`<div><dt>${name}</dt><dd>${children}</dd></div>`;
+const linked = (id) => html`<a href=${`/task/${id}`}>#${id}</a>`;
+
+function Priority({task}) {
+  const [value, setValue] = useState(null);
+  const isOpen = ['queued', 'scheduled', 'blocked', 'waiting'].includes(task.status);
+  if (!isOpen) return html`<span class="number">${task.priority}</span>`;
+  const save = async (event) => {
+    event.preventDefault();
+    const wanted = Number(value ?? task.priority);
+    const done = await act(`/api/task/${task.task_id}/priority`, `Its priority is ${wanted} now.`, {priority: wanted});
+    if (done.ok) setValue(null);
+  };
+  return html`<form class="priority" onSubmit=${save}>
+    <input type="number" step="1" aria-label="Priority" value=${value ?? task.priority} onInput=${(event) => setValue(event.target.value)} />
+    ${value !== null && value !== String(task.priority) ? html`<${Button} type="submit" kind="small">Set<//>` : null}</form>`;
+}
+
+function Facts({task, course}) {
+  const {spent} = task;
+  const fork = course?.forked_from;
+  return html`<dl class="facts">
+    <${Fact} name="Attempt, tries"><span class="number">${task.attempt || '–'}, ${task.iteration_count || '–'}</span><//>
+    <${Fact} name="Tokens in, out"><${Count} value=${spent.tokens_in} />, <${Count} value=${spent.tokens_out} /><//>
+    <${Fact} name="Cost"><${Money} usd=${spent.cost_usd} unpriced=${spent.unpriced} /><//>
+    <${Fact} name="Models, tests"><span title=${`${spent.model_calls} model calls`}><${Span} seconds=${spent.model_s} />, <${Span} seconds=${spent.suite_s} /></span><//>
+    <${Fact} name="Priority"><${Priority} task=${task} /><//>
+    <${Fact} name="Kind">${task.kind ? words(task.kind) : '–'}${task.language === 'python' ? '' : `, ${task.language}`}<//>
+    <${Fact} name="Added"><${Moment} at=${task.created_at} /><//>
+    <${Fact} name="Started"><${Moment} at=${task.started_at} /><//>
+    <${Fact} name="Ended"><${Moment} at=${task.ended_at} /><//>
+    ${task.not_before ? html`<${Fact} name="Not before"><${Moment} at=${task.not_before} form="full" /><//>` : null}
+    <${Fact} name="Repository"><span class="path">${task.repo ?? 'the workspace'}</span>${task.base ? html` <small>from ${task.base}</small>` : null}<//>
+    ${task.depends_on.length ? html`<${Fact} name="After">${task.depends_on.map((id) => html`${linked(id)} `)}<//>` : null}
+    ${task.parent ? html`<${Fact} name="Subtask of">${linked(task.parent)}<//>` : null}
+    ${fork ? html`<${Fact} name="Forked from"><a href=${`/task/${fork.source}#${fork.attempt}-0-${fork.step_no}`}>#${fork.source}, step ${fork.step_no}</a>
+      ${fork.model ? html`<small>by ${fork.model}</small>` : null}<//>` : null}
+    ${course?.forks.length ? html`<${Fact} name="Forks">${course.forks.map((each) => html`
+      <a href=${`/task/${each.task_id}`} title=${`after step ${each.step_no} of attempt ${each.attempt}`}>#${each.task_id}</a> `)}<//>` : null}
+    ${task.key && !task.parent ? html`<${Fact} name="Key"><code>${task.key}</code><//>` : null}
+  </dl>`;
+}
+
+const Parts = ({parts}) => (parts.length ? html`<h3>Subtasks</h3><ul class="plain parts">${parts.map((part) => html`
+  <li key=${part.task_id}><${Pill} status=${part.status} /> ${linked(part.task_id)} ${part.description}
+    ${part.ending && part.status !== 'done' ? html` <span class="hint">${words(part.ending)}</span>` : null}</li>`)}</ul>` : null);
+
+/** What it waits for its owner to decide, and what he decided. */
+export function Asks({asks, isWaiting, onDone}) {
+  const open = asks.filter((ask) => ask.granted === null && isWaiting);
+  if (!open.length) return null;
+  return html`<${Card} title="Waits for your decision" id="asks" class="asks">
+    <ul class="plain">${open.map((ask) => html`<${Ask} key=${ask.approval_id} ask=${ask} onDone=${onDone} withTask=${false} />`)}</ul><//>`;
+}
+
+/** Everything above the course. */
+export const Head = ({task, course, commits, reload}) => html`
+  <div class="bar"><h1><span class="number">#${task.task_id}</span> ${firstLine(task.description)}</h1>
+    <${Actions} task=${task} course=${course} commits=${commits} /></div>
+  ${course ? html`<${Asks} asks=${course.asks} isWaiting=${task.status === 'waiting'} onDone=${reload} />` : null}
+  <section class="card" aria-label="Where it stands">
+    <${Standing} task=${task} running=${course?.running} />
+    <${Facts} task=${task} course=${course} />
+    <${Commits} task=${task} commits=${commits} />
+    <${Parts} parts=${task.children} />
+    ${task.pruned.map((note) => html`<p class="notice pruned" key=${note}>${note}</p>`)}
+  </section>`;
