@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 from memory.embedders.base import Loadable
 from memory.embedders.hashed import HashedEmbedder
-from memory.signature import ASSERTION, ERROR_NAME, PLACEHOLDER, is_frame
+from memory.placeholders import PLACEHOLDER
+from memory.signature import ASSERTION, ERROR_NAME, is_frame
 
 if TYPE_CHECKING:
     from memory.embedders.base import Vectors

@@ -119,7 +119,7 @@ def test_every_name_of_the_settings_is_known_and_no_other() -> None:
     assert choose("hashed").better is None
     better = choose("openai", "my-model", Endpoints(openai_api_key="k")).better
     assert better
-    assert better.name == "openai:my-model+hashed-384-v2"
+    assert better.name == "openai:my-model+hashed-384-v3"
 
 
 async def test_an_endpoint_takes_over_goes_away_and_comes_back(store: Store, server: WireServer, remote: Make) -> None:
@@ -132,7 +132,7 @@ async def test_an_endpoint_takes_over_goes_away_and_comes_back(store: Store, ser
     assert await recalled()
     assert memory._spaces.loader
     await asyncio.to_thread(memory._spaces.loader.join)
-    by_endpoint = f"{remote.__name__}:tiny-embed:64+hashed-384-v2"
+    by_endpoint = f"{remote.__name__}:tiny-embed:64+hashed-384-v3"
     assert memory.description == by_endpoint
     assert await recalled()
     await asyncio.to_thread(server.stop)
@@ -144,7 +144,7 @@ async def test_an_endpoint_takes_over_goes_away_and_comes_back(store: Store, ser
     assert await recalled()
     assert memory.description == by_endpoint
     counts = store.db.reader().execute("SELECT embedder, count(*) FROM memory_vectors GROUP BY embedder")
-    assert sorted(tuple(row) for row in counts) == sorted([("hashed-384-v2", 4), (by_endpoint, 4)])
+    assert sorted(tuple(row) for row in counts) == sorted([("hashed-384-v3", 4), (by_endpoint, 4)])
     kinds = [event.kind for event in events(store) if event.kind in (Kind.EMBEDDER_READY, Kind.EMBEDDER_MISSING)]
     assert kinds == [Kind.EMBEDDER_READY, Kind.EMBEDDER_MISSING, Kind.EMBEDDER_READY]
 

@@ -22,12 +22,12 @@ async def test_the_model_takes_over_when_all_memories_are_embedded_with_it(
     assert await memory.recall("Load a CSV table with the costs of goods", 1) == ()
     assert memory._spaces.loader
     await asyncio.to_thread(memory._spaces.loader.join)
-    assert memory.description == "st-all-MiniLM-L6-v2+hashed-384-v2"
+    assert memory.description == "st-all-MiniLM-L6-v2+hashed-384-v3"
     (lesson,) = await memory.recall("Load a CSV table with the costs of goods", 1)
     assert "Skip the header." in lesson.text
     await learn(memory, store, "Send an e-mail", "refused", "Retry.", "ConnectionError")
     counts = store.db.reader().execute("SELECT embedder, count(*) FROM memory_vectors GROUP BY embedder")
-    assert sorted(tuple(row) for row in counts) == [("hashed-384-v2", 6), (memory.description, 6)]
+    assert sorted(tuple(row) for row in counts) == [("hashed-384-v3", 6), (memory.description, 6)]
     assert capfd.readouterr().err == ""
     assert "embedder_ready" in [event.kind for event in events(store)]
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.signature import MAX_CHARS, signature
+from memory.signature import ERROR_NAME, MAX_CHARS, signature
 
 TRACEBACK = """\
 Traceback (most recent call last):
@@ -41,7 +41,10 @@ def test_paths_lines_and_values_do_not_matter(n: int) -> None:
         ("at 2026-03-01T12:00:00Z it failed", "at 2025-12-31 23:59:59.123 it failed"),
         ("commit 3f2a9bc01d failed", "commit 99aa00bb11cc22dd failed"),
         ("job 123e4567-e89b-12d3-a456-426614174000 lost", "job 00000000-0000-0000-0000-000000000000 lost"),
-        ("assert [1, 2, 3] == [3, 2]", "assert [9, 8] == [1, 1, 1, 1]"),
+        ("assert [1, 2, 3] == [3, 5]", "assert [9, 8] == [1, 1, 1, 1]"),
+        ("TypeError: total() missing 1 argument", "TypeError: Shop.area() missing 1 argument"),
+        ("ReferenceError: cart is not defined", "ReferenceError: store.items is not defined"),
+        ("sqlite3.OperationalError: no such table: users", "sqlite3.OperationalError: no such table: shop.orders"),
         ("get https://example.org/a?b=1 failed", "get http://localhost:8080/x failed"),
         ("\x1b[31mAssertionError\x1b[0m: 1 != 2", "AssertionError: 3 != 4"),
         ("tmp12 is missing", "tmp9 is missing"),
@@ -58,11 +61,56 @@ def test_what_changes_from_run_to_run_is_left_out(one: str, other: str) -> None:
         ("KeyError: 'a'", "IndexError: 'a'"),
         ("TypeError: can only concatenate str", "TypeError: unsupported operand"),
         ("AttributeError: 'list' object has no attribute", "AttributeError: 'list' object is read-only"),
+        ("assert [1, 2] == [1, 2, 3]", "assert [2, 1] == [1, 2]"),
+        ("OSError: [Errno 2] No such file: 'a'", "OSError: [Errno 13] No such file: 'a'"),
+        ("SyntaxError: '(' was never closed", "SyntaxError: 'x' was never closed"),
         ('  File "/a.py", line 1, in f\nE', '  File "/a.py", line 1, in g\nE'),
     ],
 )
 def test_another_mistake_has_another_signature(one: str, other: str) -> None:
     assert signature(one) != signature(other)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "ImportError while importing test module '/w/tests/test_plot.py'.",
+        "FAILED tests/test_plot.py::test_all - ",
+        "ERROR at setup of test_all",
+        "________________",
+        '  File "/w/plot.py", line 3',
+    ],
+)
+def test_what_a_runner_says_of_every_failure_is_left_out(head: str) -> None:
+    error = "ModuleNotFoundError: No module named 'x'"
+    assert signature(f"{head}\n{error}") == signature(error)
+
+
+def test_an_error_that_is_told_within_quotes_is_kept() -> None:
+    assert "ECONNREFUSED Connection refused" in signature("Failed (NewConnection('[Errno 111] Connection refused'))")
+    assert signature("caused by OSError('the disk is full')") == "caused by OSError(the disk is full)"
+
+
+def test_names_with_underscores_at_their_ends_stay_whole() -> None:
+    assert signature("net.py:9: in __init__\nTypeError") == "in __init__\nTypeError"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["KeyError", "StopIteration", "click.exceptions.NoSuchOption", "ScopeMismatch", "re.error", "queue.Full"],
+)
+def test_types_of_errors_are_known_by_their_form(name: str) -> None:
+    assert ERROR_NAME.search(f"{name}: what happened")
+    assert not ERROR_NAME.search("AssertionError: what happened")
+    assert not ERROR_NAME.search("Call it Otherwise")
+
+
+@pytest.mark.parametrize(
+    "line", ["assert " + "== " * 9_000, "assert" + " " * 29_000, "'" * 29_000, "x: " * 9_000, "(" * 29_000]
+)
+def test_no_line_takes_long(line: str) -> None:
+    """Patterns that try every end of a side would take hours for these."""
+    assert len(signature(line)) <= MAX_CHARS
 
 
 def test_words_with_apostrophes_are_no_quotes() -> None:
@@ -72,7 +120,7 @@ def test_words_with_apostrophes_are_no_quotes() -> None:
 def test_a_node_stack_keeps_own_functions() -> None:
     frames = ("total (/w/shop.js:3:9)", "node:internal/main:1:2", "/w/t.js:1:1")
     text = "\n".join(("TypeError: x is not a function", *(f"    at {frame}" for frame in frames)))
-    assert signature(text) == "in <module>\nin total\nTypeError: x is not a function"
+    assert signature(text) == "in total\nTypeError: <name> is not a function"
 
 
 @given(st.text(max_size=400))
