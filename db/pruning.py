@@ -1,7 +1,8 @@
 """Old rows go, a few at a time, inside write jobs; what an open task needs and what may be counted later stays.
 
-Events go by their age. Steps and replies of a task go by the age of its end: a resumed attempt reads them, and only an
-open task is ever resumed; a task that is asked for again begins a new attempt, which reads none of an earlier one.
+Events go by their age. Steps and replies of a task, and which models its attempts were given, go by the age of its
+end: a resumed attempt reads them, and only an open task is ever resumed; a task that is asked for again begins a new
+attempt, which reads none of an earlier one.
 Tasks, iterations, approvals, the ledgers of commits and of model calls, and lessons are never touched, and neither is
 the case file at which a fork begins.
 
@@ -30,7 +31,8 @@ _OPEN = ", ".join(f"'{status}'" for status in sorted(OPEN))
 _ENDED = f"ended_at < ? AND status NOT IN ({_OPEN})"
 _HAS_ENDED = f"SELECT 1 FROM tasks WHERE id = ? AND {_ENDED}"  # noqa: S608  # made of our own enum
 _LONG_ENDED = (
-    "SELECT id FROM (SELECT task_id FROM steps UNION SELECT task_id FROM replies) AS kept "  # noqa: S608  # as above
+    "SELECT id FROM (SELECT task_id FROM steps UNION SELECT task_id FROM replies "  # noqa: S608  # as above
+    "UNION SELECT task_id FROM model_routes) AS kept "
     f"JOIN tasks ON id = kept.task_id WHERE {_ENDED} ORDER BY ended_at, id LIMIT ?"
 )
 _UNNAMED = (
@@ -65,7 +67,7 @@ class Pruned:
 
 
 def long_ended(conn: Connection, ended_before: datetime, limit: int) -> list[int]:
-    """Tasks that ended before a time and still have steps or replies, those that ended first at the front."""
+    """Tasks that ended before a time and still have steps, replies or routes, those that ended first at the front."""
     return [row[0] for row in conn.execute(_LONG_ENDED, (to_text(ended_before), limit))]
 
 
@@ -76,20 +78,25 @@ def ended_among(conn: Connection, task_ids: Iterable[int], ended_before: datetim
 
 
 def prune_work(conn: Connection, task_id: int, ended_before: datetime, at: datetime, setting: str) -> Gone:
-    """Remove some steps and replies of a task, if it is still one that ended before a time; note that they went."""
+    """Remove some steps, replies and routes of a task, if it is still one that ended before a time; note that."""
     if conn.execute(_HAS_ENDED, (task_id, to_text(ended_before))).fetchone() is None:
         return Gone()
     replies = conn.execute(_SOME_OF.format(table="replies", names="prompt, reply"), (task_id, ROWS)).fetchall()
     steps = conn.execute(_SOME_OF.format(table="steps", names="work"), (task_id, ROWS)).fetchall()
-    if not steps and not replies:
+    routes = conn.execute(_SOME_ROUTES, (task_id, ROWS)).fetchall()
+    if not steps and not replies and not routes:
         return Gone()
     note = "INSERT OR REPLACE INTO pruned_work (task_id, at, setting) VALUES (?, ?, ?)"
     conn.execute(note, (task_id, to_text(at), setting))
     texts = drop_unnamed(conn, [digest for row in (*steps, *replies) for digest in row])
-    return Gone(rows=len(steps) + len(replies), texts=texts, reached=task_id)
+    return Gone(rows=len(steps) + len(replies) + len(routes), texts=texts, reached=task_id)
 
 
 _SOME_OF = "DELETE FROM {table} WHERE rowid IN (SELECT rowid FROM {table} WHERE task_id = ? LIMIT ?) RETURNING {names}"
+_SOME_ROUTES = (
+    "DELETE FROM model_routes WHERE task_id = ?1 AND attempt IN "
+    "(SELECT attempt FROM model_routes WHERE task_id = ?1 LIMIT ?2) RETURNING attempt"
+)
 
 
 _LIFE = f"('{Kind.DAEMON_STARTED}', '{Kind.DAEMON_STOPPED}')"

@@ -198,8 +198,8 @@ class TaskMoves:
         if (known := whole_of(part.spec.key)) is None or (entry := rows.find_one(conn, known[0])) is None:
             return []
         whole = entry.task
-        if whole.status is not Status.BLOCKED or not entry.resume or whole.attempt != known[1]:
-            return []  # it waits for another reason, if at all
+        if whole.status is not Status.BLOCKED or not entry.resume:
+            return []  # it waits for another reason, if at all; parts of an earlier attempt settle nothing below
         settled = self._settled(conn, whole)
         return [settled] if settled.status in ENDED else []
 

@@ -117,9 +117,24 @@ def test_cancelling_the_whole_cancels_what_is_open_of_it_and_asking_again_plans_
     assert (again.id, again.attempt) == (whole.id, 2)
     store.queue.split(again.id, again.fence, "anew", PARTS[:2]).result()
     assert [task.spec.key for task in store.queue.parts(whole.id, 2)] == ["split:1:2:1", "split:1:2:2"]
-    store.queue.retry(3).result()  # a part of the attempt before is none of this one's
-    store.queue.cancel(3).result()
     assert store.queue.get(whole.id).status is S.BLOCKED
+
+
+@pytest.mark.parametrize("ending", [Ending.COMMITTED, Ending.GAVE_UP, Ending.USER])
+def test_a_part_of_an_earlier_attempt_settles_nothing(store: Store, ending: Ending) -> None:
+    whole = split(store)
+    store.queue.cancel(whole.id).result()
+    store.queue.retry(whole.id).result()
+    again = claim(store)
+    store.queue.split(again.id, again.fence, "anew", PARTS[:1]).result()
+    own = claim(store)
+    store.queue.retry(2).result()
+    old = claim(store)
+    assert (old.id, old.spec.key, own.spec.key) == (2, "split:1:1:1", "split:1:2:1")
+    store.queue.finish(old.id, old.fence, ending).result()
+    assert store.queue.get(whole.id).status is S.BLOCKED
+    store.queue.finish(own.id, own.fence, Ending.COMMITTED).result()
+    assert store.queue.get(whole.id).reason == "all of its parts are done"
 
 
 def test_a_whole_that_was_cancelled_while_it_planned_has_no_parts(store: Store) -> None:

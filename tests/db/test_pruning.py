@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 
 from core.dialogue import Completion, Message, ModelRequest
 from core.events import Event, Kind
+from core.routing import Route
 from core.states import ENDED, Ending, Outcome, Phase
 from core.tasks import Task, TaskSpec
 from core.work import Step, Work
 from db import pruning
 from db.event_log import MAX_DATA_BYTES
+from db.model_results import ModelResults
 from db.pruning import Gone, Pruned
 from tests.support.store import Store, open_store
 
@@ -212,6 +214,21 @@ def test_what_was_pruned_of_a_task_is_told(store: Store) -> None:
     store.clock.advance(31 * DAY_S)
     prune_all(store, 30)
     assert pruning.work_pruned(store.db.reader(), task.id) == Pruned(at=store.clock(), setting=SETTING)
+
+
+def test_which_models_an_attempt_was_given_goes_with_its_work(store: Store) -> None:
+    routes = ModelResults(store.db, clock=store.clock)
+    route = Route(kind="python", ladder=("a=m",), first="a=m", cheap="a=m", explored=False, why="only one")
+    ended, open_one = begun(store), begun(store)
+    for task in (ended, open_one):
+        for attempt in (1, 2):
+            routes.keep(task.id, attempt, route).result()
+    leave(store, ended, "gave_up")
+    store.clock.advance(31 * DAY_S)
+    assert prune_all(store, 30) == [ended.id]
+    assert [routes.route(ended.id, attempt) for attempt in (1, 2)] == [None, None]
+    assert [routes.route(open_one.id, attempt) for attempt in (1, 2)] == [route, route]
+    assert pruning.long_ended(store.db.reader(), store.clock(), 10) == []
 
 
 def test_when_events_were_pruned_is_told(store: Store) -> None:
