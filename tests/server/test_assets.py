@@ -84,6 +84,12 @@ def test_an_import_of_nothing_is_noticed_at_the_start(folder: Path) -> None:
         Assets(folder).modules("pages/one.js")
 
 
+def test_the_styles_of_all_pages_are_one_file(shared: Client) -> None:
+    whole = shared.get(Assets().url("base.css")).text
+    places = [whole.index((FOLDER / name).read_text()) for name in ("vendor/pico.css", "style.css", "app/parts.css")]
+    assert places == sorted(places)
+
+
 def test_files_of_other_kinds_are_not_served(folder: Path) -> None:
     (folder / "notes.md").write_text("secret")
     assert "notes.md" not in Assets(folder)

@@ -136,13 +136,14 @@ const Legend = ({series, at, format}) => html`<ul class="legend">${series.map((e
   <li key=${each.label}><span class="swatch" style=${{background: `var(${each.colour})`}}></span>${each.label}
     <b>${at === null || each.values[at] === null ? '' : format(each.values[at])}</b></li>`)}</ul>`;
 
-const Table = ({title, times, series, format}) => html`<table class="unseen"><caption>${title}</caption>
+// The table stands in a box: one pixel is no size for a table itself, and the page would grow by all its rows.
+const Table = ({title, times, series, format}) => html`<div class="unseen"><table><caption>${title}</caption>
   <thead><tr><th scope="col">Time</th>${series.map(({label}) => html`<th scope="col">${label}</th>`)}</tr></thead>
   <tbody>${times.slice(-40).map((time, index) => {
     const at = Math.max(0, times.length - 40) + index;
     return html`<tr><th scope="row">${day(time * 1000)} ${clock(time * 1000)}</th>
       ${series.map(({values}) => html`<td>${values[at] === null ? '–' : format(values[at])}</td>`)}</tr>`;
-  })}</tbody></table>`;
+  })}</tbody></table></div>`;
 
 /**
  * A chart.

@@ -45,6 +45,9 @@ export function Count({value, whole = false}) {
     : html`<span class="number" title=${grouped(value)}>${brief(value)}</span>`;
 }
 
+/** A sentence of the daemon's; what stands in `backticks` is code. */
+export const Prose = ({text}) => text.split('`').map((part, index) => (index % 2 ? html`<code>${part}</code>` : part));
+
 /** A dot in the colour of a state, with what it means for who cannot see it. */
 export const Dot = ({kind, label}) => html`
   <span class=${classes('dot', kind)} role=${label ? 'img' : undefined} aria-label=${label} title=${label}
@@ -61,7 +64,7 @@ export function Meter({value, most, label, low = 0.75, high = 0.95}) {
 /** A line through values, without axes; `label` says what it shows. */
 export function Sparkline({values, label, width = 96, height = 22}) {
   const known = values.filter((value) => value !== null);
-  if (known.length < 2) return html`<span class="sparkline none" aria-hidden="true"></span>`;
+  if (known.length < 2 || !known.some(Boolean)) return html`<span class="sparkline none" aria-hidden="true"></span>`;
   const most = Math.max(...known, 1e-9);
   const least = Math.min(0, ...known);
   const step = width / (values.length - 1);

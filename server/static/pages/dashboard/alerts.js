@@ -1,7 +1,7 @@
 // What wants to be seen first: what holds tasks back, notices, and what waits for the owner.
 
 import {fault, post, useData} from '../../app/api.js';
-import {Button, Card, Moment} from '../../app/parts.js';
+import {Button, Card, Moment, Prose} from '../../app/parts.js';
 import {status, toast} from '../../app/shell.js';
 import {counted, words} from '../../app/text.js';
 import {html, useState} from '../../app/ui.js';
@@ -11,9 +11,9 @@ const SHOWN = 3;
 /** What holds tasks back, and what lifts it. */
 export const Holds = ({holds}) => holds.map((hold) => html`
   <p class="notice" key=${hold.source}>Held back (${hold.source}, <${Moment} at=${hold.since} />)${hold.reason ? `: ${hold.reason}` : ''}.
-    ${' '}It goes on ${hold.lifted_by}.</p>`);
+    ${' '}It goes on <${Prose} text=${hold.lifted_by} />.</p>`);
 
-export const Notices = ({notices}) => notices.map((text) => html`<p class="notice" key=${text}>${text}</p>`);
+export const Notices = ({notices}) => notices.map((text) => html`<p class="notice" key=${text}><${Prose} text=${text} /></p>`);
 
 function useDecision(ask, reload) {
   const [answer, setAnswer] = useState('');

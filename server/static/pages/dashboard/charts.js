@@ -27,6 +27,11 @@ function byModel({models, buckets}, name) {
   return series.length ? series : [{label: 'no model asked', values: buckets.map(() => 0), colour: '--c1', bars: true}];
 }
 
+const isNothing = ({done, failed, cancelled, calls}) => done + failed + cancelled + calls === 0;
+
+const spent = ({cost_usd: usd, unpriced}) => (!usd && unpriced ? `Cost not known: ${counted(unpriced, 'call')} without a price`
+  : `${money(usd, unpriced)} spent`);
+
 function Drawn({stats}) {
   const parts = useMemo(() => {
     const {buckets} = stats;
@@ -42,13 +47,14 @@ function Drawn({stats}) {
     };
   }, [stats]);
   const {total} = stats;
+  if (isNothing(total)) return html`<p class="empty charts-none">No task ended and no model was asked in this time.</p>`;
   const whole = (value) => (Number.isInteger(value) ? brief(value) : '');
   return html`<div class="charts">
     <${Chart} title=${`${counted(total.done, 'task')} done, ${total.failed} failed`} times=${parts.times} series=${parts.ended} format=${whole} />
     <${Chart} title=${total.success_rate === null ? 'Success rate' : `${percent(total.success_rate)} succeeded`} times=${parts.times}
       series=${parts.success} format=${percent} max=${1} />
     <${Chart} title=${`${brief(total.tokens_in + total.tokens_out)} tokens`} times=${parts.times} series=${parts.tokens} format=${brief} />
-    <${Chart} title=${`${money(total.cost_usd, total.unpriced)} spent`} times=${parts.times} series=${parts.costs} format=${money1} />
+    <${Chart} title=${spent(total)} times=${parts.times} series=${parts.costs} format=${money1} />
   </div>`;
 }
 

@@ -21,6 +21,6 @@ export function Tasks() {
   return html`<${Card} title="Tasks" id="queue"><${Loaded} of=${tasks}>${({tasks: rows}) => (rows.length
     ? html`<${Table} label="Tasks" rows=${rows} columns=${COLUMNS} keyOf=${(task) => task.task_id}
         onOpen=${(task) => location.assign(`/task/${task.task_id}`)} />`
-    : html`<${Empty}>Nothing here yet. Describe a task, add one to <code>tasks.yaml</code>, or run
+    : html`<${Empty}>Nothing here yet. Describe a task, add one to <code>tasks.yaml</code>, or run${' '}
         <code>python cli.py "Create a FastAPI health check endpoint"</code>.<//>`)}<//><//>`;
 }

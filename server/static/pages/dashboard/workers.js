@@ -60,10 +60,13 @@ function useLastLines() {
   return lines.value;
 }
 
+/** How many stand beside each other where there is room. */
+const across = (count) => (count === 4 ? 2 : Math.min(3, count));
+
 export function Workers({workers}) {
   const lines = useLastLines();
   return html`<${Card} title="Workers" hint=${workers.length ? null : 'none yet'} class="workers-card">
-    ${workers.length ? html`<ul class="workers">${workers.map((worker) => html`
+    ${workers.length ? html`<ul class="workers" style=${{'--across': across(workers.length)}}>${workers.map((worker) => html`
       <${WorkerCard} key=${worker.name} worker=${worker} line=${lines[worker.name]} />`)}</ul>`
     : html`<${Empty}>No worker runs yet; the daemon is starting.<//>`}
   <//>`;
