@@ -5,7 +5,6 @@ Texts are bounded, for each and together; a call that did not fit is there witho
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -19,6 +18,7 @@ from server.case_files import CaseFiles
 from server.desk import Desk
 from server.schemas import LogLine, log_line
 from server.showing import Mask, Passage, passage, short, whole
+from server.spoken import spoken
 from server.step_answers import (
     BriefRow,
     FindingRow,
@@ -135,9 +135,8 @@ class Steps:
         return found
 
     def _parts(self, call: Call, most: int) -> list[Said]:
-        steps, mask = self._desk.steps, self._desk.events.mask
-        said = [*json.loads(steps.artifact(call.prompt) or "[]"), ("reply", steps.artifact(call.reply) or "")]
-        return [Said(role=str(role), said=passage(str(text), mask, most)) for role, text in said]
+        mask = self._desk.events.mask
+        return [Said(role=role, said=passage(text, mask, most)) for role, text in spoken(self._desk, call)]
 
     def _call(self, call: Call, parts: list[Said], held: Mapping[str, Any] | None) -> StepCall:
         mask = self._desk.events.mask

@@ -1,0 +1,25 @@
+"""What was said in a model call: the messages of its prompt, and its reply."""
+
+from __future__ import annotations
+
+import json
+
+from db.step_rows import Call
+from server.desk import Desk
+from server.showing import whole
+
+Part = tuple[str, str]
+"""Who said it, and what."""
+
+
+def spoken(desk: Desk, call: Call) -> list[Part]:
+    """The messages of a call and its reply, as they are stored: secrets are still in the reply."""
+    prompt = json.loads(desk.steps.artifact(call.prompt) or "[]")
+    reply = desk.steps.artifact(call.reply) or ""
+    return [*((str(role), str(text)) for role, text in prompt), ("reply", reply)]
+
+
+def as_text(desk: Desk, call: Call) -> str:
+    """A call in full as plain text, without secrets."""
+    mask = desk.events.mask
+    return "\n\n".join(f"===== {role}\n{whole(said, mask)}" for role, said in spoken(desk, call))
