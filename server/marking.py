@@ -1,6 +1,6 @@
 """Code as lines of (class, text) pairs: the highlighting is done here, so that no markup ever goes over the wire.
 
-The classes are few, and short, because they go with each word: k keyword, s string, c comment, n number, f function,
+The classes are few, and short, because they go with each word: k keyword, s string, c comment, m number, f function,
 t type, b built-in, d decorator; "" is plain. Text that would take long (one huge line, a huge file) stays plain.
 """
 
@@ -29,7 +29,7 @@ _LANGUAGES = {
 }  # fmt: skip
 _CLASSES = (
     ("Token.Comment", "c"), ("Token.Literal.String.Doc", "c"), ("Token.Literal.String", "s"),
-    ("Token.Literal.Number", "n"), ("Token.Keyword", "k"), ("Token.Operator.Word", "k"), ("Token.Name.Decorator", "d"),
+    ("Token.Literal.Number", "m"), ("Token.Keyword", "k"), ("Token.Operator.Word", "k"), ("Token.Name.Decorator", "d"),
     ("Token.Name.Function", "f"), ("Token.Name.Class", "t"), ("Token.Name.Exception", "t"), ("Token.Name.Builtin", "b"),
     ("Token.Name.Tag", "k"), ("Token.Name.Attribute", "f"), ("Token.Generic.Heading", "k"),
 )  # fmt: skip

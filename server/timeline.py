@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from core.events import Event, Kind, Level
-from core.states import Status
+from core.states import ENDED, Status
 from core.tasks import Task
 from db import forks, pruning
 from db.step_rows import Call, IterationRow, StepRow
@@ -207,6 +207,9 @@ def _running(desk: Desk, task: Task, steps: Sequence[StepRow], calls: Sequence[C
 
 
 def _is_told(event: Event) -> bool:
+    """Whether it stands between the steps; how the task ended stands above them."""
+    if event.kind is Kind.TASK_MOVED and event.data.get("to") in ENDED:
+        return False
     return event.kind in _TOLD or event.level in {Level.WARNING, Level.ERROR}
 
 

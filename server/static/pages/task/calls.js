@@ -14,7 +14,7 @@ function Held({held}) {
   const whole = held.sections.reduce((sum, [, tokens]) => sum + tokens, 0) || 1;
   return html`<p class="hint">The prompt: about ${grouped(held.tokens)} of ${grouped(held.limit)} tokens</p>
     <div class="strip sections" role="img" aria-label=${held.sections.map(([title, tokens]) => `${title} ${tokens}`).join(', ')}>
-      ${held.sections.map(([title, tokens], index) => html`<span class=${`run part${index % 4}`} style=${{flexGrow: tokens / whole}} title=${`${title}: ${grouped(tokens)} tokens`}></span>`)}</div>
+      ${held.sections.map(([title, tokens], index) => html`<span class=${`run part${index % 4}`} style=${{flexGrow: (tokens / whole) * 100}} title=${`${title}: ${grouped(tokens)} tokens`}></span>`)}</div>
     <dl class="held"><dt>parts, in tokens</dt><dd>${held.sections.map(([title, tokens]) => `${title} ${grouped(tokens)}`).join(', ')}</dd>
       ${NAMED.filter(([name]) => held[name].length).map(([name, title]) => html`<dt>${title}</dt><dd>${named(held[name], held.counts[name])}</dd>`)}
       ${held.left_out ? html`<dt>files left out</dt><dd>${grouped(held.left_out)}</dd>` : null}

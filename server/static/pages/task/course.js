@@ -17,15 +17,15 @@ const isOpen = (step) => place.value.step === step.step_no && (place.value.attem
 
 /** The phases of a try, each as wide as it took long. */
 function Strip({each, longest}) {
-  const whole = each.phases.reduce((sum, run) => sum + run.duration_s, 0);
+  const whole = each.phases.reduce((sum, run) => sum + run.duration_s, 0) || 1;
   const said = each.phases.map((run) => `${words(run.phase)} ${duration(run.duration_s)}`).join(', ');
-  return html`<div class="strip" role="img" aria-label=${said} style=${{width: `${Math.max(4, (whole / longest) * 100)}%`}}>
-    ${each.phases.map((run) => html`<span class=${`run ${run.phase.toLowerCase()} ${run.outcome}`} style=${{flexGrow: Math.max(run.duration_s, whole / 200)}}
+  return html`<div class="track"><div class="strip" role="img" aria-label=${said} style=${{width: `${Math.max(2, (whole / longest) * 100)}%`}}>
+    ${each.phases.map((run) => html`<span class=${`run ${run.phase.toLowerCase()} ${run.outcome}`} style=${{flexGrow: Math.max(0.5, (run.duration_s / whole) * 100)}}
       title=${`${words(run.phase)}, ${duration(run.duration_s)}: ${words(run.outcome)}`}></span>`)}
-  </div>`;
+  </div></div>`;
 }
 
-const Tests = ({row}) => (row.total === null ? null : html`<span class=${classes('tests', row.failed ? 'bad' : 'good')}
+const Tests = ({row}) => (row.total === null ? html`<span class="tests"></span>` : html`<span class=${classes('tests', row.failed ? 'bad' : 'good')}
   title=${`${row.passed} of ${row.total} tests passed`}>${row.passed}/${row.total}</span>`);
 
 /** What is out of the ordinary about a step. */
