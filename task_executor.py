@@ -16,7 +16,6 @@ import time
 import traceback
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 from core.errors import (
     CancelledByUser,
@@ -30,15 +29,17 @@ from core.errors import (
     StaleFence,
     StoreDamaged,
     StoreUnready,
+    UnknownWorker,
+    WorkerRestarted,
 )
-from core.events import Event, Kind, Level
-from core.ports import Sink
+from core.events import Level
 from core.states import ENDED, Ending, Phase, Status
-from core.status import WorkerStatus
+from core.status import Restart, WorkerStatus
 from core.tasks import Task
 from core.work import Work
 from execution.attempt import Attempt, Result
 from execution.parts import Parts
+from execution.telling import sink, tell, tell_restart
 from execution.workers import Running, Worker, done, wait
 
 TICK_S = 1.0
@@ -106,6 +107,18 @@ class TaskExecutor:
             self._workers.append(worker := Worker(WorkerStatus(name=name)))
             self._start(worker)
 
+    async def restart(self, name: str) -> Restart:
+        """Have a worker put down what it does and begin anew with it; returns when the task was given back.
+
+        Raises:
+            UnknownWorker: there is none of that name.
+        """
+        by_name = {worker.status.name: worker for worker in self._workers}
+        if name not in by_name:
+            raise UnknownWorker(name, tuple(by_name))
+        tell_restart(self.parts.events, by_name[name])
+        return await by_name[name].restart()
+
     def _start(self, worker: Worker) -> None:
         if self._group is not None:
             task = self._group.create_task(self._serve_forever(worker))
@@ -144,12 +157,14 @@ class TaskExecutor:
         while not (self._stopping or worker.leaving):
             worker.woken.clear()
             try:
-                task = await worker.claim(self.parts.queue.claim(worker.status.name, only=self._only))
+                again, worker.again = worker.again, None
+                task = await worker.claim(self.parts.queue.claim(worker.status.name, only=self._only or again))
             except (StoreUnready, StoreDamaged):  # claims wait for a database, but not for one that is damaged
                 self._stopping = True
                 break
             if task is None:
-                await worker.woken.wait()
+                if again is None:  # else somebody else took it, or it has ended
+                    await worker.woken.wait()
             elif self._stopping:
                 await done(self.parts.queue.requeue(task.id, task.fence, str(ShuttingDown())))
             else:
@@ -175,15 +190,17 @@ class TaskExecutor:
             phase = Phase.PLANNING if work.phase is Phase.CLARIFYING else work.phase
             worker.status = replace(worker.status, phase=phase, iteration=work.iteration, last_line=line)
 
-        attempt = Attempt(task, self.parts, self._sink(worker, task), show)
+        attempt = Attempt(task, self.parts, sink(self.parts.events, worker, task), show)
         worker.running = Running(attempt, asyncio.create_task(attempt.run()))
         try:
             await self._conclude(task, worker.running)
         except StaleFence as stale:
-            self._log(task, Level.WARNING, str(stale))
+            tell(self.parts.events, task, Level.WARNING, str(stale))
         except (StoreUnready, StoreDamaged) as trouble:
-            self._log(task, Level.WARNING, f"what became of it could not be noted, the next start goes on: {trouble}")
+            text = f"what became of it could not be noted, the next start goes on: {trouble}"
+            tell(self.parts.events, task, Level.WARNING, text)
         finally:
+            worker.running.put_down.set()
             worker.running = None
             worker.status = self._rested(worker.status, task.id)
 
@@ -203,7 +220,7 @@ class TaskExecutor:
                 raise
             await self._interrupted(task, running)
         except LeaseLost as lost:
-            self._log(task, Level.WARNING, str(lost))
+            tell(self.parts.events, task, Level.WARNING, str(lost))
         except (Parked, Held, Split, StoreUnready) as later:
             await self._put_off(task, later)
         except (Interruption, ModelRefused) as end:
@@ -213,7 +230,7 @@ class TaskExecutor:
             raise
         except Exception as error:  # noqa: BLE001 - whatever a part throws ends this task, not the worker
             text = f"{type(error).__name__}: {error}"
-            self._log(task, Level.ERROR, text, "".join(traceback.format_exception(error)))
+            tell(self.parts.events, task, Level.ERROR, text, "".join(traceback.format_exception(error)))
             await self._finish(task, running.attempt.ended(Ending.ERROR, text))
         else:
             await self._finish(task, result)
@@ -230,10 +247,10 @@ class TaskExecutor:
         why = running.why
         if isinstance(why, CancelledByUser):
             await self._finish(task, running.attempt.ended(Ending.USER, str(why)))
-        elif isinstance(why, ShuttingDown):
+        elif isinstance(why, ShuttingDown | WorkerRestarted):
             await done(self.parts.queue.requeue(task.id, task.fence, str(why)))
         else:
-            self._log(task, Level.WARNING, str(why))
+            tell(self.parts.events, task, Level.WARNING, str(why))
 
     async def _finish(self, task: Task, result: Result) -> None:
         await done(
@@ -280,20 +297,3 @@ class TaskExecutor:
                 version = now
                 await done(self.parts.events.catch_up())
                 self.wake()
-
-    # --- telling
-
-    def _sink(self, worker: Worker, task: Task) -> Sink:
-        """A sink that knows task and worker, and keeps the worker's status fresh."""
-
-        def emit(event: Event) -> None:
-            whole = replace(event, task_id=task.id, attempt=event.attempt or task.attempt, worker=worker.status.name)
-            worker.status = replace(worker.status, last_line=event.message or worker.status.last_line)
-            self.parts.events.emit(whole)
-
-        return emit
-
-    def _log(self, task: Task, level: Level, message: str, trace: str = "") -> None:
-        data: dict[str, Any] = {"trace": trace} if trace else {}
-        event = Event(kind=Kind.WORKER_ERROR, level=level, message=message, data=data)
-        self.parts.events.emit(replace(event, task_id=task.id, attempt=task.attempt))

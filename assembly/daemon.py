@@ -20,12 +20,13 @@ from assembly.greeting import greeting, in_a_line
 from assembly.house import House
 from assembly.notices import telling
 from assembly.reload import LiveSettings, Taker, read_again
+from assembly.restarting import restarts
 from assembly.rooms import Rooms
 from assembly.settings_door import settings_door
 from assembly.store import Store, open_store
 from assembly.tidying import sweep_orphans, tidying
 from assembly.undoing import Reverts, undo_of
-from assembly.web import open_web
+from assembly.web import Acts, open_web
 from config import VERSION, Settings, service_manager
 from core.clock import Clocks
 from core.errors import ConfigError
@@ -118,10 +119,11 @@ class Daemon:
             self._house.keeper.add(tidying(lambda: self._settings, self._store, self._rooms, self._clock))
             self._house.keeper.add(telling(lambda: self._settings, self._store, self._rooms.models.status, self._clock))
             self._undo = undo_of(self._settings, self._store, self._rooms)
-            reverts = Reverts(self._undo, asyncio.get_running_loop())
+            reverts = Reverts(self._undo, loop)
+            acts = Acts(revert=reverts, restart=restarts(lambda: self._executor, loop))
             door = settings_door(self._live, self._up.wait, self._reload, self._store.events.mask, self._clock)
             rooms, vitals = self._rooms, self._vitals
-            host = open_web(lambda: self._settings, self._store, self.status, vitals, reverts, door, rooms, stack)
+            host = open_web(lambda: self._settings, self._store, self.status, vitals, acts, door, rooms, stack)
             stack.callback(reverts.stop)
             parts = await self._rooms.prepare()
             if parts is not None:

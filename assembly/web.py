@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import ExitStack
+from dataclasses import dataclass
 
 from assembly.repository_watch import RepositoryWatch
 from assembly.rooms import Rooms
 from assembly.store import Store
 from config import Settings
 from core.clock import utc_now
-from core.status import DaemonStatus
+from core.status import DaemonStatus, Restart
 from core.undo import Reverted
 from files.whole import write_whole
 from server.access import kept_token
@@ -21,12 +22,20 @@ from server.settings_door import SettingsDoor
 from upkeep.health import Vitals
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Acts:
+    """What the server's threads have done on the workers' loop; see `Desk`."""
+
+    revert: Callable[[int, bool, bool], Future[Reverted]]
+    restart: Callable[[str], Future[Restart]]
+
+
 def open_web(
     settings: Callable[[], Settings],
     store: Store,
     status: Callable[[], DaemonStatus],
     vitals: Vitals,
-    revert: Callable[[int, bool, bool], Future[Reverted]],
+    acts: Acts,
     door: SettingsDoor,
     rooms: Rooms,
     stack: ExitStack,
@@ -48,7 +57,8 @@ def open_web(
         status=status,
         loop_lag_s=lambda: vitals.lag_s,
         faults=vitals.faults,
-        revert=revert,
+        revert=acts.revert,
+        restart=acts.restart,
         reload=door.reload,
         settings=door,
         clarify_wait_s=lambda: settings().clarify_wait_s,

@@ -10,7 +10,7 @@ NightshiftError
 │   ├── IllegalMove        a task may not go from this status to that one
 │   └── StaleFence         another worker owns the task now
 ├── Interruption           ends an attempt from the inside; carries why
-│   ├── BudgetSpent · TimeUp · CancelledByUser · CommandBlocked · ShuttingDown · LeaseLost
+│   ├── BudgetSpent · TimeUp · CancelledByUser · CommandBlocked · ShuttingDown · WorkerRestarted · LeaseLost
 │   ├── Split              the task waits for its parts
 │   └── Parked             not now: wait until a stated time or for a model
 ├── ModelError
@@ -91,6 +91,13 @@ class UnknownStep(TaskError):
     """The task has no such step, or it is no longer kept."""
 
 
+class UnknownWorker(NightshiftError):
+    """There is no worker of that name."""
+
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        super().__init__(f"there is no worker {name}; there are: {', '.join(known) or 'none'}")
+
+
 class IllegalMove(TaskError):
     """The task is in a status that does not allow this."""
 
@@ -141,6 +148,10 @@ class CommandBlocked(Interruption):
 
 class ShuttingDown(Interruption):
     """The daemon stops; the task goes back to the queue at its last finished step."""
+
+
+class WorkerRestarted(Interruption):
+    """The owner restarted its worker; the task goes on from its last finished step."""
 
 
 class LeaseLost(Interruption):

@@ -27,6 +27,14 @@ class WorkerStatus:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Restart:
+    """A worker that began anew; `task_id` is the task that it put down for it, None when it was idle."""
+
+    name: str
+    task_id: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelStatus:
     """One backend of the chain. `circuit` is closed, open or half_open.
 

@@ -7,8 +7,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from core.errors import Interruption
-from core.status import WorkerStatus
+from core.errors import Interruption, WorkerRestarted
+from core.status import Restart, WorkerStatus
 from core.tasks import Task
 from execution.attempt import Attempt, Result
 
@@ -20,11 +20,15 @@ GRACE_S = 300.0
 
 @dataclass(slots=True)
 class Running:
-    """A task in the hands of a worker; `why` is set before its coroutine is cancelled."""
+    """A task in the hands of a worker; `why` is set before its coroutine is cancelled.
+
+    `put_down` is set when the queue knows what became of it.
+    """
 
     attempt: Attempt
     job: asyncio.Task[Result]
     why: Interruption | None = None
+    put_down: asyncio.Event = field(default_factory=asyncio.Event)
 
     def interrupt(self, why: Interruption) -> None:
         """Stop the attempt; the first reason holds."""
@@ -39,13 +43,14 @@ class Running:
 
 @dataclass(slots=True)
 class Worker:
-    """One worker; a leaving one puts its task down and claims no other."""
+    """One worker; a leaving one puts its task down and claims no other. `again` is the task that it takes up next."""
 
     status: WorkerStatus
     woken: asyncio.Event = field(default_factory=asyncio.Event)
     running: Running | None = None
     leaving: bool = False
     claiming: bool = False
+    again: int | None = None
 
     async def claim(self, claimed: Future[Task | None]) -> Task | None:
         """Wait for a claim. Until it is told, a task may be this worker's and nobody here renews its lease."""
@@ -54,6 +59,20 @@ class Worker:
             return await asyncio.wrap_future(claimed)
         finally:
             self.claiming = False
+
+    async def restart(self) -> Restart:
+        """Begin anew: put down what runs, at its last finished step, and take it up again.
+
+        Returns when the task was given back; a worker that is idle only looks for work again.
+        """
+        running = self.running
+        self.woken.set()
+        if running is None:
+            return Restart(name=self.status.name, task_id=None)
+        self.again = running.attempt.task.id
+        running.interrupt(WorkerRestarted())
+        await running.put_down.wait()
+        return Restart(name=self.status.name, task_id=running.attempt.task.id)
 
 
 async def done(future: Future[_T]) -> _T:

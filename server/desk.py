@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from core.clock import Clock, utc_now
 from core.errors import ConfigError, GitError, NotReverted, StoreError
 from core.repositories import RepositoryStates
-from core.status import DaemonStatus
+from core.status import DaemonStatus, Restart
 from core.submission import parse_spec
 from core.tasks import TaskSpec
 from core.tree import Tree
@@ -47,6 +47,11 @@ def cannot_read(_repo: str | None, _commit: str) -> Tree:
     raise GitError("repositories are not read here: no daemon is behind this server")
 
 
+def cannot_restart(_name: str) -> Future[Restart]:
+    """What a desk without a daemon behind it answers."""
+    raise Busy("no worker runs here: no daemon is behind this server")
+
+
 def no_memory() -> LongTermMemory:
     """What a desk without a daemon behind it answers."""
     raise Busy("lessons are neither searched nor retired here: no daemon is behind this server")
@@ -62,7 +67,8 @@ class Desk:
     `reload`, which reads the settings again and fails with `ConfigError`. `clarify_wait_s` is how long a question
     waits before its default is assumed. `tree` gives the files of a commit (full id) of a repository (None: the
     daemon's own), and fails with `GitError`. `memory` finds lessons by meaning, retires and restores them. `settings`
-    shows and changes them. `repositories` tells within a second or so how they stand.
+    shows and changes them. `restart` has a worker begin anew, and fails with `UnknownWorker`. `repositories` tells
+    within a second or so how they stand.
     """
 
     database: Database
@@ -79,6 +85,7 @@ class Desk:
     tree: Callable[[str | None, str], Tree] = cannot_read
     memory: Callable[[], LongTermMemory] = no_memory
     settings: SettingsDoor = CLOSED
+    restart: Callable[[str], Future[Restart]] = cannot_restart
     repositories: Callable[[], RepositoryStates] = lambda: RepositoryStates(auto_push=False)
     clock: Clock = utc_now
 

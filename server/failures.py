@@ -20,6 +20,7 @@ from core.errors import (
     UnknownLesson,
     UnknownStep,
     UnknownTask,
+    UnknownWorker,
 )
 from server.bodies import BadBody
 from server.desk import Busy
@@ -42,6 +43,7 @@ def register(app: Flask) -> None:
     app.register_error_handler(UnknownApproval, lambda error: answer(404, str(error)))
     app.register_error_handler(UnknownStep, lambda error: answer(404, str(error)))
     app.register_error_handler(UnknownLesson, lambda error: answer(404, str(error)))
+    app.register_error_handler(UnknownWorker, lambda error: answer(404, str(error)))
     app.register_error_handler(UnknownCommit, lambda error: answer(404, str(error)))
     app.register_error_handler(GitError, lambda error: answer(409, str(error)))
     app.register_error_handler(IllegalMove, lambda error: answer(409, str(error)))

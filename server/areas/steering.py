@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+from concurrent.futures import CancelledError
+
 from server.bulk import BulkDone, BulkIn, Prioritised, PriorityIn, act_on_many
-from server.desk import settled
+from server.desk import Busy, settled
 from server.endpoint import Call, Endpoint, Reply
+from server.schemas import Answer
+
+RESTART_WALL_S = 20.0
+
+
+class Restarted(Answer):
+    """A worker that began anew; `task_id` is the task that it put down for it, null when it was idle."""
+
+    name: str
+    task_id: int | None
 
 
 def act_on_tasks(call: Call) -> Reply:
@@ -17,6 +29,15 @@ def prioritise_task(call: Call) -> Reply:
     priority = call.body(PriorityIn).priority
     task = settled(call.desk.queue.prioritise(call.number("task_id"), priority))
     return Reply(answer=Prioritised(task_id=task.id, status=task.status, priority=task.spec.priority))
+
+
+def restart_worker(call: Call) -> Reply:
+    """Have a worker begin anew."""
+    try:
+        done = call.desk.restart(call.text("name")).result(RESTART_WALL_S)
+    except (TimeoutError, CancelledError):
+        raise Busy("the worker has not put its task down yet; look again in a moment") from None
+    return Reply(answer=Restarted(name=done.name, task_id=done.task_id))
 
 
 ENDPOINTS = (
@@ -41,5 +62,15 @@ ENDPOINTS = (
         body_required=True,
         answers={200: Prioritised},
         errors=(400, 404, 409, 415, 503),
+    ),
+    Endpoint(
+        name="restart_worker",
+        view=restart_worker,
+        method="POST",
+        path="/api/worker/{name}/restart",
+        summary="End what a worker does now and begin it anew: its task goes on from the last finished step.",
+        texts=("name",),
+        answers={200: Restarted},
+        errors=(400, 404, 503),
     ),
 )

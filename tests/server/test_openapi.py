@@ -83,6 +83,9 @@ def asked_of_steering(client: Client, described: dict[str, Any]) -> set[tuple[st
         seen.add((bulk, check(described, "POST", bulk, client.post(bulk, body))))
     for query in ("", "?range=24h", "?range=all", "?range=x"):
         seen.add(("/api/stats", check(described, "GET", "/api/stats", client.get(f"/api/stats{query}"))))
+    for name in ("worker-1", "worker-9"):
+        path = "/api/worker/{name}/restart"
+        seen.add((path, check(described, "POST", path, client.request("POST", f"/api/worker/{name}/restart"))))
     seen.add(("/api/git", check(described, "GET", "/api/git", client.get("/api/git"))))
     for number, said in ((3, {"priority": 2}), (1, {"priority": 2}), (99, {"priority": 2}), (3, {})):
         seen.add((urgent, check(described, "POST", urgent, client.post(f"/api/task/{number}/priority", said))))

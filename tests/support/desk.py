@@ -12,10 +12,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from core.errors import ConfigError, NotReverted, UnknownTask
+from core.errors import ConfigError, NotReverted, UnknownTask, UnknownWorker
 from core.events import Event, Kind, Level
 from core.states import Phase
-from core.status import DaemonStatus, ModelStatus, WorkerStatus
+from core.status import DaemonStatus, ModelStatus, Restart, WorkerStatus
 from core.undo import Reverted
 from db.database import Database
 from db.event_log import EventLog
@@ -81,9 +81,18 @@ def make_desk(folder: Path) -> Desk:
     memory = LongTermMemory(database, choose("hashed"), emit=events.emit, masker=events.mask, control_share=0.0)
     return Desk(
         database=database, queue=queue, events=events, steps=StepStore(database, events), status=status,
-        loop_lag_s=lambda: 0.001, revert=reverted, reload=Reloads(),
+        loop_lag_s=lambda: 0.001, revert=reverted, reload=Reloads(), restart=restarted,
         memory=lambda: memory,
     )  # fmt: skip
+
+
+def restarted(name: str) -> Future[Restart]:
+    """What a daemon answers whose only worker runs task 1."""
+    if name != "worker-1":
+        raise UnknownWorker(name, ["worker-1"])
+    done: Future[Restart] = Future()
+    done.set_result(Restart(name=name, task_id=1))
+    return done
 
 
 def reverted(task_id: int, force: bool, reapply: bool) -> Future[Reverted]:
