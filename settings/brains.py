@@ -10,8 +10,8 @@ from pydantic import Field, SecretStr, model_validator
 from settings.values import Cost, Positive, PositiveTokens, PriceIn, Seconds, SettingsGroup, Tokens
 
 LONGEST_PROMPT = 24_000
-LEAST_PROMPT = 1_024
-"""Tokens; with less room the task itself would not fit."""
+LEAST_PROMPT = 3_000
+"""Tokens; with less room the instructions would leave none for the task. No phase keeps to less (`agent.tools`)."""
 
 
 class BrainSettings(SettingsGroup):
@@ -92,10 +92,11 @@ that can code."""
     def _room_for_a_prompt(self) -> BrainSettings:
         context, reply = self.model_num_ctx, self.model_max_tokens
         if context - reply < LEAST_PROMPT:
+            shorter = f"MODEL_MAX_TOKENS to {context - LEAST_PROMPT} or less, or " if context > LEAST_PROMPT else ""
             raise ValueError(
-                f"model_max_tokens: replies of up to {reply} tokens (MODEL_MAX_TOKENS) leave no room for a prompt in a "
-                f"context of {context} (MODEL_NUM_CTX); set MODEL_MAX_TOKENS to {context - LEAST_PROMPT} or less, or "
-                f"MODEL_NUM_CTX to {reply + LEAST_PROMPT} or more"
+                f"model_max_tokens: replies of up to {reply} tokens (MODEL_MAX_TOKENS) leave less than {LEAST_PROMPT} "
+                f"for a prompt in a context of {context} (MODEL_NUM_CTX); the instructions alone take half of that; "
+                f"set {shorter}MODEL_NUM_CTX to {reply + LEAST_PROMPT} or more"
             )
         if self.call_tokens is not None and self.prompt_tokens < LEAST_PROMPT:
             least = -(-LEAST_PROMPT * 4 // 3)

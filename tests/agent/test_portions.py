@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
+from itertools import product
 from typing import Any
 
 import pytest
@@ -18,11 +19,12 @@ from agent.library import FileTree
 from agent.patches import pieces
 from agent.portions import Part, Prompt, Shown, clipped, compose, fixed
 from agent.prompting import FILES
-from agent.tools import LEAST_TOKENS, PHASE_SHARES, AgentSettings, Tools
+from agent.tools import LEAST_TOKENS, PHASE_SHARES, AgentSettings, EditFormat, Tools
 from core.dialogue import Message
 from core.gauge import Gauge
 from core.states import Phase
 from core.work import Case, HandOver, Lesson, Reflection, Try, Work
+from settings.brains import LEAST_PROMPT
 from tests.support.agent_parts import Bench, block, case_for, model_for
 
 P = Phase
@@ -121,6 +123,19 @@ def test_no_prompt_about_five_thousand_files_is_longer_than_its_limit() -> None:
             told = record["whole_count"] + record["outlined_count"] + record["named_count"]
             assert record["left_out"] > 4500
             assert told > 40
+
+
+def test_the_least_limit_leaves_room_beside_the_instructions_of_every_phase() -> None:
+    """The smallest whole prompt takes three fifths at most: in both languages, each form of edits, with a split."""
+    for form, split, language in product(EditFormat, (False, True), ("python", "javascript")):
+        case = case_for("Add.", tests=TESTS)
+        case = replace(case, task=replace(case.task, spec=replace(case.task.spec, language=language, split=split)))
+        tools = tools_of(24_000, Gauge(), large=False)
+        tools = replace(tools, settings=replace(tools.settings, edit_format=form))
+        work = Work(phase=P.CODING, base="0" * 40, change={"add.py": "x\n"})
+        for phase, prompt in prompts_of(case, work, tools):
+            assert prompt.tokens <= LEAST_TOKENS * 0.6, (phase, form, split, language)
+    assert LEAST_TOKENS == LEAST_PROMPT, "what the settings accept is what the phases keep to"
 
 
 async def test_a_question_that_is_asked_again_keeps_to_the_limit_and_shows_the_last_reply_only() -> None:

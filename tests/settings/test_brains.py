@@ -10,14 +10,16 @@ from hypothesis import strategies as st
 
 from config import load_settings
 from core.errors import ConfigError
+from settings.brains import LEAST_PROMPT
 
 
 @pytest.mark.parametrize(
     ("given", "mends"),
     [
-        ({"model_num_ctx": 8192}, ("MODEL_MAX_TOKENS to 7168 or less", "MODEL_NUM_CTX to 9216 or more")),
-        ({"model_num_ctx": 4096, "model_max_tokens": 4000}, ("MODEL_MAX_TOKENS to 3072", "MODEL_NUM_CTX to 5024")),
-        ({"call_tokens": 1000}, ("CALL_TOKENS to 1366 or more",)),
+        ({"model_num_ctx": 8192}, ("MODEL_MAX_TOKENS to 5192 or less", "MODEL_NUM_CTX to 11192 or more")),
+        ({"model_num_ctx": 4096, "model_max_tokens": 4000}, ("MODEL_MAX_TOKENS to 1096", "MODEL_NUM_CTX to 7000")),
+        ({"model_num_ctx": 2048, "model_max_tokens": 100}, ("; set MODEL_NUM_CTX to 3100 or more",)),
+        ({"call_tokens": 3999}, ("CALL_TOKENS to 4000 or more",)),
     ],
 )
 def test_settings_that_leave_no_room_for_a_prompt_are_refused_with_the_mend(
@@ -38,6 +40,6 @@ def test_a_prompt_and_a_reply_fit_the_context_and_what_a_call_may_use(
         read = load_settings(given, Path("/nonexistent"))
     except ConfigError:
         return
-    assert 1024 <= read.prompt_tokens <= 24_000
+    assert LEAST_PROMPT <= read.prompt_tokens <= 24_000
     assert read.prompt_tokens + max_tokens <= num_ctx
     assert call_tokens is None or read.prompt_tokens < call_tokens
