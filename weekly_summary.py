@@ -13,7 +13,7 @@ from db.database import Database
 from db.report_log import ReportLog
 from db.report_queries import ReportQueries
 from files.whole import write_whole
-from weekly import html, markdown
+from weekly import html, markdown, stored
 from weekly.document import Mask, Page, masked
 from weekly.figures import Summary, fold
 from weekly.page import page_of
@@ -42,7 +42,7 @@ def render_html(summary: Summary, mask: Mask | None = None) -> str:
 
 
 def write_report(summary: Summary, reports_dir: Path, mask: Mask | None = None) -> Path:
-    """Write the report, `.html` beside `.md`, each whole or not at all; gives the path of the latter.
+    """Write the report as `.md`, `.html` and `.json`, each whole or not at all; gives the path of the first.
 
     A report of the same name is replaced.
 
@@ -55,6 +55,9 @@ def write_report(summary: Summary, reports_dir: Path, mask: Mask | None = None) 
         OSError: the folder cannot be written.
     """
     page, path = _page(summary, mask), reports_dir / f"{report_name(summary.since, summary.until)}.md"
+    write_whole(
+        path.with_suffix(".json"), stored.as_text(stored.Report(since=summary.since, until=summary.until, page=page))
+    )
     write_whole(path.with_suffix(".html"), html.render(page))
     write_whole(path, markdown.render(page))
     return path

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from datetime import datetime, timedelta
-from pathlib import Path
+from datetime import timedelta
 
+from assembly.reporting import Reporter
 from assembly.store import Store
 from config import Settings
 from core.clock import Clock, Clocks
@@ -61,7 +61,7 @@ class House:
             db=store.db,
             events=store.events,
             days=lambda: settings().checkpoint_days,
-            write_report=self._report,
+            write_report=Reporter(settings, store, clocks.wall).of_span,
             clock=clocks.wall,
             steady=self._watch.steady,
             monotonic=clocks.monotonic,
@@ -125,12 +125,6 @@ class House:
         """Go on with what is assumed where a question has waited long enough."""
         before = self._clock() - timedelta(seconds=self._settings().clarify_wait_s)
         await asyncio.wrap_future(self._store.queue.assume(before))
-
-    def _report(self, since: datetime, until: datetime) -> Path:
-        from weekly_summary import summarise, write_report  # noqa: PLC0415 - needed once a week
-
-        summary = summarise(self._store.db, since, until)
-        return write_report(summary, self._settings().reports_dir, self._store.events.mask)
 
 
 def _questions_s(settings: Settings) -> float:

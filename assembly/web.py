@@ -7,6 +7,7 @@ from concurrent.futures import Future
 from contextlib import ExitStack
 from dataclasses import dataclass
 
+from assembly.reporting import Reporter
 from assembly.repository_watch import RepositoryWatch
 from assembly.rooms import Rooms
 from assembly.store import Store
@@ -64,6 +65,8 @@ def open_web(
         clarify_wait_s=lambda: settings().clarify_wait_s,
         tree=rooms.git.tree,
         memory=lambda: rooms.memory,
+        reports_dir=lambda: settings().reports_dir,
+        report=Reporter(settings, store, utc_now).of_week,
         repositories=repositories,
     )
     host = _host(settings(), desk)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
-
 import click
 
 from core.clock import to_text, utc_now
 from core.errors import NightshiftError
 from core.masking import Masker
-from db import checkpoints
 from db.database import Database
 from hand.asked import Asked
 from hand.blocks import Block, Cell, Lines
@@ -27,12 +24,15 @@ def report(hand: Hand, asked: Asked) -> int:
         NightshiftError: the folder of reports cannot be written.
         click.UsageError: there is no such week, or it has not begun.
     """
-    from weekly_summary import summarise, write_report  # noqa: PLC0415  no other action needs it
+    from weekly.spans import asked_span  # noqa: PLC0415  no other action needs it
+    from weekly_summary import summarise, write_report  # noqa: PLC0415  as above
 
-    now = utc_now().replace(second=0, microsecond=0)
+    week = "" if asked.name == SINCE_CHECKPOINT else asked.name
     with Database(hand.settings.db_path, readonly=True) as database:
-        days = hand.settings.checkpoint_days
-        since, until = _week(asked.name, now) if asked.name != SINCE_CHECKPOINT else _lately(database, now, days)
+        try:
+            since, until = asked_span(database, week, utc_now(), hand.settings.checkpoint_days)
+        except ValueError as error:
+            raise click.UsageError(f"--report: {error}.") from None
         summary = summarise(database, since, until)
     try:
         path = write_report(summary, hand.settings.reports_dir, Masker(hand.settings.secrets))
@@ -45,23 +45,3 @@ def report(hand: Hand, asked: Asked) -> int:
         blocks: list[Block] = [Lines(lines=[Cell(str(path)), Cell(str(html))])]
         hand.out.blocks(blocks)
     return Exit.OK
-
-
-def _week(name: str, now: datetime) -> tuple[datetime, datetime]:
-    """The span of a week, as far as it is over."""
-    from weekly.weeks import span_of  # noqa: PLC0415  as above
-
-    try:
-        since, until = span_of(name)
-    except ValueError as error:
-        raise click.UsageError(f"--report: {error}.") from None
-    if since >= now:
-        raise click.UsageError(f"--report: the week {name} has not begun.")
-    return since, min(until, now)
-
-
-def _lately(database: Database, now: datetime, days: float) -> tuple[datetime, datetime]:
-    """From the end of the last report to now; before the first checkpoint, as long as one is apart from the next."""
-    last = checkpoints.read(database.reader()).last
-    since = last if last is not None and last < now else now - timedelta(days=days)
-    return since, now

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from server.areas import approvals, commits, logs, memory, running, settings, steering, task_course, tasks, watching
+from server.areas import (
+    approvals,
+    commits,
+    logs,
+    memory,
+    reports,
+    running,
+    settings,
+    steering,
+    task_course,
+    tasks,
+    watching,
+)
 from server.endpoint import Endpoint
 
 ENDPOINTS: tuple[Endpoint, ...] = (
@@ -16,5 +28,6 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *settings.ENDPOINTS,
     *logs.ENDPOINTS,
     *memory.ENDPOINTS,
+    *reports.ENDPOINTS,
     Endpoint(name="describe", method="GET", path="/api/openapi.json", summary="This document."),
 )

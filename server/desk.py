@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from core.clock import Clock, utc_now
@@ -57,6 +58,16 @@ def no_memory() -> LongTermMemory:
     raise Busy("lessons are neither searched nor retired here: no daemon is behind this server")
 
 
+def no_reports() -> Path:
+    """What a desk without a daemon behind it answers."""
+    raise Busy("there are no reports here: no daemon is behind this server")
+
+
+def cannot_report(_week: str) -> Path:
+    """What a desk without a daemon behind it answers."""
+    raise Busy("no report is made here: no daemon is behind this server")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Desk:
     """Everything behind the counter.
@@ -64,11 +75,12 @@ class Desk:
     `status` is called from several threads and reads what holds now; after `queue.pause` has finished it says so.
     `loop_lag_s` is how late the workers' loop lately was, `faults` what else is not well with the daemon. `revert`
     takes a task's id, whether to force it, and whether to bring back instead; it may be called from any thread, as
-    `reload`, which reads the settings again and fails with `ConfigError`. `clarify_wait_s` is how long a question
-    waits before its default is assumed. `tree` gives the files of a commit (full id) of a repository (None: the
-    daemon's own), and fails with `GitError`. `memory` finds lessons by meaning, retires and restores them. `settings`
-    shows and changes them. `restart` has a worker begin anew, and fails with `UnknownWorker`. `repositories` tells
-    within a second or so how they stand.
+    `reload`, which reads the settings again and fails with `ConfigError`. `clarify_wait_s` is how long a question waits
+    before its default is assumed. `tree` gives the files of a commit (full id) of a repository (None: the daemon's
+    own), and fails with `GitError`. `memory` finds lessons by meaning, retires and restores them. `report` writes the
+    report of a week (empty: since the last checkpoint) into `reports_dir` and gives its path; it fails with
+    `ValueError` where there is no such week. `settings` shows and changes them. `restart` has a worker begin anew, and
+    fails with `UnknownWorker`. `repositories` tells within a second or so how they stand.
     """
 
     database: Database
@@ -84,6 +96,8 @@ class Desk:
     clarify_wait_s: Callable[[], float] = lambda: CLARIFY_WAIT_S
     tree: Callable[[str | None, str], Tree] = cannot_read
     memory: Callable[[], LongTermMemory] = no_memory
+    reports_dir: Callable[[], Path] = no_reports
+    report: Callable[[str], Path] = cannot_report
     settings: SettingsDoor = CLOSED
     restart: Callable[[str], Future[Restart]] = cannot_restart
     repositories: Callable[[], RepositoryStates] = lambda: RepositoryStates(auto_push=False)

@@ -27,6 +27,7 @@ from server.desk import Busy
 from server.query import BadQuery
 from server.renewal import by_name
 from server.schemas import Failed
+from weekly.stored import UnknownReport
 from settings.config_file import ConfigChanged
 
 _log = logging.getLogger(__name__)
@@ -42,6 +43,7 @@ def register(app: Flask) -> None:
     app.register_error_handler(UnknownTask, lambda error: answer(404, str(error)))
     app.register_error_handler(UnknownApproval, lambda error: answer(404, str(error)))
     app.register_error_handler(UnknownStep, lambda error: answer(404, str(error)))
+    app.register_error_handler(UnknownReport, lambda error: answer(404, str(error)))
     app.register_error_handler(UnknownLesson, lambda error: answer(404, str(error)))
     app.register_error_handler(UnknownWorker, lambda error: answer(404, str(error)))
     app.register_error_handler(UnknownCommit, lambda error: answer(404, str(error)))

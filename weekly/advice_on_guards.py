@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from core.events import Kind
 from core.queueing import HoldSource
-from weekly.document import Line, code, line
+from weekly.document import Line, code, line, of_task
 from weekly.figures import Summary
 from weekly.risk import Level
 from weekly.wording import duration, many, number
@@ -29,8 +29,9 @@ def _high_risk(summary: Summary) -> Line | None:
     if not waiting:
         return None
     first = waiting[0]
-    told = f"{many(len(waiting), 'commit')} of high risk unread: begin with that of task {first.commit.task_id} "
-    return line(told, f"({first.points} points, {first.reasons[0].text}).")
+    told = f"{many(len(waiting), 'commit')} of high risk unread: begin with that of "
+    whose = of_task(first.commit.task_id, f"task {first.commit.task_id}")
+    return line(told, whose, f" ({first.points} points, {first.reasons[0].text}).")
 
 
 def _debt(summary: Summary) -> Line | None:

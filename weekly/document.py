@@ -1,7 +1,8 @@
 """The report as a document: what it says, apart from how Markdown and HTML write it.
 
-The sections make it from the figures, once; `markdown` and `html` only write it down. So the two can never disagree,
-and there is one place in each where a foreign text is escaped. Every text here may be foreign.
+The sections make it from the figures, once; `markdown` and `html` only write it down, and pages draw it from what
+`stored` keeps. So they can never disagree, and there is one place in each where a foreign text is escaped. Every text
+here may be foreign.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import Enum, StrEnum
-from typing import Any
+from typing import Any, Literal
 
 Mask = Callable[[str], str]
 
@@ -26,12 +27,24 @@ class Style(StrEnum):
     BAD = "bad"
 
 
+class Shape(StrEnum):
+    """What kind a block is; stored with it, so that it can be told from others when it is read again."""
+
+    PARAGRAPH = "paragraph"
+    BULLETS = "bullets"
+    TABLE = "table"
+    STACK = "stack"
+    TREND = "trend"
+    ENTRIES = "entries"
+
+
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A piece of text."""
+    """A piece of text; `task` is the id of the task that it names, where it names one."""
 
     text: str
     style: Style = Style.PLAIN
+    task: int | None = None
 
 
 Line = tuple[Piece, ...]
@@ -53,6 +66,11 @@ def strong(text: str) -> Piece:
     return Piece(text, Style.STRONG)
 
 
+def of_task(task_id: int, text: str = "") -> Piece:
+    """A task by its id, or by a text that stands for it."""
+    return Piece(text or str(task_id), task=task_id)
+
+
 def dim(text: str) -> Piece:
     """What need not be read."""
     return Piece(text, Style.DIM)
@@ -62,6 +80,7 @@ def dim(text: str) -> Piece:
 class Paragraph:
     """Running text; `aside` for a remark on what stands above it."""
 
+    kind: Literal[Shape.PARAGRAPH] = Shape.PARAGRAPH
     text: Line
     aside: bool = False
 
@@ -70,6 +89,7 @@ class Paragraph:
 class Bullets:
     """A list of lines."""
 
+    kind: Literal[Shape.BULLETS] = Shape.BULLETS
     items: Sequence[Line]
 
 
@@ -77,6 +97,7 @@ class Bullets:
 class Table:
     """Rows under a head; `numbers` are the columns that hold figures, counted from 0. `title` names it."""
 
+    kind: Literal[Shape.TABLE] = Shape.TABLE
     head: Sequence[str]
     rows: Sequence[Sequence[Line]]
     numbers: frozenset[int] = frozenset()
@@ -96,6 +117,7 @@ class Part:
 class Stack:
     """A whole in its parts, as one bar."""
 
+    kind: Literal[Shape.STACK] = Shape.STACK
     title: str
     parts: Sequence[Part]
 
@@ -123,6 +145,7 @@ class Series:
 class Trend:
     """Several figures over the same spans of time."""
 
+    kind: Literal[Shape.TREND] = Shape.TREND
     series: Sequence[Series]
 
 
@@ -141,6 +164,7 @@ class Entry:
 class Entries:
     """A numbered list of things to look at."""
 
+    kind: Literal[Shape.ENTRIES] = Shape.ENTRIES
     items: Sequence[Entry]
 
 
@@ -157,13 +181,26 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """A figure for a glance. `value` is what `shown` says in words, None where it is not known.
+
+    `wanted` is 1 where more is better, -1 where less is, and 0 where neither can be said.
+    """
+
+    name: str
+    shown: str
+    value: float | None = None
+    wanted: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
     """The whole report. `lead` are the sentences that tell the week, `facts` figures for a glance with their names."""
 
     title: str
     span: str
     lead: Sequence[Line]
-    facts: Sequence[tuple[str, str]]
+    facts: Sequence[Fact]
     advice: Sequence[Line]
     sections: Sequence[Section]
 

@@ -12,19 +12,10 @@ from typing import TYPE_CHECKING
 
 from core.masking import printable
 from weekly import plots
-from weekly.document import Bullets, Entries, Page, Paragraph, Series, Stack, Table, Trend
+from weekly.document import Page, Series
 
 if TYPE_CHECKING:
     from jinja2 import Template
-
-_KINDS = {
-    Paragraph: "paragraph",
-    Bullets: "bullets",
-    Table: "table",
-    Stack: "stack",
-    Trend: "trend",
-    Entries: "entries",
-}
 
 
 def render(page: Page) -> str:
@@ -45,7 +36,6 @@ def _template() -> Template:
         keep_trailing_newline=True,
     )
     found.filters["spaced"] = _spaced
-    found.filters["kind"] = lambda block: _KINDS[type(block)]
     found.filters["plot"] = lambda series: plots.plot(_visible(series))
     found.filters["segments"] = plots.segments
     found.globals["size"] = {"width": plots.WIDTH, "height": plots.HEIGHT, "stack": plots.STACK_WIDTH}

@@ -44,7 +44,7 @@ _MARKS = {Style.GOOD: "█", Style.PLAIN: "▓", Style.DIM: "░", Style.WARN: "
 
 def render(page: Page) -> str:
     """The document as Markdown, ending with a newline."""
-    facts = Table(head=[name for name, _ in page.facts], rows=[[(Piece(value),) for _, value in page.facts]])
+    facts = Table(head=[fact.name for fact in page.facts], rows=[[(Piece(fact.shown),) for fact in page.facts]])
     advice = Bullets(items=page.advice or [(Piece("Nothing stands out."),)])
     parts = [f"# {escaped(page.title)}", escaped(page.span)]
     parts += [_line(sentence) for sentence in page.lead]

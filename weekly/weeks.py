@@ -6,6 +6,9 @@ import re
 from datetime import UTC, datetime, timedelta
 
 WEEK = timedelta(days=7)
+_REPORT, _DAY = re.compile(r"([0-9]{4})-W([0-9]{2})"), re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_MINUTE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{4}")
+"""The names that `report_name` gives."""
 _NAME = re.compile(r"(\d{4})-?W(\d{1,2})", re.IGNORECASE)
 
 
@@ -15,6 +18,20 @@ def report_name(since: datetime, until: datetime) -> str:
     if until - since >= timedelta(days=6):
         return f"{last:%G-W%V}"
     return f"{last:%Y-%m-%d}" if until - since >= timedelta(days=1) else f"{last:%Y-%m-%dT%H%M}"
+
+
+def last_moment(name: str) -> datetime | None:
+    """When the span of a report of this name ended, to a day or so; None where no report has such a name."""
+    try:
+        if found := _REPORT.fullmatch(name):
+            return datetime.fromisocalendar(int(found[1]), int(found[2]), 7).replace(tzinfo=UTC)
+        if _DAY.fullmatch(name):
+            return datetime.strptime(name, "%Y-%m-%d").replace(tzinfo=UTC)
+        if _MINUTE.fullmatch(name):
+            return datetime.strptime(name, "%Y-%m-%dT%H%M").replace(tzinfo=UTC)
+    except ValueError:
+        return None
+    return None
 
 
 def span_of(week: str) -> tuple[datetime, datetime]:

@@ -92,6 +92,15 @@ def asked_of_steering(client: Client, described: dict[str, Any]) -> set[tuple[st
     return seen
 
 
+def asked_of_decisions(client: Client, described: dict[str, Any]) -> set[tuple[str, int]]:
+    seen, decisions = set(), "/api/decisions"
+    for query in ("", "?limit=1&after=9", "?limit=0"):
+        seen.add((decisions, check(described, "GET", decisions, client.get(decisions + query))))
+    for said in ({"approvals": [1, 99], "granted": True, "remark": "x"}, {"approvals": []}):
+        seen.add((decisions, check(described, "POST", decisions, client.post(decisions, said))))
+    return seen
+
+
 def asked_of_lessons(desk: Desk, client: Client, described: dict[str, Any]) -> set[tuple[str, int]]:
     learn(desk, "Parse a CSV file", "TypeError: x", "Advice.")
     seen, all_of, one, taken = set(), "/api/lessons", "/api/lesson/{lesson_id}", "/api/lessons/import"
@@ -120,6 +129,17 @@ def asked_of_a_course(client: Client, described: dict[str, Any]) -> set[tuple[st
     for number, body in ((1, {"step_no": 1, "model": "ollama", "note": "x"}), (1, {"model": "y"}), (99, {})):
         path = f"{task}/fork"
         seen.add((path, check(described, "POST", path, client.post(f"/api/task/{number}/fork", body))))
+    return seen
+
+
+def asked_of_reports(client: Client, described: dict[str, Any]) -> set[tuple[str, int]]:
+    seen, all_of, one = set(), "/api/reports", "/api/report/{name}"
+    for body in ({}, {"week": "2026-W47"}, {"week": "soon"}):
+        seen.add((all_of, check(described, "POST", all_of, client.post(all_of, body))))
+    for query in ("", "?limit=1&after=2026-W47", "?limit=0"):
+        seen.add((all_of, check(described, "GET", all_of, client.get(all_of + query))))
+    for name in ("2026-W47", "2026-W01"):
+        seen.add((one, check(described, "GET", one, client.get(f"/api/report/{name}"))))
     return seen
 
 
@@ -161,11 +181,7 @@ def test_every_answer_is_as_the_document_says(desk: Desk, client: Client, descri
         (99, {"granted": True}),
     ):
         seen.add((decide, check(described, "POST", decide, client.post(f"{approvals}/{number}", body))))
-    decisions = "/api/decisions"
-    for query in ("", "?limit=1&after=9", "?limit=0"):
-        seen.add((decisions, check(described, "GET", decisions, client.get(decisions + query))))
-    for said in ({"approvals": [1, 99], "granted": True, "remark": "x"}, {"approvals": []}):
-        seen.add((decisions, check(described, "POST", decisions, client.post(decisions, said))))
+    seen |= asked_of_decisions(client, described)
     answer, port = f"{decide}/answer", Ask(kind=AskKind.QUESTION, subject="question:1", question="Which?", default="80")
     submit(desk, "Ask", priority=100)
     wait_for(desk.queue, port)
@@ -174,6 +190,7 @@ def test_every_answer_is_as_the_document_says(desk: Desk, client: Client, descri
     seen |= asked_of_a_course(client, described)
     seen |= asked_of_commits(desk, client, described)
     seen |= asked_of_lessons(desk, client, described)
+    seen |= asked_of_reports(client, described)
     seen |= asked_of_steering(client, described)
     for path in ("/api/pause", "/api/checkpoint", "/api/checkpoint", "/api/resume"):
         seen.add((path, check(described, "POST", path, client.request("POST", path))))

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from core.clock import utc_now
 from core.errors import ConfigError, NotReverted, UnknownTask, UnknownWorker
 from core.events import Event, Kind, Level
 from core.states import Phase
@@ -27,6 +28,8 @@ from server.desk import Desk
 from server.host import Host
 from server.listen import Listen
 from settings.live import Later, Reloaded
+from weekly.spans import asked_span
+from weekly_summary import summarise, write_report
 
 
 class Reloads:
@@ -43,6 +46,16 @@ class Reloads:
             later = (Later(name="flask_port", holds="5000"),)
             answer.set_result(Reloaded(changed=("worker_count",), later=later))
         return answer
+
+
+class Reporting:
+    """Writes reports as the daemon does, of a week or of the last seven days."""
+
+    def __init__(self, database: Database, folder: Path) -> None:
+        self._database, self._folder = database, folder
+
+    def __call__(self, week: str) -> Path:
+        return write_report(summarise(self._database, *asked_span(self._database, week, utc_now(), 7)), self._folder)
 
 
 def make_desk(folder: Path) -> Desk:
@@ -82,7 +95,7 @@ def make_desk(folder: Path) -> Desk:
     return Desk(
         database=database, queue=queue, events=events, steps=StepStore(database, events), status=status,
         loop_lag_s=lambda: 0.001, revert=reverted, reload=Reloads(), restart=restarted,
-        memory=lambda: memory,
+        memory=lambda: memory, reports_dir=lambda: folder / "reports", report=Reporting(database, folder / "reports"),
     )  # fmt: skip
 
 

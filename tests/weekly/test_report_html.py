@@ -17,6 +17,7 @@ from weekly.document import (
     Bullets,
     Entries,
     Entry,
+    Fact,
     Page,
     Paragraph,
     Part,
@@ -96,7 +97,14 @@ def full(text: str) -> Page:
         Entries(items=[Entry(head=line(text), style=Style.BAD, lines=[line(dim(text))], commands=[(text, text)])]),
     ]
     sections = [Section(name=name, title=text, blocks=blocks) for name in ("one", "two")]
-    return Page(title=text, span=text, lead=[line(text)], facts=[(text, text)], advice=[line(text)], sections=sections)
+    return Page(
+        title=text,
+        span=text,
+        lead=[line(text)],
+        facts=[Fact(name=text, shown=text)],
+        advice=[line(text)],
+        sections=sections,
+    )
 
 
 def parsed(written: str) -> Found:

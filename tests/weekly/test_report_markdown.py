@@ -18,6 +18,7 @@ from weekly.document import (
     Bullets,
     Entries,
     Entry,
+    Fact,
     Page,
     Paragraph,
     Part,
@@ -69,7 +70,12 @@ def read(tokens: list[Token]) -> str:
 def page(*blocks: Block, text: str = "t") -> str:
     section = Section(name="s", title=text, blocks=blocks)
     found = Page(
-        title=text, span=text, lead=[line(text)], facts=[(text, text)], advice=[line(text)], sections=[section]
+        title=text,
+        span=text,
+        lead=[line(text)],
+        facts=[Fact(name=text, shown=text)],
+        advice=[line(text)],
+        sections=[section],
     )
     return markdown.render(found)
 

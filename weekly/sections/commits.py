@@ -24,6 +24,7 @@ from weekly.document import (
     code,
     dim,
     line,
+    of_task,
     strong,
 )
 from weekly.figures import Summary
@@ -130,7 +131,9 @@ def _entry(one: Ranked) -> Entry:
     state = " · taken back" if commit.reverted else " · read" if commit.reviewed else ""
     head = line(
         strong(f"{one.points} points"),
-        f" ({one.level}){state} · task {commit.task_id} · ",
+        f" ({one.level}){state} · ",
+        of_task(commit.task_id, f"task {commit.task_id}"),
+        " · ",
         code(commit.commit[:10]),
         f" {cut(commit.subject, MAX_TEXT)}",
     )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from core.queueing import HoldSource
+from core.shares import Share
 from core.states import Status
-from weekly.document import Line, line, strong
+from weekly.document import Fact, Line, line, strong
 from weekly.figures import Summary
 from weekly.risk import Level
 from weekly.wording import duration, join, least, many, number, percent, tokens, usd
@@ -15,23 +16,21 @@ def lead(summary: Summary) -> list[Line]:
     return [_done(summary), _spent(summary), _needs(summary)]
 
 
-def facts(summary: Summary) -> list[tuple[str, str]]:
-    """Figures for a glance, each with its name."""
-    tasks, commits = summary.tasks, summary.commits
+def facts(summary: Summary) -> list[Fact]:
+    """Figures for a glance."""
+    tasks, commits, spent = summary.tasks, summary.commits, summary.usage.cost
+    done = tasks.count(Status.DONE)
+    first_try = Share(tasks.first_try, done)
+    cost = least(spent).removesuffix(" USD")
     return [
-        ("tasks done", number(tasks.count(Status.DONE))),
-        ("succeeded", percent(tasks.success)),
-        ("at the first try", share_short(tasks.first_try, tasks.count(Status.DONE))),
-        ("commits", number(commits.total.commits)),
-        ("tokens", tokens(summary.usage.cost.tokens)),
-        ("cost in USD", least(summary.usage.cost).removesuffix(" USD")),
-        ("to read", number(commits.unread)),
+        Fact(name="tasks done", shown=number(done), value=float(done), wanted=1),
+        Fact(name="succeeded", shown=percent(tasks.success), value=tasks.success.value, wanted=1),
+        Fact(name="at the first try", shown=percent(first_try), value=first_try.value, wanted=1),
+        Fact(name="commits", shown=number(commits.total.commits), value=float(commits.total.commits)),
+        Fact(name="tokens", shown=tokens(spent.tokens), value=float(spent.tokens)),
+        Fact(name="cost in USD", shown=cost, value=spent.usd if spent.known else None, wanted=-1),
+        Fact(name="to read", shown=number(commits.unread), value=float(commits.unread), wanted=-1),
     ]
-
-
-def share_short(part: int, whole: int) -> str:
-    """A share as a percentage."""
-    return f"{part / whole:.0%}" if whole else "–"
 
 
 def _done(summary: Summary) -> Line:

@@ -15,6 +15,7 @@ from weekly.document import (
     code,
     dim,
     line,
+    of_task,
     strong,
 )
 from weekly.figures import Summary
@@ -40,15 +41,15 @@ def _pattern(one: Pattern) -> Entry:
         f" in {many(one.tasks, 'task')}, {number(one.solved)} solved: ",
         code(cut(one.signature or "no message", 100)),
     )
-    lines = [line(dim("such as "), cut(_example(one), 200))]
+    lines = [line(dim("such as "), *_example(one))]
     if one.lesson:
         lines.append(line("learned: ", cut(one.lesson, 300)))
     return Entry(head=head, style=Style.GOOD if one.lesson else Style.DIM, lines=lines)
 
 
-def _example(one: Pattern) -> str:
-    where = f"task {one.example.task_id}: " if one.example.task_id else ""
-    return where + " ".join(one.example.error.split("\n")[:2])
+def _example(one: Pattern) -> Line:
+    number, text = one.example.task_id, cut(" ".join(one.example.error.split("\n")[:2]), 200)
+    return line(of_task(number, f"task {number}"), f": {text}") if number else line(text)
 
 
 def memory(summary: Summary) -> Section:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core.states import Ending, Status
-from weekly.document import Block, Line, Paragraph, Part, Section, Stack, Style, Table, code, dim, line
+from weekly.document import Block, Line, Paragraph, Part, Piece, Section, Stack, Style, Table, code, dim, line, of_task
 from weekly.figures import Summary
 from weekly.stats import Spread
 from weekly.task_figures import FailedGroup, TaskFigures, duration_s
@@ -94,16 +94,17 @@ def _failed(tasks: TaskFigures) -> list[Block]:
 
 
 def _examples(group: FailedGroup) -> Line:
-    shown = [f"{task.id} {cut(task.description, 40)}" for task in group.tasks[:2]]
-    rest = ", ".join(str(task.id) for task in group.tasks[2:])
-    more = f"; {rest}" if rest else ""
-    return line("; ".join(shown) + more + (" …" if group.count > len(group.tasks) else ""))
+    parts = list[str | Piece]()
+    for at, task in enumerate(group.tasks):
+        parts += ["; " if at <= 2 else ", "] if at else []
+        parts += [of_task(task.id), f" {cut(task.description, 40)}" if at < 2 else ""]
+    return line(*parts, " …" if group.count > len(group.tasks) else "")
 
 
 def _slowest(tasks: TaskFigures) -> Block:
     rows = [
         [
-            line(str(task.id)),
+            line(of_task(task.id)),
             line(duration(duration_s(task))),
             line(number(task.iterations)),
             line((task.ending or task.status).replace("_", " ")),

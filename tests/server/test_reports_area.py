@@ -1,0 +1,150 @@
+"""Weekly reports through the API: listed, read in pieces of text, downloaded, and made when they are wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from server.desk import Desk, cannot_report
+from tests.support.desk import Client, make_desk, serving
+from tests.support.history import FIRST, WEEK, History, open_history
+from weekly_summary import summarise, write_report
+
+EVIL = "<script>alert(1)</script>\x1b[31m"
+
+
+@pytest.fixture(scope="module")
+def two_weeks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[History, Path]]:
+    """Two weeks with a report of each."""
+    folder = tmp_path_factory.mktemp("weeks")
+    with open_history(folder / "agent.sqlite") as history:
+        history.week(6)
+        history.week(6)
+        for number in range(2):
+            write_report(summarise(history.store.db, FIRST + number * WEEK, FIRST + (number + 1) * WEEK), folder / "r")
+        yield history, folder / "r"
+
+
+@pytest.fixture
+def room(two_weeks: tuple[History, Path], tmp_path: Path) -> Iterator[tuple[Client, Desk]]:
+    history, folder = two_weeks
+
+    def report(week: str) -> Path:
+        if week:
+            raise ValueError(f"{week!r} is no week; write it as 2026-W47")
+        return write_report(summarise(history.store.db, FIRST, FIRST + WEEK), tmp_path / "made")
+
+    desk = replace(make_desk(tmp_path), reports_dir=lambda: folder, report=report)
+    with serving(desk) as client:
+        yield client, desk
+    desk.database.close()
+
+
+def names(client: Client, query: str = "") -> list[str]:
+    return [row["name"] for row in client.get(f"/api/reports{query}").json["reports"]]
+
+
+def texts(value: Any) -> list[str]:
+    if isinstance(value, dict):
+        return [text for each in value.values() for text in texts(each)]
+    if isinstance(value, list):
+        return [text for each in value for text in texts(each)]
+    return [value] if isinstance(value, str) else []
+
+
+def test_reports_are_listed_newest_first_with_their_figures(room: tuple[Client, Desk]) -> None:
+    client, _ = room
+    newer, older = client.get("/api/reports").json["reports"]
+    assert newer["since"] == older["until"]
+    assert [fact["name"] for fact in newer["facts"]][:2] == ["tasks done", "succeeded"]
+    assert newer["facts"][0]["value"] == float(newer["facts"][0]["shown"])
+    page = client.get("/api/reports?limit=1").json
+    assert [row["name"] for row in page["reports"]] == [newer["name"]]
+    assert names(client, f"?limit=1&after={page['next_after']}") == [older["name"]]
+    assert names(client, "?after=2020-W01") == []
+
+
+def test_a_report_comes_in_pieces_beside_the_figures_of_the_one_before(room: tuple[Client, Desk]) -> None:
+    client, _ = room
+    newer, older = names(client)
+    got = client.get(f"/api/report/{newer}").json
+    assert (got["before"], len(got["facts_before"])) == (older, len(got["facts"]))
+    assert got["page"]["sections"][0]["name"] == "reading"
+    kinds = {block["kind"] for section in got["page"]["sections"] for block in section["blocks"]}
+    assert kinds == {"paragraph", "table", "stack", "trend", "entries"}
+    entry = got["page"]["sections"][0]["blocks"][1]["items"][0]
+    assert {piece["task"] for piece in entry["head"]} > {None}
+    first = client.get(f"/api/report/{older}").json
+    assert (first["before"], first["facts_before"]) == (None, None)
+
+
+def test_a_report_is_downloaded_in_both_forms(room: tuple[Client, Desk]) -> None:
+    client, _ = room
+    name = names(client)[0]
+    for form, suffix, media in (("markdown", "md", "text/markdown"), ("html", "html", "text/html")):
+        got = client.get(f"/api/report/{name}/file?form={form}")
+        assert got.headers["Content-Disposition"] == f'attachment; filename="{name}.{suffix}"'
+        assert got.headers["Content-Type"].startswith(media)
+        assert name in got.text
+    assert client.get(f"/api/report/{name}/file?form=pdf").status == 400
+
+
+def test_a_name_that_is_no_report_is_not_found(room: tuple[Client, Desk]) -> None:
+    client, desk = room
+    (desk.reports_dir().parent / "2026-W01.md").write_text("outside")
+    for name in ("2026-W01", "..%2F2026-W01", "%2e%2e", "agent", "2026-W1"):
+        for path in (f"/api/report/{name}", f"/api/report/{name}/file"):
+            assert client.get(path).status == 404
+
+
+def test_a_report_is_made_when_it_is_wanted(room: tuple[Client, Desk]) -> None:
+    client, _ = room
+    made = client.request("POST", "/api/reports")
+    assert (made.status, made.headers["Location"]) == (201, f"/api/report/{made.json['name']}")
+    assert made.json["facts"][0]["name"] == "tasks done"
+    refused = client.post("/api/reports", {"week": "soon"})
+    assert (refused.status, refused.json["error"]) == (400, "week: 'soon' is no week; write it as 2026-W47")
+    assert client.post("/api/reports", {"weak": ""}).status == 400
+
+
+def test_a_report_of_before_can_be_downloaded_alone(tmp_path: Path) -> None:
+    (tmp_path / "2026-W47.md").write_text("# old")
+    desk = replace(make_desk(tmp_path), reports_dir=lambda: tmp_path)
+    with serving(desk) as client:
+        (row,) = client.get("/api/reports").json["reports"]
+        assert (row["name"], row["facts"], row["since"]) == ("2026-W47", None, None)
+        assert client.get("/api/report/2026-W47").json["page"] is None
+        assert client.get("/api/report/2026-W47/file").text == "# old"
+        assert client.get("/api/report/2026-W47/file?form=html").status == 404
+    desk.database.close()
+
+
+def test_without_a_folder_there_are_no_reports(tmp_path: Path) -> None:
+    desk = replace(make_desk(tmp_path), reports_dir=lambda: tmp_path / "nowhere", report=cannot_report)
+    with serving(desk) as client:
+        assert client.get("/api/reports").json == {"reports": [], "next_after": None}
+        assert "no daemon" in client.post("/api/reports", {}).json["error"]
+    desk.database.close()
+
+
+def test_secrets_that_were_learned_since_and_controls_are_not_shown(tmp_path: Path) -> None:
+    with open_history(tmp_path / "agent.sqlite") as history:
+        history.week(4)
+        history.store.db.write(
+            lambda conn: conn.execute("UPDATE git_commits SET subject = ?", (f"{EVIL} hunter2222",))
+        ).result()
+        path = write_report(summarise(history.store.db, FIRST, FIRST + WEEK), tmp_path / "r")
+    desk = replace(make_desk(tmp_path), reports_dir=lambda: tmp_path / "r")
+    desk.events.mask.learn(["hunter2222"])
+    with serving(desk) as client:
+        got = client.get(f"/api/report/{path.stem}")
+    desk.database.close()
+    shown = "\n".join(texts(got.json))
+    assert "hunter2222" in path.with_suffix(".json").read_text()
+    assert "hunter2222" not in shown
+    assert "\x1b" not in shown
+    assert "<script>alert(1)" in shown
