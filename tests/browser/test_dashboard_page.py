@@ -1,0 +1,233 @@
+"""The dashboard of a running daemon: what it shows, that it stays true without a reload, and what it does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.support.answers import job
+from tests.support.browser import LIVE, Visit, Watch, context_of
+from tests.support.daemon import Daemon
+from tests.support.night import ASSUMED, QUESTION, Night
+
+CODE = "from code_a import a\n\n\ndef test_a():\n    assert a() == 1\n"
+
+
+def card(page: Page, title: str) -> Locator:
+    return page.get_by_role("region", name=title, exact=True)
+
+
+def count_of(page: Page, status: str) -> Locator:
+    return page.locator(f"[data-status={status}] b")
+
+
+def task_row(page: Page, task_id: int) -> Locator:
+    return page.locator(f"#queue tr[data-key='{task_id}']")
+
+
+def test_it_tells_how_things_stand(visit: Visit, night: Night) -> None:
+    page, report = visit("/"), night.daemon.get("/api/status")
+    for status in ("done", "failed", "waiting", "queued"):
+        expect(count_of(page, status)).to_have_text(str(report["queue"].get(status, 0)))
+    for worker in report["workers"]:
+        expect(card(page, "Workers").get_by_text(worker["name"])).to_be_visible()
+    expect(card(page, "Models").get_by_text(report["models"][0]["model"])).to_be_visible()
+    expect(card(page, "Daemon").get_by_text(report["version"])).to_be_visible()
+    newest = night.daemon.get("/api/commits")["commits"][0]
+    expect(card(page, "Git").locator(f"[data-commit='{newest['commit']}']")).to_contain_text(newest["subject"])
+    lessons = night.daemon.get("/api/learning")
+    in_use = sum(lessons[kind][state] for kind in ("failures", "patterns") for state in ("active", "probation"))
+    expect(card(page, "Memory").get_by_text(f"{in_use} in use")).to_be_visible()
+
+
+def test_it_is_drawn_from_what_came_with_it(page: Page, night: Night) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url.removeprefix(night.url)))
+    page.goto("/")
+    page.wait_for_selector(LIVE, state="attached")
+    expect(card(page, "Waits for your decision")).to_be_visible()
+    assert not {"/api/status", "/api/approvals?open=1", "/api/commits?limit=6"} & set(asked)
+
+
+def test_charts_tell_their_figures_in_a_table_as_well(visit: Visit, night: Night) -> None:
+    page, stats = visit("/"), night.daemon.get("/api/stats?range=24h")
+    work = card(page, "Work over time")
+    work.get_by_role("button", name="24 h").click()
+    expect(work.locator("canvas")).to_have_count(4)
+    said = f"{stats['total']['done']} tasks done, {stats['total']['failed']} failed"
+    expect(work.get_by_role("figure").first).to_contain_text(said)
+    last = stats["buckets"][-1]
+    row = work.get_by_role("table", name=said).get_by_role("row").last
+    expect(row.get_by_role("cell").first).to_have_text(str(last["done"]))
+    page.reload()
+    expect(work.get_by_role("button", name="24 h")).to_have_attribute("aria-pressed", "true")
+
+
+def test_a_new_task_is_worked_on_before_the_owners_eyes(visit: Visit, night: Night) -> None:
+    page = visit("/")
+    done = int(count_of(page, "done").inner_text())
+    task = job(21)
+    page.keyboard.press("n")
+    expect(page.get_by_label("What should be built or changed?")).to_be_focused()
+    page.keyboard.type(str(task["description"]))
+    tests = task["tests"]
+    assert isinstance(tests, dict)
+    [(path, text)] = tests.items()
+    page.get_by_text("Tests that must pass").click()
+    page.get_by_label("File", exact=True).fill(path)
+    page.get_by_label("pytest code").fill(text)
+    page.get_by_label("What should be built or changed?").press("Control+Enter")
+    said = page.get_by_text(re.compile(r"Added as task \d+"))
+    expect(said).to_be_visible()
+    number = int(re.findall(r"\d+", said.inner_text())[0])
+    expect(task_row(page, number)).to_contain_text("done", timeout=60_000)
+    expect(count_of(page, "done")).to_have_text(str(done + 1))
+    commit = night.daemon.get(f"/api/task/{number}")["commit"]
+    expect(page.locator(f"[data-commit='{commit}']")).to_be_visible()
+    expect(page.get_by_label("What should be built or changed?")).to_have_value("")
+
+
+def test_the_form_sends_all_that_it_offers(visit: Visit, night: Night) -> None:
+    page = visit("/")
+    form = card(page, "New task")
+    form.get_by_label("What should be built or changed?").fill("Write a() in code_a.py")
+    form.get_by_label("Kind").select_option("library")
+    form.get_by_label("Priority").fill("-5")
+    form.get_by_text("Tests that must pass").click()
+    form.get_by_label("pytest code").fill(CODE)
+    form.get_by_text("Limits, order, switches").click()
+    filled = {
+        "Tries": "7", "Attempts": "2", "Minutes": "1.5", "US dollars": "0.25", "Tokens": "90000",
+        "After tasks": f"#{night.task('scheduled')}", "Packages": "httpx, rich", "Key": "dashboard-1",
+    }  # fmt: skip
+    for label, text in filled.items():
+        form.get_by_label(label, exact=True).fill(text)
+    form.get_by_label("Not before").fill("2099-03-04T05:06")
+    for label, choice in {"Review": "yes", "Split": "no", "Integrate": "no"}.items():
+        form.get_by_label(label, exact=True).select_option(choice)
+    with page.expect_request(lambda request: request.method == "POST") as sent:
+        form.get_by_role("button", name="Add task").click()
+    expect(page.get_by_text("Added as task")).to_be_visible()
+    assert sent.value.post_data_json == {
+        "description": "Write a() in code_a.py", "kind": "library", "priority": -5,
+        "tests": {"tests/test_task.py": CODE}, "depends_on": [night.task("scheduled")], "key": "dashboard-1",
+        "packages": ["httpx", "rich"], "not_before": "2099-03-04T05:06:00.000Z",
+        "limits": {"iterations": 7, "attempts": 2, "wall_s": 90, "cost_usd": 0.25, "tokens": 90000},
+        "review": True, "split": False, "integrate": False,
+    }  # fmt: skip
+
+
+def test_what_is_wrong_with_a_task_is_said_at_its_field_and_nothing_is_lost(
+    visit: Visit, night: Night, watch: Watch
+) -> None:
+    watch.allow("400 POST .*/api/task$")
+    page = visit("/")
+    form = card(page, "New task")
+    form.get_by_label("Priority").fill("soon")
+    form.get_by_text("Limits, order, switches").click()
+    form.get_by_label("After tasks").fill("first")
+    form.get_by_label("Tries").fill("900")
+    form.get_by_text("Limits, order, switches").click()
+    form.get_by_role("button", name="Add task").click()
+    for label, why in {
+        "What should be built or changed?": "at least 1 character",
+        "Priority": "valid integer",
+        "After tasks": "valid integer",
+        "Tries": "less than or equal to 100",
+    }.items():
+        field = form.get_by_label(label)
+        expect(field).to_have_attribute("aria-invalid", "true")
+        expect(field).to_have_accessible_description(re.compile(why))
+        expect(field).to_be_visible()
+    expect(form.get_by_label("What should be built or changed?")).to_be_focused()
+    page.reload()
+    expect(form.get_by_label("Priority")).to_have_value("soon")
+    page.evaluate("() => sessionStorage.clear()")
+
+
+def test_a_question_is_answered_where_it_stands(visit: Visit, night: Night) -> None:
+    page = visit("/")
+    asks = card(page, "Waits for your decision")
+    ask = asks.get_by_role("listitem").filter(has_text=QUESTION)
+    expect(ask).to_contain_text(ASSUMED)
+    ask.get_by_label("Answer").fill("it counts")
+    ask.get_by_role("button", name="Answer").click()
+    expect(ask).to_be_hidden()
+    found = night.daemon.get(f"/api/approvals?task={night.task('question')}")["approvals"]
+    assert [(each["granted"], each["answer"]) for each in found] == [(True, "it counts")]
+
+
+def test_a_package_is_denied_where_it_stands(visit: Visit, night: Night) -> None:
+    page = visit("/")
+    ask = card(page, "Waits for your decision").get_by_role("listitem").filter(has_text="moonphase")
+    ask.get_by_role("button", name="Deny").click()
+    expect(ask).to_be_hidden()
+    found = night.daemon.get(f"/api/approvals?task={night.task('approval')}")["approvals"]
+    assert found[0]["granted"] is False
+
+
+def test_pausing_shows_everywhere_and_is_undone(visit: Visit, night: Night) -> None:
+    page = visit("/")
+    page.get_by_role("button", name="Pause").click()
+    expect(page.get_by_text("Paused: no more tasks are begun")).to_be_visible()
+    expect(page.locator("#standing .pill")).to_have_text("paused")
+    expect(page.get_by_text("Held back (owner")).to_contain_text("It goes on when you resume")
+    expect(page).to_have_title(re.compile("⏸ .*Dashboard"))
+    expect(page.locator("#icon")).to_have_attribute("href", re.compile(r"(held|asks)\.svg$"))
+    page.get_by_role("button", name="Resume").click()
+    expect(page.get_by_text("Held back (owner")).to_be_hidden()
+    expect(page.locator("#standing .pill")).to_have_text("running")
+    assert night.daemon.get("/api/status")["state"] == "running"
+
+
+def test_what_is_done_elsewhere_is_seen_at_once(visit: Visit, night: Night) -> None:
+    page = visit("/")
+    night.daemon.cli("--pause")
+    expect(page.get_by_role("button", name="Resume")).to_be_visible()
+    night.daemon.cli("--resume")
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
+
+
+def test_a_checkpoint_is_held_when_the_owner_is_sure(visit: Visit, night: Night) -> None:
+    page = visit("/")
+    page.get_by_role("button", name="Checkpoint now").click()
+    page.get_by_role("button", name="Cancel").click()
+    assert not night.daemon.get("/api/status")["holds"]
+    page.get_by_role("button", name="Checkpoint now").click()
+    page.get_by_role("dialog").get_by_role("button", name="Checkpoint now").click()
+    expect(page.get_by_text(re.compile(r"Held back \(checkpoint"))).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("button", name="Checkpoint now")).to_be_hidden()
+    page.get_by_role("button", name="Resume").click()
+    expect(page.get_by_text(re.compile(r"Held back \(checkpoint"))).to_be_hidden()
+
+
+def test_commits_are_marked_as_read(visit: Visit, night: Night) -> None:
+    page = visit("/")
+    git = card(page, "Git")
+    git.get_by_role("button", name="Mark all as read").click()
+    expect(git.get_by_text("unread")).to_have_count(0)
+    assert night.daemon.get("/api/commits")["unread"] == 0
+
+
+@pytest.fixture
+def fresh(browser: Browser, untouched: Daemon) -> Iterator[Page]:
+    with context_of(browser, untouched.url) as context:
+        page = context.new_page()
+        page.goto("/")
+        page.wait_for_selector(LIVE, state="attached")
+        yield page
+
+
+def test_an_empty_dashboard_says_what_to_do(fresh: Page) -> None:
+    for text in ("Nothing here yet", "tasks.yaml", "cli.py", "No commit yet", "No task ended and no model was asked"):
+        expect(fresh.get_by_text(text).first).to_be_visible()
+
+
+def test_it_fits_a_phone(fresh: Page) -> None:
+    fresh.set_viewport_size({"width": 390, "height": 844})
+    assert fresh.evaluate("() => document.documentElement.scrollWidth") <= 390
+    fresh.get_by_role("link", name="New task").click()
+    expect(fresh.get_by_label("What should be built or changed?")).to_be_in_viewport()
