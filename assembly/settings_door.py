@@ -47,4 +47,5 @@ def settings_door(
         try_model=threaded(trials.try_model),
         try_notices=threaded(trials.try_notices),
         reload=on_loop(reload, loop),
+        told=lambda: frozenset(live.now.notify_on),
     )

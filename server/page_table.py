@@ -57,4 +57,5 @@ PAGES: tuple[Page, ...] = (
         title="Task",
         preload=(STATUS, "/api/task/{task_id}", "/api/task/{task_id}/timeline", "/api/commits?task={task_id}"),
     ),
+    Page(name="settings", path="/settings", title="Settings", preload=(STATUS, "/api/settings"), key="s"),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
 from server.schemas import Answer
 from server.settings_door import Shown, Valued
@@ -64,7 +64,7 @@ class ChangeIn(BaseModel):
 
     changes: dict[str, Any] = Field(max_length=200)
     digest: str = Field("", max_length=64)
-    dry_run: bool = False
+    dry_run: StrictBool = False
 
 
 class SettingWaits(Answer):
@@ -75,12 +75,16 @@ class SettingWaits(Answer):
 
 
 class SettingsChanged(Answer):
-    """What holds now (`changed`) and what after a restart (`later`); `diff` has the lines that went and came."""
+    """What holds now (`changed`) and what after a restart (`later`); `diff` has the lines that went and came.
+
+    A dry run tells in `faults`, by setting, why the change would be refused.
+    """
 
     changed: list[str]
     later: list[SettingWaits]
     diff: list[str]
     digest: str
+    faults: dict[str, str] = Field(default_factory=dict)
 
 
 class ModelTestIn(BaseModel):
@@ -92,7 +96,7 @@ class ModelTestIn(BaseModel):
     model: Typed | None = None
     base_url: Typed | None = None
     key: Typed | None = None
-    ask: bool = False
+    ask: StrictBool = False
 
 
 class ModelTested(Answer):
@@ -115,7 +119,7 @@ class NoticeTestIn(BaseModel):
 
     notify_url: Typed | None = None
     notify_secret: Typed | None = None
-    notify_desktop: bool | None = None
+    notify_desktop: StrictBool | None = None
 
 
 class NoticeTold(Answer):

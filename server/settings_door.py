@@ -11,6 +11,7 @@ from core.errors import ConfigError
 from settings.catalogue import Described
 from settings.live import Reloaded
 from settings.origins import Origin
+from upkeep.notify.notices import NoticeKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,13 +100,17 @@ def _nobody(*_: object) -> NoReturn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsDoor:
-    """Where the API reaches the daemon's settings; all may be called from any thread and fail with `ConfigError`."""
+    """Where the API reaches the daemon's settings; all may be called from any thread and fail with `ConfigError`.
+
+    `told` are the kinds of notices that are wanted.
+    """
 
     show: Callable[[], Shown] = _nobody
     change: Callable[[Change], Future[Changed]] = _nobody
     try_model: Callable[[ModelTrial], Future[ModelTried]] = _nobody
     try_notices: Callable[[NoticeTrial], Future[Mapping[str, str]]] = _nobody
     reload: Callable[[], Future[Reloaded]] = _nobody
+    told: Callable[[], frozenset[str]] = lambda: frozenset(NoticeKind)
 
 
 CLOSED = SettingsDoor()

@@ -5,9 +5,11 @@ from __future__ import annotations
 from concurrent.futures import Future
 from typing import TypeVar
 
+from core.errors import ConfigError
 from server.bodies import BadBody
 from server.desk import Busy
 from server.endpoint import Call, Endpoint, Reply
+from server.renewal import by_name
 from server.settings_answers import (
     ChangeIn,
     ModelTested,
@@ -38,7 +40,13 @@ def change_settings(call: Call) -> Reply:
     said = call.body(ChangeIn)
     _writable(said.changes)
     change = Change(values=said.changes, digest=said.digest, dry_run=said.dry_run)
-    done = _done(call.desk.settings.change(change), CHANGE_WALL_S)
+    try:
+        done = _done(call.desk.settings.change(change), CHANGE_WALL_S)
+    except ConfigError as error:
+        if not said.dry_run:
+            raise
+        faults = dict(by_name(error))
+        return Reply(answer=SettingsChanged(changed=[], later=[], diff=[], digest=said.digest, faults=faults))
     later = [SettingWaits(name=each.name, holds=each.holds) for each in done.reloaded.later]
     changed = SettingsChanged(
         changed=list(done.reloaded.changed), later=later, diff=list(done.diff), digest=done.digest

@@ -131,6 +131,8 @@ def test_a_dry_run_tells_the_lines_and_writes_nothing(rig: SettingsRig) -> None:
         "+openai_api_key: *** (new)", "+flask_port: 1",
     ]  # fmt: skip
     assert (rig.written, rig.live.now.worker_count) == (CONFIG, 2)
+    wrong = rig.put({"worker_count": 0, "sandbox": "auto"}, dry_run=True)
+    assert (wrong.status, wrong.json["faults"].keys(), wrong.json["diff"]) == (200, {"sandbox"}, [])
 
 
 def test_a_file_that_its_owner_changed_meanwhile_is_left_alone(rig: SettingsRig) -> None:

@@ -6,6 +6,7 @@ import {Standing} from './header.js';
 import {Help, isHelpOpen} from './help.js';
 import {keys, startKeys} from './keys.js';
 import {connection, gap, onResync, startLive} from './live.js';
+import {startNotices} from './notices.js';
 import {Safe} from './parts.js';
 import {isHeldByOwner, startState, status} from './state.js';
 import {counted, elapsed} from './text.js';
@@ -83,5 +84,6 @@ export function mount(Page, {title}) {
   bindKeys();
   startState();
   startLive();
+  startNotices();
   followConnection();
 }

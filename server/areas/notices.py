@@ -1,0 +1,88 @@
+"""Notices: what happened that its owner wants to be told of, for browsers that show it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pydantic import Field
+
+from core.errors import NightshiftError
+from db.task_moves import title
+from server.desk import Desk
+from server.endpoint import Call, Endpoint, Reply
+from server.query import After, Query
+from server.schemas import Answer
+from upkeep.notify.notices import Notice, NoticeKind, notice_of
+
+LOOKED_AT = 500
+"""Events that one request looks at."""
+
+
+class NoticesQuery(Query):
+    """From where on to look; without `after` nothing is told, and `last_id` says where to begin."""
+
+    after: After | None = Field(None, description="only of events with a greater id")
+
+
+class NoticeRow(Answer):
+    """One notice; the same `id` is the same notice. `at` is ISO 8601, UTC."""
+
+    id: str
+    kind: NoticeKind
+    title: str
+    message: str
+    at: str
+    task_id: int | None
+
+
+class Notices(Answer):
+    """Notices of the kinds in `notify_on`, oldest first. `last_id` is the `after` that asks for what follows."""
+
+    notices: list[NoticeRow]
+    last_id: int
+
+
+def list_notices(call: Call) -> Reply:
+    """What happened behind a cursor that is worth a notice."""
+    events, after = call.desk.events, call.asked(NoticesQuery).after
+    if after is None:
+        return Reply(answer=Notices(notices=[], last_id=events.newest_id()))
+    found, wanted = events.after(after, limit=LOOKED_AT), call.desk.settings.told()
+    made = (notice_of(event, _names(call.desk)) for event in found)
+    rows = [_row(each) for each in made if each and each.kind in wanted]
+    return Reply(answer=Notices(notices=rows, last_id=found[-1].id if found else after))
+
+
+def _names(desk: Desk) -> Callable[[int], str]:
+    def name_of(task_id: int) -> str:
+        try:
+            return desk.events.clean(title(desk.queue.get(task_id).spec), 100)
+        except NightshiftError:  # it cannot be read; the notice goes without its name
+            return ""
+
+    return name_of
+
+
+def _row(notice: Notice) -> NoticeRow:
+    return NoticeRow(
+        id=notice.id,
+        kind=notice.kind,
+        title=notice.title,
+        message=notice.message,
+        at=notice.at,
+        task_id=notice.task_id,
+    )
+
+
+ENDPOINTS = (
+    Endpoint(
+        name="list_notices",
+        view=list_notices,
+        method="GET",
+        path="/api/notices",
+        summary="What happened behind `after` that its owner is told of, as the webhook tells it.",
+        query=NoticesQuery,
+        answers={200: Notices},
+        errors=(400,),
+    ),
+)

@@ -1,0 +1,77 @@
+// The settings: what each is and where it comes from, changed in config.yaml with all else in it kept.
+
+import {Card, Check, Fault, Loaded} from '../app/parts.js';
+import {whenever} from '../app/live.js';
+import {mount, status} from '../app/shell.js';
+import {counted} from '../app/text.js';
+import {html, useEffect, useState} from '../app/ui.js';
+import {Chain} from './settings/chain.js';
+import {Effective} from './settings/effective.js';
+import {drafted, isChanged, known, reread} from './settings/model.js';
+import {Row} from './settings/row.js';
+import {SaveBar} from './settings/savebar.js';
+import {Telling} from './settings/telling.js';
+import {brief} from './settings/values.js';
+
+const anchor = (group) => group.toLowerCase().replaceAll(' ', '-');
+
+function fits(row, words) {
+  const text = `${row.name} ${row.name.replaceAll('_', ' ')} ${row.text} ${row.group} ${brief(row, row.value)}`.toLowerCase();
+  return words.every((word) => text.includes(word));
+}
+
+function byGroup(rows) {
+  const groups = new Map();
+  rows.forEach((row) => groups.set(row.group, [...(groups.get(row.group) ?? []), row]));
+  return [...groups];
+}
+
+const Workers = () => {
+  const workers = status.data?.workers;
+  if (!workers) return null;
+  const busy = workers.filter(({task_id: task}) => task !== null).length;
+  return html`<span data-workers=${workers.length}>${counted(workers.length, 'worker')} now, ${busy} busy</span>`;
+};
+
+const HINTS = {Workers};
+const BEFORE = {Models: Chain};
+const AFTER = {Notifications: Telling};
+
+function Group({group, rows, whole}) {
+  const [Before, After, Hint] = [whole && BEFORE[group], whole && AFTER[group], HINTS[group]];
+  return html`<${Card} title=${group} id=${anchor(group)} class="group" hint=${Hint ? html`<${Hint} />` : null}>
+    ${Before ? html`<${Before} />` : null}${rows.map((row) => html`<${Row} key=${row.name} row=${row} />`)}${After ? html`<${After} />` : null}
+  <//>`;
+}
+
+const Groups = ({groups}) => html`<nav class="groups" aria-label="Groups of settings"><ul class="plain">
+  ${groups.map(([group, rows]) => html`<li key=${group}><a href=${`#${anchor(group)}`}>${group}</a>
+    ${rows.some(({name}) => drafted.value.includes(name)) ? html` <span class="dot busy" title="has unsaved changes"></span>` : null}</li>`)}</ul></nav>`;
+
+function All({data}) {
+  const [search, setSearch] = useState('');
+  const [changed, setChanged] = useState(false);
+  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
+  const groups = byGroup(data.settings.filter((row) => fits(row, words) && (!changed || isChanged(row))));
+  const whole = !words.length && !changed;
+  return html`<div class="bar"><input type="search" class="wide" data-search aria-label="Search the settings" placeholder="Search: workers, budget, quiet …"
+      value=${search} onInput=${(event) => setSearch(event.target.value)} />
+      <${Check} label="only what is not at its default" checked=${changed} onChange=${(event) => setChanged(event.target.checked)} />
+      <${Effective} rows=${data.settings} /></div>
+    ${data.faults.length ? html`<${Fault} error=${`config.yaml has faults, so the old settings still hold: ${data.faults.join('; ')}`} />` : null}
+    <div class="settings"><${Groups} groups=${groups} />
+      <div>${groups.length ? groups.map(([group, rows]) => html`<${Group} key=${group} group=${group} rows=${rows} whole=${whole} />`)
+    : html`<p class="empty">No setting fits. Look for another word, or show all.</p>`}</div></div>
+    <${SaveBar} />`;
+}
+
+function Settings() {
+  useEffect(() => {
+    known.first();
+    return whenever(['settings_reloaded', 'settings_refused', 'daemon_started'], reread);
+  }, []);
+  return html`<div class="bar"><h1>Settings</h1>${known.data ? html`<span class="hint">${known.data.file}</span>` : null}</div>
+    <${Loaded} of=${known}>${(data) => html`<${All} data=${data} />`}<//>`;
+}
+
+mount(Settings, {title: () => (drafted.value.length ? `Settings (${drafted.value.length} unsaved)` : 'Settings')});

@@ -1,0 +1,69 @@
+// The backends of models: whether each answers with what is typed now, saved or not.
+
+import {fault, post} from '../../app/api.js';
+import {Button, Dot, Span} from '../../app/parts.js';
+import {status} from '../../app/shell.js';
+import {html, useState} from '../../app/ui.js';
+import {drafts, edit, known, rowOf, shown} from './model.js';
+import {Told} from './told.js';
+
+const BACKENDS = [
+  ['openai', 'openai_base_url', 'openai_api_key'], ['anthropic', 'anthropic_base_url', 'anthropic_api_key'],
+  ['ollama', 'ollama_base_url', null], ['gpt4all', null, null],
+];
+const OFFERED = 12;
+
+/** The model that `model_name` gives a backend. */
+function modelOf(backend) {
+  const row = rowOf('model_name');
+  const named = String(shown(row)).split(',').map((each) => each.trim().split('='));
+  return named.find(([kind, model]) => model !== undefined && kind === backend)?.[1];
+}
+
+function asked(backend, address, key, ask) {
+  const all = drafts.peek();
+  const body = {backend, ask};
+  if (address in all) body.base_url = all[address] ?? '';
+  if (all[key]) body.key = all[key];
+  const model = modelOf(backend);
+  return model ? {...body, model} : body;
+}
+
+const Offered = ({backend, names}) => html`<p class="offered hint">Names ${names.length} models:
+  ${names.slice(0, OFFERED).map((name) => html` <${Button} kind="quiet" key=${name} title="ask this one" disabled=${rowOf('model_name').fixed !== ''}
+    onClick=${() => edit(rowOf('model_name'), `${backend}=${name}`)}>${name}<//>`)}${names.length > OFFERED ? ' …' : ''}</p>`;
+
+function Outcome({backend, answer}) {
+  if (!answer.ok) return html`<p class="error">${fault(answer)}</p>`;
+  const {works, model, detail, mend, offered, latency_s: latency, reply_s: reply, tokens_out: tokens} = answer.data;
+  return html`<p class=${works ? 'good' : 'error'}>${works ? html`${model || 'It'} answers` : 'It does not work'}
+      ${' '}(<${Span} seconds=${latency} />)${reply === null ? '' : html`, a word in <${Span} seconds=${reply} /> for ${tokens} tokens`}.
+      ${' '}<${Told} text=${detail} /></p>
+    ${mend && !works && !detail.includes(mend) ? html`<p class="hint">To mend it: <${Told} text=${mend} />.</p>` : null}
+    ${offered.length ? html`<${Offered} backend=${backend} names=${offered} />` : null}`;
+}
+
+function Backend({backend, address, secret}) {
+  const [answer, setAnswer] = useState(null);
+  const now = status.data?.models.find(({name}) => name === backend);
+  const trial = (ask) => async () => {
+    setAnswer(null);
+    setAnswer(await post('/api/models/test', asked(backend, address, secret, ask)));
+  };
+  const [kind, said] = !now ? ['', 'not in use'] : now.available ? ['up', 'answers'] : ['down', 'does not answer'];
+  return html`<li data-backend=${backend}>
+    <div class="bar"><${Dot} kind=${kind} label=${said} /><b>${backend}</b>
+      <span class="hint wide">${now?.model ?? ''}${now ? '' : 'not in use'}</span>
+      <div class="actions"><${Button} onClick=${trial(false)} aria-label=${`Test the connection of ${backend}`}>Test connection<//>
+      ${backend === 'gpt4all' ? null : html`<${Button} kind="quiet" onClick=${trial(true)} title="a few tokens, which may cost something"
+        aria-label=${`Ask ${backend} for a word`}>Ask for a word<//>`}</div></div>
+    <div role="status">${answer ? html`<${Outcome} backend=${backend} answer=${answer} />` : null}</div>
+  </li>`;
+}
+
+export function Chain() {
+  const used = BACKENDS.filter(([backend]) => backend !== 'gpt4all' || rowOf('gpt4all_model_path')?.is_set);
+  if (!known.data) return null;
+  return html`<ul class="plain chain" aria-label="Backends">
+    ${used.map(([backend, address, secret]) => html`<${Backend} key=${backend} backend=${backend} address=${address} secret=${secret} />`)}</ul>`;
+}

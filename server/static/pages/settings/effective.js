@@ -1,0 +1,18 @@
+// All that holds now, to read and to copy.
+
+import {Button, Dialog} from '../../app/parts.js';
+import {html, useState} from '../../app/ui.js';
+
+const said = (row) => (row.kind === 'secret' ? (row.is_set ? '***' : 'null') : JSON.stringify(row.value));
+
+function text(rows) {
+  const wide = Math.max(...rows.map((row) => row.name.length));
+  return rows.map((row) => `${`${row.name}:`.padEnd(wide + 1)} ${said(row)}  # ${row.origin}`).join('\n');
+}
+
+export function Effective({rows}) {
+  const [open, setOpen] = useState(false);
+  return html`<${Button} onClick=${() => setOpen(true)}>What holds now<//>
+    <${Dialog} open=${open} title="What holds now" wide onClose=${() => setOpen(false)}>
+      <pre tabindex="0" aria-label="Settings that hold">${text(rows)}</pre><//>`;
+}

@@ -1,0 +1,118 @@
+// What is known of the settings, what was typed and is not saved yet, and what would come of it.
+
+import {fault, put, source} from '../../app/api.js';
+import {gently} from '../../app/live.js';
+import {toast} from '../../app/shell.js';
+import {computed, signal} from '../../app/ui.js';
+import {same, typed, written} from './values.js';
+
+/** `/api/settings`. */
+export const known = source('/api/settings');
+
+/** By name what was typed; null puts a setting back to its default. */
+export const drafts = signal({});
+
+const NOTHING = {diff: [], faults: {}, changed: [], later: []};
+
+/** What a dry run says of the drafts: the lines that would change, and why some would be refused. */
+export const outlook = signal(NOTHING);
+
+/** Why the last try to save failed; empty when it did not. */
+export const refused = signal('');
+
+export const drafted = computed(() => Object.keys(drafts.value));
+
+const rows = () => known.peek()?.settings ?? [];
+
+export const rowOf = (name) => (known.data?.settings ?? []).find((row) => row.name === name);
+
+/** What the sources say, which a restart may still have to put in force. */
+export const saved = (row) => (row.waits ? row.next : row.value);
+
+/** What stands in a setting's control. */
+export function shown(row) {
+  const all = drafts.value;
+  if (!(row.name in all)) return row.veiled ? '' : typed(row, saved(row));
+  return all[row.name] === null ? typed(row, row.default) : all[row.name];
+}
+
+/** Whether something else than the default holds or is typed. */
+export const isChanged = (row) => row.name in drafts.value || row.origin !== 'default';
+
+function isNews(row, draft) {
+  if (draft === null) return row.origin === 'config.yaml';
+  if (row.kind === 'secret') return draft !== '';
+  const value = written(row, draft);
+  return value === null ? row.origin === 'config.yaml' : row.veiled ? draft !== '' : !same(value, saved(row));
+}
+
+/** Type something, or (null) go back to the default. */
+export function edit(row, draft) {
+  const {[row.name]: _, ...others} = drafts.peek();
+  drafts.value = isNews(row, draft) ? {...others, [row.name]: draft} : others;
+  look();
+}
+
+export function undo(name) {
+  const {[name]: _, ...others} = drafts.peek();
+  drafts.value = others;
+  look();
+}
+
+export function undoAll() {
+  drafts.value = {};
+  refused.value = '';
+  look();
+}
+
+/** What would be sent. */
+export function changes() {
+  const all = drafts.peek();
+  const named = rows().filter((row) => row.name in all);
+  return Object.fromEntries(named.map((row) => [row.name, all[row.name] === null ? null : written(row, all[row.name])]));
+}
+
+let turn = 0;
+
+async function ask() {
+  const mine = ++turn;
+  if (!drafted.peek().length) {
+    outlook.value = NOTHING;
+    refused.value = '';
+    return;
+  }
+  const answer = await put('/api/settings', {changes: changes(), dry_run: true});
+  if (mine !== turn) return;
+  if (answer.ok) outlook.value = answer.data;
+  else refused.value = fault(answer);
+}
+
+const look = gently(ask, 250);
+
+/** Read the settings again, and forget drafts that have become true meanwhile. */
+export async function reread() {
+  await known.reload();
+  const all = drafts.peek();
+  const still = rows().filter((row) => row.name in all && isNews(row, all[row.name]));
+  drafts.value = Object.fromEntries(still.map((row) => [row.name, all[row.name]]));
+  look();
+}
+
+function told({changed, later}) {
+  const now = changed.length ? `${changed.join(', ')} ${changed.length > 1 ? 'hold' : 'holds'} now` : '';
+  const then = later.length ? `${later.map(({name}) => name).join(', ')} after a restart` : '';
+  return `Saved. ${[now, then].filter(Boolean).join('; ')}`.trim();
+}
+
+/** Write the drafts to the file. */
+export async function save() {
+  const answer = await put('/api/settings', {changes: changes(), digest: known.peek().digest});
+  if (answer.ok) {
+    drafts.value = {};
+    toast(told(answer.data), 'good');
+  } else if (answer.status === 422) {
+    outlook.value = {...outlook.peek(), faults: answer.data.fields};
+  }
+  await reread();
+  refused.value = answer.ok ? '' : fault(answer);
+}

@@ -1,0 +1,56 @@
+// One setting: what it is, where its value comes from, its control, and what is wrong with what was typed.
+
+import {Button, Pill} from '../../app/parts.js';
+import {classes, html} from '../../app/ui.js';
+import {Control, GROUPS} from './controls.js';
+import {drafts, edit, outlook, saved, undo} from './model.js';
+import {Told} from './told.js';
+import {bounds, brief} from './values.js';
+
+const ORIGINS = {
+  'config.yaml': ['checkpoint', 'it stands in config.yaml'],
+  '.env': ['warn', 'the file .env sets it'],
+  environment: ['warn', 'a variable of the daemon sets it'],
+};
+
+const Badges = ({row}) => html`<span class="badges">
+  ${ORIGINS[row.origin] ? html`<${Pill} status=${ORIGINS[row.origin][0]} title=${ORIGINS[row.origin][1]}>${row.origin}<//>` : null}
+  ${row.takes === 'restart' ? html`<${Pill} status="quiet" title="a change holds after a restart of the daemon">restart<//>` : null}
+  ${row.name in drafts.value ? html`<${Pill} status="running">unsaved<//>` : null}</span>`;
+
+/** Why it cannot be changed here; empty where it can. */
+const locked = (row) => (row.by_hand ? `Changed in config.yaml alone, because ${row.by_hand}.` : row.fixed && `${row.fixed[0].toUpperCase()}${row.fixed.slice(1)}.`);
+
+function Foot({row}) {
+  const draft = row.name in drafts.value;
+  const facts = [row.kind === 'secret' ? '' : `default ${brief(row, row.default)}`, bounds(row)].filter(Boolean).join(' · ');
+  return html`<p class="foot hint">${facts}
+    ${draft ? html` <${Button} kind="bare" onClick=${() => undo(row.name)} aria-label=${`Undo ${row.name}`}>undo<//>` : null}
+    ${!draft && row.origin === 'config.yaml' ? html` <${Button} kind="bare" onClick=${() => edit(row, null)}
+      aria-label=${row.kind === 'secret' ? `Remove ${row.name}` : `Default for ${row.name}`}>${row.kind === 'secret' ? 'remove' : 'use the default'}<//>` : null}</p>`;
+}
+
+function Editable({row}) {
+  const error = outlook.value.faults[row.name];
+  const about = [`t-${row.name}`, error && `e-${row.name}`].filter(Boolean).join(' ');
+  const tied = {id: `c-${row.name}`, 'aria-describedby': about, 'aria-invalid': error ? 'true' : undefined};
+  return html`<${Control} row=${row} tied=${tied} />
+    ${drafts.value[row.name] === null ? html`<p class="foot hint">${row.kind === 'secret' ? 'will be removed' : 'will be taken out of config.yaml'}</p>` : null}
+    ${error ? html`<p class="error" id=${`e-${row.name}`} role="alert">${error}</p>` : null}
+    <${Foot} row=${row} />`;
+}
+
+const Locked = ({row, why}) => html`<p class="held" id=${`c-${row.name}`}>${brief(row, saved(row))}</p><p class="foot hint">${why}</p>`;
+
+export function Row({row}) {
+  const why = locked(row);
+  const name = row.name;
+  const label = why || GROUPS.has(row.kind)
+    ? html`<span class="name" id=${`l-${name}`}>${name}</span>`
+    : html`<label class="name" for=${`c-${name}`} id=${`l-${name}`}>${name}</label>`;
+  return html`<div class=${classes('setting', {drafted: name in drafts.value})} data-setting=${name}>
+    <div class="about">${label}<${Badges} row=${row} /><p class="hint" id=${`t-${name}`}><${Told} text=${row.text} /></p>
+      ${row.waits ? html`<p class="waits">Holds until a restart: ${brief(row, row.value)}.</p>` : null}</div>
+    <div class="control">${why ? html`<${Locked} row=${row} why=${why} />` : html`<${Editable} row=${row} />`}</div>
+  </div>`;
+}
