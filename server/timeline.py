@@ -41,9 +41,11 @@ MOST_MARKS = 200
 REPEATED = "memory.failed_before"
 """The rule under which the memory's gate warns."""
 _TOLD = frozenset({
-    Kind.ITERATION_WARNING, Kind.STUCK, Kind.MODEL_FALLBACK, Kind.FILES_DROPPED, Kind.ASKED, Kind.ANSWERED,
-    Kind.CONFLICT, Kind.COMMITTED, Kind.INTEGRATED, Kind.REVERTED, Kind.PACKAGE_INSTALLED, Kind.TASK_RECOVERED,
+    Kind.ITERATION_WARNING, Kind.MODEL_FALLBACK, Kind.FILES_DROPPED, Kind.ANSWERED, Kind.CONFLICT, Kind.COMMITTED,
+    Kind.INTEGRATED, Kind.REVERTED, Kind.PACKAGE_INSTALLED, Kind.TASK_RECOVERED,
 })  # fmt: skip
+_TOLD_ELSEWHERE = frozenset({Kind.STUCK, Kind.ASKED, Kind.GATE_FINDING, Kind.REMARK, Kind.STEP_FINISHED})
+"""Steps and asks tell of these themselves."""
 
 
 def timeline_of(desk: Desk, task: Task, attempt: int | None) -> Timeline:
@@ -208,7 +210,8 @@ def _running(desk: Desk, task: Task, steps: Sequence[StepRow], calls: Sequence[C
 
 def _is_told(event: Event) -> bool:
     """Whether it stands between the steps; how the task ended stands above them."""
-    if event.kind is Kind.TASK_MOVED and event.data.get("to") in ENDED:
+    has_ended = event.kind is Kind.TASK_MOVED and event.data.get("to") in ENDED
+    if has_ended or event.kind in _TOLD_ELSEWHERE:
         return False
     return event.kind in _TOLD or event.level in {Level.WARNING, Level.ERROR}
 

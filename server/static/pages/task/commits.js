@@ -20,7 +20,10 @@ async function copy(text) {
 
 /** A text that can be copied. */
 export const Copy = ({text, what}) => html`<button type="button" class="bare small" title=${`copy ${what}`} aria-label=${`Copy ${what}`}
-  onClick=${() => copy(text)}>⧉</button>`;
+  onClick=${(event) => { event.preventDefault(); copy(text); }}><svg class="copy" viewBox="0 0 16 16" aria-hidden="true"><path d="M5.5 2.5h8v9h-8zM10.5 11.5v2h-8v-9h3" /></svg></button>`;
+
+/** Lines that were added and removed. */
+export const Lines = ({added, removed}) => html`<span class="number"><span class="plus">+${added}</span> <span class="minus">−${removed}</span></span>`;
 
 const WORTH = {verified: 'done', tests_passed: 'ok', self_tested: 'warn', exit_code: 'warn'};
 
@@ -30,7 +33,7 @@ function Row({task, commit, isNewest}) {
   return html`<li>
     <div class="commit"><code>${commit.commit.slice(0, 12)}</code><${Copy} text=${commit.commit} what="the commit's id" />
       <span>${where}</span><${Pill} status=${WORTH[commit.label] ?? ''}>${words(commit.label || 'not judged')}<//>
-      ${commit.added || commit.removed ? html`<span class="number"><span class="good">+${commit.added}</span> <span class="bad">−${commit.removed}</span></span>` : null}
+      ${commit.added || commit.removed ? html`<${Lines} added=${commit.added} removed=${commit.removed} />` : null}
       <span class="hint"><${Moment} at=${commit.at} /></span>
       ${commit.reverted_by ? html`<${Pill} status="warn">taken back by ${commit.reverted_by.slice(0, 10)}<//>` : null}
       <span class="actions">

@@ -5,7 +5,7 @@ import {Button, Diff, Empty, Fault, Loaded, Pill} from '../../app/parts.js';
 import {useKeys} from '../../app/keys.js';
 import {counted} from '../../app/text.js';
 import {html, signal, useMemo, useState} from '../../app/ui.js';
-import {Copy} from './commits.js';
+import {Copy, Lines} from './commits.js';
 
 const KEPT = 'diff-mode';
 const OPEN_LINES = 600;
@@ -43,7 +43,7 @@ function File({file, path, open}) {
   return html`<details class="file" open=${open}>
     <summary><code>${shown.path}</code> <${Pill} status=${STATUS[shown.status]}>${shown.status}<//>
       ${shown.test ? html` <span class="flag">the agent's test</span>` : null}
-      ${shown.added === null ? null : html` <span class="number"><span class="good">+${shown.added}</span> <span class="bad">−${shown.removed}</span></span>`}
+      ${shown.added === null ? null : html` <${Lines} added=${shown.added} removed=${shown.removed} />`}
       <${Copy} text=${shown.path} what="the path" /></summary>
     ${error ? html`<${Fault} error=${error} retry=${load} />` : null}
     ${shown.told ? html`<p class="hint">${canLoad ? '' : shown.told}${canLoad ? html`<${Button} kind="small" onClick=${load}>Show this file<//>` : null}</p>` : null}
@@ -70,8 +70,8 @@ export function Change({path}) {
 function Files({diff, path}) {
   const open = useMemo(() => opened(diff.files), [diff]);
   const [added, removed] = ['added', 'removed'].map((name) => diff.files.reduce((sum, file) => sum + (file[name] ?? 0), 0));
-  return html`<div class="diff-head"><span>${counted(diff.files.length + diff.left_out, 'file')}, <span class="good">+${added}</span> <span class="bad">−${removed}</span>
-      <span class="hint">${diff.after}, against ${diff.before}</span></span><${Mode} /></div>
+  return html`<div class="diff-head"><span>${counted(diff.files.length + diff.left_out, 'file')}, <${Lines} added=${added} removed=${removed} />
+      ${' '}<span class="hint">${diff.after}, against ${diff.before}</span></span><${Mode} /></div>
     ${diff.note ? html`<p class="notice">${diff.note}</p>` : null}
     ${diff.files.length ? null : html`<${Empty}>Nothing differs.<//>`}
     ${diff.files.map((file, index) => html`<${File} key=${file.path} file=${file} path=${path} open=${open[index]} />`)}

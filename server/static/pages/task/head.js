@@ -28,6 +28,7 @@ const WAITS = {
 };
 
 function why(task) {
+  if (task.status === 'waiting') return WAITS.waiting;
   if (task.cancel_requested) return 'ends at its next safe point';
   if (task.ending) return task.reason ? `${words(task.ending)}: ${task.reason}` : words(task.ending);
   return task.reason || WAITS[task.status] || '';
@@ -43,7 +44,7 @@ function Standing({task, running}) {
   </div>`;
 }
 
-const Fact = ({name, children}) => html`<div><dt>${name}</dt><dd>${children}</dd></div>`;
+const Fact = ({name, wide = false, children}) => html`<div class=${wide ? 'wide' : undefined}><dt>${name}</dt><dd>${children}</dd></div>`;
 const linked = (id) => html`<a href=${`/task/${id}`}>#${id}</a>`;
 
 function Priority({task}) {
@@ -72,17 +73,17 @@ function Facts({task, course}) {
     <${Fact} name="Priority"><${Priority} task=${task} /><//>
     <${Fact} name="Kind">${task.kind ? words(task.kind) : '–'}${task.language === 'python' ? '' : `, ${task.language}`}<//>
     <${Fact} name="Added"><${Moment} at=${task.created_at} /><//>
-    <${Fact} name="Started"><${Moment} at=${task.started_at} /><//>
-    <${Fact} name="Ended"><${Moment} at=${task.ended_at} /><//>
+    ${task.started_at ? html`<${Fact} name="Started"><${Moment} at=${task.started_at} /><//>` : null}
+    ${task.ended_at ? html`<${Fact} name="Ended"><${Moment} at=${task.ended_at} /><//>` : null}
     ${task.not_before ? html`<${Fact} name="Not before"><${Moment} at=${task.not_before} form="full" /><//>` : null}
-    <${Fact} name="Repository"><span class="path">${task.repo ?? 'the workspace'}</span>${task.base ? html` <small>from ${task.base}</small>` : null}<//>
+    <${Fact} name="Repository" wide=${Boolean(task.repo)}><span class="path">${task.repo ?? 'the workspace'}</span>${task.base ? html` <small>from ${task.base}</small>` : null}<//>
     ${task.depends_on.length ? html`<${Fact} name="After">${task.depends_on.map((id) => html`${linked(id)} `)}<//>` : null}
     ${task.parent ? html`<${Fact} name="Subtask of">${linked(task.parent)}<//>` : null}
     ${fork ? html`<${Fact} name="Forked from"><a href=${`/task/${fork.source}#${fork.attempt}-0-${fork.step_no}`}>#${fork.source}, step ${fork.step_no}</a>
       ${fork.model ? html`<small>by ${fork.model}</small>` : null}<//>` : null}
     ${course?.forks.length ? html`<${Fact} name="Forks">${course.forks.map((each) => html`
       <a href=${`/task/${each.task_id}`} title=${`after step ${each.step_no} of attempt ${each.attempt}`}>#${each.task_id}</a> `)}<//>` : null}
-    ${task.key && !task.parent ? html`<${Fact} name="Key"><code>${task.key}</code><//>` : null}
+    ${task.key && !task.parent ? html`<${Fact} name="Key" wide><code>${task.key}</code><//>` : null}
   </dl>`;
 }
 

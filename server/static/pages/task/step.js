@@ -91,6 +91,7 @@ const Lessons = ({lessons}) => html`<h4>Lessons in hand</h4><ul class="plain">${
 function Happened({detail}) {
   const {step, thought, findings, lessons, packages} = detail;
   return html`<p>${step.note || words(step.outcome)}${step.next ? html` <span class="hint">then ${words(step.next)}</span>` : null}</p>
+    ${step.stuck ? html`<p class="notice">Stuck: ${step.stuck}${step.fresh ? '; a fresh context began' : ''}</p>` : null}
     ${thought ? html`<${Thought} thought=${thought} />` : null}
     ${findings.length ? html`<${Findings} findings=${findings} />` : null}
     ${detail.brief ? html`<${Brief} brief=${detail.brief} />` : null}

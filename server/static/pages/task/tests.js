@@ -44,7 +44,7 @@ function Evidence({evidence}) {
 
 /** @param {{verdict: object}} props as the API has it */
 export function Tests({verdict}) {
-  return html`<p><${Pill} status=${verdict.passed ? 'done' : 'failed'}>${verdict.passed ? 'passed' : 'not passed'}<//> ${verdict.reason}
+  return html`<p><${Pill} status=${verdict.passed ? 'done' : 'failed'}>${verdict.passed ? 'passed' : 'not passed'}<//> ${verdict.reason}${' '}
       <span class="hint">${verdict.evidence.sandbox} · <${Span} seconds=${verdict.duration_s} /></span></p>
     ${verdict.failures.map((failure, index) => html`<${Failure} key=${failure.id} failure=${failure} open=${index < MOST_OPEN} />`)}
     ${verdict.weak.length ? html`<p class="notice">These self-written tests prove nothing as they are: ${verdict.weak.join(', ')}</p>` : null}
