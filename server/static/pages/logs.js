@@ -13,7 +13,8 @@ import {Finder} from './log/find.js';
 import {LogModel} from './log/model.js';
 import {LogView, idOf} from './log/view.js';
 
-const model = new LogModel();
+/** What is shown, and how it goes on. */
+export const model = new LogModel();
 const finder = new Finder(model);
 let current = null;
 

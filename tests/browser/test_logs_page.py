@@ -1,0 +1,452 @@
+"""The log's page in a real browser: it follows, filters, finds, pages, links and resumes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from core.events import Event, Kind, Level
+from server.desk import Desk
+from server.listen import Listen
+from tests.support.browser import LIVE, Watch, context_of
+from tests.support.desk import Client, make_desk, serving
+from tests.support.night import Night
+
+START = datetime(2026, 11, 20, 8, tzinfo=UTC)
+IDS = "() => [...document.querySelectorAll('#lines .line')].map((each) => Number(each.id.slice(1)))"
+IN_SIGHT = """id => {
+  const row = document.getElementById(`L${id}`)?.getBoundingClientRect();
+  const box = document.getElementById('lines').getBoundingClientRect();
+  return Boolean(row) && row.top >= box.top - 1 && row.bottom <= box.bottom + 1;
+}"""
+
+Open = Callable[..., Page]
+
+
+@pytest.fixture(scope="module")
+def long(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    """A server whose log has three thousand lines, one a minute, and stays as it is."""
+    desk = make_desk(tmp_path_factory.mktemp("long"))
+    put(desk, *(line(number) for number in range(1, 3001)))
+    with serving(desk) as client:
+        yield client
+    desk.database.close()
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    made = make_desk(tmp_path)
+    yield made
+    made.database.close()
+
+
+@pytest.fixture
+def tabs(browser: Browser) -> Iterator[Callable[[Client], BrowserContext]]:
+    """Makes profiles for servers, and closes them."""
+    made: list[Any] = []
+
+    def profile(client: Client) -> BrowserContext:
+        made.append(context_of(browser, url_of(client)))
+        context: BrowserContext = made[-1].__enter__()
+        context.grant_permissions(["clipboard-read", "clipboard-write"])
+        return context
+
+    yield profile
+    for each in made:
+        each.__exit__(None, None, None)
+
+
+@pytest.fixture
+def opened(tabs: Callable[[Client], BrowserContext]) -> Iterator[Open]:
+    """Opens the log of a server; nothing may go wrong on the page but what `allow` names."""
+    watches: list[Watch] = []
+
+    def open_page(client: Client, path: str = "/logs", *, allow: str = "") -> Page:
+        page = tabs(client).new_page()
+        watches.append(Watch(page, url_of(client)))
+        if allow:
+            watches[-1].allow(allow)
+        page.goto(path)
+        page.wait_for_selector(LIVE, state="attached")
+        page.wait_for_selector("#lines:not([aria-busy])", state="attached")
+        return page
+
+    yield open_page
+    for watch in watches:
+        watch.check()
+
+
+def url_of(client: Client) -> str:
+    return f"http://127.0.0.1:{client.host.port}"
+
+
+def line(number: int, text: str = "") -> Event:
+    bad = Level.ERROR if number % 100 == 0 else Level.INFO
+    return Event(
+        kind=Kind.MODEL_CALLED if number % 2 else Kind.STUCK, level=bad, message=text or f"number {number}.",
+        task_id=number % 7 + 1, worker=f"worker-{number % 2 + 1}", at=START + timedelta(minutes=number),
+    )  # fmt: skip
+
+
+def put(desk: Desk, *events: Event) -> list[int]:
+    def job(conn: Any) -> list[int]:
+        return [desk.events.insert(conn, event).id for event in events]
+
+    return desk.database.write(job).result()
+
+
+def ids(page: Page) -> list[int]:
+    found: list[int] = page.evaluate(IDS)
+    return found
+
+
+def until_ids(page: Page, wanted: list[int]) -> None:
+    """Wait until just these lines stand there, each once and in order."""
+    page.wait_for_function(f"wanted => JSON.stringify(({IDS})()) === JSON.stringify(wanted)", arg=wanted)
+
+
+def until_last(page: Page, wanted: int) -> None:
+    page.wait_for_function(f"wanted => ({IDS})().at(-1) === wanted", arg=wanted)
+
+
+def until_in_sight(page: Page, number: int) -> None:
+    page.wait_for_function(IN_SIGHT, arg=number)
+
+
+def scrolled(page: Page, top: str) -> None:
+    page.evaluate(f"() => {{ const box = document.getElementById('lines'); box.scrollTop = {top}; }}")
+
+
+def test_lines_come_as_they_happen_and_the_end_stays_in_sight(desk: Desk, opened: Open) -> None:
+    with serving(desk) as client:
+        put(desk, *(line(number) for number in range(1, 101)))
+        page = opened(client)
+        until_ids(page, list(range(1, 101)))
+        until_in_sight(page, 100)
+        for number in range(101, 161):
+            put(desk, line(number))
+        until_ids(page, list(range(1, 161)))
+        until_in_sight(page, 160)
+
+
+def test_an_empty_log_and_an_empty_filter_say_what_to_do(desk: Desk, opened: Open) -> None:
+    with serving(desk) as client:
+        page = opened(client)
+        expect(page.get_by_text("No events yet.")).to_be_visible()
+        put(desk, line(1))
+        until_ids(page, [1])
+        page.get_by_label("Level").select_option("ERROR")
+        expect(page.get_by_text("No line passes this filter")).to_be_visible()
+        page.get_by_role("button", name="Show all lines").click()
+        until_ids(page, [1])
+
+
+@pytest.mark.parametrize(
+    ("query", "passing"),
+    [
+        ("level=ERROR", lambda n: n % 100 == 0),
+        ("task=3&worker=worker-1", lambda n: n % 7 == 2 and n % 2 == 0),
+        ("kind=stuck&level=WARNING", lambda n: n % 100 == 0),
+        ("q=NUMBER+29", lambda n: str(n).startswith("29")),
+        (r"q=number+\d{2}00\.&regex=1", lambda n: n >= 1000 and n % 100 == 0),
+        ("q=number&inverse=1", lambda n: False),
+    ],
+)
+def test_a_filter_is_a_link_and_holds_for_what_comes(
+    desk: Desk, opened: Open, long: Client, query: str, passing: Callable[[int], bool]
+) -> None:
+    with serving(desk) as client:
+        for start in range(1, 3001, 500):
+            put(desk, *(line(number) for number in range(start, start + 500)))
+        page = opened(client, f"/logs?{query}")
+        expected = [number for number in range(1, 3001) if passing(number)]
+        tail = expected[-200:]
+        page.wait_for_function(
+            f"tail => JSON.stringify(({IDS})().slice(-tail.length || 9e9)) === JSON.stringify(tail)", arg=tail
+        )
+        put(desk, *(line(number) for number in (2901, 3100, 29)))
+        coming = [3000 + at for at, number in enumerate((2901, 3100, 29), 1) if passing(number)]
+        if coming:
+            until_last(page, coming[-1])
+        found = ids(page)
+        assert found == [*expected, *coming][-len(found) :] if found else not coming
+
+
+def test_filters_that_are_typed_change_the_address_and_the_download(long: Client, opened: Open) -> None:
+    page = opened(long)
+    page.get_by_label("Text", exact=True).fill("number 12")
+    page.wait_for_url("**/logs?q=number+12")
+    page.get_by_label("Task").fill("5")
+    page.wait_for_url("**/logs?task=5&q=number+12")
+    page.wait_for_function(f"() => ({IDS})().every((id) => String(id).startsWith('12') && id % 7 === 4)")
+    page.get_by_text("Download").click()
+    with page.expect_download() as event:
+        page.get_by_role("link", name="JSON Lines").click()
+    got = [json.loads(each) for each in Path(event.value.path()).read_text().splitlines()]
+    assert event.value.suggested_filename.endswith(".jsonl")
+    assert [each["id"] for each in got] == [n for n in range(1, 3001) if str(n).startswith("12") and n % 7 == 4]
+    page.get_by_role("button", name="Clear").click()
+    page.wait_for_url("**/logs")
+    until_last(page, 3000)
+
+
+def test_a_wrong_filter_is_named_and_can_be_mended(long: Client, opened: Open) -> None:
+    page = opened(long, "/logs?level=LOUD", allow="400 GET .*level=LOUD")
+    expect(page.get_by_role("alert")).to_contain_text("level")
+    page.get_by_label("Level").select_option("ERROR")
+    page.wait_for_function(f"() => ({IDS})().at(-1) === 3000 && ({IDS})().every((id) => id % 100 === 0)")
+    expect(page.get_by_role("alert")).to_have_count(0)
+
+
+def test_scrolling_up_loads_all_that_is_older_and_moves_nothing(long: Client, opened: Open) -> None:
+    page = opened(long)
+    until_last(page, 3000)
+    seen = 3000
+    while (first := ids(page)[0]) > 1:
+        assert first < seen or first == 2751
+        seen = first
+        page.mouse.move(600, 500)
+        page.mouse.wheel(0, -30_000)
+        page.wait_for_function(f"first => ({IDS})()[0] < first || ({IDS})()[0] === 1", arg=first)
+    until_ids(page, list(range(1, 3001)))
+
+
+def test_what_is_laid_in_above_leaves_what_is_read_where_it_is(long: Client, opened: Open) -> None:
+    page = opened(long)
+    until_last(page, 3000)
+    scrolled(page, "2500")
+    top = "() => document.elementFromPoint(400, 300).closest('.line')?.id"
+    page.wait_for_function(top)
+    before = page.evaluate(
+        "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => "
+        "done(document.elementFromPoint(400, 300).closest('.line').id))))"
+    )
+    scrolled(page, "box.scrollTop - 600")
+    page.wait_for_function(f"() => ({IDS})()[0] < 2751")
+    scrolled(page, "box.scrollTop + 600")
+    page.wait_for_function("before => document.elementFromPoint(400, 300).closest('.line')?.id === before", arg=before)
+
+
+def test_the_browsers_own_search_finds_lines_out_of_sight(long: Client, opened: Open) -> None:
+    page = opened(long)
+    scrolled(page, "500")
+    page.wait_for_function(f"() => ({IDS})()[0] < 2000")
+    page.keyboard.press("G")
+    until_in_sight(page, 3000)
+    laid_out = "() => document.getElementById('L2100').checkVisibility({contentVisibilityAuto: true})"
+    assert not page.evaluate(laid_out)
+    assert page.evaluate("() => window.find('number 2100.')")
+    row = "() => getSelection().anchorNode.parentElement.closest('.line').id"
+    assert page.evaluate(row) == "L2100"
+
+
+def test_a_link_to_a_line_opens_it_with_its_surroundings(long: Client, opened: Open) -> None:
+    page = opened(long, "/logs#L1234")
+    until_in_sight(page, 1234)
+    found = ids(page)
+    assert found == list(range(found[0], found[-1] + 1))
+    assert found[0] <= 1234 - 200
+    assert found[-1] >= 1234 + 200
+    expect(page.locator("#L1234")).to_have_attribute("aria-current", "true")
+    page.get_by_role("button", name="To the end").click()
+    until_last(page, 3000)
+    until_in_sight(page, 3000)
+
+
+def test_scrolling_down_from_a_line_reaches_the_end_and_goes_on_live(desk: Desk, opened: Open) -> None:
+    put(desk, *(line(number) for number in range(1, 1001)))
+    with serving(desk) as client:
+        page = opened(client, "/logs#L300")
+        until_in_sight(page, 300)
+        while ids(page)[-1] < 1000:
+            last = ids(page)[-1]
+            scrolled(page, "box.scrollHeight")
+            page.wait_for_function(f"last => ({IDS})().at(-1) > last", arg=last)
+        scrolled(page, "box.scrollHeight")
+        put(desk, line(1001))
+        until_last(page, 1001)
+        found = ids(page)
+        assert found == list(range(found[0], 1002))
+
+
+def test_a_row_opens_with_its_data_and_its_link(desk: Desk, opened: Open) -> None:
+    put(
+        desk,
+        Event(kind=Kind.STUCK, message="<b>\x1b[31mred\x1b[0m</b>", task_id=3, data={"deep": {"a": "<i>"}}),
+        line(2),
+    )
+    with serving(desk) as client:
+        page = opened(client, "/logs?kind=stuck")
+        page.locator("#L1 .text").click()
+        expect(page.locator("#L1 .detail pre")).to_contain_text('"a": "<i>"')
+        page.get_by_role("button", name="Copy link").click()
+        expect(page.get_by_text("Copied:")).to_be_visible()
+        assert page.evaluate("() => navigator.clipboard.readText()") == f"{url_of(client)}/logs#L1"
+        page.get_by_role("button", name="In context").click()
+        until_ids(page, [1, 2])
+        expect(page).to_have_url(f"{url_of(client)}/logs")
+        page.locator("#L1 .at").click()
+        expect(page).to_have_url(f"{url_of(client)}/logs#L1")
+
+
+def test_colours_are_shown_and_nothing_else_is_obeyed(desk: Desk, opened: Open) -> None:
+    put(
+        desk,
+        Event(kind=Kind.REMARK, message="\x1b[1;31mbad\x1b[0m <img src=x onerror=alert(1)>\x1b]0;t\x07\x1b[8mhidden"),
+    )
+    with serving(desk) as client:
+        page = opened(client)
+        bad = page.locator("#L1 .a-fg1.a-bold")
+        expect(bad).to_have_text("bad")
+        assert bad.evaluate("(each) => getComputedStyle(each).fontWeight") == "700"
+        expect(page.locator("#L1 .text")).to_have_text(r"bad <img src=x onerror=alert(1)>\x1b]0;t\x07hidden")
+        assert page.locator("#L1 img").count() == 0
+
+
+def test_a_pause_holds_lines_back_and_counts_them(desk: Desk, opened: Open) -> None:
+    put(desk, line(1))
+    with serving(desk) as client:
+        page = opened(client)
+        until_ids(page, [1])
+        page.keyboard.press("Space")
+        put(desk, *(line(number) for number in range(2, 9)))
+        expect(page.get_by_role("button", name="7 new lines")).to_be_visible()
+        assert ids(page) == [1]
+        page.keyboard.press("Space")
+        until_ids(page, list(range(1, 9)))
+        put(desk, line(9))
+        until_ids(page, list(range(1, 10)))
+
+
+def test_who_reads_above_is_told_of_new_lines_and_not_moved(desk: Desk, opened: Open) -> None:
+    put(desk, *(line(number) for number in range(1, 201)))
+    with serving(desk) as client:
+        page = opened(client)
+        until_in_sight(page, 200)
+        page.keyboard.press("f")
+        expect(page.get_by_role("button", name="Follow")).to_have_attribute("aria-pressed", "false")
+        page.mouse.move(600, 500)
+        page.mouse.wheel(0, -1500)
+        page.wait_for_function("() => document.getElementById('lines').scrollTop < 2500")
+        put(desk, *(line(number) for number in range(201, 206)))
+        button = page.get_by_role("button", name="5 new lines")
+        expect(button).to_be_visible()
+        assert not page.evaluate(IN_SIGHT, 205)
+        button.click()
+        until_in_sight(page, 205)
+
+
+def test_finding_marks_without_filtering_and_goes_beyond_what_is_loaded(long: Client, opened: Open) -> None:
+    page = opened(long)
+    until_last(page, 3000)
+    page.keyboard.press("/")
+    page.keyboard.type("number 28")
+    expect(page.get_by_text("100 in 250 loaded lines")).to_be_visible()
+    assert len(ids(page)) == 250, "nothing is filtered"
+    page.keyboard.press("Enter")
+    expect(page.locator("#L2899")).to_have_attribute("aria-current", "true")
+    assert page.evaluate("() => CSS.highlights.get('found').size") > 0
+    page.keyboard.press("Escape")
+    page.keyboard.press("N")
+    expect(page.locator("#L2898")).to_have_attribute("aria-current", "true")
+    page.keyboard.press("n")
+    expect(page.locator("#L2899")).to_have_attribute("aria-current", "true")
+    page.get_by_label("Find").fill("number 77.")
+    page.keyboard.press("Enter")
+    until_in_sight(page, 77)
+    expect(page.locator("#L77")).to_have_attribute("aria-current", "true")
+    page.get_by_label("Find").fill("no such text")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("No further line above")).to_be_visible()
+
+
+def test_a_time_is_jumped_to(long: Client, opened: Open) -> None:
+    page = opened(long)
+    at = START + timedelta(minutes=1500, seconds=30)
+    page.get_by_label("Time").fill(f"{at:%Y-%m-%dT%H:%M:%S}")
+    page.get_by_role("button", name="Go").click()
+    until_in_sight(page, 1501)
+    found = ids(page)
+    assert found == list(range(found[0], found[-1] + 1))
+
+
+def test_the_keyboard_moves_among_the_lines(long: Client, opened: Open) -> None:
+    page = opened(long)
+    until_last(page, 3000)
+    page.keyboard.press("g")
+    page.keyboard.press("g")
+    until_in_sight(page, 1)
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    expect(page.locator("#L3")).to_have_attribute("aria-current", "true")
+    page.keyboard.press("k")
+    page.keyboard.press("Enter")
+    expect(page.locator("#L2 .detail")).to_be_visible()
+    page.keyboard.press("G")
+    until_in_sight(page, 3000)
+    page.keyboard.press("t")
+    expect(page.get_by_label("Text", exact=True)).to_be_focused()
+
+
+def test_more_lines_than_are_kept_leave_at_the_other_end(long: Client, opened: Open) -> None:
+    page = opened(long)
+    until_last(page, 3000)
+    page.evaluate("""async () => {
+      const {model} = await import(document.querySelector('script[src$="pages/logs.js"]').src);
+      model.view.most = 6;
+    }""")
+    page.keyboard.press("g")
+    page.keyboard.press("g")
+    until_in_sight(page, 1)
+    while (last := ids(page)[-1]) < 3000:
+        scrolled(page, "box.scrollHeight")
+        page.wait_for_function(f"last => ({IDS})().at(-1) > last", arg=last)
+        found = ids(page)
+        assert found == list(range(found[0], found[-1] + 1))
+        assert len(found) <= 6 * 250
+    assert ids(page)[0] > 1
+
+
+def test_a_real_daemon_that_restarts_leaves_no_gap_and_no_double_and_it_is_said(
+    page: Page, watch: Watch, night: Night
+) -> None:
+    watch.allow("failed GET .*")
+    watch.allow("console: .*ERR_")
+    home = night.daemon
+    page.goto("/logs")
+    page.wait_for_selector(LIVE, state="attached")
+    before = home.get("/api/logs?limit=1")["last_id"]
+    until_last(page, before)
+    port = home.url.rsplit(":", 1)[1]
+    home.stop()
+    expect(page.get_by_text("The daemon does not answer.")).to_be_visible()
+    home.settings["FLASK_PORT"] = port
+    home.start()
+    expect(page.locator("#lines .note")).to_contain_text(re.compile(r"away .* none is missing"))
+    last = home.get("/api/logs?limit=1")["last_id"]
+    assert last > before, "its end and its start were told"
+    page.wait_for_function(f"last => ({IDS})().at(-1) >= last", arg=last)
+    found = ids(page)
+    assert found == list(range(found[0], found[-1] + 1))
+
+
+def test_a_server_that_restarts_under_a_filter_of_texts_leaves_no_gap(desk: Desk, opened: Open) -> None:
+    with serving(desk) as first:
+        port = first.host.port
+    put(desk, *(line(number) for number in range(1, 11)))
+    with serving(desk, Listen(port=port)) as client:
+        page = opened(client, "/logs?q=number", allow="failed GET .*/api/.*")
+        until_ids(page, list(range(1, 11)))
+    expect(page.get_by_text("The daemon does not answer.")).to_be_visible()
+    put(desk, *(line(number) for number in range(11, 31)))
+    with serving(desk, Listen(port=port)):
+        until_ids(page, list(range(1, 31)))
+        put(desk, line(31))
+        until_ids(page, list(range(1, 32)))
