@@ -12,7 +12,6 @@ NIGHTSHIFT_TESTS_NIGHT to a folder, in which the night is kept instead of worked
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,21 +21,14 @@ from playwright.sync_api import Browser, BrowserContext, Page
 from tests.support.attacker import RULES
 from tests.support.browser import LIVE, Visit, Watch, chromium, context_of
 from tests.support.daemon import Daemon, settings_for
-from tests.support.night import Night, Room, awake, built
+from tests.support.night import Night, awake, shared
 from tests.support.wire_server import WireServer
 
 
-@pytest.fixture(scope="session")
-def lived(tmp_path_factory: pytest.TempPathFactory) -> Room:
-    """The room that all copies are made of; processes of one test run share it."""
-    base = tmp_path_factory.getbasetemp()
-    return built((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "night")
-
-
 @pytest.fixture(scope="module")
-def night(lived: Room, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Night]:
+def night(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Night]:
     """A daemon in a room of this module's own; its workers are idle."""
-    room = lived.copied(tmp_path_factory.mktemp("night") / "room")
+    room = shared(tmp_path_factory).copied(tmp_path_factory.mktemp("night") / "room")
     with awake(room) as (daemon, server):
         yield Night(room=room, daemon=daemon, server=server)
 

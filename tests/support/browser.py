@@ -26,6 +26,8 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
+from server.page_table import PAGES
+
 Visit = Callable[[str], Page]
 """Opens an address and waits until its data are live."""
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
@@ -82,6 +84,26 @@ def context_of(
         yield made
     finally:
         made.close()
+
+
+def addresses(*tasks: int) -> list[str]:
+    """One address of each page; of a task's for each of these."""
+    paths = ["/login", *(page.path for page in PAGES)]
+    return list(dict.fromkeys(path.format(task_id=task) for task in tasks for path in paths))
+
+
+def drawn(page: Page) -> None:
+    """Wait until nothing on the page is being read any more."""
+    expect(page.locator("[aria-busy=true]")).to_have_count(0)
+
+
+def unfolded(page: Page) -> None:
+    """Open all that is folded, and show each tab once, so that everything is drawn."""
+    unfold = "() => document.querySelectorAll('details:not([open])').forEach((each) => { each.open = true; })"
+    page.evaluate(unfold)
+    for tab in page.get_by_role("tab").all():
+        tab.click()
+        page.evaluate(unfold)
 
 
 def heard(page: Page, condition: Callable[[], bool]) -> None:

@@ -9,12 +9,15 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from db.sqlite import connect
 from tests.support.answers import PLAN, REFLECTION, Answers, job
@@ -49,6 +52,8 @@ class NightModel(Answers):
             return {"PLANNING": PLAN, "REFLECTING": f"```json\n{REFLECTION}\n```"}.get(
                 phase, f"```python path=moon.py\n{MOON}```"
             )
+        if not re.search(r"job_\d+", text):
+            return "I know nothing of that."
         wrong = next((n for n, name in ((1, "job_1."), (1, "job_2."), (FOREVER, "job_3.")) if name in text), 0)
         self.wrong_first = wrong
         return super().__call__(phase, messages)
@@ -101,6 +106,12 @@ class Night:
     def task(self, name: str) -> int:
         """The id of a task by what became of it: see `_submitted`."""
         return self.room.tasks[name]
+
+
+def shared(factory: pytest.TempPathFactory) -> Room:
+    """The room that all tests of a run make their copies of, whichever of its processes they are in."""
+    base = factory.getbasetemp()
+    return built((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "night")
 
 
 def built(folder: Path) -> Room:

@@ -1,0 +1,127 @@
+"""Every page is for everybody: what axe finds, the keyboard, names of pages, and the width of a phone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]  # it ships no types
+from playwright.sync_api import Browser, Page, expect
+
+from tests.support.browser import LIVE, NARROW, WIDE, Watch, addresses, context_of, drawn, unfolded
+from tests.support.daemon import Daemon
+from tests.support.night import Night
+
+GRAVE = {"serious", "critical"}
+AXE = Axe()
+# Both widths and both schemes of colours; all four together find the same.
+LOOKS = [(WIDE, False, ("second_try", "failed")), (NARROW, True, ("approval", "blocked"))]
+# Where the focus is; null once it has left the page. A field for dates shows it on its parts.
+FOCUSED = """() => { const at = document.activeElement;
+  if (at === null || at === document.body) return null;
+  const style = getComputedStyle(at), box = at.getBoundingClientRect();
+  const shows = style.outlineStyle !== 'none' || style.boxShadow !== 'none' || at.type === 'datetime-local';
+  return {what: at.outerHTML.slice(0, 200), seen: shows && box.width > 0 && box.height > 0}; }"""
+STOPS = """() => [...document.querySelectorAll('a[href], button, input, select, textarea, summary')]
+  .filter((each) => !each.disabled && each.tabIndex >= 0 && each.checkVisibility()).length"""
+
+
+def opened(page: Page, address: str) -> Page:
+    page.goto(address)
+    if address != "/login":
+        page.wait_for_selector(LIVE, state="attached")
+    drawn(page)
+    return page
+
+
+def faults(page: Page) -> list[str]:
+    found = AXE.run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    return [
+        f"{page.url}: {each['id']} at {[node['target'] for node in each['nodes']][:5]}: {each['help']}"
+        for each in found
+        if each["impact"] in GRAVE
+    ]
+
+
+def wide_things(page: Page) -> list[str]:
+    """What makes a page scroll sideways."""
+    found: list[str] = page.evaluate("""() => document.documentElement.scrollWidth <= innerWidth ? [] :
+      [...document.querySelectorAll('body *')].filter((each) => each.getBoundingClientRect().right > innerWidth + 1)
+        .map((each) => each.outerHTML.slice(0, 120)).slice(0, 5)""")
+    return found
+
+
+def looked_at(browser: Browser, url: str, size: tuple[int, int], dark: bool, where: list[str]) -> list[str]:
+    with context_of(browser, url, size=size, dark=dark) as context:
+        page, found = context.new_page(), list[str]()
+        watch = Watch(page, url)
+        watch.allow("404 GET .*/diff")  # a task that waits before its first step changed nothing yet
+        for address in where:
+            unfolded(opened(page, address))
+            drawn(page)
+            found += faults(page)
+            found += [f"{address} is too wide: {each}" for each in wide_things(page)]
+        return found + watch.complaints
+
+
+@pytest.mark.parametrize(("size", "dark", "tasks"), LOOKS)
+def test_axe_finds_nothing_grave_where_much_happened(
+    browser: Browser, night: Night, size: tuple[int, int], dark: bool, tasks: tuple[str, ...]
+) -> None:
+    assert looked_at(browser, night.url, size, dark, addresses(*map(night.task, tasks))) == []
+
+
+@pytest.mark.parametrize(("size", "dark"), [(WIDE, True), (NARROW, False)])
+def test_axe_finds_nothing_grave_where_nothing_happened_yet(
+    browser: Browser, untouched: Daemon, size: tuple[int, int], dark: bool
+) -> None:
+    where = [address for address in addresses(0) if address != "/task/0"]
+    assert looked_at(browser, untouched.url, size, dark, where) == []
+
+
+def test_every_page_can_be_walked_through_by_keyboard(page: Page, night: Night) -> None:
+    for address in addresses(night.task("second_try")):
+        opened(page, address)
+        stops = [at for _ in range(page.evaluate(STOPS) + 40) if (at := tabbed(page))]
+        unseen = [at["what"] for at in stops if not at["seen"]]
+        assert not unseen, f"{address}: the focus cannot be seen on {unseen[:3]}"
+        assert stops, address
+
+
+def tabbed(page: Page) -> dict[str, Any] | None:
+    """Where the focus is after one step."""
+    page.keyboard.press("Tab")
+    return page.evaluate(FOCUSED)  # type: ignore[no-any-return]  # of the page
+
+
+def test_titles_name_the_page_and_differ(page: Page, night: Night) -> None:
+    where = addresses(night.task("second_try"), night.task("failed"))
+    titles = {address: opened(page, address).title() for address in where}
+    assert len(set(titles.values())) == len(where), titles
+    assert all("Nightshift" in title for title in titles.values()), titles
+
+
+def test_each_page_has_one_heading_and_its_landmarks(page: Page, night: Night) -> None:
+    for address in addresses(night.task("second_try")):
+        opened(page, address)
+        expect(page.locator("main")).to_have_count(1)
+        expect(page.locator("h1")).to_have_count(1)
+        if address != "/login":
+            expect(page.get_by_role("navigation").first).to_be_visible()
+        assert page.evaluate("() => document.documentElement.lang") == "en"
+
+
+def test_the_keyboard_leads_from_page_to_page(page: Page, night: Night) -> None:
+    opened(page, "/")
+    links = page.locator(".top nav a[data-key]")
+    for key, there in links.evaluate_all("(all) => all.map((each) => [each.dataset.key, each.getAttribute('href')])"):
+        opened(page, "/login")
+        opened(page, "/")
+        page.keyboard.press("g")
+        page.keyboard.press(key)
+        page.wait_for_url(f"**{there}")
+        page.wait_for_selector(LIVE, state="attached")
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)

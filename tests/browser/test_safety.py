@@ -1,0 +1,65 @@
+"""Texts of models and tasks that want to be markup stay texts on every page; so do those that come live."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.support.browser import LIVE, Watch, addresses, context_of, drawn, unfolded
+from tests.support.daemon import Daemon
+from tests.support.haunted import ELEMENT, EVIL, SEEN, haunted
+
+ELSEWHERE = "a[href^='javascript:'], [href*='elsewhere.test'], [src*='elsewhere.test'], [srcdoc], [onerror], [onfocus]"
+SILENT = {"/login", "/settings"}
+"""Pages that may have nothing hostile to show; on all others it is seen as text, so that it is known to be there."""
+
+
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
+    with haunted(tmp_path_factory.mktemp("haunted")) as running:
+        yield running
+
+
+@pytest.fixture
+def seen(browser: Browser, daemon: Daemon) -> Iterator[tuple[Page, Watch]]:
+    with context_of(browser, daemon.url) as context:
+        page = context.new_page()
+        watch = Watch(page, daemon.url)
+        yield page, watch
+        watch.check()
+
+
+def inert(page: Page) -> None:
+    expect(page.locator(f"#{ELEMENT}")).to_have_count(0)
+    expect(page.locator(ELSEWHERE)).to_have_count(0)
+    assert not page.evaluate("() => [...document.querySelectorAll('*')].some((e) => e.getAttribute('onclick'))")
+    assert page.evaluate("() => document.baseURI") == page.url
+
+
+@pytest.mark.parametrize("address", addresses(1, 2, 3))
+def test_hostile_texts_are_texts(seen: tuple[Page, Watch], address: str) -> None:
+    page, watch = seen
+    watch.allow("404 GET .*/api/task/3/diff")  # a task that waits before its first step changed nothing yet
+    page.goto(address)
+    if address != "/login":
+        page.wait_for_selector(LIVE, state="attached")
+    drawn(page)
+    unfolded(page)
+    drawn(page)
+    if address not in SILENT:
+        expect(page.locator("body")).to_contain_text(SEEN)
+    inert(page)
+
+
+@pytest.mark.parametrize("address", ["/", "/logs"])
+def test_hostile_texts_that_come_live_are_texts(seen: tuple[Page, Watch], daemon: Daemon, address: str) -> None:
+    page, _ = seen
+    page.goto(address)
+    page.wait_for_selector(LIVE, state="attached")
+    (task,) = daemon.wait(daemon.submit(description=f"live {EVIL}"), within_s=120)
+    assert task["status"] == "failed"
+    expect(page.locator(f"a[href='/task/{task['task_id']}']").first).to_be_visible()
+    expect(page.locator("body")).to_contain_text(SEEN)
+    inert(page)

@@ -1,0 +1,95 @@
+"""A home in which every text that a model or a task may supply wants to be markup, and what such texts would leave.
+
+The texts are written through the real stores, and the report by the real daemon at a checkpoint.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from core.events import Event, Kind, Level
+from core.gates import Ask, AskKind
+from db.state_store import Commit, StateStore
+from server.desk import Desk
+from tests.support.asking import package, wait_for
+from tests.support.daemon import Daemon, settings_for, until
+from tests.support.desk import make_desk
+from tests.support.wire_server import WireServer
+from tests.support.worked_task import submit, work_on
+
+ELEMENT = "evil"
+"""The id of each element that would stand in a page if a text became markup."""
+PAYLOADS = (
+    f"<img id={ELEMENT} src=http://elsewhere.test:9/x.png onerror=\"alert('image')\">",
+    f"</script><script id={ELEMENT}>alert('script')</script>",
+    f"</textarea></title></style></pre>--><svg id={ELEMENT} onload=alert('svg')>",
+    f"\"' id={ELEMENT} autofocus tabindex=0 onfocus=alert('attribute') x=\"",
+    "<a href=\"javascript:alert('link')\">a</a> [b](javascript:alert('markdown')) ![c](http://elsewhere.test:9/c.png)",
+    f"<iframe id={ELEMENT} srcdoc=\"<script>parent.alert('frame')</script>\"></iframe>",
+    "{{constructor.constructor('alert(1)')()}} ${alert('template')} <%= 7*7 %> __proto__ \\u003cb\\u003e",
+    f"<form id={ELEMENT} action=/api/pause method=post><button>x</button></form> <base href=http://elsewhere.test:9/>",
+)
+EVIL = " ".join(PAYLOADS)
+SEEN = "alert('"
+"""A part of the texts that can be seen where they are shown as texts."""
+FILE = f"<img src=x id={ELEMENT} onerror=alert(1)>.py"
+MODEL = f"m<b id={ELEMENT}>odel"
+AUTHOR = f'A "onclick=alert(1) id={ELEMENT}'
+
+
+@contextmanager
+def haunted(folder: Path) -> Iterator[Daemon]:
+    """The daemon of such a home, with a report; its model answers what is hostile too."""
+    home = folder / f"<b id={ELEMENT}>home"
+    (home / "db").mkdir(parents=True)
+    desk = make_desk(folder)
+    try:
+        _written(desk)
+    finally:
+        desk.database.close()
+    (folder / "db.sqlite").rename(home / "db" / "agent_logs.sqlite")
+    (home / "config.yaml").write_text(json.dumps({"git_author_name": AUTHOR}))
+    with (
+        WireServer(lambda phase, messages: EVIL, models=[MODEL]) as server,
+        Daemon(home, settings_for(server)) as daemon,
+    ):
+        taught = daemon.cli("--import-memory", "-", stdin="\n".join(map(json.dumps, _lessons())))
+        assert taught.returncode == 0, taught.stderr
+        daemon.ask("POST", "/api/checkpoint")
+        until(lambda: any((home / "reports").glob("*.md")), 120)
+        daemon.ask("POST", "/api/resume")
+        yield daemon
+
+
+def _answer(_phase: str, _messages: list[dict[str, str]]) -> str:
+    return EVIL
+
+
+def _written(desk: Desk) -> None:
+    files = {"test_calc.py": f"# {EVIL}\nfrom calc import add\n", FILE: f"EVIL = {EVIL!r}\n"}
+    for passes in (True, False):
+        submit(desk, f"{EVIL} {passes}", tests=files)
+        work_on(desk, passes=passes, said=EVIL, reply=f"# {EVIL}\n")
+    submit(desk, f"Ask {EVIL}")
+    asked = Ask(kind=AskKind.QUESTION, subject=EVIL, question=EVIL, default=EVIL)
+    wait_for(desk.queue, package("evil", EVIL), asked)
+    StateStore(desk.database).record_commit(
+        Commit(
+            task_id=1, attempt=1, repo=f"/<b id={ELEMENT}>", branch=f"agent/1-{EVIL}", commit="3f2a9c1d" * 5,
+            base="0" * 40, subject=EVIL, label=EVIL, model=MODEL,
+        )
+    ).result()  # fmt: skip
+    for level in Level:
+        desk.events.emit(Event(kind=Kind.MODEL_CALLED, level=level, message=EVIL, task_id=1, data={"model": EVIL}))
+    desk.queue.pause(EVIL[:500]).result()
+
+
+def _lessons() -> list[dict[str, str]]:
+    at = {"created_at": "2026-01-01T00:00:00Z", "learned_at": "2026-01-02T00:00:00Z", "repo": EVIL[:900]}
+    return [
+        {"kind": "failure", "signature": EVIL, "error": EVIL, "code": EVIL, "fix": EVIL, "lesson": EVIL[:300], **at},
+        {"kind": "pattern", "problem": EVIL, "solution": EVIL, "lesson": EVIL[:300], **at},
+    ]
