@@ -89,7 +89,7 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     ({"log_level": "LOUD"}, "log_level", "'DEBUG', 'INFO'"),
     ({"quiet_hours": ["22:00"]}, "quiet_hours", "22:00"),
     ({"model_prices": {"m": {"input_per_million_usd": -1, "output_per_million_usd": 1}}}, "model_prices", "m.input"),
-    ({"model_max_tokens": 32768}, "model_max_tokens", "leave no room for a prompt"),
+    ({"model_max_tokens": 32768}, "model_max_tokens", "replies of up to 32768 tokens"),
     ({"model_type": "oracle"}, "model_type", "unknown backend 'oracle'"),
     ({"workr_count": 1}, "workr_count", "is no setting"),
     ({"home": "/tmp"}, "home", "is no setting"),

@@ -20,7 +20,11 @@ export const outlook = signal(NOTHING);
 /** Why the last try to save failed; empty when it did not. */
 export const refused = signal('');
 
-export const drafted = computed(() => Object.keys(drafts.value));
+/** The names of what would be written. */
+export const drafted = computed(() => {
+  const all = drafts.value;
+  return (known.data?.settings ?? []).filter((row) => row.name in all && isNews(row, all[row.name])).map(({name}) => name);
+});
 
 const rows = () => known.peek()?.settings ?? [];
 
@@ -46,10 +50,13 @@ function isNews(row, draft) {
   return value === null ? row.origin === 'config.yaml' : row.veiled ? draft !== '' : !same(value, saved(row));
 }
 
+/** Whether a line was added that is still empty. */
+const isBegun = (row, draft) => Array.isArray(draft) && draft.some(({key}) => key === '');
+
 /** Type something, or (null) go back to the default. */
 export function edit(row, draft) {
   const {[row.name]: _, ...others} = drafts.peek();
-  drafts.value = isNews(row, draft) ? {...others, [row.name]: draft} : others;
+  drafts.value = isNews(row, draft) || isBegun(row, draft) ? {...others, [row.name]: draft} : others;
   look();
 }
 
@@ -68,7 +75,7 @@ export function undoAll() {
 /** What would be sent. */
 export function changes() {
   const all = drafts.peek();
-  const named = rows().filter((row) => row.name in all);
+  const named = rows().filter(({name}) => drafted.peek().includes(name));
   return Object.fromEntries(named.map((row) => [row.name, all[row.name] === null ? null : written(row, all[row.name])]));
 }
 

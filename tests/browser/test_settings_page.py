@@ -1,0 +1,253 @@
+"""The page of the settings, driven in Chromium against a running daemon."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+
+from tests.support.browser import LIVE, Watch, context_of
+from tests.support.daemon import Daemon, settings_for
+from tests.support.receiver import receiving
+from tests.support.wire_server import WireServer
+
+SECRET = "sk-never-shown-0123456789abcdef"
+CONFIG = """\
+# The owner's own words.
+worker_count: 2   # the fan
+notify_on: [failed]
+"""
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[WireServer]:
+    with WireServer(models=("tiny-coder", "big-coder")) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory: pytest.TempPathFactory, server: WireServer) -> Iterator[Daemon]:
+    """One whose models stand in config.yaml, where the page can change them."""
+    home = tmp_path_factory.mktemp("settings") / "home"
+    home.mkdir()
+    settings = settings_for(server)
+    model = {"openai_api_key": SECRET, "openai_base_url": server.openai_base_url, "model_name": "openai=tiny-coder"}
+    (home / "config.yaml").write_text(CONFIG + yaml.safe_dump(model))
+    with Daemon(home, {"EMBEDDER": settings["EMBEDDER"], "TASK_TIMEOUT": "200"}) as daemon:
+        yield daemon
+
+
+@pytest.fixture
+def context(browser: Browser, daemon: Daemon) -> Iterator[BrowserContext]:
+    with context_of(browser, daemon.url) as made:
+        yield made
+
+
+@pytest.fixture
+def page(context: BrowserContext, watch: Watch) -> Page:
+    return context.pages[0]
+
+
+@pytest.fixture
+def watch(context: BrowserContext, daemon: Daemon) -> Iterator[Watch]:
+    watch = Watch(context.new_page(), daemon.url)
+    yield watch
+    watch.check()
+
+
+@pytest.fixture
+def settings(page: Page) -> Page:
+    page.goto("/settings")
+    page.wait_for_selector(LIVE, state="attached")
+    expect(row(page, "worker_count")).to_be_visible()
+    return page
+
+
+def row(page: Page, name: str) -> Locator:
+    return page.locator(f"[data-setting={name}]")
+
+
+def field(page: Page, name: str) -> Locator:
+    return page.get_by_label(name, exact=True)
+
+
+def save(page: Page) -> None:
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_text("Saved.")).to_be_visible()
+    expect(page.get_by_role("region", name="Unsaved changes")).to_have_count(0)
+
+
+def written(daemon: Daemon) -> str:
+    return (Path(daemon.home) / "config.yaml").read_text()
+
+
+def test_the_number_of_workers_is_changed_while_the_daemon_runs(settings: Page, daemon: Daemon) -> None:
+    before = written(daemon)
+    field(settings, "worker_count").fill("4")
+    expect(settings).to_have_title(re.compile(r"1 unsaved"))
+    settings.get_by_role("button", name="Show lines").click()
+    lines = settings.get_by_role("region", name="Lines of config.yaml")
+    expect(lines).to_contain_text("worker_count: 2   # the fan")
+    expect(lines).to_contain_text("worker_count: 4   # the fan")
+    assert written(daemon) == before
+    save(settings)
+    expect(settings.locator("[data-workers='4']")).to_be_visible()
+    assert len(daemon.get("/api/status")["workers"]) == 4
+    assert written(daemon) == before.replace("worker_count: 2 ", "worker_count: 4 ")
+
+
+def test_a_wrong_value_is_told_beside_its_field_and_cannot_be_saved(settings: Page, daemon: Daemon) -> None:
+    before = written(daemon)
+    field(settings, "max_retries").fill("many")
+    expect(row(settings, "max_retries").get_by_role("alert")).to_contain_text("valid integer")
+    expect(field(settings, "max_retries")).to_have_attribute("aria-invalid", "true")
+    expect(settings.get_by_role("button", name="Save", exact=True)).to_be_disabled()
+    settings.get_by_role("button", name="Undo max_retries").click()
+    expect(field(settings, "max_retries")).to_have_value("3")
+    expect(settings.get_by_role("region", name="Unsaved changes")).to_have_count(0)
+    assert written(daemon) == before
+
+
+def test_a_secret_is_taken_and_never_comes_back(settings: Page, daemon: Daemon) -> None:
+    bodies: list[str] = []
+    settings.on("response", lambda answer: bodies.append(answer.text()) if "/api/" in answer.url and
+                "stream" not in answer.url else None)  # fmt: skip
+    field(settings, "notify_secret").fill("a-long-random-secret")
+    settings.get_by_role("button", name="Show lines").click()
+    expect(settings.get_by_text("notify_secret: *** (new)")).to_be_visible()
+    save(settings)
+    expect(field(settings, "notify_secret")).to_have_attribute("placeholder", "set; type to replace it")
+    expect(field(settings, "notify_secret")).to_have_value("")
+    settings.reload()
+    expect(field(settings, "notify_secret")).to_have_attribute("placeholder", "set; type to replace it")
+    assert "notify_secret: a-long-random-secret" in written(daemon)
+    everything = "\n".join([*bodies, settings.content()])
+    assert not [word for word in ("a-long-random-secret", SECRET) if word in everything]
+    settings.get_by_role("button", name="Remove notify_secret").click()
+    save(settings)
+    assert "notify_secret" not in written(daemon)
+
+
+def test_a_connection_is_tried_with_what_is_typed(settings: Page, server: WireServer) -> None:
+    openai = settings.locator("[data-backend=openai]")
+    openai.get_by_role("button", name="Test the connection").click()
+    expect(openai.get_by_role("status")).to_contain_text("tiny-coder answers")
+    openai.get_by_role("button", name="Ask openai for a word").click()
+    expect(openai.get_by_role("status")).to_contain_text("a word in")
+    openai.get_by_role("button", name="big-coder").click()
+    expect(field(settings, "model_name")).to_have_value("openai=big-coder")
+    server.stop()
+    try:
+        openai.get_by_role("button", name="Test the connection").click()
+        expect(openai.get_by_role("status")).to_contain_text("It does not work")
+        expect(openai.get_by_role("status")).to_contain_text("does not answer")
+    finally:
+        server.start()
+
+
+def test_what_the_environment_sets_or_the_hand_alone_changes_is_shown_with_the_reason(settings: Page) -> None:
+    expect(row(settings, "task_timeout")).to_contain_text("environment of the daemon sets TASK_TIMEOUT")
+    expect(row(settings, "notify_command")).to_contain_text("config.yaml alone")
+    for name in ("task_timeout", "notify_command", "sandbox"):
+        expect(row(settings, name).locator("input, select, textarea")).to_have_count(0)
+
+
+def test_settings_are_found_by_words_and_by_what_is_changed(settings: Page) -> None:
+    settings.keyboard.press("/")
+    expect(settings.get_by_label("Search the settings")).to_be_focused()
+    settings.keyboard.type("quiet hours")
+    expect(row(settings, "quiet_hours")).to_be_visible()
+    expect(row(settings, "worker_count")).to_have_count(0)
+    settings.get_by_label("Search the settings").fill("no such words")
+    expect(settings.get_by_text("No setting fits")).to_be_visible()
+    settings.get_by_label("Search the settings").fill("")
+    settings.get_by_label("only what is not at its default").check()
+    expect(row(settings, "notify_on")).to_be_visible()
+    expect(row(settings, "checkpoint_days")).to_have_count(0)
+
+
+def test_lists_prices_and_choices_are_written_as_they_are_meant(settings: Page, daemon: Daemon) -> None:
+    field(settings, "quiet_hours").fill("22:00-07:00\nSat,Sun 00:00-24:00")
+    row(settings, "notify_on").get_by_label("needs you").check()
+    prices = row(settings, "model_prices")
+    prices.get_by_role("button", name="Add").click()
+    prices.get_by_label("model, line 1").fill("tiny-coder")
+    prices.get_by_label("in, $ per million, line 1").fill("0.25")
+    expect(prices.get_by_role("alert")).to_be_visible()
+    prices.get_by_label("out, $ per million, line 1").fill("1")
+    field(settings, "enable_review").check()
+    expect(prices.get_by_role("alert")).to_have_count(0)
+    save(settings)
+    found = yaml.safe_load(written(daemon))
+    assert found["quiet_hours"] == ["22:00-07:00", "Sat,Sun 00:00-24:00"]
+    assert found["notify_on"] == ["failed", "needs_you"]
+    assert found["model_prices"] == {"tiny-coder": {"input_per_million_usd": 0.25, "output_per_million_usd": 1}}
+    assert found["enable_review"] is True
+    settings.get_by_role("button", name="Default for quiet_hours").click()
+    save(settings)
+    assert "quiet_hours" not in written(daemon)
+
+
+def test_a_file_that_was_changed_meanwhile_loses_nothing(settings: Page, daemon: Daemon, watch: Watch) -> None:
+    watch.allow("409 PUT .*/api/settings$")
+    field(settings, "log_keep").fill("6")
+    path = Path(daemon.home) / "config.yaml"
+    path.write_text(path.read_text() + "log_days: 40\n")
+    settings.get_by_role("button", name="Save", exact=True).click()
+    expect(settings.get_by_role("region", name="Unsaved changes")).to_contain_text("changed meanwhile")
+    expect(field(settings, "log_keep")).to_have_value("6")
+    expect(row(settings, "log_days")).to_contain_text("config.yaml")
+    save(settings)
+    assert yaml.safe_load(written(daemon))["log_keep"] == 6
+    assert "log_days: 40\n" in written(daemon)
+
+
+def test_what_is_not_saved_is_not_left_without_a_word(settings: Page, watch: Watch) -> None:
+    watch.allow("dialog: ")
+    asked: list[str] = []
+    settings.on("dialog", lambda dialog: asked.append(dialog.type))
+    field(settings, "log_keep").fill("9")
+    expect(settings.get_by_role("region", name="Unsaved changes")).to_be_visible()
+    settings.get_by_role("link", name="Dashboard", exact=True).first.click()
+    assert asked == ["beforeunload"]
+    expect(field(settings, "log_keep")).to_have_value("9")
+    settings.get_by_role("button", name="Undo all").click()
+    expect(settings.get_by_role("region", name="Unsaved changes")).to_have_count(0)
+
+
+def test_a_test_notice_goes_to_the_typed_url(settings: Page) -> None:
+    with receiving() as receiver:
+        field(settings, "notify_url").fill(receiver.url)
+        settings.get_by_role("button", name="Send a test notice").click()
+        expect(settings.get_by_text("notify_url: told")).to_be_visible()
+        assert receiver.notices[0]["kind"] == "test"
+
+
+def test_what_holds_now_can_be_read_at_once(settings: Page) -> None:
+    settings.get_by_role("button", name="What holds now").click()
+    text = settings.get_by_role("dialog", name="What holds now")
+    expect(text).to_contain_text(re.compile(r"task_timeout: +200  # environment"))
+    expect(text).to_contain_text(re.compile(r"openai_api_key: +\*\*\*  # config.yaml"))
+    settings.keyboard.press("Escape")
+    expect(text).to_have_count(0)
+
+
+def test_the_browser_tells_what_the_owner_is_told(settings: Page, context: BrowserContext, daemon: Daemon) -> None:
+    context.grant_permissions(["notifications"], origin=daemon.url)
+    settings.reload()
+    settings.evaluate(
+        """() => { window.told = []; window.Notification = class {
+            static permission = 'granted'; static requestPermission = async () => 'granted';
+            constructor(title, about) { window.told.push([title, about.tag]); } }; }"""
+    )
+    field(settings, "this browser").check()
+    status, _ = daemon.ask("PUT", "/api/settings", {"changes": {"notify_on": ["failed", "trouble", "checkpoint"]}})
+    assert status == 200
+    status, _ = daemon.ask("POST", "/api/checkpoint")
+    assert status == 200
+    settings.wait_for_function("() => window.told.some(([title]) => title === 'Checkpoint')")
+    daemon.ask("POST", "/api/resume")
