@@ -12,9 +12,12 @@ let begunAt = 0;
 const typing = (target) => target.closest?.('input, textarea, select, [contenteditable]') !== null
   && !['checkbox', 'radio', 'button'].includes(target.type);
 
+// What a key does by itself to what has the focus comes first.
+const acts = ({key, target}) => ['Enter', ' '].includes(key) && target.closest?.('a, button, summary, [role=tab]');
+
 function pressed(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
-  if (typing(event.target) || document.querySelector('dialog[open]')) return;
+  if (typing(event.target) || acts(event) || document.querySelector('dialog[open]')) return;
   const sequence = Date.now() - begunAt < PAUSE_MS && begun ? `${begun} ${event.key}` : event.key;
   const found = bindings.peek().findLast((each) => each.key === sequence)
     ?? bindings.peek().findLast((each) => each.key === event.key);

@@ -1,10 +1,10 @@
 // What wants to be seen first: what holds tasks back, notices, and what waits for the owner.
 
-import {fault, post, useData} from '../../app/api.js';
-import {Button, Card, Moment, Prose} from '../../app/parts.js';
-import {status, toast} from '../../app/shell.js';
-import {counted, words} from '../../app/text.js';
-import {html, useState} from '../../app/ui.js';
+import {useData} from '../../app/api.js';
+import {Ask} from '../../app/ask.js';
+import {Card, Moment, Prose} from '../../app/parts.js';
+import {counted} from '../../app/text.js';
+import {html} from '../../app/ui.js';
 
 const SHOWN = 3;
 
@@ -15,33 +15,6 @@ export const Holds = ({holds}) => holds.map((hold) => html`
 
 export const Notices = ({notices}) => notices.map((text) => html`<p class="notice" key=${text}><${Prose} text=${text} /></p>`);
 
-function useDecision(ask, reload) {
-  const [answer, setAnswer] = useState('');
-  const decide = (granted) => async () => {
-    const sent = await post(`/api/approvals/${ask.approval_id}`, {granted, answer});
-    if (!sent.ok) toast(fault(sent), 'bad');
-    await Promise.all([reload(), status.reload()]);
-  };
-  return {answer, setAnswer, decide};
-}
-
-function Ask({ask, reload}) {
-  const {answer, setAnswer, decide} = useDecision(ask, reload);
-  const isQuestion = ask.kind === 'question';
-  return html`<li data-approval=${ask.approval_id}>
-    <p class="question">${ask.question}</p>
-    <p class="hint"><a href=${`/task/${ask.task_id}`}>#${ask.task_id}</a> · ${words(ask.kind)}
-      ${ask.subject && !isQuestion ? html` · <code>${ask.subject}</code>` : null} · <${Moment} at=${ask.asked_at} />
-      ${ask.assumed_at ? html` · assumed <${Moment} at=${ask.assumed_at} />: <b>${ask.default}</b>` : null}</p>
-    <div class="actions">
-      ${isQuestion ? html`<input type="text" aria-label="Answer" maxlength="2000" placeholder=${ask.default}
-        value=${answer} onInput=${(event) => setAnswer(event.target.value)} />` : null}
-      <${Button} kind="main" onClick=${decide(true)}>${isQuestion ? 'Answer' : 'Approve'}<//>
-      <${Button} onClick=${decide(false)}>${isQuestion ? 'Decline' : 'Deny'}<//>
-    </div>
-  </li>`;
-}
-
 /** The first open asks; the others are in the inbox. */
 export function Asks() {
   const open = useData('/api/approvals', {open: 1}, ['asked', 'answered', 'task_moved']);
@@ -50,6 +23,6 @@ export function Asks() {
   const more = asks.length - SHOWN;
   return html`<${Card} title="Waits for your decision" id="asks" class="asks"
     hint=${more > 0 ? html`<a href="/inbox">${counted(more, 'more', 'more')} in the inbox</a>` : null}>
-    <ul class="plain">${asks.slice(0, SHOWN).map((ask) => html`<${Ask} key=${ask.approval_id} ask=${ask} reload=${open.reload} />`)}</ul>
+    <ul class="plain">${asks.slice(0, SHOWN).map((ask) => html`<${Ask} key=${ask.approval_id} ask=${ask} onDone=${open.reload} />`)}</ul>
   <//>`;
 }

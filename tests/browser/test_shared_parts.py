@@ -1,0 +1,393 @@
+"""What all pages share: texts, tables, keys, dialogs, the theme; each part is drawn by itself on a real page."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
+
+from core.masking import printable
+from server.desk import Desk
+from server.shown import duration
+from tests.support.browser import LIVE, Watch, context_of
+from tests.support.desk import Client, make_desk, serving
+from tests.support.worked_task import submit
+
+ROWS = [{"id": 1, "size": 30, "name": "b"}, {"id": 2, "size": None, "name": "c"}, {"id": 3, "size": 4, "name": "a"}]
+# Modules are those of the page itself: they have the same addresses.
+MODULES = """window.load = (name) => import(
+  document.querySelector('link[href$="app/ui.js"]').href.replace(/ui[.]js$/, `${name}.js`))"""
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    made = make_desk(tmp_path_factory.mktemp("desk"))
+    yield made
+    made.database.close()
+
+
+@pytest.fixture(scope="module")
+def server(desk: Desk) -> Iterator[Client]:
+    with serving(desk) as client:
+        yield client
+
+
+@pytest.fixture
+def context(browser: Browser, server: Client) -> Iterator[BrowserContext]:
+    with context_of(browser, f"http://127.0.0.1:{server.host.port}") as made:
+        yield made
+
+
+@pytest.fixture
+def watch(page: Page, server: Client) -> Watch:
+    return Watch(page, f"http://127.0.0.1:{server.host.port}")
+
+
+@pytest.fixture
+def page(context: BrowserContext) -> Page:
+    return context.new_page()
+
+
+@pytest.fixture
+def stage(page: Page, watch: Watch) -> Iterator[Page]:
+    """The dashboard, with `load(name)` for a shared module and an empty `#stage` to draw on."""
+    opened(page)
+    yield page
+    watch.check()
+
+
+@pytest.fixture(scope="module")
+def library(browser: Browser, server: Client) -> Iterator[Page]:
+    """A page for tests that call functions alone, and leave nothing behind."""
+    with context_of(browser, f"http://127.0.0.1:{server.host.port}") as made:
+        page = made.new_page()
+        opened(page)
+        yield page
+
+
+def opened(page: Page) -> None:
+    page.goto("/")
+    page.wait_for_selector(LIVE, state="attached")
+    page.evaluate(f"() => {{ {MODULES} }}")
+    page.evaluate(
+        "() => document.getElementById('main').prepend(Object.assign(document.createElement('div'), {id: 'stage'}))"
+    )
+
+
+def draw(page: Page, body: str, *modules: str) -> None:
+    """Draw what the body returns; the exports of the modules are its names."""
+    names = ", ".join(f"await load('{name}')" for name in ("ui", "parts", *modules))
+    page.evaluate(
+        f"""async () => {{
+          const all = Object.assign({{}}, {names});
+          window.made = new Proxy(all, {{get: (from, name) => from[name]}});
+          const {{html, render, signal}} = all;
+          const drawn = ((m) => {{ {body} }})(all);
+          render(drawn, document.getElementById('stage'));
+        }}"""
+    )
+
+
+def call(page: Page, module: str, name: str, *values: Any) -> Any:
+    return page.evaluate(
+        "async ([module, name, values]) => (await load(module))[name](...values)", [module, name, list(values)]
+    )
+
+
+# ---- texts
+
+
+def test_texts_of_others_are_made_printable_as_the_server_does_it(library: Page) -> None:
+    shown = {char for code in range(0x3000) if (char := chr(code)) not in "\r\n" and unicodedata.category(char) != "Cn"}
+    shown |= {"\ud7fb", "\ue000", "\ufeff", "\ufffd", "\U0001f600", "\U000e0041", "\U0010fffd"}
+    for start in range(0, len(chars := sorted(shown)), 1500):
+        text = "".join(chars[start : start + 1500])
+        assert call(library, "text", "printable", text) == printable(text)
+    assert call(library, "text", "printable", "a\r\nb\tc") == "a\nb\tc"
+
+
+@pytest.mark.parametrize("seconds", [0, 0.34, 1, 12.34, 59.9, 60, 245, 3599, 3600, 12000, 86399, 90000, 187200.5])
+def test_durations_are_said_as_the_server_says_them(library: Page, seconds: float) -> None:
+    assert call(library, "text", "duration", seconds) == duration(seconds)
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "said"),
+    [
+        ("money", [0], "$0"),
+        ("money", [0.00004], "< $0.0001"),
+        ("money", [0.0042], "$0.0042"),
+        ("money", [1.267], "$1.27"),
+        ("money", [1204.4], "$1,204"),
+        ("money", [0, 3], "?"),
+        ("money", [1.5, 3], "$1.50 + ?"),
+        ("brief", [999], "999"),
+        ("brief", [12345], "12.3k"),
+        ("brief", [4000000], "4M"),
+        ("elapsed", [59.9], "59 s"),
+        ("elapsed", [3725], "1 h 2 min"),
+        ("percent", [0.874], "87 %"),
+        ("counted", [1, "line"], "1 line"),
+        ("counted", [1200, "reply", "replies"], "1,200 replies"),
+        ("firstLine", ["\n\n  hello\nworld"], "hello"),
+        ("firstLine", ["x" * 10, 5], "xxxx…"),
+        ("relative", [0, 3000], "now"),
+        ("relative", [0, 200_000], "3 min ago"),
+        ("relative", [7_300_000, 0], "in 2 h"),
+    ],
+)
+def test_values_are_said_in_brief(library: Page, name: str, values: list[Any], said: str) -> None:
+    assert call(library, "text", name, *values) == said
+
+
+def test_control_and_direction_characters_of_a_task_are_visible(stage: Page, desk: Desk) -> None:
+    submit(desk, "safe\u202eevil\x1b[31m")
+    row = stage.get_by_text(r"safe\u{202e}evil\x1b[31m").first
+    expect(row).to_be_visible()
+    assert "\u202e" not in stage.inner_text("body")
+
+
+def test_names_in_answers_are_made_visible_as_well(library: Page) -> None:
+    assert call(library, "boot", "parse", '{"a\\u202e": ["b\\u001b", 1, null, {"c": "d"}]}') == {
+        r"a\u{202e}": [r"b\x1b", 1, None, {"c": "d"}]
+    }
+
+
+def test_addresses_are_the_same_however_they_are_put_together(library: Page) -> None:
+    given = {"limit": 50, "after": None, "status": ["a", "b"], "q": ""}
+    found = call(library, "boot", "address", "/api/tasks?kind=x", given)
+    assert found == "/api/tasks?kind=x&limit=50&status=a&status=b"
+
+
+# ---- tables
+
+
+def table(page: Page, chosen: str = "null") -> None:
+    draw(
+        page,
+        f"""const columns = [
+          {{key: 'id', label: 'Id', number: true}},
+          {{key: 'size', label: 'Size', sort: true, number: true}},
+          {{key: 'name', label: 'Name', sort: (row) => row.name}}];
+        window.chosen = {chosen};
+        window.went = [];
+        return m.html`<${{m.Table}} label="Things" rows=${{{ROWS!r}}} columns=${{columns}} keyOf=${{(row) => row.id}}
+          chosen=${{window.chosen}} onOpen=${{(row) => window.went.push(row.id)}} />`;""".replace("None", "null"),
+        "table",
+    )
+
+
+def ids(page: Page) -> list[str]:
+    return [row.get_attribute("data-key") or "" for row in page.locator("#stage tbody tr").all()]
+
+
+def test_a_table_is_sorted_by_its_headings(stage: Page) -> None:
+    table(stage)
+    assert ids(stage) == ["1", "2", "3"]
+    heading = stage.get_by_role("columnheader", name="Size")
+    for state, order in [("ascending", ["3", "1", "2"]), ("descending", ["2", "1", "3"]), ("none", ["1", "2", "3"])]:
+        heading.get_by_role("button").click()
+        expect(heading).to_have_attribute("aria-sort", state)
+        assert ids(stage) == order
+
+
+def test_a_table_is_walked_and_chosen_from_by_keys(stage: Page) -> None:
+    table(stage, "m.signal(new Set())")
+    here = stage.locator("#stage tr[aria-current=true]")
+    for key, at in [("j", "1"), ("j", "2"), ("j", "3"), ("j", "3"), ("k", "2")]:
+        stage.keyboard.press(key)
+        expect(here).to_have_attribute("data-key", at)
+    stage.keyboard.press("x")
+    expect(stage.locator("#stage").get_by_label("Choose 2")).to_be_checked()
+    stage.keyboard.press("Enter")
+    assert stage.evaluate("() => window.went") == [2]
+    stage.locator("#stage").get_by_label("Choose all rows").click()
+    assert stage.evaluate("() => [...window.chosen.value]") == [1, 2, 3]
+    stage.locator("#stage").get_by_label("Choose all rows").click()
+    assert stage.evaluate("() => [...window.chosen.value]") == []
+
+
+# ---- what is pressed
+
+
+def test_a_button_that_works_cannot_be_pressed_twice(stage: Page) -> None:
+    draw(
+        stage,
+        """window.pressed = 0;
+        const work = () => { window.pressed += 1; return new Promise((done) => { window.done = done; }); };
+        return m.html`<${m.Button} onClick=${work}>Go<//>`;""",
+    )
+    button = stage.get_by_role("button", name="Go")
+    button.click()
+    expect(button).to_be_disabled()
+    expect(button).to_have_attribute("aria-busy", "true")
+    stage.evaluate("() => window.done()")
+    expect(button).to_be_enabled()
+    assert stage.evaluate("() => window.pressed") == 1
+
+
+def test_keys_do_nothing_while_somebody_writes(stage: Page) -> None:
+    draw(
+        stage,
+        """window.heard = [];
+        m.keys({y: ['say yes', () => window.heard.push('y')], 'g q': ['go', () => window.heard.push('g q')]});
+        return m.html`<input aria-label="Text" /><input type="checkbox" aria-label="Box" />`;""",
+        "keys",
+    )
+    stage.get_by_label("Text").press("y")
+    stage.get_by_label("Box").press("y")
+    stage.keyboard.press("Control+y")
+    stage.keyboard.press("g")
+    stage.keyboard.press("q")
+    stage.keyboard.press("q")
+    assert stage.evaluate("() => window.heard") == ["y", "g q"]
+
+
+def test_the_help_lists_the_keys_and_gives_the_focus_back(stage: Page) -> None:
+    button = stage.get_by_role("button", name="Keyboard help")
+    button.focus()
+    stage.keyboard.press("?")
+    dialog = stage.get_by_role("dialog", name="Keyboard")
+    expect(dialog.get_by_text("go to Dashboard")).to_be_visible()
+    expect(dialog.get_by_text("describe a new task")).to_be_visible()
+    stage.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    expect(button).to_be_focused()
+
+
+def test_the_skip_link_is_first_and_leads_to_the_content(stage: Page) -> None:
+    stage.keyboard.press("Tab")
+    expect(stage.get_by_role("link", name="Skip to content")).to_be_focused()
+    stage.keyboard.press("Enter")
+    expect(stage.locator("#main")).to_be_focused()
+
+
+def test_tabs_are_changed_by_arrows(stage: Page) -> None:
+    draw(
+        stage,
+        """const at = m.signal('one');
+        const Two = () => m.html`<${m.Tabs} label="Views" tabs=${[['one', 'One'], ['two', 'Two']]} chosen=${at.value}
+          onChoose=${(name) => { at.value = name; }}>${at.value}<//>`;
+        return m.html`<${Two} />`;""",
+    )
+    stage.get_by_role("tab", name="One").focus()
+    stage.keyboard.press("ArrowRight")
+    expect(stage.get_by_role("tab", name="Two")).to_be_focused()
+    expect(stage.get_by_role("tab", name="Two")).to_have_attribute("aria-selected", "true")
+    expect(stage.get_by_role("tabpanel")).to_have_text("two")
+
+
+@pytest.mark.parametrize(("press", "said"), [("Delete", True), ("Cancel", False), ("Close", False)])
+def test_a_question_before_something_final_is_answered(stage: Page, press: str, said: bool) -> None:
+    stage.evaluate(
+        """async () => { const {confirmed} = await load('parts');
+          confirmed({title: 'Delete it?', yes: 'Delete', danger: true})
+            .then((answer) => { window.answer = answer; }); }"""
+    )
+    stage.get_by_role("dialog", name="Delete it?").get_by_role("button", name=press).click()
+    stage.wait_for_function("() => window.answer !== undefined")
+    assert stage.evaluate("() => window.answer") is said
+
+
+# ---- the look
+
+
+def back(page: Page) -> str:
+    return str(page.evaluate("() => getComputedStyle(document.documentElement).backgroundColor"))
+
+
+def test_the_theme_is_kept_and_other_tabs_follow(stage: Page, context: BrowserContext) -> None:
+    other = context.new_page()
+    opened(other)
+    light = back(stage)
+    switch = stage.get_by_role("button", name=re.compile("^Theme"))
+    switch.click()
+    assert back(stage) == light
+    switch.click()
+    expect(stage.locator("html")).to_have_attribute("data-theme", "dark")
+    expect(other.locator("html")).to_have_attribute("data-theme", "dark")
+    assert back(stage) == back(other) != light
+    stage.reload()
+    expect(stage.locator("html")).to_have_attribute("data-theme", "dark")
+    stage.get_by_role("button", name=re.compile("^Theme: dark")).click()
+    stage.emulate_media(color_scheme="dark")
+    assert back(stage) != light, "as the system has it"
+
+
+def test_a_part_that_fails_leaves_the_others(stage: Page, watch: Watch) -> None:
+    watch.allow("console: Error: broken")
+    draw(
+        stage,
+        """const Broken = () => { throw new Error('broken'); };
+        return m.html`<${m.Card} title="One"><${Broken} /><//><${m.Card} title="Two">whole<//>`;""",
+    )
+    expect(stage.get_by_role("region", name="One").get_by_role("alert")).to_contain_text("broken")
+    expect(stage.get_by_role("region", name="Two")).to_contain_text("whole")
+
+
+def test_differences_stand_side_by_side(stage: Page) -> None:
+    draw(
+        stage,
+        """const rows = [
+          {kind: 'place', parts: '@@ -1 +1 @@'},
+          {kind: 'same', old: 1, new: 1, parts: 'def f():'},
+          {kind: 'gone', old: 2, parts: [['k', 'return'], ['', ' <b>1</b>']]},
+          {kind: 'gone', old: 3, parts: 'x'},
+          {kind: 'added', new: 2, parts: 'return 2'}];
+        return m.html`<${m.Diff} rows=${rows} split=${true} label="Split" />
+          <${m.Diff} rows=${rows} label="Unified" />`;""",
+    )
+    split = stage.get_by_role("region", name="Split").locator("tr")
+    expect(split).to_have_text(["@@ -1 +1 @@", "def f():def f():", "return <b>1</b>return 2", "x"])
+    unified = stage.get_by_role("region", name="Unified").locator("tr")
+    expect(unified).to_have_text(["@@ -1 +1 @@", "def f():", "return <b>1</b>", "x", "return 2"])
+    expect(stage.get_by_role("region", name="Unified").locator(".k")).to_have_text("return")
+
+
+# ---- what is asked of the daemon
+
+
+def test_an_old_answer_never_replaces_a_newer_one(stage: Page) -> None:
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    stage.route("**/api/commits?limit=1", hold)
+    stage.evaluate(
+        """async () => { window.found = (await load('api')).source('/api/commits', {limit: 1});
+          window.found.reload(); window.found.reload(); }"""
+    )
+    stage.wait_for_function("() => performance.getEntriesByType('resource').length > 0")
+    while len(held) < 2:
+        stage.wait_for_timeout(20)
+    held[1].fulfill(json={"commits": "new"})
+    stage.wait_for_function("() => window.found.data?.commits === 'new'")
+    held[0].fulfill(json={"commits": "old"})
+    stage.wait_for_timeout(200)
+    assert stage.evaluate("() => window.found.data.commits") == "new"
+
+
+def test_what_goes_wrong_is_said_with_the_field(stage: Page, watch: Watch) -> None:
+    watch.allow("400 GET .*limit=many")
+    draw(
+        stage,
+        """const Part = () => { const found = m.useData('/api/tasks', {limit: 'many'});
+          return m.html`<${m.Loaded} of=${found}>${() => 'data'}<//>`; };
+        return m.html`<${Part} />`;""",
+        "api",
+    )
+    expect(stage.get_by_role("alert").filter(has_text="limit: Input should be a valid integer")).to_be_visible()
+    expect(stage.get_by_role("button", name="Try again")).to_be_visible()
+
+
+def test_the_files_of_the_pages_stay_small() -> None:
+    for path in (each for each in Path("server/static").rglob("*.js") if "vendor" not in each.parts):
+        text = path.read_text()
+        assert text.count("\n") <= 300, path
+        assert text.startswith("//"), f"{path} does not say what it is for"
