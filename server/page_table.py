@@ -17,7 +17,8 @@ class Page:
     `path` is written as an endpoint's: `/task/{task_id}`. `preload` are addresses of the API whose answers come with
     the page, so that it is drawn without a request; parameters of the path may stand in them. The first one that
     answers 404 makes the page a 404; what fails otherwise is left to the script, which asks again and shows the error.
-    `key` is what is pressed after `g` to go there; a page without one is not in the navigation.
+    Parameters are numbers, except those in `texts`. `key` is what is pressed after `g` to go there; a page without one
+    is not in the navigation.
     """
 
     name: str
@@ -25,11 +26,12 @@ class Page:
     title: str
     preload: tuple[str, ...] = (STATUS,)
     key: str = ""
+    texts: tuple[str, ...] = ()
 
     @property
     def rule(self) -> str:
         """The path as Flask's router writes it."""
-        return flask_rule(self.path)
+        return flask_rule(self.path, self.texts)
 
     @property
     def script(self) -> str:
@@ -49,6 +51,13 @@ PAGES: tuple[Page, ...] = (
         title="Dashboard",
         preload=(STATUS, TASKS, "/api/approvals?open=1", "/api/commits?limit=6"),
         key="d",
+    ),
+    Page(
+        name="inbox",
+        path="/inbox",
+        title="Inbox",
+        preload=(STATUS, "/api/approvals?open=1", "/api/commits?unread=1&limit=50", "/api/decisions?limit=20"),
+        key="i",
     ),
     Page(name="logs", path="/logs", title="Log", preload=(STATUS, "/api/logs?limit=250"), key="l"),
     Page(

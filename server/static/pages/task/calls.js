@@ -4,7 +4,7 @@ import {fault, get} from '../../app/api.js';
 import {Button, Count, Fault, Money, Span} from '../../app/parts.js';
 import {counted, grouped} from '../../app/text.js';
 import {html, useState} from '../../app/ui.js';
-import {Copy} from './commits.js';
+import {Copy} from '../../app/copy.js';
 
 const NAMED = [['whole', 'files whole'], ['outlined', 'files by outline'], ['named', 'files by name']];
 

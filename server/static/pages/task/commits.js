@@ -1,29 +1,11 @@
 // The commits of a task: where each went, how to look at it, and what its owner made of it.
 
+import {Copy, Lines, quoted} from '../../app/copy.js';
 import {Button, Moment, Pill} from '../../app/parts.js';
-import {act, toast} from '../../app/shell.js';
+import {act} from '../../app/shell.js';
 import {words} from '../../app/text.js';
 import {html} from '../../app/ui.js';
 import {Revert} from './actions.js';
-
-/** Quotes a word for a shell, as `shlex.quote` does. */
-export const quoted = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\"'\"'")}'`);
-
-async function copy(text) {
-  try {
-    await navigator.clipboard.writeText(text);
-    toast('Copied.');
-  } catch {
-    toast('The browser does not let this page copy; mark the text instead.', 'bad');
-  }
-}
-
-/** A text that can be copied. */
-export const Copy = ({text, what}) => html`<button type="button" class="bare small" title=${`copy ${what}`} aria-label=${`Copy ${what}`}
-  onClick=${(event) => { event.preventDefault(); copy(text); }}><svg class="copy" viewBox="0 0 16 16" aria-hidden="true"><path d="M5.5 2.5h8v9h-8zM10.5 11.5v2h-8v-9h3" /></svg></button>`;
-
-/** Lines that were added and removed. */
-export const Lines = ({added, removed}) => html`<span class="number"><span class="plus">+${added}</span> <span class="minus">−${removed}</span></span>`;
 
 const WORTH = {verified: 'done', tests_passed: 'ok', self_tested: 'warn', exit_code: 'warn'};
 

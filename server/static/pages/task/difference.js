@@ -5,7 +5,7 @@ import {Button, Diff, Empty, Fault, Loaded, Pill} from '../../app/parts.js';
 import {useKeys} from '../../app/keys.js';
 import {counted} from '../../app/text.js';
 import {html, signal, useMemo, useState} from '../../app/ui.js';
-import {Copy, Lines} from './commits.js';
+import {Copy, Lines} from '../../app/copy.js';
 
 const KEPT = 'diff-mode';
 const OPEN_LINES = 600;

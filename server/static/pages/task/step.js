@@ -6,7 +6,7 @@ import {words} from '../../app/text.js';
 import {html} from '../../app/ui.js';
 import {forking} from './actions.js';
 import {Calls} from './calls.js';
-import {Copy} from './commits.js';
+import {Copy} from '../../app/copy.js';
 import {Change} from './difference.js';
 import {Files} from './files.js';
 import {go, place} from './place.js';

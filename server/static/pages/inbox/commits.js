@@ -1,0 +1,69 @@
+// Commits that were not read: how large each is and what vouches for it; read, looked at, or taken back.
+
+import {fault, post} from '../../app/api.js';
+import {Button, Moment, Pill, confirmed} from '../../app/parts.js';
+import {act, status, toast} from '../../app/shell.js';
+import {counted, words} from '../../app/text.js';
+import {classes, html} from '../../app/ui.js';
+import {Copy, Lines, quoted} from '../../app/copy.js';
+
+const WORTH = {verified: 'done', tests_passed: 'ok', self_tested: 'warn', exit_code: 'warn'};
+const SHOWN = 6;
+
+const File = ({file}) => html`<li><code>${file.path}</code> ${file.added === null ? html`<span class="hint">binary</span>`
+  : html`<${Lines} added=${file.added} removed=${file.removed} />`}</li>`;
+
+const Files = ({commit}) => (commit.files?.length ? html`<ul class="files">
+  ${commit.files.slice(0, SHOWN).map((file) => html`<${File} key=${file.path} file=${file} />`)}
+  ${commit.file_count > SHOWN ? html`<li class="hint">${counted(commit.file_count - SHOWN, 'more file')}</li>` : null}</ul>` : null);
+
+async function takeBack(commit) {
+  const isSure = await confirmed({
+    title: `Take back the work of task ${commit.task_id}?`,
+    text: html`<b>${commit.subject}</b> is undone by a new commit on <code>${commit.target}</code>, once the tests that its files reach have passed without it.`,
+    yes: 'Take it back',
+    danger: true,
+  });
+  if (!isSure) return;
+  toast('Running the tests; this may take a while.');
+  const answer = await post(`/api/task/${commit.task_id}/revert`, {});
+  toast(answer.ok ? `Taken back by ${answer.data.by.slice(0, 10)}.` : fault(answer), answer.ok ? 'good' : 'bad');
+  status.reload();
+}
+
+function Commit({commit, walk}) {
+  const name = `commit-${commit.id}`;
+  const isAt = walk.at.value === name;
+  const command = `git -C ${quoted(commit.repo)} show ${commit.commit.slice(0, 12)}`;
+  const isStanding = commit.integrated && !commit.reverted_by;
+  return html`<li id=${name} class=${classes('item', {at: isAt})} aria-current=${isAt ? 'true' : undefined} data-commit=${commit.commit}
+    onClick=${() => { walk.at.value = name; }}>
+    <p class="whose"><a href=${`/task/${commit.task_id}`}><span class="number">#${commit.task_id}</span> ${commit.subject}</a></p>
+    <p class="facts-line"><code>${commit.commit.slice(0, 12)}</code> <${Pill} status=${WORTH[commit.label] ?? ''}>${words(commit.label || 'not judged')}<//>
+      <span>${commit.integrated ? html`on <b>${commit.target}</b>` : html`left on <b>${commit.branch}</b>`}</span>
+      ${commit.file_count === null ? null : html`<span>${counted(commit.file_count, 'file')} <${Lines} added=${commit.added} removed=${commit.removed} /></span>`}
+      <span class="hint"><${Moment} at=${commit.at} /></span></p>
+    <${Files} commit=${commit} />
+    <div class="acts">
+      <${Button} onClick=${() => act('/api/commits/reviewed', 'Marked as read.', {commit: commit.commit})}>Mark as read<//>
+      <a role="button" class="button" href=${`/task/${commit.task_id}`}>Look at the change</a>
+      ${isStanding ? html`<${Button} kind="danger" onClick=${() => takeBack(commit)}>Take back …<//>` : null}
+      <span class="command hint"><code>${command}</code><${Copy} text=${command} what="the command" /></span>
+    </div>
+  </li>`;
+}
+
+async function readAll(unread) {
+  const isSure = await confirmed({
+    title: `Mark ${counted(unread, 'commit')} as read?`,
+    text: 'All that you have not read yet counts as read, also what is not on this page.',
+    yes: 'Mark all as read',
+  });
+  if (isSure) await act('/api/commits/reviewed', 'All are marked as read.', {all: true});
+}
+
+/** @param {{commits: object[], unread: number, walk: import('./walk.js').Walk}} props */
+export const Commits = ({commits, unread, walk}) => html`
+  <ul class="plain items">${commits.map((commit) => html`<${Commit} key=${commit.id} commit=${commit} walk=${walk} />`)}</ul>
+  <div class="end"><p class="hint">${unread > commits.length ? `The newest ${commits.length} of ${unread}.` : ''}</p>
+    <${Button} onClick=${() => readAll(unread)}>Mark all as read …<//></div>`;

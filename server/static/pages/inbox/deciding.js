@@ -1,0 +1,56 @@
+// Decisions: what was typed beside an ask, and how it is sent.
+
+import {fault, post} from '../../app/api.js';
+import {status, toast} from '../../app/shell.js';
+import {counted} from '../../app/text.js';
+import {signal} from '../../app/ui.js';
+
+const drafts = new Map();
+
+/** What is typed beside an ask; kept while lists are read anew. */
+export function draftOf(id) {
+  if (!drafts.has(id)) drafts.set(id, signal(''));
+  return drafts.get(id);
+}
+
+export const isQuestion = (ask) => ask.kind === 'question';
+
+/** A question that is answered with words goes another way than a decision; without words its default holds. */
+function sent(ask, granted, text) {
+  const path = `/api/approvals/${ask.approval_id}`;
+  if (isQuestion(ask) && granted && text) return post(`${path}/answer`, {answer: text});
+  return post(path, {granted, answer: text});
+}
+
+function said(ask, granted, text) {
+  if (!isQuestion(ask)) return granted ? 'Approved.' : 'Denied.';
+  return granted && text ? 'Answered.' : `It goes on with: ${ask.default}`;
+}
+
+/** Decide one ask. @returns {Promise<boolean>} whether it is decided */
+export async function decide(ask, granted, typed) {
+  const text = typed.trim();
+  if (isQuestion(ask) && granted && !text && !ask.default) {
+    toast('This question has nothing that could be assumed; type an answer.', 'bad');
+    return false;
+  }
+  const answer = await sent(ask, granted, text);
+  toast(answer.ok ? said(ask, granted, text) : fault(answer), answer.ok ? 'good' : 'bad');
+  if (answer.ok) drafts.delete(ask.approval_id);
+  status.reload();
+  return answer.ok;
+}
+
+/** Decide several at once, and say what could not be decided. @returns {Promise<boolean>} */
+export async function decideAll(ids, granted, remark) {
+  const answer = await post('/api/decisions', {approvals: ids, granted, remark: remark.trim()});
+  status.reload();
+  if (!answer.ok) {
+    toast(fault(answer), 'bad');
+    return false;
+  }
+  const {decided, refused} = answer.data;
+  if (decided.length) toast(`${counted(decided.length, 'ask')} ${granted ? 'approved' : 'denied'}.`, 'good');
+  refused.forEach(({why}) => toast(why, 'bad'));
+  return true;
+}
