@@ -15,6 +15,7 @@ from pydantic import (
     ConfigDict,
     Field,
     StrictBool,
+    StrictFloat,
     StrictInt,
     ValidationError,
     field_validator,
@@ -44,13 +45,13 @@ class LimitsIn(_Strict):
 
     attempts: PositiveInt | None = None
     iterations: Annotated[StrictInt, Field(ge=1, le=100)] | None = None
-    wall_s: Annotated[float, Field(gt=0, le=604_800)] | None = None
+    wall_s: Annotated[StrictFloat, Field(gt=0, le=604_800)] | None = None
     model_calls: PositiveInt | None = None
     tokens: PositiveInt | None = None
-    cost_usd: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
-    suite_s: Annotated[float, Field(gt=0, le=86_400)] | None = None
+    cost_usd: Annotated[StrictFloat, Field(ge=0, allow_inf_nan=False)] | None = None
+    suite_s: Annotated[StrictFloat, Field(gt=0, le=86_400)] | None = None
     memory_mb: Annotated[StrictInt, Field(ge=64, le=1_048_576)] | None = None
-    cpus: Annotated[float, Field(ge=0.1, le=1024, allow_inf_nan=False)] | None = None
+    cpus: Annotated[StrictFloat, Field(ge=0.1, le=1024, allow_inf_nan=False)] | None = None
     pids: Annotated[StrictInt, Field(ge=16, le=32_768)] | None = None
     work_mb: Annotated[StrictInt, Field(ge=1, le=65_536)] | None = None
 

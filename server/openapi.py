@@ -101,14 +101,14 @@ def _parameters(endpoint: Endpoint) -> list[Json]:
 def _resolved(part: Any, named: Json) -> Any:
     """A schema with what it refers to in its place: two queries may mean different things by one name.
 
-    No text is too short: a parameter without a value counts as not given.
+    No text is too short or of another format: a parameter without a value counts as not given.
     """
     if isinstance(part, list):
         return [_resolved(each, named) for each in part]
     if not isinstance(part, dict):
         return part
     meant = named[part["$ref"].rsplit("/", 1)[1]] if "$ref" in part else {}
-    rest = {key: _resolved(value, named) for key, value in part.items() if key not in {"$ref", "minLength"}}
+    rest = {key: _resolved(value, named) for key, value in part.items() if key not in {"$ref", "minLength", "format"}}
     return {**_resolved(meant, named), **rest} if meant else rest
 
 

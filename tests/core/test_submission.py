@@ -64,6 +64,7 @@ def test_a_task_can_be_written_as_what_a_person_would_send() -> None:
         ({"description": "x", "limits": {"time": 1}}, "limits.time", "wall_s"),
         ({"description": "x", "limits": {"memory_mb": 8}}, "limits.memory_mb", "64"),
         ({"description": "x", "limits": {"cpus": 0}}, "limits.cpus", "0.1"),
+        ({"description": "x", "limits": {"cost_usd": False}}, "limits.cost_usd", "number"),
         ({"description": "x", "limits": {"pids": 2}}, "limits.pids", "16"),
         ({"description": "x", "limits": {"work_mb": 0}}, "limits.work_mb", "1"),
         ({"description": "x", "depends_on": ["a"]}, "depends_on.0", "integer"),
