@@ -145,5 +145,5 @@ def _closest(signs: Signs, query: Vectors, count: int) -> list[int]:
     some = min(SKETCHED * count, signs.size - 1)
     near = np.argpartition(distances, some)[:some]
     finer = closeness(np.ascontiguousarray(signs.words[:, near].T), rotated(query)[0])
-    found: list[int] = signs.ids[near[np.argpartition(-finer, count)[:count]]].tolist()
+    found: list[int] = signs.ids[near[np.argsort(-finer)[:count]]].tolist()
     return found

@@ -151,24 +151,6 @@ def settle(do: Do, index: SizedIndex) -> None:
         pass
 
 
-def recall_at_10(store: Store, one: FlatIndex, truth: FlatIndex) -> float:
-    """Which share of the ten nearest is found, over fifty queries that are none of the stored vectors."""
-    found = 0
-    for query in clusters(50, seed=2, dims=one.dims):
-        right = {item for item, _ in near(store, truth, "failure", query)}
-        found += len(right & {item for item, _ in near(store, one, "failure", query)})
-    return found / 500
-
-
-def test_the_coarse_index_misses_little_and_gives_exact_similarities(store: Store, do: Do) -> None:
-    coarse, flat = CoarseIndex("one", 384, rescored=200), FlatIndex("one", 384)
-    do(lambda conn: coarse.add(conn, "failure", list(range(4000)), clusters(4000, dims=384)))
-    assert recall_at_10(store, coarse, flat) >= 0.97
-    (query,) = clusters(1, seed=2, dims=384)
-    truth = dict(near(store, flat, "failure", query, 50))
-    assert all(truth.get(item, similarity) == similarity for item, similarity in near(store, coarse, "failure", query))
-
-
 def test_the_coarse_index_sees_what_others_write_replace_and_forget(store: Store, do: Do) -> None:
     coarse, flat, rows = CoarseIndex("one", 64, rescored=20), FlatIndex("one", 64), clusters(300)
     do(lambda conn: flat.add(conn, "failure", list(range(200)), rows[:200]))
@@ -179,7 +161,7 @@ def test_the_coarse_index_sees_what_others_write_replace_and_forget(store: Store
     assert near(store, coarse, "failure", -rows[7], 1) == [(7, 1.0)]
     do(lambda conn: flat.remove(conn, "failure", range(100, 300)))
     for _ in range(20):
-        found = [near(store, coarse, "failure", row) for row in rows]
+        found = [near(store, coarse, "failure", row) for row in rows[::10]]
     assert all(item < 100 for each in found for item, _ in each)
     assert near(store, coarse, "failure", rows[20], 1) == [(20, 1.0)]
 
