@@ -7,12 +7,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from core.events import Event, Kind
-from db import pruning
+from db import forks, pruning
 from db.pruning import Pruned
 from server.desk import Desk
 from tests.support.desk import Client, fill
 from tests.support.sse import Listener
-from tests.support.worked_task import submit, work_on
+from tests.support.worked_task import RIGHT, submit, work_on
 
 AT = datetime(2026, 11, 22, 4, 30, tzinfo=UTC)
 LATER = datetime(2100, 1, 1, tzinfo=UTC)
@@ -41,13 +41,36 @@ def worked(desk: Desk) -> int:
     return task_id
 
 
-def test_a_page_of_a_pruned_task_says_so(client: Client, desk: Desk, worked: int) -> None:
-    assert "pruned" not in client.get(f"/task/{worked}").text
+def test_the_course_of_a_pruned_task_says_so_and_keeps_what_its_tries_took(
+    client: Client, desk: Desk, worked: int
+) -> None:
+    before = client.get(f"/api/task/{worked}/timeline").json
+    assert before["pruned"] == []
     prune(desk, worked)
-    shown = client.get(f"/task/{worked}")
-    assert shown.status == 200
-    assert SAID in shown.text
-    assert "No step has finished yet." not in shown.text
+    after = client.get(f"/api/task/{worked}/timeline").json
+    assert after["pruned"] == [SAID]
+    assert [each["steps"] for each in after["tries"]] == [[], [], []]
+    assert [each["phases"] for each in after["tries"]] == [each["phases"] for each in before["tries"]]
+
+
+def test_what_was_pruned_is_not_there_and_says_why(client: Client, desk: Desk, worked: int) -> None:
+    prune(desk, worked)
+    for path in ("step/1/1", "diff", "diff?of=step&attempt=1&step=1", "diff?of=iteration&attempt=1&iteration=1"):
+        gone = client.get(f"/api/task/{worked}/{path}")
+        assert gone.status == 404
+        assert "were pruned on 2026-11-22 (keep_work_days)" in gone.json["error"]
+    refused = client.post(f"/api/task/{worked}/fork", {})
+    assert (refused.status, "were pruned on 2026-11-22" in refused.json["error"]) == (404, True)
+
+
+def test_a_fork_begins_although_the_steps_of_its_source_were_pruned(client: Client, desk: Desk, worked: int) -> None:
+    made = client.post(f"/api/task/{worked}/fork", {"attempt": 1, "step_no": 4}).json["task_id"]
+    prune(desk, worked)
+    fork, digest = forks.origin(desk.database.reader(), made) or (None, "")
+    work = desk.steps.work(digest)
+    assert fork is not None
+    assert work is not None
+    assert work.change == {"calc.py": RIGHT}
 
 
 def test_the_api_says_so(client: Client, desk: Desk, worked: int) -> None:
@@ -68,7 +91,7 @@ def test_a_task_whose_lines_of_the_log_were_pruned_says_so(client: Client, desk:
     prune_log(desk, 10**9)
     notes = client.get(f"/api/task/{worked}").json["pruned"]
     assert notes == ["Its lines of the log were pruned on 2026-11-22 (keep_events_days)."]
-    assert notes[0] in client.get(f"/task/{worked}").text
+    assert client.get(f"/api/task/{worked}/timeline").json["pruned"] == notes
 
 
 def test_a_stream_resumes_with_an_id_that_was_pruned_since(desk: Desk, client: Client, listen: type[Listener]) -> None:

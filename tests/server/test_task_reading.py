@@ -1,6 +1,8 @@
-"""A task's page: findings of its readers, how its words were read, and the lessons it was shown."""
+"""What the API tells of a task's readers: their findings, how its words were read, and the lessons it was shown."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import pytest
 
@@ -9,6 +11,8 @@ from core.clock import utc_now
 from core.events import Event, Kind
 from core.states import Outcome, Phase
 from core.work import Step, Work
+from memory import recalls
+from memory.recalls import Arm, Recalled
 from server.desk import Desk
 from server.task_reading import shown_findings
 from tests.support.desk import Client
@@ -48,55 +52,74 @@ def lived(desk: Desk, brief: Brief, findings: list[dict[str, object]], about: st
     desk.database.write(lambda conn: desk.events.append(conn, told)).result()
 
 
-def words(client: Client, marker: str) -> str:
-    """The text of one part of the page, up to the next."""
-    text = client.get("/task/1", Accept="text/html").text
-    assert marker in text
-    return " ".join(text.split(marker)[1].split("</section>")[0].split())
+def step(client: Client) -> dict[str, Any]:
+    """The one step."""
+    return dict(client.get("/api/task/1/step/1/0").json)
 
 
 def test_findings_stand_at_their_step_with_severity_place_reason_and_fix(client: Client, desk: Desk) -> None:
     lived(desk, BRIEF, [dict(one) for one in FINDINGS], "x")
-    steps = words(client, 'id="steps-title"')
-    assert '<span class="pill high">high</span> <code>shop.py:3</code> SQL from a request' in steps
-    assert "Suggested: use parameters" in steps
-    assert "<code>shop.py</code> a name that says little" in steps
-    assert steps.count("Suggested:") == 1
+    first, second = step(client)["findings"]
+    assert first == {
+        "severity": "high", "rule": "", "place": "shop.py:3", "reason": "SQL from a request", "fix": "use parameters",
+    }  # fmt: skip
+    assert (second["place"], second["reason"], second["fix"]) == ("shop.py", "a name that says little", "")
+    assert client.get("/api/task/1/timeline").json["tries"][0]["steps"][0]["findings"] == 2
+
+
+def test_a_warning_that_code_failed_before_is_told_as_such(client: Client, desk: Desk) -> None:
+    said = "total is written like code that failed in an earlier task."
+    note = {"rule": "memory.failed_before", "severity": "note", "path": "a.py", "line": 1, "message": said}
+    lived(desk, BRIEF, [note], "x")
+    assert client.get("/api/task/1/timeline").json["tries"][0]["steps"][0]["repeats"] == [said]
 
 
 def test_the_reading_of_a_vague_task_is_shown_with_answers_and_defaults(client: Client, desk: Desk) -> None:
     lived(desk, BRIEF, [], "x")
-    read = words(client, 'id="brief-title"')
-    for text in ("Serve the shop&#39;s prices", "a path", "<li>no framework</li>", "<li>GET /prices answers 200</li>"):
-        assert text in read
-    assert 'Which port? <p><b>80</b> <span class="hint">instead of 8080</span></p>' in read
-    assert 'Which host? <p><span class="hint">assumed:</span> localhost' in read
-    assert "not answered; otherwise assumed:</span> /prices" in read
-    assert "Outputs" not in read
+    read = step(client)["brief"]
+    assert (read["goal"], read["inputs"], read["outputs"]) == ("Serve the shop's prices", "a path", "")
+    assert (read["constraints"], read["acceptance"]) == (["no framework"], ["GET /prices answers 200"])
+    assert [(one["text"], one["default"], one["answer"]) for one in read["questions"]] == [
+        ("Which port?", "8080", "80"), ("Which host?", "localhost", "localhost"), ("Which path?", "/prices", ""),
+    ]  # fmt: skip
 
 
-def test_lessons_are_shown_with_score_and_age(client: Client, desk: Desk) -> None:
+def test_lessons_are_shown_with_score_age_and_what_the_attempt_saw(client: Client, desk: Desk) -> None:
     lived(desk, BRIEF, [], "AttributeError: no total")
-    shown = words(client, 'id="lessons-title"')
-    assert '<td class="number">0.87</td><td class="number">3 d 12 h</td><td>failure</td>' in shown
-    assert "AttributeError: no total" in shown
-    assert "planning · try 1" in shown
+    near = [
+        Recalled(kind="failure", item=7, arm=Arm.SHOWN, score=0.873),
+        Recalled(kind="pattern", item=2, arm=Arm.CONTROL, score=0.5),
+    ]
+    desk.database.write(lambda conn: recalls.add(conn, 1, 1, near, utc_now())).result()
+    first, second = client.get("/api/task/1/timeline").json["recalls"]
+    assert first == {
+        "attempt": 1, "kind": "failure", "item": 7, "about": "AttributeError: no total", "arm": "shown",
+        "score": 0.873, "age_days": 3.5, "iteration": 1, "phase": "PLANNING", "solved": None,
+    }  # fmt: skip
+    assert (second["arm"], second["age_days"], second["iteration"]) == ("control", None, None)
+
+
+def test_a_lesson_that_only_the_log_tells_of_is_shown_too(client: Client, desk: Desk) -> None:
+    lived(desk, BRIEF, [], "AttributeError: no total")
+    (only,) = client.get("/api/task/1/timeline").json["recalls"]
+    assert (only["about"], only["arm"]) == ("AttributeError: no total", "shown")
 
 
 def test_a_task_that_nobody_read_has_none_of_it(client: Client, desk: Desk) -> None:
     submit(desk, "Write calc.py")
-    text = client.get("/task/1", Accept="text/html").text
-    assert not [marker for marker in ("brief-title", "lessons-title", "findings") if marker in text]
+    told = client.get("/api/task/1/timeline").json
+    assert (told["recalls"], told["tries"], told["attempts"], told["attempt"]) == ([], [], [], 0)
 
 
-def test_hostile_words_are_text(client: Client, desk: Desk) -> None:
+def test_hostile_words_are_printable_and_masked_as_data(client: Client, desk: Desk) -> None:
     brief = Brief(goal=EVIL, constraints=(EVIL,), questions=(Question(text=EVIL, default=EVIL, answer=f"{EVIL}!"),))
     lived(desk, brief, [{"severity": EVIL, "path": EVIL, "line": EVIL, "message": EVIL, "fix": EVIL}], EVIL)
-    text = client.get("/task/1", Accept="text/html").text
-    assert "<script>alert" not in text
-    assert "<img src=x" not in text
-    assert "\x1b" not in text
-    assert text.count("&lt;script&gt;alert(1)") >= 9
+    for path in ("timeline", "step/1/0"):
+        got = client.get(f"/api/task/1/{path}")
+        assert got.status == 200
+        assert "\\u001b" not in got.text
+        assert "alert(1)" in got.text
+    assert step(client)["brief"]["goal"] == EVIL.replace("\x1b", r"\x1b")
 
 
 @pytest.mark.parametrize("data", [{}, {"findings": None}, {"findings": "all"}, {"findings": [1, None, "x"]}])
