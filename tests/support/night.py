@@ -29,7 +29,7 @@ MOON = "import moonphase\n\n\ndef full(times=1):\n    return moonphase.FULL * ti
 MOON_TESTS = {"test_moon.py": "from moon import full\n\n\ndef test_full():\n    assert full() == 1\n"}
 VAGUE, QUESTION, ASSUMED = "Improve job_9.py somehow", "Shall the boundary count?", "no, only what lies above"
 FINDING = "the boundary is counted, though only what is above it should be"
-PATHS = (("git_commits", "repo"), ("failures", "repo"), ("patterns", "repo"))
+PATHS = (("git_commits", "repo"), ("tasks", "repo"), ("failures", "repo"), ("patterns", "repo"))
 KEPT = "NIGHTSHIFT_TESTS_NIGHT"
 FOREVER = 1000
 PATIENCE_S = 180.0

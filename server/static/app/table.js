@@ -1,4 +1,4 @@
-// A table that can be sorted, walked through with j and k, and whose rows can be chosen with x.
+// A table that can be sorted, walked through with j and k, and whose rows can be chosen with x and shift-click.
 
 import {useKeys} from './keys.js';
 import {classes, html, useMemo, useRef, useSignal} from './ui.js';
@@ -6,7 +6,8 @@ import {classes, html, useMemo, useRef, useSignal} from './ui.js';
 /**
  * A column; `cell` draws it (the value of `key` by default), `sort` gives what rows are ordered by (true: that value).
  * @typedef {{key: string, label: string, cell?: (row: any) => any, sort?: true|((row: any) => any), number?: boolean,
- *   minor?: boolean, what?: boolean}} Column `minor` is hidden where the screen is narrow; `what` takes the room there is
+ *   minor?: boolean, what?: boolean, most?: boolean}} Column `minor` is hidden where the screen is narrow; `what` takes
+ *   the room there is; with `most` the first click brings the greatest to the top
  */
 
 const compared = (one, other) => {
@@ -35,9 +36,9 @@ function Head({column, order, onSort}) {
 }
 
 /** The keys that walk: `rows` and what each does are looked up when a key is pressed. */
-function useWalk({rows, keyOf, at, chosen, onOpen, body}) {
+function useWalk({rows, keyOf, at, choose, onOpen, rowKeys = {}, body}) {
   const now = useRef(null);
-  now.current = {rows, keyOf, chosen, onOpen};
+  now.current = {rows, keyOf, choose, onOpen, rowKeys};
   const step = (by) => {
     const {rows: all, keyOf: key} = now.current;
     if (!all.length) return;
@@ -47,12 +48,15 @@ function useWalk({rows, keyOf, at, chosen, onOpen, body}) {
     body.current?.children[to]?.scrollIntoView({block: 'nearest'});
   };
   const here = () => now.current.rows.find((row) => now.current.keyOf(row) === at.peek());
+  const withRow = (fn) => () => here() && fn(here());
   useKeys({
     j: ['next row', () => step(1)],
     k: ['previous row', () => step(-1)],
-    ...(chosen ? {x: ['choose the row', () => here() && toggle(chosen, at.peek())]} : {}),
-    ...(onOpen ? {Enter: ['open the row', () => here() && onOpen(here())]} : {}),
-  }, [Boolean(chosen), Boolean(onOpen)]);
+    ...(choose ? {x: ['choose the row', withRow((row) => now.current.choose(now.current.keyOf(row), false))]} : {}),
+    ...(onOpen ? {Enter: ['open the row', withRow((row) => now.current.onOpen(row))]} : {}),
+    ...Object.fromEntries(Object.entries(rowKeys).map(([key, [what]]) => (
+      [key, [what, withRow((row) => now.current.rowKeys[key][1](row, body.current))]]))),
+  }, [Boolean(choose), Boolean(onOpen)]);
 }
 
 /** Choose a row, or no longer; `chosen` is a signal that holds a set of keys. */
@@ -62,27 +66,48 @@ export function toggle(chosen, key) {
   chosen.value = next;
 }
 
+/** Chooses a row, or no longer; with `ranged` all rows between it and the one before become as it. */
+function useChoice(rows, keyOf, chosen) {
+  const last = useRef(null);
+  if (!chosen) return null;
+  return (key, ranged) => {
+    const from = rows.findIndex((row) => keyOf(row) === last.current);
+    const to = rows.findIndex((row) => keyOf(row) === key);
+    toggle(chosen, key);
+    if (ranged && from >= 0 && to >= 0) {
+      const next = new Set(chosen.peek());
+      const between = rows.slice(Math.min(from, to), Math.max(from, to) + 1).map(keyOf);
+      between.forEach((each) => (next.has(key) ? next.add(each) : each !== key && next.delete(each)));
+      chosen.value = next;
+    }
+    last.current = key;
+  };
+}
+
 /**
  * @param {{rows: any[], columns: Column[], keyOf: (row: any) => any, label: string, order?: object, chosen?: object,
  *   onOpen?: (row: any) => void, rowClass?: (row: any) => string}} props `order` is a signal of `{key, down}` or null
- *   (one of its own if not given), `chosen` a signal of a set of keys; without it rows cannot be chosen
+ *   (one of its own if not given), `chosen` a signal of a set of keys; without it rows cannot be chosen; `served` rows
+ *   come in order; `rowKeys` are keys that do something to the row one is at
  */
-export function Table({rows, columns, keyOf, label, order: given, chosen, onOpen, rowClass, walk = true}) {
+export function Table({rows, columns, keyOf, label, order: given, chosen, onOpen, rowClass, rowKeys, served = false, walk = true}) {
   const own = useSignal(null);
   const order = given ?? own;
   const at = useSignal(null);
   const body = useRef(null);
-  const shown = useMemo(() => sorted(rows, columns, order.value), [rows, columns, order.value]);
+  const shown = useMemo(() => (served ? rows : sorted(rows, columns, order.value)), [rows, columns, order.value]);
   const sort = (key) => {
     const {value} = order;
-    order.value = value?.key !== key ? {key, down: false} : value.down ? null : {key, down: true};
+    const first = Boolean(columns.find((column) => column.key === key).most);
+    order.value = value?.key !== key ? {key, down: first} : value.down === first ? {key, down: !first} : null;
   };
-  if (walk) useWalk({rows: shown, keyOf, at, chosen, onOpen, body});
+  const choose = useChoice(shown, keyOf, chosen);
+  if (walk) useWalk({rows: shown, keyOf, at, choose, onOpen, rowKeys, body});
   return html`<div class="scroll"><table aria-label=${label}>
     <thead><tr>${chosen ? html`<th scope="col" class="choose"><${ChooseAll} rows=${shown} keyOf=${keyOf} chosen=${chosen} /></th>` : null}
       ${columns.map((column) => html`<${Head} key=${column.key} column=${column} order=${order.value} onSort=${sort} />`)}</tr></thead>
     <tbody ref=${body}>${shown.map((row) => html`<${Row} key=${keyOf(row)} id=${keyOf(row)} row=${row} columns=${columns}
-      chosen=${chosen} isAt=${at.value === keyOf(row)} more=${rowClass?.(row)} />`)}</tbody>
+      chosen=${chosen} choose=${choose} isAt=${at.value === keyOf(row)} more=${rowClass?.(row)} />`)}</tbody>
   </table></div>`;
 }
 
@@ -92,11 +117,11 @@ function ChooseAll({rows, keyOf, chosen}) {
     onChange=${() => { chosen.value = all ? new Set() : new Set(rows.map(keyOf)); }} />`;
 }
 
-const Row = ({id, row, columns, chosen, isAt, more}) => html`
+const Row = ({id, row, columns, chosen, choose, isAt, more}) => html`
   <tr class=${classes({at: isAt}, more)} aria-current=${isAt ? 'true' : undefined}
     aria-selected=${chosen ? String(chosen.value.has(id)) : undefined} data-key=${id}>
     ${chosen ? html`<td class="choose"><input type="checkbox" aria-label=${`Choose ${id}`} checked=${chosen.value.has(id)}
-      onChange=${() => toggle(chosen, id)} /></td>` : null}
+      onClick=${(event) => choose(id, event.shiftKey)} /></td>` : null}
     ${columns.map((column) => html`<td key=${column.key} class=${classes({number: column.number, minor: column.minor, what: column.what})}>
       ${column.cell ? column.cell(row) : row[column.key]}</td>`)}
   </tr>`;

@@ -1,0 +1,191 @@
+// The list of tasks: found, sorted, acted on one by one or many at once, and fresh without a reload.
+
+import {Dialog} from './dialogs.js';
+import {Button} from './forms.js';
+import {whenever} from './live.js';
+import {Card, Empty, Fault, Moment, Money, Pill} from './parts.js';
+import {FITTING, actOnMany, actOnOne, askedNumber, prioritiseOne} from './queue_acts.js';
+import {Filter} from './queue_filter.js';
+import {filterOf, isFiltered, listOfTasks} from './queue_model.js';
+import {Table} from './table.js';
+import {counted, firstLine} from './text.js';
+import {html, useComputed, useEffect, useMemo, useRef, useSignal, useSignalEffect} from './ui.js';
+
+// After these a row may look different, or stand elsewhere.
+const KINDS = ['task_submitted', 'task_claimed', 'task_moved', 'task_recovered', 'task_cancel_requested',
+  'task_prioritised', 'step_finished', 'asked', 'answered', 'committed', 'integrated', 'reverted'];
+const PAUSE_MS = 400;
+const SORTS = {task_id: 'id', iteration_count: 'iterations', ended_at: 'ended'};
+const COLUMNS_OF = Object.fromEntries(Object.entries(SORTS).map(([key, sort]) => [sort, key]));
+const open = (task) => location.assign(`/task/${task.task_id}`);
+
+const What = ({task}) => html`<a href=${`/task/${task.task_id}`}>${firstLine(task.description) || '(no words)'}</a>
+  ${task.reason ? html`<small>${firstLine(task.reason)}</small>` : null}
+  ${task.repo ? html`<small class="path">${task.repo}</small>` : null}`;
+
+const Standing = ({task}) => html`<${Pill} status=${task.status} />
+  ${task.cancel_requested && task.status === 'running' ? html`<small>to be cancelled</small>` : null}`;
+
+const columns = (onMenu) => [
+  {key: 'task_id', label: '#', number: true, sort: true, most: true},
+  {key: 'status', label: 'Status', sort: true, cell: (task) => html`<${Standing} task=${task} />`},
+  {key: 'description', label: 'Task', what: true, cell: (task) => html`<${What} task=${task} />`},
+  {key: 'priority', label: 'Priority', number: true, minor: true, sort: true, most: true},
+  {key: 'iteration_count', label: 'Tries', number: true, minor: true, sort: true, most: true},
+  {key: 'cost', label: 'Cost', number: true, minor: true, sort: true, most: true,
+    cell: ({spent}) => (spent.model_calls ? html`<${Money} usd=${spent.cost_usd} unpriced=${spent.unpriced} />` : '–')},
+  {key: 'commit', label: 'Commit', minor: true, cell: ({commit}) => (commit ? html`<code>${commit.slice(0, 8)}</code>` : '–')},
+  {key: 'ended_at', label: 'When', minor: true, sort: true, most: true,
+    cell: (task) => html`<${Moment} at=${task.ended_at ?? task.started_at ?? task.created_at} />`},
+  {key: 'menu', label: html`<span class="unseen">Actions</span>`, cell: (task) => html`<button type="button" class="bare menu-button"
+    aria-label=${`Actions for task ${task.task_id}`} aria-haspopup="menu"
+    onClick=${(event) => onMenu(task, event.currentTarget)}>⋯</button>`},
+];
+
+/** What can be done to one task; stands beside the button that opened it, above everything else. */
+function RowMenu({at, onDone}) {
+  const box = useRef(null);
+  const task = at.value?.task;
+  useSignalEffect(() => {
+    if (!at.value || !box.current) return;
+    const {right, bottom} = at.value.by.getBoundingClientRect();
+    box.current.showPopover();
+    const {offsetWidth: width, offsetHeight: height} = box.current;
+    box.current.style.left = `${Math.max(4, right - width)}px`;
+    box.current.style.top = `${Math.max(4, Math.min(bottom + 2, innerHeight - height - 4))}px`;
+    box.current.querySelector('a, button')?.focus();
+  });
+  const toggled = (event) => {
+    if (event.newState !== 'closed') return;
+    at.peek()?.by.focus();
+    at.value = null;
+  };
+  const act = (work) => async () => {
+    box.current.hidePopover();
+    await work();
+    onDone();
+  };
+  const move = (event) => {
+    const step = {ArrowDown: 1, ArrowUp: -1}[event.key];
+    if (!step) return;
+    event.preventDefault();
+    const items = [...box.current.children];
+    items.at((items.indexOf(document.activeElement) + step) % items.length).focus();
+  };
+  const fits = (action) => FITTING[action].includes(task.status);
+  const item = (label, work) => html`<${Button} kind="bare" role="menuitem" onClick=${act(work)}>${label}<//>`;
+  return html`<div popover="auto" class="row-menu" ref=${box} role="menu" onToggle=${toggled} onKeyDown=${move}
+    aria-label=${task ? `Task ${task.task_id}` : 'Task'}>${task ? html`
+    <a href=${`/task/${task.task_id}`} role="menuitem">Open</a>
+    ${fits('cancel') && !task.cancel_requested ? item('Cancel', () => actOnOne('cancel', task)) : null}
+    ${fits('retry') ? item('Retry', () => actOnOne('retry', task)) : null}
+    ${fits('prioritise') ? item('Priority …', () => prioritiseOne(task)) : null}` : null}
+  </div>`;
+}
+
+/** Asks for a number where `priorityFor` wants one. */
+function AskNumber() {
+  const asked = askedNumber.value;
+  const reply = (number) => {
+    askedNumber.value = null;
+    asked?.answer(number);
+  };
+  const send = (event) => {
+    event.preventDefault();
+    reply(Number(new FormData(event.target).get('number')));
+  };
+  return html`<${Dialog} open=${asked !== null} title=${asked?.title ?? ''} onClose=${() => reply(null)}>
+    <form onSubmit=${send}>
+      <label>Priority <input type="number" name="number" step="1" min="-1000000" max="1000000" required autofocus
+        defaultValue=${asked?.value ?? 1} /></label>
+      <p class="hint">Tasks with a higher number are begun sooner; 1 is what a task has that says nothing.</p>
+      <footer><${Button} onClick=${() => reply(null)}>Cancel<//><${Button} type="submit" kind="main">Set<//></footer>
+    </form>
+  <//>`;
+}
+
+/** What is done to all that are chosen; it stays at the lower edge while the list is longer than the window. */
+function Bulk({list, chosen, all}) {
+  const {total, rows} = list.found.value;
+  const count = all.value ? total : chosen.value.size;
+  if (!count) return null;
+  const isWhole = !all.value && total > rows.length && rows.every(({task_id: id}) => chosen.value.has(id));
+  const clear = () => {
+    all.value = false;
+    chosen.value = new Set();
+  };
+  const run = (action) => async () => {
+    const which = all.peek() ? {filter: filterOf(list.wanted.peek())} : {ids: [...chosen.peek()].sort((one, other) => one - other)};
+    if (!await actOnMany(action, which)) return;
+    clear();
+    list.reload();
+  };
+  return html`<div class="bulk" role="region" aria-label="Chosen tasks">
+    <b aria-live="polite">${all.value ? `All ${counted(count, 'task')} that match` : `${counted(count, 'task')} chosen`}</b>
+    ${isWhole ? html`<${Button} kind="bare small" onClick=${() => { all.value = true; }}>Choose all ${total} that match<//>` : null}
+    <span class="actions">
+      <${Button} onClick=${run('cancel')}>Cancel<//>
+      <${Button} onClick=${run('retry')}>Retry<//>
+      <${Button} onClick=${run('prioritise')}>Priority …<//>
+      <${Button} kind="bare" onClick=${clear}>Clear<//>
+    </span></div>`;
+}
+
+function NoRows({list}) {
+  if (isFiltered(list.wanted.value)) {
+    const clear = () => list.want({status: [], q: '', kind: '', repo: ''});
+    return html`<${Empty}>No task matches. <${Button} kind="bare small" onClick=${clear}>Show all tasks<//><//>`;
+  }
+  return html`<${Empty}>Nothing here yet. Describe a task, add one to <code>tasks.yaml</code>, or run
+    <code>python cli.py "Create a FastAPI health check endpoint"</code>.<//>`;
+}
+
+/** The rows, and what belongs to them; there is an answer to show. */
+function Rows({list, label, choosable}) {
+  const {rows, total, next} = list.found.value;
+  const [chosen, all, menu] = [useSignal(new Set()), useSignal(false), useSignal(null)];
+  const order = useComputed(() => ({key: COLUMNS_OF[list.wanted.value.sort] ?? list.wanted.value.sort, down: list.wanted.value.order === 'desc'}));
+  const shown = useMemo(() => columns((task, by) => { menu.value = {task, by}; }), []);
+  useEffect(() => { // what is not seen any more is not acted on
+    all.value = false;
+    chosen.value = new Set();
+  }, [list.wanted.value]);
+  const sorting = useMemo(() => ({
+    get value() { return order.value; },
+    set value(asked) {
+      list.want(asked ? {sort: SORTS[asked.key] ?? asked.key, order: asked.down ? 'desc' : 'asc'} : {sort: 'id', order: 'desc'});
+    },
+  }), []);
+  const byKey = {m: ['actions for the row', (row, body) => body.querySelector(`[data-key="${row.task_id}"] .menu-button`)?.click()]};
+  if (!rows.length) return html`<${NoRows} list=${list} />`;
+  return html`<div class="queue-rows">
+    <${Table} label=${label} rows=${rows} columns=${shown} keyOf=${(task) => task.task_id} order=${sorting} served
+      chosen=${choosable ? chosen : undefined} onOpen=${open} rowKeys=${byKey} />
+    <p class="end"><span class="hint">${rows.length < total ? `${rows.length} of ${counted(total, 'task')}` : counted(total, 'task')}</span>
+      ${next ? html`<${Button} kind="small" onClick=${list.more}>Show more<//>` : null}</p>
+    <${Bulk} list=${list} chosen=${chosen} all=${all} />
+    <${RowMenu} at=${menu} onDone=${list.reload} />
+  </div>`;
+}
+
+/**
+ * A list of tasks.
+ * @param {{title?: string, id?: string, fixed?: object, linked?: boolean, choosable?: boolean}} props `fixed` is what
+ *   the owner cannot change here (`{status: ['failed']}`, `{repo: '/srv/x'}`, …); a list that is `linked` is what the
+ *   page's address says; one list of a page may be
+ */
+export function Queue({title = 'Tasks', id = 'queue', fixed = {}, linked = true, choosable = true}) {
+  const list = useMemo(() => listOfTasks(fixed, linked), []);
+  useEffect(() => {
+    list.begin();
+    return whenever(KINDS, list.reload, PAUSE_MS);
+  }, []);
+  const found = list.found.value;
+  return html`<${Card} title=${title} id=${id} class="queue">
+    <${Filter} list=${list} fixed=${fixed} />
+    ${list.error.value ? html`<${Fault} error=${list.error.value} retry=${list.reload} />` : null}
+    ${found ? html`<${Rows} list=${list} label=${title} choosable=${choosable} />`
+      : list.error.value ? null : html`<p class="empty" aria-busy="true">…</p>`}
+    <${AskNumber} />
+  <//>`;
+}

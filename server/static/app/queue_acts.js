@@ -1,0 +1,116 @@
+// What is done to tasks from their list: to one, to those that are chosen, or to all that the filter lets pass.
+
+import {fault, post} from './api.js';
+import {confirmed} from './dialogs.js';
+import {act, status} from './state.js';
+import {counted} from './text.js';
+import {toast} from './toasts.js';
+import {signal} from './ui.js';
+
+const SLICE = 500; // the most that one request acts on
+const REASONS = 3;
+
+/** What may be done to tasks of these statuses; the API refuses the rest. */
+export const FITTING = {
+  cancel: ['queued', 'scheduled', 'blocked', 'running', 'waiting'],
+  retry: ['failed', 'cancelled'],
+  prioritise: ['queued', 'scheduled', 'blocked', 'running', 'waiting', 'failed', 'cancelled'],
+};
+
+const TOLD = {cancel: ['Cancel', 'cancelled'], retry: ['Retry', 'queued again'], prioritise: ['Prioritise', 'prioritised']};
+const REMARK = {
+  cancel: 'A task that runs ends at its next safe point.',
+  retry: 'They are tried again from the beginning, with all their tries.',
+  prioritise: 'Those with a higher priority are begun sooner.',
+};
+
+/** What is being asked for with a number: `{title, value, answer}`, or null. */
+export const askedNumber = signal(null);
+
+/** Ask for a priority. @returns {Promise<number|null>} null where it was closed */
+export const priorityFor = (title, value) => new Promise((answer) => { askedNumber.value = {title, value, answer}; });
+
+/** Cancel one task, or ask for it again. */
+export const actOnOne = (verb, task) => act(`/api/task/${task.task_id}/${verb}`, `Task ${task.task_id} is ${
+  verb === 'cancel' && task.status === 'running' ? 'to end at its next safe point' : TOLD[verb][1]}.`);
+
+/** Ask for one task's priority, and set it. */
+export async function prioritiseOne(task) {
+  const priority = await priorityFor(`Priority of task ${task.task_id}`, task.priority);
+  if (priority === null || priority === task.priority) return null;
+  return act(`/api/task/${task.task_id}/priority`, `Task ${task.task_id} has priority ${priority}.`, {priority});
+}
+
+/**
+ * Do something to many tasks, after asking.
+ * @param {'cancel'|'retry'|'prioritise'} action
+ * @param {{ids?: number[], filter?: object}} which chosen tasks, or all that pass a filter
+ * @returns {Promise<boolean>} whether anything was done
+ */
+export async function actOnMany(action, which) {
+  const count = await countOf(action, which);
+  if (count === null) return false;
+  const [verb] = TOLD[action];
+  if (!count.fitting) {
+    toast(`${counted(count.matched, 'task')} chosen, but none of them can be ${TOLD[action][1]}.`);
+    return false;
+  }
+  const title = `${verb} ${counted(count.fitting, 'task')}?`;
+  const more = action === 'prioritise' ? await numberFor(title) : await sureOf(action, title, count);
+  if (more === null) return false;
+  tell(action, await performed(which, {action, ...more}));
+  status.reload();
+  return true;
+}
+
+async function numberFor(title) {
+  const priority = await priorityFor(title, 1);
+  return priority === null ? null : {priority};
+}
+
+async function sureOf(action, title, {matched, fitting}) {
+  const rest = matched - fitting;
+  const text = `${REMARK[action]}${rest ? ` ${counted(rest, 'other one')} of those chosen cannot be.` : ''}`;
+  return await confirmed({title, text, yes: TOLD[action][0], danger: action === 'cancel'}) ? {} : null;
+}
+
+/** How many tasks are meant, and how many the action is for; null where that could not be asked. */
+async function countOf(action, which) {
+  const sum = {matched: 0, fitting: 0};
+  const priority = action === 'prioritise' ? {priority: 1} : {};
+  for (const part of partsOf(which)) {
+    const answer = await post('/api/tasks/bulk', {action, ...priority, ...part, dry_run: true});
+    if (!answer.ok) return toast(fault(answer), 'bad') ?? null;
+    sum.matched += answer.data.matched;
+    sum.fitting += answer.data.fitting;
+  }
+  return sum;
+}
+
+/** What became of each task; a request that fails ends it, and is told with them. */
+async function performed(which, asked) {
+  const results = [];
+  for (const part of partsOf(which)) {
+    let after = 0;
+    do {
+      const answer = await post('/api/tasks/bulk', {...asked, ...part, ...(part.filter ? {after} : {})});
+      if (!answer.ok) return [...results, {ok: false, task_id: null, error: fault(answer)}];
+      results.push(...answer.data.results);
+      after = answer.data.next_after;
+    } while (after);
+  }
+  return results;
+}
+
+function partsOf({ids, filter}) {
+  if (!ids) return [{filter}];
+  return Array.from({length: Math.ceil(ids.length / SLICE)}, (_, part) => ({ids: ids.slice(part * SLICE, (part + 1) * SLICE)}));
+}
+
+function tell(action, results) {
+  const refused = results.filter(({ok}) => !ok);
+  const done = `${counted(results.length - refused.length, 'task')} ${TOLD[action][1]}`;
+  if (!refused.length) return toast(`${done}.`, 'good');
+  const reasons = refused.slice(0, REASONS).map(({error}) => error).join('; ');
+  return toast(`${done}, ${refused.length} not: ${reasons}${refused.length > REASONS ? '; …' : ''}`, 'bad');
+}

@@ -1,0 +1,108 @@
+// What a list of tasks shows: its filter and order, the pages read so far, and how they are kept fresh.
+
+import {fault, get} from './api.js';
+import {address, answers} from './boot.js';
+import {batch, signal} from './ui.js';
+
+export const STATUSES = ['running', 'waiting', 'queued', 'scheduled', 'blocked', 'failed', 'done', 'cancelled'];
+
+const PAGE = 50;
+const SLICE = 500; // the most that the API gives at once
+const PLAIN = {status: [], q: '', kind: '', repo: '', sort: 'id', order: 'desc'};
+
+/**
+ * Which tasks, and in which order.
+ * @typedef {{status: string[], q: string, kind: string, repo: string, sort: string, order: string}} Wanted
+ */
+
+/** What the page's address asks for. @returns {Wanted} */
+export function wantedOf(search) {
+  const given = new URLSearchParams(search);
+  const text = (name) => given.get(name) ?? PLAIN[name];
+  const status = STATUSES.filter((each) => (given.get('status') ?? '').split(',').includes(each));
+  return {status, q: text('q'), kind: text('kind'), repo: text('repo'), sort: text('sort'), order: text('order')};
+}
+
+/** The same as parameters of the API and of the page's address; what goes without saying is left out. */
+export function queryOf({status, ...rest}) {
+  const pairs = Object.entries(rest).filter(([name, value]) => value && value !== PLAIN[name]);
+  return {...Object.fromEntries(pairs), ...(status.length ? {status: status.join(',')} : {})};
+}
+
+/** The part of it that a bulk action takes. */
+export const filterOf = ({status, q, kind, repo}) => (
+  {status, q, ...(kind ? {kind} : {}), ...(repo ? {repo} : {})});
+
+/** Whether anything is left out of the list. */
+export const isFiltered = (wanted) => Object.keys(queryOf({...wanted, sort: 'id', order: 'desc'})).length > 0;
+
+const foundIn = ({tasks, counts, total, next}, before = []) => ({rows: [...before, ...tasks], counts, total, next});
+
+/**
+ * A list of tasks.
+ * @param {Partial<Wanted>} fixed what the owner cannot change here
+ * @param {boolean} linked the page's address says what is shown, and follows it
+ */
+export function listOfTasks(fixed, linked) {
+  const wanted = signal({...PLAIN, ...(linked ? wantedOf(location.search) : {}), ...fixed});
+  const first = address('/api/tasks', {...queryOf(wanted.peek()), limit: PAGE});
+  const early = answers.get(first);
+  const found = signal(early ? foundIn(early) : null); // {rows, counts, total, next}
+  const error = signal(null);
+  const loading = signal(false);
+  let many = PAGE;
+  let turn = 0;
+
+  /** Read so many rows anew, in as few requests as the API allows. */
+  const slices = async (mine) => {
+    let all = null;
+    let cursor = '';
+    do {
+      const limit = Math.min(SLICE, many - (all?.rows.length ?? 0));
+      const answer = await get('/api/tasks', {...queryOf(wanted.peek()), limit, cursor});
+      if (mine !== turn) return null;
+      if (!answer.ok) return fault(answer);
+      all = foundIn(answer.data, all?.rows);
+      cursor = all.next;
+    } while (cursor && all.rows.length < many);
+    return all;
+  };
+  const read = async () => {
+    const mine = ++turn;
+    loading.value = true;
+    const all = await slices(mine);
+    if (mine !== turn) return;
+    batch(() => {
+      loading.value = false;
+      error.value = typeof all === 'string' ? all : null;
+      if (typeof all !== 'string') found.value = all;
+    });
+  };
+  return {
+    wanted,
+    found,
+    error,
+    loading,
+    reload: read,
+    /** Read, unless the page came with it. */
+    begin: () => (answers.delete(first) ? undefined : read()),
+    /** Show other tasks, or in another order. */
+    want: (changes) => {
+      wanted.value = {...wanted.peek(), ...changes, ...fixed};
+      many = PAGE;
+      if (linked) history.replaceState(history.state, '', linkTo(wanted.peek()));
+      return read();
+    },
+    /** Show what comes behind, below what is there. */
+    more: () => {
+      many += PAGE;
+      return read();
+    },
+  };
+}
+
+/** This page with another list; parameters of others and the place on the page stay. */
+export function linkTo(wanted) {
+  const others = [...new URLSearchParams(location.search)].filter(([name]) => !(name in PLAIN));
+  return address(location.pathname, {...Object.fromEntries(others), ...queryOf(wanted)}) + location.hash;
+}

@@ -1,0 +1,217 @@
+"""The list of tasks on the dashboard: found, sorted, walked through, and acted on one by one or many at once."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.support.answers import job
+from tests.support.browser import Visit, Watch
+from tests.support.daemon import Daemon
+from tests.support.night import FAR_AHEAD, Night
+
+MANY = 60
+
+
+@pytest.fixture(scope="module")
+def many(night: Night) -> list[int]:
+    """Tasks that nobody works on, oldest first; more than the list shows at once."""
+    return [later(night.daemon, f"cheddar {number}", priority=number % 3) for number in range(MANY)]
+
+
+def later(daemon: Daemon, description: str, **more: object) -> int:
+    return daemon.submit(description=description, not_before=FAR_AHEAD, **more)
+
+
+def row(page: Page, task_id: int) -> Locator:
+    return page.locator(f"#queue tr[data-key='{task_id}']")
+
+
+def rows(page: Page) -> Locator:
+    return page.locator("#queue tbody tr")
+
+
+def chip(page: Page, status: str) -> Locator:
+    return page.get_by_role("list", name="Status").get_by_role("button", name=re.compile(rf"^{status}\b"))
+
+
+def ids(page: Page) -> list[int]:
+    return [int(each.get_attribute("data-key") or 0) for each in rows(page).all()]
+
+
+def menu(page: Page, task_id: int) -> Locator:
+    row(page, task_id).get_by_role("button", name=f"Actions for task {task_id}").click()
+    return page.get_by_role("menu", name=f"Task {task_id}")
+
+
+def status_of(night: Night, task_id: int) -> str:
+    return str(night.daemon.get(f"/api/task/{task_id}")["status"])
+
+
+def test_chips_count_and_filter_and_the_address_says_so(visit: Visit, night: Night, many: list[int]) -> None:
+    page = visit("/")
+    expect(chip(page, "scheduled")).to_have_text(f"scheduled {MANY + 1}")
+    chip(page, "failed").click()
+    expect(row(page, night.task("failed"))).to_be_visible()
+    expect(row(page, many[-1])).to_have_count(0)
+    chip(page, "cancelled").click()
+    expect(row(page, night.task("cancelled"))).to_be_visible()
+    assert page.url.endswith("/?status=failed%2Ccancelled")
+    page.reload()
+    expect(chip(page, "failed")).to_have_attribute("aria-pressed", "true")
+    expect(row(page, night.task("cancelled"))).to_be_visible()
+    expect(row(page, many[-1])).to_have_count(0)
+    chip(page, "all").click()
+    expect(row(page, many[-1])).to_be_visible()
+    assert page.url == f"{night.url}/"
+
+
+def test_the_search_finds_texts_and_numbers_and_says_when_nothing_fits(
+    visit: Visit, night: Night, many: list[int]
+) -> None:
+    page = visit("/?status=scheduled")
+    page.keyboard.press("/")
+    search = page.get_by_role("searchbox", name="Search tasks")
+    expect(search).to_be_focused()
+    page.keyboard.type("CHEDDAR 7")
+    expect(rows(page)).to_have_count(1)
+    expect(row(page, many[7])).to_contain_text("cheddar 7")
+    search.fill(f"#{many[3]}")
+    expect(row(page, many[3])).to_be_visible()
+    expect(rows(page)).to_have_count(1)
+    search.fill("no such cheese")
+    expect(page.get_by_text("No task matches.")).to_be_visible()
+    page.get_by_role("button", name="Show all tasks").click()
+    expect(row(page, many[-1])).to_be_visible()
+    expect(search).to_have_value("")
+    search.press_sequentially("gouda")
+    expect(page.get_by_text("No task matches.")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(row(page, many[-1])).to_be_visible()
+
+
+def test_a_column_sorts_all_tasks_and_not_only_those_shown(visit: Visit, night: Night, many: list[int]) -> None:
+    page = visit("/?q=cheddar")
+    head = page.get_by_role("columnheader", name="Priority")
+    head.get_by_role("button").click()
+    expect(rows(page).first).to_have_attribute("data-key", str(many[-1]))
+    assert ids(page) == [task["task_id"] for task in night.daemon.get("/api/tasks?q=cheddar&sort=priority")["tasks"]]
+    expect(head).to_have_attribute("aria-sort", "descending")
+    head.get_by_role("button").click()
+    expect(rows(page).first).to_have_attribute("data-key", str(many[0]))
+    assert "order=asc" in page.url
+    assert "sort=priority" in page.url
+
+
+def test_more_is_added_below_and_stays_while_tasks_come(visit: Visit, night: Night, many: list[int]) -> None:
+    page = visit("/?q=cheddar")
+    expect(page.get_by_text(f"50 of {MANY} tasks")).to_be_visible()
+    page.get_by_role("button", name="Show more").click()
+    expect(rows(page)).to_have_count(MANY)
+    assert ids(page) == many[::-1]
+    row(page, many[5]).scroll_into_view_if_needed()
+    before = page.evaluate("scrollY")
+    assert before > 0
+    added = later(night.daemon, "cheddar that came later")
+    expect(row(page, added)).to_be_attached()
+    expect(rows(page)).to_have_count(MANY + 1)
+    night.daemon.ask("POST", f"/api/task/{added}/cancel")
+    expect(row(page, added).get_by_text("cancelled", exact=True)).to_be_attached()
+    assert page.evaluate("scrollY") >= before
+
+
+def test_rows_are_walked_chosen_and_opened_by_the_keyboard(visit: Visit, many: list[int]) -> None:
+    page = visit("/?q=cheddar&status=scheduled")
+    expect(row(page, many[-1])).to_be_visible()
+    for key in ("j", "x", "j", "k", "j", "x"):
+        page.keyboard.press(key)
+    expect(page.get_by_text("2 tasks chosen")).to_be_visible()
+    expect(row(page, many[-2])).to_have_attribute("aria-current", "true")
+    page.keyboard.press("m")
+    expect(page.get_by_role("menuitem", name="Open")).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    expect(page.get_by_role("menuitem", name="Cancel")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("menu")).to_be_hidden()
+    expect(row(page, many[-2]).get_by_role("button")).to_be_focused()
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**/task/{many[-2]}")
+
+
+def test_a_row_has_its_own_actions(visit: Visit, night: Night) -> None:
+    task_id = later(night.daemon, "brie", priority=2)
+    page = visit("/?q=brie")
+    menu(page, task_id).get_by_role("menuitem", name="Priority").click()
+    box = page.get_by_role("dialog", name=f"Priority of task {task_id}")
+    expect(box.get_by_label("Priority")).to_have_value("2")
+    box.get_by_label("Priority").fill("9")
+    box.get_by_role("button", name="Set").click()
+    expect(page.get_by_text(f"Task {task_id} has priority 9.")).to_be_visible()
+    expect(row(page, task_id).locator("td").nth(4)).to_have_text("9")
+    menu(page, task_id).get_by_role("menuitem", name="Cancel").click()
+    expect(row(page, task_id).get_by_text("cancelled", exact=True)).to_be_visible()
+    opened = menu(page, task_id)
+    expect(opened.get_by_role("menuitem", name="Cancel")).to_have_count(0)
+    opened.get_by_role("menuitem", name="Retry").click()
+    expect(row(page, task_id).get_by_text("cancelled", exact=True)).to_have_count(0)
+    assert status_of(night, task_id) != "cancelled"
+
+
+def test_chosen_tasks_are_cancelled_together_after_asking(visit: Visit, night: Night) -> None:
+    first, *rest = [later(night.daemon, f"feta {number}") for number in range(5)]
+    night.daemon.ask("POST", f"/api/task/{rest[1]}/cancel")
+    page = visit("/?q=feta")
+    row(page, first).get_by_role("checkbox").click()
+    row(page, rest[2]).get_by_role("checkbox").click(modifiers=["Shift"])
+    expect(page.get_by_text("4 tasks chosen")).to_be_visible()
+    bar = page.get_by_role("region", name="Chosen tasks")
+    bar.get_by_role("button", name="Cancel").click()
+    question = page.get_by_role("dialog", name="Cancel 3 tasks?")
+    expect(question).to_contain_text("1 other one of those chosen cannot be")
+    question.get_by_role("button", name="Cancel").first.click()  # no
+    assert status_of(night, first) == "scheduled"
+    bar.get_by_role("button", name="Cancel").click()
+    question.get_by_role("button", name="Cancel").last.click()
+    expect(page.get_by_text("3 tasks cancelled", exact=False)).to_be_visible()
+    expect(bar).to_have_count(0)
+    assert [status_of(night, task) for task in (first, *rest)] == ["cancelled"] * 4 + ["scheduled"]
+
+
+def test_all_that_match_are_prioritised_though_not_all_are_shown(visit: Visit, night: Night, many: list[int]) -> None:
+    page = visit("/?q=cheddar&status=scheduled")
+    expect(rows(page)).to_have_count(50)
+    page.get_by_role("checkbox", name="Choose all rows").click()
+    page.get_by_role("button", name=f"Choose all {MANY} that match").click()
+    bar = page.get_by_role("region", name="Chosen tasks")
+    expect(bar).to_contain_text(f"All {MANY} tasks that match")
+    bar.get_by_role("button", name="Priority").click()
+    box = page.get_by_role("dialog", name=f"Prioritise {MANY} tasks?")
+    box.get_by_label("Priority").fill("4")
+    box.get_by_role("button", name="Set").click()
+    expect(page.get_by_text(f"{MANY} tasks prioritised.")).to_be_visible()
+    assert {night.daemon.get(f"/api/task/{task}")["priority"] for task in (many[0], many[-1])} == {4}
+
+
+def test_a_list_that_cannot_be_had_says_why_and_is_tried_again(visit: Visit, watch: Watch, many: list[int]) -> None:
+    watch.allow(r"400 GET .*/api/tasks\?.*sort=colour|status of 400")
+    page = visit("/?sort=colour&q=cheddar")
+    fault = page.locator("#queue").get_by_role("alert")
+    expect(fault).to_contain_text("sort: ")
+    page.get_by_role("searchbox", name="Search tasks").fill("")
+    expect(fault).to_be_visible()
+    visit("/?q=cheddar&kind=library")
+    expect(page.get_by_text("No task matches.")).to_be_visible()
+    page.get_by_role("button", name="Show every kind").click()
+    expect(row(page, many[-1])).to_be_visible()
+
+
+def test_a_task_that_is_worked_on_moves_before_the_owners_eyes(visit: Visit, night: Night) -> None:
+    page = visit("/?q=job_31")
+    task_id = night.daemon.submit(**job(31))
+    expect(row(page, task_id)).to_be_visible()
+    expect(row(page, task_id).get_by_text("done", exact=True)).to_be_visible()
+    commit = night.daemon.get(f"/api/task/{task_id}")["commit"]
+    expect(row(page, task_id)).to_contain_text(commit[:8])
