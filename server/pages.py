@@ -42,7 +42,7 @@ class Pages:
 
     def login(self) -> str:
         """The form for the token; the answer to it is not Flask's."""
-        return render_template("login.html", wrong=_query(LoginQuery).wrong)
+        return render_template("login.html", here="login", wrong=_query(LoginQuery).wrong)
 
     def icon(self) -> BaseResponse:
         """What browsers ask for on pages that name no icon."""

@@ -7,13 +7,49 @@ import {counted, firstLine, words} from '../../app/text.js';
 import {html} from '../../app/ui.js';
 
 const SHOWN = 6;
-const KINDS = ['committed', 'integrated', 'reverted', 'reviewed', 'pushed', 'push_failed'];
+const COMMITTED = ['committed', 'integrated', 'reverted', 'reviewed', 'pushed', 'push_failed', 'database_restored'];
+const MOVED = ['integrated', 'reverted', 'pushed', 'push_failed', 'checkout_left', 'task_submitted'];
 
 const Commit = ({commit}) => html`<li class="commit" data-commit=${commit.commit}>
-  <a href=${`/task/${commit.task_id}`} title=${commit.subject}>${firstLine(commit.subject, 90)}</a>
+  <p><a href=${`/task/${commit.task_id}`} title=${commit.subject}>${firstLine(commit.subject, 90)}</a>
+    ${commit.reverted_by ? html`<${Pill} status="bad">taken back<//>` : commit.reviewed_at ? null : html`<${Pill} status="ask">unread<//>`}</p>
   <small><code>${commit.commit.slice(0, 8)}</code> ${commit.target || commit.branch}
-    ${commit.label ? ` · ${words(commit.label)}` : ''}${commit.reverted_by ? html` · <span class="bad">taken back</span>` : null}
-    ${' · '}<${Moment} at=${commit.at} />${commit.reviewed_at || commit.reverted_by ? null : html` <${Pill} status="ask">unread<//>`}</small></li>`;
+    ${commit.label ? ` · ${words(commit.label)}` : ''}${' · '}<${Moment} at=${commit.at} /></small></li>`;
+
+/** Whether what was integrated has gone to the remote. */
+function Push({repo}) {
+  if (!repo.remote) return 'no remote';
+  if (repo.unpushed) return html`<span class="warn" title=${repo.remote}>${counted(repo.unpushed, 'commit')} to push</span>`;
+  return repo.pushed_at ? html`<span title=${repo.remote}>pushed <${Moment} at=${repo.pushed_at} /></span>`
+    : html`<span title=${repo.remote}>nothing to push</span>`;
+}
+
+/** How the branch stands to what it tracks, and files that were changed by hand. */
+function standing({ahead, behind, upstream, changed}) {
+  const parts = [];
+  if (ahead) parts.push(`${ahead} ahead of ${upstream}`);
+  if (behind) parts.push(`${behind} behind ${upstream}`);
+  if (changed) parts.push(`${counted(changed, 'file')} changed by hand`);
+  return parts.join(', ');
+}
+
+function Repository({repo}) {
+  const name = repo.own ? 'own workspace' : repo.path.replace(/\/+$/, '').split('/').pop();
+  return html`<li class="repository" data-repo=${repo.path}>
+    <p><b title=${repo.path}>${name}</b> ${repo.branch ? html`<code>${repo.branch}</code>` : null}</p>
+    ${repo.error ? html`<small class="bad">${repo.error}</small>`
+    : html`<small>${counted(repo.our_commits, 'commit')} of Nightshift · <${Push} repo=${repo} /></small>
+      ${standing(repo) ? html`<small>${standing(repo)}</small>` : null}`}</li>`;
+}
+
+function Repositories() {
+  const found = useData('/api/git', {}, MOVED);
+  return html`<${Loaded} of=${found}>${({repositories, more, at, auto_push: pushes}) => (repositories.length ? html`
+    <p class="hint">${counted(repositories.length + more, 'repository', 'repositories')},
+      ${' '}${pushes ? 'pushed after each integration' : 'pushed by their owner'}</p>
+    <ul class="plain repositories">${repositories.map((each) => html`<${Repository} key=${each.path} repo=${each} />`)}</ul>`
+    : at === null ? html`<p class="hint">Repositories are being looked at.</p>` : null)}<//>`;
+}
 
 const readAll = async (source) => {
   await act('/api/commits/reviewed', 'All commits are marked as read.', {all: true});
@@ -21,12 +57,14 @@ const readAll = async (source) => {
 };
 
 export function Git() {
-  const commits = useData('/api/commits', {limit: SHOWN}, KINDS);
+  const commits = useData('/api/commits', {limit: SHOWN}, COMMITTED);
   const unread = commits.data?.unread ?? 0;
-  return html`<${Card} title="Git" hint=${unread ? `${counted(unread, 'commit')} to read` : null}
+  return html`<${Card} title="Git" hint=${unread ? html`<a href="/inbox">${counted(unread, 'commit')} to read</a>` : null}
     actions=${unread ? html`<${Button} kind="bare small" onClick=${() => readAll(commits)}>Mark all as read<//>` : null}>
     <${Loaded} of=${commits}>${({commits: newest}) => (newest.length
       ? html`<ul class="plain">${newest.map((each) => html`<${Commit} key=${each.id} commit=${each} />`)}</ul>`
       : html`<${Empty}>No commit yet. The first appears here as soon as a task's tests pass.<//>`)}<//>
+    <h3>Repositories</h3>
+    <${Repositories} />
   <//>`;
 }
