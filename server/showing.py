@@ -9,7 +9,6 @@ from server.schemas import Answer
 
 LINE_CHARS = 300
 TEXT_CHARS = 20_000
-MAX_LINE = 20_000
 
 Mask = Callable[[str], str]
 
@@ -29,9 +28,9 @@ def passage(text: str, mask: Mask, most: int) -> Passage:
 
 
 def whole(text: str, mask: Mask) -> str:
-    """The text in full; only lines beyond any use are cut."""
+    """The text in full."""
     masked = mask(text)
-    return printable(masked, max_chars=len(masked), max_line=MAX_LINE)
+    return printable(masked, max_chars=len(masked), max_line=len(masked))
 
 
 def short(text: str, mask: Mask, most: int = LINE_CHARS) -> str:

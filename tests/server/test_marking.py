@@ -1,0 +1,69 @@
+"""Highlighted lines: their pieces are the text, whatever stands in it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from server.marking import MOST_CHARS, MOST_LINE, cut_at, language_of, lines_of, words
+
+EVIL = "<script>alert(1)</script>"
+
+
+def said(lines: object) -> list[str]:
+    return ["".join(part for _, part in line) for line in lines]  # type: ignore[attr-defined]
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    text=st.text(st.sampled_from("abdef \"'#\n\\{}()=:<>/*é0"), max_size=80),
+    path=st.sampled_from(["a.py", "a.js", "a.json", "a.md", "a.html", "a.toml", "a"]),
+)
+def test_the_pieces_of_each_line_are_the_line(text: str, path: str) -> None:
+    assert said(lines_of(text, path)) == text.split("\n")
+
+
+def test_words_of_a_language_have_classes() -> None:
+    (line,) = lines_of("return 'x' + str(12)  # why", "a.py")
+    assert line == (
+        ("k", "return "),
+        ("s", "'x' "),
+        ("", "+ "),
+        ("b", "str"),
+        ("", "("),
+        ("m", "12"),
+        ("", ")  "),
+        ("c", "# why"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "language"), [("a/b.PY", "python"), ("x.mjs", "javascript"), ("Makefile", ""), ("a.xyz", "")]
+)
+def test_the_language_follows_from_the_name(path: str, language: str) -> None:
+    assert language_of(path) == language
+
+
+@pytest.mark.parametrize("text", ["x = 1\n" * MOST_CHARS, "x" * (MOST_LINE + 1), f"{EVIL}"])
+def test_long_texts_and_unknown_languages_stay_plain(text: str) -> None:
+    path = "a.txt" if text == EVIL else "a.py"
+    assert {kind for line in lines_of(text, path) for kind, _ in line} == {""}
+
+
+@given(marks=st.lists(st.integers(0, 12), max_size=6, unique=True))
+def test_marks_cut_pieces_and_lose_nothing(marks: list[int]) -> None:
+    edges = sorted(marks)
+    ranges = list(zip(edges[::2], edges[1::2], strict=False))
+    line = (("k", "return "), ("", "a"), ("s", "'bcd'"))
+    cut = cut_at(line, ranges, "w")
+    assert said([cut]) == ["return a'bcd'"]
+    marked, at = set[int](), 0
+    for kind, text in cut:
+        marked |= set(range(at, at + len(text))) if kind.split()[-1:] == ["w"] else set()
+        at += len(text)
+    assert marked == {at for first, last in ranges for at in range(first, last)}
+
+
+def test_words_are_the_line() -> None:
+    assert words("a_b += 'é';") == ["a_b", " ", "+", "=", " ", "'", "é", "'", ";"]
