@@ -66,5 +66,20 @@ PAGES: tuple[Page, ...] = (
         title="Task",
         preload=(STATUS, "/api/task/{task_id}", "/api/task/{task_id}/timeline", "/api/commits?task={task_id}"),
     ),
+    Page(name="reports", path="/reports", title="Reports", preload=(STATUS, "/api/reports?limit=20"), key="r"),
+    Page(
+        name="report",
+        path="/reports/{name}",
+        title="Report",
+        preload=(STATUS, "/api/report/{name}"),
+        texts=("name",),
+    ),
+    Page(
+        name="memory",
+        path="/memory",
+        title="Memory",
+        preload=(STATUS, "/api/learning", "/api/lessons?limit=50"),
+        key="m",
+    ),
     Page(name="settings", path="/settings", title="Settings", preload=(STATUS, "/api/settings"), key="s"),
 )

@@ -68,7 +68,7 @@ def looked_at(browser: Browser, url: str, size: tuple[int, int], dark: bool, whe
 def test_axe_finds_nothing_grave_where_much_happened(
     browser: Browser, night: Night, size: tuple[int, int], dark: bool, tasks: tuple[str, ...]
 ) -> None:
-    assert looked_at(browser, night.url, size, dark, addresses(*map(night.task, tasks))) == []
+    assert looked_at(browser, night.url, size, dark, addresses(*map(night.task, tasks), report=night.report)) == []
 
 
 @pytest.mark.parametrize(("size", "dark"), [(WIDE, True), (NARROW, False)])

@@ -86,10 +86,10 @@ def context_of(
         made.close()
 
 
-def addresses(*tasks: int) -> list[str]:
-    """One address of each page; of a task's for each of these."""
-    paths = ["/login", *(page.path for page in PAGES)]
-    return list(dict.fromkeys(path.format(task_id=task) for task in tasks for path in paths))
+def addresses(*tasks: int, report: str = "") -> list[str]:
+    """One address of each page; of a task's for each of these, of a report's where one is named."""
+    paths = ["/login", *(page.path for page in PAGES if report or "{name}" not in page.path)]
+    return list(dict.fromkeys(path.format(task_id=task, name=report) for task in tasks for path in paths))
 
 
 def drawn(page: Page) -> None:

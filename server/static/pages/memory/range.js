@@ -1,0 +1,26 @@
+// An estimate with its interval, as a mark on a line with zero in its middle.
+
+import {html} from '../../app/ui.js';
+
+const WIDTH = 120;
+const HEIGHT = 18;
+
+/** What an interval says: it is `good` or `bad` where zero lies outside, and may be chance otherwise. */
+export function verdict(found, lessIsBetter = false) {
+  if (!found || (found.low <= 0 && found.high >= 0)) return '';
+  return (found.estimate > 0) === lessIsBetter ? 'bad' : 'good';
+}
+
+/**
+ * @param {{found: {estimate: number, low: number, high: number}, most: number, label: string, lessIsBetter?: boolean}} props
+ *   `most` is the value at both ends of the line
+ */
+export function Range({found, most, label, lessIsBetter = false, width = WIDTH}) {
+  const x = (value) => (Math.max(-1, Math.min(1, value / (most || 1))) + 1) / 2 * (width - 8) + 4;
+  const middle = HEIGHT / 2;
+  return html`<svg class=${`range ${verdict(found, lessIsBetter)}`} width=${width} height=${HEIGHT} viewBox=${`0 0 ${width} ${HEIGHT}`} role="img" aria-label=${label}>
+    <line class="axis" x1="0" x2=${width} y1=${middle} y2=${middle} />
+    <line class="zero" x1=${x(0)} x2=${x(0)} y1="1" y2=${HEIGHT - 1} />
+    <line class="reach" x1=${x(found.low)} x2=${x(found.high)} y1=${middle} y2=${middle} />
+    <circle cx=${x(found.estimate)} cy=${middle} r="3.5" /></svg>`;
+}
