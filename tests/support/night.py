@@ -107,6 +107,11 @@ class Night:
         """The id of a task by what became of it: see `_submitted`."""
         return self.room.tasks[name]
 
+    @property
+    def report(self) -> str:
+        """The name of the report that its checkpoint wrote."""
+        return str(self.daemon.get("/api/reports")["reports"][0]["name"])
+
 
 def shared(factory: pytest.TempPathFactory) -> Room:
     """The room that all tests of a run make their copies of, whichever of its processes they are in."""
