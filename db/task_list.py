@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
+from core.clock import from_text
 from core.states import Status
 from core.tasks import Kind
 from db.codec import storable
@@ -97,6 +99,12 @@ def counts(conn: Connection, wanted: TaskFilter) -> dict[Status, int]:
     query = f"SELECT status, COUNT(*) FROM tasks WHERE {where} GROUP BY status"  # noqa: S608  clauses of ours
     found = dict(conn.execute(query, values).fetchall())
     return {status: found.get(status, 0) for status in Status}
+
+
+def queued_since(conn: Connection) -> datetime | None:
+    """When the oldest task was created that may be claimed now; None when there is none."""
+    text = conn.execute("SELECT MIN(created_at) FROM tasks WHERE status = 'queued'").fetchone()[0]
+    return None if text is None else from_text(text)
 
 
 def page(conn: Connection, wanted: TaskFilter, order: Order, limit: int, after: Place | None) -> list[Place]:

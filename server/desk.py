@@ -53,6 +53,11 @@ def cannot_restart(_name: str) -> Future[Restart]:
     raise Busy("no worker runs here: no daemon is behind this server")
 
 
+def no_metrics() -> bytes:
+    """What a desk without a server before it answers."""
+    raise Busy("nothing is measured here: no server runs")
+
+
 def no_memory() -> LongTermMemory:
     """What a desk without a daemon behind it answers."""
     raise Busy("lessons are neither searched nor retired here: no daemon is behind this server")
@@ -101,6 +106,7 @@ class Desk:
     settings: SettingsDoor = CLOSED
     restart: Callable[[str], Future[Restart]] = cannot_restart
     repositories: Callable[[], RepositoryStates] = lambda: RepositoryStates(auto_push=False)
+    metrics: Callable[[], bytes] = no_metrics
     clock: Clock = utc_now
 
 

@@ -14,6 +14,7 @@ import logging
 import socket
 import threading
 from concurrent.futures import Future
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from server.access import Access
@@ -114,9 +115,11 @@ class Host:
 
         from server.app import create_app  # noqa: PLC0415  Flask
         from server.engine import Engine  # noqa: PLC0415  uvicorn
+        from server.metrics import Metrics  # noqa: PLC0415  prometheus_client
 
-        assets = Assets()
-        bridge = WSGIMiddleware(cast("Any", create_app(self._desk, assets)), workers=self._listen.threads)
+        assets, metrics = Assets(), Metrics(self._desk, lambda: self._stream.clients)
+        desk = replace(self._desk, metrics=metrics.text)
+        bridge = WSGIMiddleware(cast("Any", create_app(desk, assets)), workers=self._listen.threads)
         routes = self._routes(assets, cast("App", bridge))
         guard = Guard(routes, self._listen.policy(self.port), self._access)
         self._loop = asyncio.get_running_loop()
@@ -124,6 +127,7 @@ class Host:
         try:
             await self._engine.serve(sockets)
         finally:
+            metrics.close()
             bridge.executor.shutdown(wait=False, cancel_futures=True)
 
     def _begin_to_close(self) -> None:

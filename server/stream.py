@@ -65,6 +65,11 @@ class Stream:
         self._requests: set[asyncio.Task[Any]] = set()
         self._closing = False
 
+    @property
+    def clients(self) -> int:
+        """How many follow."""
+        return len(self._feeds)
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one client until it leaves or the server stops."""
         try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from flask import Response
+
 from server.endpoint import Call, Endpoint, Reply
 from server.repository_answers import Repositories, repositories
 from server.series import Stats, StatsQuery, stats
@@ -16,6 +18,11 @@ def show_stats(call: Call) -> Reply:
 def show_repositories(call: Call) -> Reply:
     """How the repositories stand."""
     return Reply(answer=repositories(call.desk.repositories()))
+
+
+def show_metrics(call: Call) -> Response:
+    """Figures for a monitoring system."""
+    return Response(call.desk.metrics(), content_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 ENDPOINTS = (
@@ -36,6 +43,15 @@ ENDPOINTS = (
         path="/api/git",
         summary="The repositories that tasks used: branch, newest commit, changes, commits of ours, what is unpushed.",
         answers={200: Repositories},
+        errors=(400,),
+    ),
+    Endpoint(
+        name="show_metrics",
+        view=show_metrics,
+        method="GET",
+        path="/metrics",
+        summary="Figures for a monitoring system, in the text format of Prometheus.",
+        media="text/plain",
         errors=(400,),
     ),
 )

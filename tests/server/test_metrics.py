@@ -1,0 +1,129 @@
+"""The figures for Prometheus: its own parser reads them, and they say what happened without naming any task."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from core.clock import utc_now
+from core.events import Event, Kind
+from core.states import Ending
+from server.desk import Desk
+from server.listen import Listen
+from tests.support.desk import Client, serving
+from tests.support.sse import Listener
+from tests.support.worked_task import submit, work_on
+
+CALLED = {
+    "backend": "ollama", "model": "qwen2.5-coder:7b", "tokens_in": 1200, "tokens_out": 230, "latency_s": 1.5,
+    "cost_usd": 0.25,
+}  # fmt: skip
+Figures = dict[tuple[str, tuple[tuple[str, str], ...]], float]
+
+
+def figures(client: Client) -> Figures:
+    got = client.get("/metrics")
+    assert got.status == 200
+    assert got.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+    families = list(text_string_to_metric_families(got.text))
+    assert len({family.name for family in families}) == len(families)
+    samples = [sample for family in families for sample in family.samples]
+    return {(sample.name, tuple(sorted(sample.labels.items()))): sample.value for sample in samples}
+
+
+def one(found: Figures, name: str, **labels: str) -> float:
+    return found[f"nightshift_{name}", tuple(sorted(labels.items()))]
+
+
+def emit(desk: Desk, kind: Kind, data: dict[str, object]) -> None:
+    desk.events.emit(Event(kind=kind, data=data))
+    desk.database.write(lambda _: None).result()
+
+
+def settle(desk: Desk) -> None:
+    """Subscribers hear of a commit after its future is done; the next one comes after that."""
+    desk.database.write(lambda _: None).result()
+
+
+def test_the_queue_the_workers_and_the_models_are_measured(desk: Desk, client: Client) -> None:
+    submit(desk, "Add a secret feature to /srv/shop")
+    work_on(desk)
+    submit(desk, "another")
+    found = figures(client)
+    assert (one(found, "tasks", status="done"), one(found, "tasks", status="queued")) == (1, 1)
+    assert 0 <= one(found, "oldest_queued_seconds") < 600
+    assert (one(found, "workers", state="busy"), one(found, "workers", state="idle")) == (1, 1)
+    model = {"backend": "ollama", "model": "qwen2.5-coder:7b"}
+    assert one(found, "model_up", **model) == 1
+    assert one(found, "model_circuit", **model, state="closed") == 1
+    assert one(found, "model_circuit", **model, state="open") == 0
+    assert (one(found, "state", state="running"), one(found, "state", state="paused")) == (1, 0)
+    assert one(found, "build_info", version="0.1.0") == 1
+    assert one(found, "uptime_seconds") == 3725.5
+    assert one(found, "loop_lag_seconds") == 0.001
+    assert one(found, "database_bytes", file="main") > 0
+    assert one(found, "disk_free_bytes") > 0
+
+
+def test_what_happened_is_counted_since_the_start(desk: Desk, client: Client) -> None:
+    submit(desk, "one")
+    work_on(desk)
+    submit(desk, "two")
+    work_on(desk, passes=False)
+    emit(desk, Kind.MODEL_CALLED, CALLED)
+    emit(desk, Kind.MODEL_CALLED, {**CALLED, "cost_usd": None})
+    emit(desk, Kind.MODEL_FAILED, {"backend": "ollama", "model": "qwen2.5-coder:7b", "error": "ModelUnavailable"})
+    emit(desk, Kind.MODEL_CALLED, {"cut": True})  # long data are kept elsewhere
+    found, model = figures(client), {"backend": "ollama", "model": "qwen2.5-coder:7b"}
+    assert one(found, "task_endings_total", ending=Ending.COMMITTED) == 1
+    assert one(found, "task_endings_total", ending=Ending.STUCK) == 1
+    assert one(found, "task_endings_total", ending=Ending.BUDGET) == 0
+    assert one(found, "task_run_seconds_count", to="done") == 1
+    assert one(found, "task_run_seconds_count", to="failed") == 1
+    assert one(found, "model_calls_total", **model) == 2
+    assert one(found, "model_tokens_total", **model, direction="in") == 2400
+    assert one(found, "model_tokens_total", **model, direction="out") == 460
+    assert (one(found, "model_cost_usd_total", **model), one(found, "model_unpriced_calls_total", **model)) == (0.25, 1)
+    assert one(found, "model_errors_total", **model, error="ModelUnavailable") == 1
+    assert one(found, "model_latency_seconds_sum", **model) == 3.0
+    assert one(found, "events_total", level="INFO") > 6
+
+
+def test_the_time_a_task_ran_is_from_its_claim(desk: Desk, client: Client) -> None:
+    now = utc_now()
+    for at, kind, data in (
+        (now, Kind.TASK_CLAIMED, {"from": "queued", "to": "running"}),
+        (now + timedelta(seconds=40), Kind.TASK_MOVED, {"from": "running", "to": "waiting"}),
+        (now + timedelta(seconds=50), Kind.TASK_MOVED, {"from": "waiting", "to": "cancelled", "ending": "user"}),
+    ):
+        desk.events.emit(Event(kind=kind, at=at, task_id=7, data=data))
+    settle(desk)
+    found = figures(client)
+    assert one(found, "task_run_seconds_sum", to="waiting") == 40
+    assert one(found, "task_run_seconds_bucket", to="waiting", le="30.0") == 0
+    assert one(found, "task_run_seconds_bucket", to="waiting", le="60.0") == 1
+    assert not [name for name, labels in found if ("to", "cancelled") in labels]
+
+
+def test_who_follows_the_live_log_is_counted(client: Client, listen: type[Listener]) -> None:
+    assert one(figures(client), "stream_clients") == 0
+    listen(client.host.port, "?after=0")  # its head has arrived
+    assert one(figures(client), "stream_clients") == 1
+
+
+def test_no_task_and_none_of_its_texts_is_named(desk: Desk, client: Client) -> None:
+    submit(desk, "Add a secret feature", repo="/srv/shop", metadata={"who": "me"})
+    work_on(desk, said=" and a hidden reason")
+    text = client.get("/metrics").text
+    for word in ("secret", "shop", "hidden", "task_id", "agent/"):
+        assert word not in text
+
+
+def test_figures_stand_behind_the_guard_as_all_that_is_read(desk: Desk, client: Client) -> None:
+    assert client.get("/metrics", Host="evil.example").status == 403
+    assert client.get("/metrics", Origin="https://evil.example").status == 403
+    token = "t" * 40
+    with serving(desk, Listen(port=0, address="0.0.0.0", token=token)) as guarded:
+        assert guarded.get("/metrics").status == 401
+        assert guarded.get("/metrics", Authorization=f"Bearer {token}").status == 200
