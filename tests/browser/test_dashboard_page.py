@@ -194,7 +194,7 @@ def test_what_is_done_elsewhere_is_seen_at_once(visit: Visit, night: Night) -> N
 def test_a_checkpoint_is_held_when_the_owner_is_sure(visit: Visit, night: Night) -> None:
     page = visit("/")
     page.get_by_role("button", name="Checkpoint now").click()
-    page.get_by_role("button", name="Cancel").click()
+    page.get_by_role("button", name="Cancel", exact=True).click()
     assert not night.daemon.get("/api/status")["holds"]
     page.get_by_role("button", name="Checkpoint now").click()
     page.get_by_role("dialog").get_by_role("button", name="Checkpoint now").click()
@@ -202,6 +202,21 @@ def test_a_checkpoint_is_held_when_the_owner_is_sure(visit: Visit, night: Night)
     expect(page.get_by_role("button", name="Checkpoint now")).to_be_hidden()
     page.get_by_role("button", name="Resume").click()
     expect(page.get_by_text(re.compile(r"Held back \(checkpoint"))).to_be_hidden()
+
+
+def test_a_worker_begins_anew(visit: Visit, night: Night) -> None:
+    page = visit("/")
+    page.get_by_role("button", name="Restart worker-1").click()
+    expect(page.get_by_text("worker-1 begins anew.")).to_be_visible()
+    expect(page.locator("[data-worker=worker-1]")).to_contain_text("idle")
+
+
+def test_repositories_tell_what_is_to_be_pushed(visit: Visit, night: Night) -> None:
+    page = visit("/")
+    for repo in night.daemon.get("/api/git")["repositories"]:
+        shown = page.locator(f"[data-repo='{repo['path']}']")
+        expect(shown).to_contain_text(repo["error"] or f"{repo['our_commits']} commit")
+        expect(shown).to_contain_text(repo["error"] or "no remote")
 
 
 def test_commits_are_marked_as_read(visit: Visit, night: Night) -> None:

@@ -1,0 +1,145 @@
+"""The dashboard's cards in states that a real daemon is in for moments only, or rarely."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from core.events import Event, Kind, Level
+from core.queueing import HoldSource
+from core.states import DaemonState, Phase
+from core.status import DaemonStatus, ModelStatus, WorkerStatus
+from server.desk import Desk
+from tests.support.browser import LIVE, Watch, context_of
+from tests.support.desk import make_desk, serving
+from tests.support.worked_task import submit
+
+LINE = "suite judged: 11 of 14 tests passed <b>3</b> failed"
+
+
+class Says:
+    """The state that the daemon reports; what a test puts here holds from the next event on."""
+
+    def __init__(self) -> None:
+        self.now = DaemonStatus(state=DaemonState.RUNNING, uptime_s=3725.0, version="0.1.0")
+
+    def __call__(self) -> DaemonStatus:
+        return self.now
+
+    def change(self, desk: Desk, **values: object) -> None:
+        """Say something else, and let an event tell that something happened."""
+        self.now = replace(self.now, **values)  # type: ignore[arg-type]  # fields of the status
+        desk.events.emit(Event(kind=Kind.STATE_SAVED, level=Level.DEBUG, message="saved"))
+
+
+@pytest.fixture
+def says() -> Says:
+    return Says()
+
+
+@pytest.fixture
+def desk(tmp_path: Path, says: Says) -> Iterator[Desk]:
+    made = make_desk(tmp_path)
+    yield replace(made, status=says)
+    made.database.close()
+
+
+@pytest.fixture
+def page(browser: Browser, desk: Desk) -> Iterator[Page]:
+    with serving(desk) as client:
+        url = f"http://127.0.0.1:{client.host.port}"
+        with context_of(browser, url) as context:
+            page = context.new_page()
+            watch = Watch(page, url)
+            page.goto("/")
+            page.wait_for_selector(LIVE, state="attached")
+            yield page
+            watch.check()
+
+
+def worker(page: Page, name: str) -> Locator:
+    return page.locator(f"[data-worker={name}]")
+
+
+def test_a_worker_is_shown_at_its_work(page: Page, desk: Desk, says: Says) -> None:
+    number = submit(desk, "Fix the sign\nin the tax table")
+    begun = datetime.now(UTC) - timedelta(minutes=12)
+    busy = WorkerStatus(
+        name="worker-1", task_id=number, description="Fix the sign", phase=Phase.TESTING, iteration=4, attempt=2,
+        since=begun, last_line="asked the model", done=12, failed=1,
+    )  # fmt: skip
+    says.change(desk, workers=(busy, WorkerStatus(name="worker-2")))
+    card = worker(page, "worker-1")
+    expect(card.get_by_role("link", name=f"#{number} Fix the sign")).to_have_attribute("href", f"/task/{number}")
+    expect(card.get_by_role("list", name="in testing").locator(".now")).to_have_text("testing")
+    for text in ("try 4", "attempt 2", "12 min", "asked the model", "12 done", "1 failed"):
+        expect(card).to_contain_text(text)
+    expect(worker(page, "worker-2")).to_contain_text("idle")
+    shown = card.locator(".time").inner_text()
+    expect(card.locator(".time")).not_to_have_text(shown)
+    said = Event(kind=Kind.SUITE_JUDGED, level=Level.INFO, message=LINE, worker="worker-1", task_id=number)
+    desk.events.emit(said)
+    expect(card.locator(".line")).to_have_text(LINE)
+
+
+def test_a_phase_that_is_rare_stands_in_the_track_while_it_lasts(page: Page, desk: Desk, says: Says) -> None:
+    for phase in (Phase.CLARIFYING, Phase.REVIEW, Phase.REFLECTING):
+        says.change(desk, workers=(WorkerStatus(name="worker-1", task_id=1, description="x", phase=phase),))
+        expect(worker(page, "worker-1").locator(".now")).to_have_text(phase.lower())
+
+
+def test_without_workers_and_models_it_says_what_to_do(page: Page) -> None:
+    for text in ("No worker runs yet; the daemon is starting.", "Start Ollama, or set OPENAI_API_KEY"):
+        expect(page.get_by_text(text)).to_be_visible()
+
+
+def test_a_model_that_is_not_asked_says_why(page: Page, desk: Desk, says: Says) -> None:
+    down = ModelStatus(
+        name="openai", model="gpt", available=False, circuit="open", calls=1212, failures=9, tokens_in=812_031,
+        tokens_out=92_345, cost_usd=3.421, latency_s=2.25, detail="429: until 14:05", unpriced=2,
+        measured="library 3 of 4",
+    )  # fmt: skip
+    says.change(desk, models=(down,))
+    card = page.locator("[data-model=openai]")
+    for text in ("circuit open", "429: until 14:05", "2.3 s", "1,212 calls", "9 failed", "812k in, 92.3k out",
+                 "$3.42 + ?", "solved: library 3 of 4"):  # fmt: skip
+        expect(card).to_contain_text(text)
+    expect(card.get_by_role("img", name="not reachable")).to_be_visible()
+
+
+def test_what_holds_tasks_back_is_said_with_what_lifts_it(page: Page, desk: Desk, says: Says) -> None:
+    desk.queue.hold_back(HoldSource.REVIEW, "20 commits wait to be read").result()
+    says.change(desk, state=DaemonState.PAUSED, holds=desk.queue.pause_state().holds, notices=("Set `models.prices`.",))
+    notice = page.get_by_text("Held back (review")
+    expect(notice).to_contain_text("20 commits wait to be read. It goes on by itself, once you have read some")
+    expect(notice.locator("code").first).to_have_text("cli.py --unread")
+    expect(page.get_by_text("Set models.prices.")).to_be_visible()
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("values", "icon"),
+    [
+        ({"workers": (WorkerStatus(name="worker-1", task_id=1),)}, "busy"),
+        ({"state": DaemonState.PAUSED}, "held"),
+        ({"approvals": 3, "state": DaemonState.PAUSED}, "asks"),
+        ({}, "idle"),
+    ],
+)
+def test_the_icon_shows_what_is_most_pressing(
+    page: Page, desk: Desk, says: Says, values: dict[str, object], icon: str
+) -> None:
+    says.change(desk, **values)
+    expect(page.locator("#icon")).to_have_attribute("href", f"/static/{version(page)}/icons/{icon}.svg")
+    if "approvals" in values:
+        expect(page).to_have_title("(3) Dashboard · Nightshift")
+        expect(page.get_by_role("link", name="3 to decide")).to_have_attribute("href", "/inbox")
+
+
+def version(page: Page) -> str:
+    return str(page.locator("#icon").get_attribute("href")).split("/")[2]
