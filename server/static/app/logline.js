@@ -21,11 +21,8 @@ function link(name, href, text) {
   return made;
 }
 
-/** The local time of a moment; with its date where that is not today. */
-export function stamp(at) {
-  const date = new Date(at);
-  return day(date) === day(Date.now()) ? clock(date) : `${day(date).slice(5)} ${clock(date)}`;
-}
+/** The local time of a moment: `11-22 09:05:07`. */
+export const stamp = (at) => `${day(at).slice(5)} ${clock(at)}`;
 
 /** Fill an element with a message, coloured where it has colours. */
 export function spoken(into, line) {
@@ -37,8 +34,15 @@ export function spoken(into, line) {
   return into;
 }
 
+const LEVEL = 7;
+const TASK = 6;
+const EVENT = 21;
+
+/** What brings the next column to its place: letters of one width and blanks are laid out faster than any grid. */
+const pad = (text, width) => ' '.repeat(Math.max(0, width - text.length) + 1);
+
 /**
- * The line as a list's item; its id is `L<id>`.
+ * The line as a list's item; its id is `L<id>`. Its columns are 14, 7, 6 and 21 letters wide (app/parts.css).
  * @param {LogLine} line
  * @param {boolean} [withTask] whether it names its task, which a task's own page need not
  */
@@ -47,13 +51,14 @@ export function row(line, withTask = true) {
   made.id = `L${line.id}`;
   const at = link('at', `/logs#L${line.id}`, stamp(line.timestamp));
   at.title = `line ${line.id}, ${day(line.timestamp)} ${clock(line.timestamp)}`;
-  made.append(at, ' ', el('span', 'level', line.level), ' ');
+  made.append(at, ' ', el('span', 'level', line.level), pad(line.level, LEVEL));
   if (withTask) {
-    const hasTask = line.task_id !== null;
-    made.append(hasTask ? link('about', `/task/${line.task_id}`, `#${line.task_id}`) : el('span', 'about'), ' ');
+    const name = line.task_id === null ? '' : `#${line.task_id}`;
+    if (name) made.append(link('about', `/task/${line.task_id}`, name));
+    made.append(pad(name, TASK));
   }
   const event = el('span', 'event', line.event);
   if (line.worker) event.title = `${line.event}, by ${line.worker}`;
-  made.append(event, ' ', spoken(el('span', 'text'), line));
+  made.append(event, pad(line.event, EVENT), spoken(el('span', 'text'), line));
   return made;
 }

@@ -162,4 +162,5 @@ function Page() {
     <p class="hint foot">${counted(model.count.value, 'line')} loaded${model.start.value > 1 ? '; older ones come as you scroll up' : ' from the start of what is kept'}</p>`;
 }
 
+document.getElementById('main').classList.add('fills');
 mount(Page, {title: () => (filter.value.task ? `Log of task ${filter.value.task}` : 'Log')});
