@@ -31,6 +31,14 @@ MAX_NOTE_CHARS = 2000
 
 Place = tuple[int, int, int, int]
 
+_LONG = [f"'$.prompts[0].{name}'" for name in ("sections", "whole", "outlined", "named")]
+_OTHERS = ["'$.prompts[1]'"] * 12  # each time it is the next one
+_BRIEF = (
+    "attempt, step_no, iteration, phase, outcome, note, work, passed, failed, total, started_at, ended_at, duration_s, "
+    f"json_remove(data, {', '.join([*_LONG, *_OTHERS])}) AS data"
+)
+"""A step with the first of its prompts in the place of a dozen, and of that no lists: a hundredth of the length."""
+
 log = logging.getLogger(__name__)
 
 
@@ -79,16 +87,21 @@ class StepStore:
             log.warning("what went on from case file %s starts anew, it cannot be read: %s", digest[:12], error)
             return None
 
-    def timeline(self, task_id: int, attempt: int | None = None) -> list[StepRow]:
-        """All steps of a task, or of one of its attempts, in order."""
-        query = "SELECT * FROM steps WHERE task_id = ? AND attempt = coalesce(?, attempt) ORDER BY attempt, step_no"
-        return [step_of(row) for row in self._db.reader().execute(query, (task_id, attempt))]
+    def timeline(self, task_id: int) -> list[StepRow]:
+        """All steps of a task, in order."""
+        query = "SELECT * FROM steps WHERE task_id = ? ORDER BY attempt, step_no"
+        return [step_of(row) for row in self._db.reader().execute(query, (task_id,))]
 
     def step(self, task_id: int, attempt: int, step_no: int) -> StepRow | None:
         """One finished step, or None."""
         query = "SELECT * FROM steps WHERE task_id = ? AND attempt = ? AND step_no = ?"
         row = self._db.reader().execute(query, (task_id, attempt, step_no)).fetchone()
         return row and step_of(row)
+
+    def course(self, task_id: int, attempt: int) -> list[StepRow]:
+        """The steps of an attempt, in order; of what their prompts held only the first prompt's figures."""
+        query = f"SELECT {_BRIEF} FROM steps WHERE task_id = ? AND attempt = ? ORDER BY step_no"  # noqa: S608  a constant
+        return [step_of(row) for row in self._db.reader().execute(query, (task_id, attempt))]
 
     def iterations(self, task_id: int) -> list[IterationRow]:
         """All iterations of a task, in order; iteration 0 is what came before the first try."""

@@ -48,7 +48,7 @@ class CaseFiles:
         Raises:
             UnknownStep: no step of it is kept.
         """
-        rows = self._desk.steps.timeline(self._task.id, attempt)
+        rows = self._desk.steps.course(self._task.id, attempt)
         mine = [row for row in rows if row.iteration == iteration]
         if not mine:
             raise self.missing(f"no step of try {iteration} in attempt {attempt}")
@@ -64,7 +64,7 @@ class CaseFiles:
             found = self._diff("task", before, after, only, commit=entry.commit)
             if found.files or not found.note:
                 return found
-        rows = self._desk.steps.timeline(self._task.id, self._task.attempt)
+        rows = self._desk.steps.course(self._task.id, self._task.attempt)
         if not rows:
             raise self.missing("no finished step")
         after = self._after(rows[-1], f"after step {rows[-1].step_no} of attempt {rows[-1].attempt}")

@@ -98,7 +98,7 @@ class Forking:
 
     def _row(self, task: Task, asked: ForkIn) -> StepRow:
         attempt = asked.attempt or task.attempt
-        rows = self._steps.timeline(task.id, attempt)
+        rows = self._steps.course(task.id, attempt)
         found = [row for row in rows if asked.step_no in (None, row.step_no)]
         if not found:
             raise UnknownStep(f"task {task.id} has {self._why_none(task.id, attempt, rows, asked)}")

@@ -54,7 +54,7 @@ def timeline_of(desk: Desk, task: Task, attempt: int | None) -> Timeline:
     rows = desk.steps.iterations(task.id)
     attempts = _attempts(rows)
     shown = attempt or max([task.attempt, *(each.attempt for each in attempts)], default=0)
-    steps, calls = desk.steps.timeline(task.id, shown), desk.steps.calls(task.id, shown)
+    steps, calls = desk.steps.course(task.id, shown), desk.steps.calls(task.id, shown)
     found = forks.origin(conn, task.id)
     wait_s = desk.clarify_wait_s()
     return Timeline(
