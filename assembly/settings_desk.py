@@ -81,13 +81,13 @@ class SettingsDesk:
             if asked.digest and asked.digest != old.digest:
                 raise ConfigChanged()
             text, new = await asyncio.to_thread(self._judged, old, asked.values)
-            done = self._live.check(new)
+            outlook = self._live.check(new)
             diff = await asyncio.to_thread(self._diff, old.text, text, asked.values)
             if asked.dry_run:
-                return Changed(reloaded=done, digest=old.digest, diff=diff)
+                return Changed(reloaded=outlook, digest=old.digest, diff=diff)
             if text != old.text:
                 await asyncio.to_thread(self._file.replace, old, text)
-                done = await self._reload()
+            done = await self._reload()
             return Changed(reloaded=done, digest=(await asyncio.to_thread(self._file.read)).digest, diff=diff)
 
     def _judged(self, old: Config, values: Mapping[str, Any]) -> tuple[str, Settings]:

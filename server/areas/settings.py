@@ -26,6 +26,7 @@ from server.settings_door import Change, ModelTrial, NoticeTrial
 
 CHANGE_WALL_S = 30.0
 TRIAL_WALL_S = 90.0
+DEEPEST, LONGEST = 8, 200_000
 
 _T = TypeVar("_T")
 
@@ -76,20 +77,23 @@ def _done(work: Future[_T], wall_s: float) -> _T:
         raise Busy("this takes longer than it should, and may still be done: look again in a moment") from None
 
 
-def _writable(value: object, where: str = "changes") -> None:
-    """Refuse what no text file can hold: halves of a letter, which JSON can spell."""
+def _writable(value: object, where: str = "changes", depth: int = 0) -> int:
+    """Refuse what is no setting of anybody's: halves of a letter, which JSON can spell, too many levels, too much text.
+
+    Returns how long its texts are together.
+    """
+    if depth > DEEPEST:
+        raise BadBody(f"{where}: is nested too deeply")
     if isinstance(value, str):
         try:
-            value.encode()
+            return len(value.encode())
         except UnicodeEncodeError:
             raise BadBody(f"{where}: holds half of a letter (a lone surrogate)") from None
-    elif isinstance(value, dict):
-        for name, each in value.items():
-            _writable(name, where)
-            _writable(each, f"{where}.{name}")
-    elif isinstance(value, list):
-        for each in value:
-            _writable(each, where)
+    parts = [*value.keys(), *value.values()] if isinstance(value, dict) else value if isinstance(value, list) else []
+    length = sum(_writable(each, where, depth + 1) for each in parts)
+    if length > LONGEST or len(parts) > LONGEST:
+        raise BadBody(f"{where}: too much text; {LONGEST:,} bytes at most")
+    return length
 
 
 ENDPOINTS = (

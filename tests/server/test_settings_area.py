@@ -8,11 +8,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
-from config import Settings
+from config import Settings, load_settings
 from settings.by_hand import BY_HAND
+from settings.live import TAKES
 from settings.places import Places
 from tests.support.settings_rig import SettingsRig, settings_served
 
@@ -184,8 +188,8 @@ def test_what_leads_out_of_the_sandbox_is_never_set_from_here(rig: SettingsRig) 
         "sandbox": "process",
     }
     for name, why in BY_HAND.items():
-        for given in (sound.get(name, "x"), None):
-            got = rig.put({"worker_count": 9, name: given})
+        for value in (sound.get(name, "x"), None):
+            got = rig.put({"worker_count": 9, name: value})
             assert (got.status, why in got.json["fields"][name]) == (422, True), name
     assert rig.written == CONFIG
 
@@ -209,7 +213,36 @@ def test_a_password_within_an_address_is_veiled(rig: SettingsRig) -> None:
 
 def test_a_body_that_says_nothing_sensible_is_refused(rig: SettingsRig) -> None:
     odd = [{}, {"changes": []}, {"changes": {}, "more": 1}, {"changes": {"model_name": "\ud800"}}, [], None, "x"]
+    deep: list[Any] = []
+    for _ in range(400):
+        deep = [deep]
+    odd += [{"changes": {"allowed_deps": deep}}, {"changes": {"model_name": "x" * 300_000}}]
     assert {rig.send("PUT", "/api/settings", body).status for body in odd} == {400}
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=9),
+    lambda below: st.lists(below, max_size=3) | st.dictionaries(st.text(max_size=6), below, max_size=3),
+    max_leaves=5,
+)
+
+
+LIVE = [name for name, takes in TAKES.items() if takes == "live"]
+
+
+def test_whatever_is_sent_is_answered_and_what_is_taken_can_be_read_again(tmp_path: Path) -> None:
+    with settings_served(tmp_path / "home", CONFIG) as rig:
+
+        @given(st.dictionaries(st.sampled_from(sorted(Settings.model_fields)), JSON, min_size=1, max_size=2))
+        @hypothesis.settings(max_examples=15, deadline=None)
+        def sends(changes: dict[str, Any]) -> None:
+            got = rig.put(changes)
+            assert got.status in {200, 422}, got.text
+            assert got.status == 200 or got.json["fields"]
+            read = load_settings(home=rig.home)
+            assert not [name for name in LIVE if getattr(read, name) != getattr(rig.live.now, name)]
+
+        sends()
 
 
 def test_nothing_of_a_refused_change_is_told_to_the_log(rig: SettingsRig) -> None:

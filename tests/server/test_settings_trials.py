@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -84,6 +85,17 @@ def test_the_stored_key_goes_to_no_other_address(rig: SettingsRig) -> None:
 def test_what_cannot_be_tried_is_refused_by_its_field(rig: SettingsRig, body: dict[str, str], field: str) -> None:
     got = rig.send("POST", "/api/models/test", body)
     assert (got.status, list(got.json["fields"])) == (422, [field])
+
+
+def test_one_trial_at_a_time(rig: SettingsRig, server: WireServer) -> None:
+    server.fail_next("hang")
+    with ThreadPoolExecutor() as pool:
+        first = pool.submit(rig.send, "POST", "/api/models/test", {"backend": "openai", "ask": True})
+        server.until(lambda: server.requests)
+        second = rig.send("POST", "/api/models/test", {"backend": "openai"})
+        assert (second.status, second.headers["Retry-After"]) == (503, "5")
+        server.stop()
+        assert first.result().json["works"] is False
 
 
 def test_ollama_is_tried_at_the_typed_address(rig: SettingsRig, server: WireServer) -> None:
