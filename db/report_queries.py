@@ -16,14 +16,13 @@ from core.gates import AskKind
 from core.states import Ending, Status
 from db.commit_signs import files_of, signs_of
 from db.database import Database
-from db.report_rows import AskRow, CommitRow, EndedTask, FailureRow, ModelCall
+from db.report_rows import AskRow, CommitRow, EndedTask, FailureRow, ModelCall, TrialRow
 from db.sqlite import Row
 
 TASK_COLUMNS = (
     "t.id, t.status, t.ending, t.reason, t.description, t.attempt, t.iterations, t.created_at, t.not_before, "
     "t.started_at, t.ended_at, coalesce(json_extract(s.spec, '$.kind'), '') AS kind, "
-    "coalesce(json_extract(s.spec, '$.repo'), '') AS repo, (SELECT i.lessons FROM iterations i "
-    "WHERE i.task_id = t.id AND i.attempt = 1 AND i.iteration = 0) AS lessons"
+    "coalesce(json_extract(s.spec, '$.repo'), '') AS repo"
 )
 
 
@@ -108,6 +107,16 @@ class ReportQueries:
         rows = self._rows("SELECT count(*) FROM patterns WHERE created_at >= ? AND created_at < ?", since, until)
         return int(rows[0][0])
 
+    def trials(self, until: datetime) -> list[TrialRow]:
+        """The attempts that a lesson was near to and that had ended before then, since ever; oldest first."""
+        rows = self._rows(
+            "SELECT coalesce(MAX(ended_at), MAX(at)) AS ended, MAX(arm = 'control') AS control, MAX(solved) AS solved, "
+            "MAX(iterations) AS iterations, MAX(tokens) AS tokens FROM recalls WHERE solved IS NOT NULL "
+            "GROUP BY task_id, attempt HAVING ended < ? ORDER BY ended, task_id, attempt",
+            until,
+        )
+        return [_trial(row) for row in rows]
+
     def asks(self, since: datetime, until: datetime) -> list[AskRow]:
         """What was asked or answered in the span, or was still open at its end; oldest first."""
         rows = self._rows(
@@ -133,7 +142,6 @@ def ended_task(row: Row | Mapping[str, Any]) -> EndedTask:
         reason=row["reason"],
         attempt=row["attempt"],
         iterations=row["iterations"],
-        lessons=row["lessons"],
         created_at=from_text(row["created_at"]),
         not_before=_time(row["not_before"]),
         started_at=_time(row["started_at"]),
@@ -173,6 +181,16 @@ def _failure(row: Row) -> FailureRow:
         repo=row["repo"],
         solved=solved,
         lesson=row["lesson"] if solved else "",
+    )
+
+
+def _trial(row: Row) -> TrialRow:
+    return TrialRow(
+        at=from_text(row["ended"]),
+        control=bool(row["control"]),
+        solved=bool(row["solved"]),
+        iterations=row["iterations"],
+        tokens=row["tokens"],
     )
 
 

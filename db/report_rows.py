@@ -16,8 +16,7 @@ from db.commit_signs import ChangedFile, Signs
 class EndedTask:
     """A task that ended; `kind` and `repo` are empty where none was given.
 
-    A task that was tried again after its end has an `EndedTask` for each. `lessons` counts those that its first plan
-    saw; None where it was not planned, or that is not known.
+    A task that was tried again after its end has an `EndedTask` for each.
     """
 
     id: int
@@ -29,7 +28,6 @@ class EndedTask:
     reason: str
     attempt: int
     iterations: int
-    lessons: int | None
     created_at: datetime
     not_before: datetime | None
     started_at: datetime | None
@@ -117,6 +115,17 @@ class AskRow:
     granted: bool | None
     asked_at: datetime
     answered_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialRow:
+    """An attempt that a lesson was near to, and what it took; `control` where it saw none by lot."""
+
+    at: datetime
+    control: bool
+    solved: bool
+    iterations: int
+    tokens: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

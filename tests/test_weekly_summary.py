@@ -201,7 +201,7 @@ def test_a_rerun_gives_the_same_bytes_and_leaves_nothing_else(week: Week, tmp_pa
     before = first.read_bytes()
     assert write_report(summarise(week.db, SINCE, UNTIL), folder) == first
     assert first.read_bytes() == before
-    assert sorted(path.name for path in folder.iterdir()) == ["2026-W47.html", "2026-W47.md"]
+    assert sorted(path.name for path in folder.iterdir()) == ["2026-W47.html", "2026-W47.json", "2026-W47.md"]
 
 
 def test_shorter_spans_have_names_of_their_own() -> None:

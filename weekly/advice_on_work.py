@@ -146,12 +146,12 @@ def _unsolved(summary: Summary) -> Line | None:
 
 def _useless_memory(summary: Summary) -> Line | None:
     uplift = summary.learning.uplift
-    interval = uplift.interval
-    if not uplift.enough or interval is None or interval.high >= 0:
+    found = uplift.solved
+    if not uplift.enough or found is None or found.high >= 0:
         return None
     return line(
-        f"Tasks whose plan saw lessons were done in {percent(uplift.recalled.solved)}, others in "
-        f"{percent(uplift.without.solved)}: try fewer lessons (", code("RECALL_LIMIT"), ") and compare.",
+        f"Attempts that were to see lessons were solved in {percent(uplift.shown.solved)}, those that saw none by lot "
+        f"in {percent(uplift.control.solved)}: try fewer lessons (", code("RECALL_LIMIT"), ") and compare.",
     )  # fmt: skip
 
 

@@ -91,7 +91,7 @@ def fold(queries: ReportQueries, log: ReportLog, since: datetime, until: datetim
         ),
         usage=model_figures.fold(calls, commits, rows),
         commits=commit_figures.fold(commits, around, queries.unread_before(since, until)),
-        learning=learning.fold(failures, queries.pattern_count(since, until), now, calls, rows),
+        learning=learning.fold(failures, queries.pattern_count(since, until), queries.trials(until), since, rows),
         guards=guard_figures.fold(failures, asks, rows, since, until),
         daemon=_daemon(log, [row for row in story if row.at < until], rows, log_since, until),
         trend=trends.fold(spans, ended, all_calls),

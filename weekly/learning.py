@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from core.events import Kind
-from core.shares import Interval, Share, difference
-from core.states import Status
-from db.report_rows import EndedTask, FailureRow, LogRow, ModelCall
-from weekly.stats import Spread, spread
-from weekly.task_figures import at_first_try
+from core.shares import Interval, Share, difference, mean_difference
+from db.report_rows import FailureRow, LogRow, TrialRow
 
 KINDS = (Kind.LESSON_RECALLED,)
 COMMONEST = 6
 ENOUGH = 20
-"""Fewer tasks than this on either side are too few to compare."""
+"""Fewer cases than this on either side are too few to compare."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,40 +33,49 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arm:
-    """One side of a comparison."""
+    """One side of a comparison: its attempts, each with what it took."""
 
     solved: Share
-    first_try: Share
-    iterations: Spread
-    tokens: Spread
+    iterations: Sequence[int]
+    tokens: Sequence[int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Uplift:
-    """Tasks whose first plan saw lessons against those whose first plan saw none. `unknown`: it is not known."""
+    """Attempts that were to see lessons against those that saw none, by lot; a lesson was near to each of them."""
 
-    recalled: Arm
-    without: Arm
-    unknown: int
+    shown: Arm
+    control: Arm
 
     @property
     def enough(self) -> bool:
-        """Tell whether both sides have enough tasks to be compared at all."""
-        return min(self.recalled.solved.whole, self.without.solved.whole) >= ENOUGH
+        """Tell whether both sides have enough attempts to be compared at all."""
+        return min(self.shown.solved.whole, self.control.solved.whole) >= ENOUGH
 
     @property
-    def interval(self) -> Interval | None:
-        """The 95 % interval of the difference of the solve rates; None where a side is empty."""
-        if not (self.recalled.solved.whole and self.without.solved.whole):
+    def solved(self) -> Interval | None:
+        """By how much more often attempts were solved with lessons; None where a side is empty."""
+        if not (self.shown.solved.whole and self.control.solved.whole):
             return None
-        return difference(self.recalled.solved, self.without.solved)
+        return difference(self.shown.solved, self.control.solved)
+
+    @property
+    def iterations(self) -> Interval | None:
+        """By how many iterations attempts with lessons took more; None where there are too few."""
+        return mean_difference(self.shown.iterations, self.control.iterations)
+
+    @property
+    def tokens(self) -> Interval | None:
+        """By how many tokens attempts with lessons took more; None where there are too few."""
+        return mean_difference(self.shown.tokens, self.control.tokens)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Learning:
     """What was learned. `stored` and `fixed` count failures of the span, `solutions` what was kept of solved tasks.
 
-    `recalled` is how often lessons were; the log tells it.
+    `recalled` is how often lessons were; the log tells it. `uplift` is of all attempts that had ended by the end of the
+    span, `lately` of those that ended within it: a lot that lets few see nothing needs longer than a week to tell.
     """
 
     patterns: Sequence[Pattern]
@@ -77,20 +84,21 @@ class Learning:
     solutions: int
     recalled: int
     uplift: Uplift
+    lately: Uplift
 
 
 def fold(
-    failures: Sequence[FailureRow], solutions: int, tasks: Sequence[EndedTask], calls: Sequence[ModelCall],
-    log: Sequence[LogRow],
+    failures: Sequence[FailureRow], solutions: int, trials: Sequence[TrialRow], since: datetime, log: Sequence[LogRow]
 ) -> Learning:  # fmt: skip
-    """The figures of the failures and lessons of a span; `tasks` has each task once."""
+    """The figures of the failures and lessons of a span; `trials` are those of all times up to its end."""
     return Learning(
         patterns=_patterns(failures),
         stored=len(failures),
         fixed=sum(failure.solved for failure in failures),
         solutions=solutions,
         recalled=sum(row.kind == Kind.LESSON_RECALLED for row in log),
-        uplift=_uplift(tasks, _tokens(calls)),
+        uplift=_uplift(trials),
+        lately=_uplift([trial for trial in trials if trial.at >= since]),
     )
 
 
@@ -114,27 +122,16 @@ def _pattern(signature: str, found: Sequence[FailureRow]) -> Pattern:
     )
 
 
-def _tokens(calls: Sequence[ModelCall]) -> dict[int | None, int]:
-    found = dict[int | None, int]()
-    for call in calls:
-        found[call.task_id] = found.get(call.task_id, 0) + call.tokens
-    return found
-
-
-def _uplift(tasks: Sequence[EndedTask], tokens: Mapping[int | None, int]) -> Uplift:
-    judged = [task for task in tasks if task.started_at and task.status in {Status.DONE, Status.FAILED}]
+def _uplift(trials: Sequence[TrialRow]) -> Uplift:
     return Uplift(
-        recalled=_arm([task for task in judged if task.lessons], tokens),
-        without=_arm([task for task in judged if task.lessons == 0], tokens),
-        unknown=sum(task.lessons is None for task in judged),
+        shown=_arm([trial for trial in trials if not trial.control]),
+        control=_arm([trial for trial in trials if trial.control]),
     )
 
 
-def _arm(tasks: Sequence[EndedTask], tokens: Mapping[int | None, int]) -> Arm:
-    done = sum(task.status is Status.DONE for task in tasks)
+def _arm(trials: Sequence[TrialRow]) -> Arm:
     return Arm(
-        solved=Share(part=done, whole=len(tasks)),
-        first_try=Share(part=sum(map(at_first_try, tasks)), whole=len(tasks)),
-        iterations=spread(float(task.iterations) for task in tasks),
-        tokens=spread(float(tokens.get(task.id, 0)) for task in tasks),
+        solved=Share(sum(trial.solved for trial in trials), len(trials)),
+        iterations=[trial.iterations for trial in trials],
+        tokens=[trial.tokens for trial in trials],
     )

@@ -20,7 +20,7 @@ from core.states import Ending, Outcome, Phase, Status
 from core.submission import parse_spec
 from core.tasks import Task
 from core.verdicts import CaseResult, Evidence, Failure, Label, Result, Verdict
-from core.work import Lesson, Reflection, Step, Try, Work
+from core.work import Reflection, Step, Try, Work
 from db.commit_ledger import CommitLedger, Pending
 from db.commit_signs import ChangedFile, Signs
 from db.state_store import Commit
@@ -136,7 +136,8 @@ class History:
 
     def work(self, task: Task, at: int, skill: float) -> None:
         """Tries until one passes or there were enough."""
-        lessons = (Lesson(id=1, text="lesson", score=0.5),) if self.rng.random() < 0.4 else ()
+        wanted = self.memory.recall(task.spec.description, 2, task_id=task.id, attempt=task.attempt)
+        lessons = tuple(asyncio.run(wanted))
         work = Work(phase=Phase.CODING, base="0" * 40, attempt=task.attempt, lessons=lessons, models=("big",))
         work = self.step(task, work, Phase.PLANNING)
         passed = False
@@ -263,6 +264,6 @@ def open_history(path: Path, *, seed: int = 1, first: datetime = FIRST) -> Itera
     clock = HandClock()
     clock.now = first
     with open_store(path, clock) as store:
-        memory = LongTermMemory(store.db, choose("hashed"), clock=clock, emit=store.events.emit)
+        memory = LongTermMemory(store.db, choose("hashed"), clock=clock, emit=store.events.emit, control_share=0.4)
         yield History(store, clock, memory, random.Random(seed))
         memory.close()

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from core.clock import to_text
 from core.events import Kind, Level
 from core.gates import Ask, AskKind
 from core.masking import Masker
@@ -17,6 +18,7 @@ from core.submission import parse_spec
 from core.tasks import Task
 from core.work import Work
 from db.commit_signs import ChangedFile, Signs
+from db.sqlite import Connection
 from db.state_store import Commit
 from tests.support.history import FIRST, WEEK, History, verdict
 from weekly.figures import Summary
@@ -199,13 +201,33 @@ def test_repositories_are_told_apart_by_the_ends_of_their_paths(history: History
     assert "cli.py verify 000000000000 --repo /home/a/shop" in page
 
 
-def test_memory_is_compared_by_what_the_first_plan_saw(history: History) -> None:
+def test_memory_is_compared_by_the_lot_of_each_attempt(history: History) -> None:
     history.week(30)
-    uplift = told(history).learning.uplift
-    assert uplift.recalled.solved.whole + uplift.without.solved.whole + uplift.unknown == told(history).tasks.ended
-    assert min(uplift.recalled.solved.whole, uplift.without.solved.whole) > 3
-    assert uplift.unknown == 0
+    history.week(30)
+    first, second = told(history).learning, told(history, UNTIL, UNTIL + WEEK).learning
+    assert first.uplift == first.lately
+    assert min(second.lately.shown.solved.whole, second.lately.control.solved.whole) > 3
+    for arm in ("shown", "control"):
+        so_far, lately, before = (getattr(each, arm).solved for each in (second.uplift, second.lately, first.uplift))
+        assert (so_far.part, so_far.whole) == (lately.part + before.part, lately.whole + before.whole)
     assert "Too few to tell" in render(told(history))
+
+
+def test_a_lot_that_tells_enough_gives_its_difference(history: History) -> None:
+    insert = "INSERT INTO recalls VALUES (?, 1, 'failure', 1, ?, 0.9, ?, ?, ?, ?, ?)"
+
+    def job(conn: Connection) -> None:
+        for task in range(1, 121):
+            at, ended = to_text(FIRST), to_text(FIRST + timedelta(hours=task))
+            control = ("control", at, task % 2, 4, 500, ended)
+            conn.execute(insert, (task, *(("shown", at, 1, 1, 100, ended) if task % 3 else control)))
+
+    history.store.db.write(job).result()
+    page = render(told(history))
+    assert "Attempts with lessons were solved more often" in page
+    assert "3.0 fewer tries" in page
+    assert "400 fewer tokens" in page
+    assert told(history, FIRST, FIRST + timedelta(hours=60)).learning.uplift.shown.solved.whole == 40
 
 
 @pytest.mark.parametrize("skill", [0.3, 0.9])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from core.shares import Share, wilson
+from collections.abc import Callable
+
+from core.shares import Interval, Share, wilson
 from weekly.document import (
     Block,
     Entries,
@@ -60,36 +62,45 @@ def memory(summary: Summary) -> Section:
         f"Lessons were recalled for {logged(summary, found.recalled)} plans and tries."
     )
     blocks: list[Block] = [Paragraph(text=line(text)), *remark(summary)]
-    if uplift.recalled.solved.whole or uplift.without.solved.whole:
-        blocks += [_arms(uplift), Paragraph(text=_word(uplift)), Paragraph(text=line(_CAUTION), aside=True)]
-    return Section(name="memory", title="Does memory help?", blocks=[*blocks, *_unknown(found)])
+    if uplift.shown.solved.whole or uplift.control.solved.whole:
+        blocks += [
+            _arms(found),
+            Paragraph(text=_word(uplift)),
+            *_means(uplift),
+            Paragraph(text=line(_METHOD), aside=True),
+        ]
+    return Section(name="memory", title="Does memory help?", blocks=blocks)
 
 
-_CAUTION = (
-    "No trial: which task sees a lesson is not left to chance, and a task like an earlier one may be easier or harder "
-    "than others. Counted are lessons that the first plan saw; those that were recalled after a failure would compare "
-    "tasks that failed with tasks that did not. Intervals after Wilson (1927), their difference after Newcombe (1998)."
+_METHOD = (
+    "A trial: a share of the attempts (RECALL_CONTROL_SHARE) sees no lesson, by a lot that is drawn before anything is "
+    "known of them. Counted are attempts that a lesson was near to, each where its lot put it, so nothing else tells "
+    "the two groups apart. Rates after Wilson (1927), their difference after Newcombe (1998), means by bootstrap; 95 %."
 )
 
 
-def _arms(uplift: Uplift) -> Block:
+def _arms(found: Learning) -> Block:
     return Table(
-        head=("first plan", "tasks", "done", "95 % interval", "at the first try", "median iterations", "median tokens"),
-        rows=[_arm("saw lessons", uplift.recalled), _arm("saw none", uplift.without)],
-        numbers=frozenset({1, 2, 3, 4, 5, 6}),
+        head=("attempts that", "this span", "solved", "so far", "solved", "95 % interval", "mean tries", "mean tokens"),
+        rows=[
+            _arm("were to see lessons", found.lately.shown, found.uplift.shown),
+            _arm("saw none, by lot", found.lately.control, found.uplift.control),
+        ],
+        numbers=frozenset(range(1, 8)),
     )
 
 
-def _arm(name: str, arm: Arm) -> list[Line]:
+def _arm(name: str, lately: Arm, arm: Arm) -> list[Line]:
     whole = arm.solved.whole
     return [
         line(name),
+        line(number(lately.solved.whole)),
+        line(percent(lately.solved)),
         line(number(whole)),
         line(percent(arm.solved)),
         line(_interval(arm.solved)),
-        line(percent(arm.first_try)),
-        line(number(arm.iterations.median) if whole else "–"),
-        line(tokens(arm.tokens.median) if whole else "–"),
+        line(f"{sum(arm.iterations) / whole:.1f}" if whole else "–"),
+        line(tokens(sum(arm.tokens) / whole) if whole else "–"),
     ]
 
 
@@ -99,23 +110,41 @@ def _interval(share: Share) -> str:
 
 
 def _word(uplift: Uplift) -> Line:
-    interval = uplift.interval
-    if interval is None:
-        return line("There is nothing to compare: all tasks are on one side.")
-    low, high = interval.low, interval.high
-    gap = f"between {signed(round(100 * low))} and {signed(round(100 * high))} points"
+    found = uplift.solved
+    if found is None:
+        return line("There is nothing to compare: all attempts are on one side.")
+    gap = f"between {signed(round(100 * found.low))} and {signed(round(100 * found.high))} points"
     if not uplift.enough:
         return line(
-            strong("Too few to tell"), f": the difference lies {gap}; {ENOUGH} tasks on each side are the least."
+            strong("Too few to tell"), f": the difference lies {gap}; {ENOUGH} attempts on each side are the least."
         )
-    if low > 0:
-        return line(strong("Tasks with lessons were done more often"), f": the difference lies {gap}.")
-    if high < 0:
-        return line(strong("Tasks with lessons were done less often"), f": the difference lies {gap}.")
+    if found.low > 0:
+        return line(strong("Attempts with lessons were solved more often"), f": the difference lies {gap}.")
+    if found.high < 0:
+        return line(strong("Attempts with lessons were solved less often"), f": the difference lies {gap}.")
     return line(strong("No difference can be told"), f": it lies {gap}, which includes none.")
 
 
-def _unknown(found: Learning) -> list[Block]:
-    count = found.uplift.unknown
-    text = f"{many(count, 'task')} left out: what the first plan saw is not known."
-    return [Paragraph(text=line(dim(text)))] if count else []
+def _means(uplift: Uplift) -> list[Block]:
+    """What attempts took; said where there are enough of them."""
+    tries, used = uplift.iterations, uplift.tokens
+    if not uplift.enough or tries is None or used is None:
+        return []
+    text = (
+        f"With lessons an attempt took {_more(tries, _tenths)} tries ({_reach(tries, _tenths)}) and "
+        f"{_more(used, tokens)} tokens ({_reach(used, tokens)})."
+    )
+    return [Paragraph(text=line(text))]
+
+
+def _more(found: Interval, words: Callable[[float], str]) -> str:
+    return f"{words(abs(found.estimate))} {'fewer' if found.estimate < 0 else 'more'}"
+
+
+def _reach(found: Interval, words: Callable[[float], str]) -> str:
+    low, high = (f"{'−' if value < 0 else '+'}{words(abs(value))}" for value in (found.low, found.high))
+    return f"{low} to {high}"
+
+
+def _tenths(value: float) -> str:
+    return f"{value:.1f}"
