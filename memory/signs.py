@@ -65,7 +65,8 @@ def closeness(words: Words, query: Vectors) -> Vectors:
     import numpy as np  # noqa: PLC0415  as above
 
     values = np.arange(256, dtype=np.uint8)[:, None]
-    sums = query.reshape(-1, 8) @ np.unpackbits(values, axis=1, bitorder="little").astype(np.float32).T
+    bits = np.unpackbits(values, axis=1, bitorder="little").astype(np.float32)
+    sums = np.einsum("ij,kj->ik", query.reshape(-1, 8), bits)
     places = words.view(np.uint8).astype(np.intp)
     places += np.arange(0, sums.size, 256)
     near: Vectors = sums.ravel().take(places).sum(axis=1)
