@@ -68,19 +68,18 @@ def looked_at(browser: Browser, url: str, size: tuple[int, int], dark: bool, whe
 def test_axe_finds_nothing_grave_where_much_happened(
     browser: Browser, night: Night, size: tuple[int, int], dark: bool, tasks: tuple[str, ...]
 ) -> None:
-    assert looked_at(browser, night.url, size, dark, addresses(*map(night.task, tasks), report=night.report)) == []
+    assert looked_at(browser, night.url, size, dark, addresses(night.room.home, *map(night.task, tasks))) == []
 
 
 @pytest.mark.parametrize(("size", "dark"), [(WIDE, True), (NARROW, False)])
 def test_axe_finds_nothing_grave_where_nothing_happened_yet(
     browser: Browser, untouched: Daemon, size: tuple[int, int], dark: bool
 ) -> None:
-    where = [address for address in addresses(0) if address != "/task/0"]
-    assert looked_at(browser, untouched.url, size, dark, where) == []
+    assert looked_at(browser, untouched.url, size, dark, addresses(untouched.home)) == []
 
 
 def test_every_page_can_be_walked_through_by_keyboard(page: Page, night: Night) -> None:
-    for address in addresses(night.task("second_try")):
+    for address in addresses(night.room.home, night.task("second_try")):
         opened(page, address)
         stops = [at for _ in range(page.evaluate(STOPS) + 40) if (at := tabbed(page))]
         unseen = [at["what"] for at in stops if not at["seen"]]
@@ -95,14 +94,14 @@ def tabbed(page: Page) -> dict[str, Any] | None:
 
 
 def test_titles_name_the_page_and_differ(page: Page, night: Night) -> None:
-    where = addresses(night.task("second_try"), night.task("failed"))
+    where = addresses(night.room.home, night.task("second_try"), night.task("failed"))
     titles = {address: opened(page, address).title() for address in where}
     assert len(set(titles.values())) == len(where), titles
     assert all("Nightshift" in title for title in titles.values()), titles
 
 
 def test_each_page_has_one_heading_and_its_landmarks(page: Page, night: Night) -> None:
-    for address in addresses(night.task("second_try")):
+    for address in addresses(night.room.home, night.task("second_try")):
         opened(page, address)
         expect(page.locator("main")).to_have_count(1)
         expect(page.locator("h1")).to_have_count(1)

@@ -38,19 +38,20 @@ def inert(page: Page) -> None:
     assert page.evaluate("() => document.baseURI") == page.url
 
 
-@pytest.mark.parametrize("address", addresses(1, 2, 3))
-def test_hostile_texts_are_texts(seen: tuple[Page, Watch], address: str) -> None:
+def test_hostile_texts_are_texts_on_every_page(seen: tuple[Page, Watch], daemon: Daemon) -> None:
     page, watch = seen
     watch.allow("404 GET .*/api/task/3/diff")  # a task that waits before its first step changed nothing yet
-    page.goto(address)
-    if address != "/login":
-        page.wait_for_selector(LIVE, state="attached")
-    drawn(page)
-    unfolded(page)
-    drawn(page)
-    if address not in SILENT:
-        expect(page.locator("body")).to_contain_text(SEEN)
-    inert(page)
+    for address in addresses(daemon.home, 1, 2, 3):
+        page.goto(address)
+        if address != "/login":
+            page.wait_for_selector(LIVE, state="attached")
+        drawn(page)
+        unfolded(page)
+        drawn(page)
+        if address not in SILENT:
+            expect(page.locator("body")).to_contain_text(SEEN)
+        inert(page)
+        watch.check()
 
 
 @pytest.mark.parametrize("address", ["/", "/logs"])

@@ -12,6 +12,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from playwright.sync_api import (
@@ -86,10 +87,18 @@ def context_of(
         made.close()
 
 
-def addresses(*tasks: int, report: str = "") -> list[str]:
-    """One address of each page; of a task's for each of these, of a report's where one is named."""
-    paths = ["/login", *(page.path for page in PAGES if report or "{name}" not in page.path)]
-    return list(dict.fromkeys(path.format(task_id=task, name=report) for task in tasks for path in paths))
+def addresses(home: Path, *tasks: int) -> list[str]:
+    """One address of each page; of a task's for each of these, of a report's the newest where there is one."""
+    reports = sorted(path.stem for path in (home / "reports").glob("*.md"))[-1:]
+    found = ["/login"]
+    for page in PAGES:
+        if "{task_id}" in page.path:
+            found += [page.path.format(task_id=task) for task in tasks]
+        elif "{name}" in page.path:
+            found += [page.path.format(name=name) for name in reports]
+        else:
+            found.append(page.path)
+    return found
 
 
 def drawn(page: Page) -> None:

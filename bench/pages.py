@@ -1,0 +1,157 @@
+"""How soon each page is painted and live, and how soon each request is answered, after months of work.
+
+    .venv/bin/python bench/pages.py [--tasks N] [--events N] [--loads N] [--requests N]
+
+The home is one in which the real daemon worked through a night with a scripted model, copied by SQL until it holds
+10,000 tasks and 100,000 events (`tests/support/long_home.py`); the daemon then runs on it. Each page is loaded by
+Chromium at 1440 by 900, several times in a fresh profile (cold: nothing is cached) and several times again in the same
+one (warm). Painted is the browser's own first contentful paint. Live is when the page has drawn all of its data and
+listens to the stream. Both count from the beginning of the navigation.
+
+Then every address that the pages asked for, those whose answers came with a page, and each list of the API is asked for
+again and again over one connection; of these the times of the whole answer are told.
+"""
+
+# ruff: noqa: E402  the path comes first
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[0] = str(ROOT)
+
+import argparse
+import http.client
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from urllib.parse import urlsplit
+
+from playwright.sync_api import Browser, BrowserContext, Page
+
+from server.contract import ENDPOINTS
+from server.page_table import PAGES
+from tests.support.browser import LIVE, addresses, chromium, context_of
+from tests.support.daemon import Daemon
+from tests.support.long_home import lengthen
+from tests.support.night import awake, built
+
+PAINT_MS, ANSWER_MS = 300.0, 200.0
+# Notes when the page is live for the first time: it listens, and nothing is being read any more.
+_WATCH = f"""new MutationObserver((_, watcher) => {{
+  if (!document.querySelector({LIVE!r}) || document.querySelector('[aria-busy=true]')) return;
+  window.liveAt = performance.now();
+  watcher.disconnect();
+}}).observe(document, {{subtree: true, childList: true, attributes: true}});"""
+_PAINTED = """() => new Promise((done) => new PerformanceObserver((list) => {
+  const found = list.getEntriesByName('first-contentful-paint')[0];
+  if (found) done(found.startTime);
+}).observe({type: 'paint', buffered: true}))"""
+# Addresses beyond those that the pages begin with: long pages, searches, filters, other orders.
+MORE = (
+    "/api/tasks?limit=500", "/api/tasks?q=total&limit=50", "/api/tasks?status=failed&limit=50", "/api/logs?limit=1000",
+    "/api/logs?q=boundary&limit=250", "/api/logs?q=nothing-has-this&limit=250", "/api/logs?level=ERROR&limit=250",
+    "/api/lessons?text=boundary", "/api/lessons?like=a+sum+that+is+wrong",
+)  # fmt: skip
+
+
+@contextmanager
+def long_lived(tasks: int, events: int) -> Iterator[tuple[Daemon, dict[str, int]]]:
+    """The daemon on a home of that length, and its tasks by what became of them."""
+    with tempfile.TemporaryDirectory(prefix="nightshift-pages-") as folder:
+        room = built(Path(folder) / "night").copied(Path(folder) / "room")
+        started = time.monotonic()
+        counts = lengthen(room.home / "db" / "agent_logs.sqlite", tasks=tasks, events=events)
+        print(f"{counts[0]} tasks, {counts[1]} events, made in {time.monotonic() - started:.1f} s")
+        with awake(room) as (daemon, _):
+            yield daemon, dict(room.tasks)
+
+
+def loads(browser: Browser, daemon: Daemon, address: str, times: int) -> tuple[list[float], list[float], set[str]]:
+    """First paint and live data of each load, cold and warm by turns, in ms; and what was asked for."""
+    painted, live, asked = list[float](), list[float](), set[str]()
+    for _ in range(times):
+        with context_of(browser, daemon.url) as context:
+            context.add_init_script(_WATCH)
+            for _ in ("cold", "warm"):
+                one = _load(context, address, asked)
+                painted.append(one[0])
+                live.append(one[1])
+    return painted, live, asked
+
+
+def _load(context: BrowserContext, address: str, asked: set[str]) -> tuple[float, float]:
+    page: Page = context.new_page()
+    page.on("request", lambda request: asked.add(_path(request.url)))
+    page.goto(address)
+    painted = float(page.evaluate(_PAINTED))
+    live = float(page.wait_for_function("() => window.liveAt").json_value())
+    page.close()
+    return painted, live
+
+
+def _path(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.path}?{parts.query}" if parts.query else parts.path
+
+
+def answers(daemon: Daemon, address: str, times: int) -> tuple[list[float], int, int]:
+    """How long each answer took, in ms; its last status and length."""
+    port = urlsplit(daemon.url).port
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    took = []
+    for _ in range(times):
+        begun = time.perf_counter()
+        connection.request("GET", address)
+        answer = connection.getresponse()
+        body = answer.read()
+        took.append((time.perf_counter() - begun) * 1000)
+    connection.close()
+    return sorted(took), answer.status, len(body)
+
+
+def lists(task: int, report: str) -> set[str]:
+    """Every GET of the API whose parameters are known here."""
+    plain = {each.path for each in ENDPOINTS if each.method == "GET" and not each.parameters and each.view}
+    preloaded = {address.format(task_id=task, name=report) for page in PAGES for address in page.preload}
+    return plain | preloaded | set(MORE)
+
+
+def told(label: str, value: float, aim: float) -> str:
+    """A figure with its verdict."""
+    return f"{label} {value:6.0f}{'' if value <= aim else ' !'}"
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--tasks", type=int, default=10_000)
+    parser.add_argument("--events", type=int, default=100_000)
+    parser.add_argument("--loads", type=int, default=5)
+    parser.add_argument("--requests", type=int, default=100)
+    given = parser.parse_args()
+    with long_lived(given.tasks, given.events) as (daemon, tasks), chromium() as browser:
+        where = addresses(daemon.home, tasks["second_try"])
+        asked = lists(tasks["second_try"], next(each for each in where if "/reports/" in each).rsplit("/", 1)[1])
+        print(f"\npages, ms (aim: first paint under {PAINT_MS:.0f}); load average {os.getloadavg()[0]:.1f}")
+        for address in where[1:]:
+            painted, live, seen = loads(browser, daemon, address, given.loads)
+            asked |= {each for each in seen if each.startswith("/api/") and "/stream" not in each}
+            cold, warm = statistics.median(painted[::2]), statistics.median(painted[1::2])
+            first = f"{told('painted cold', cold, PAINT_MS)} {told('warm', warm, PAINT_MS)}"
+            live_ms = [statistics.median(live[::2]), statistics.median(live[1::2])]
+            print(f"  {address:26} {first}   live cold {live_ms[0]:6.0f} warm {live_ms[1]:6.0f}")
+        print(f"\nrequests, ms (aim: 99 of 100 under {ANSWER_MS:.0f})")
+        for address in sorted(asked):
+            took, status, length = answers(daemon, address, given.requests)
+            p99 = took[min(len(took) - 1, int(len(took) * 0.99))]
+            middle = statistics.median(took)
+            print(f"  {status} {told('p99', p99, ANSWER_MS)}  p50 {middle:6.1f} {length:8} B  {address}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+"""Makes a home as if it had been lived in for months: what a night left in the database, many times over.
+
+Rows are copied by SQL alone, which takes seconds. Ids go up with time, as they would have; what has not ended is not
+copied, since nobody lets a thousand tasks wait.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+from db.sqlite import Connection, connect
+
+SPAN_DAYS = 120
+# What is copied, and which of its columns name a row that is copied as well, by the table of that row.
+TABLES: dict[str, dict[str, str]] = {
+    "tasks": {"id": "tasks"},
+    "task_specs": {"task_id": "tasks"},
+    "execution_logs": {"id": "execution_logs", "task_id": "tasks"},
+    "steps": {"task_id": "tasks"},
+    "iterations": {"task_id": "tasks"},
+    "replies": {"task_id": "tasks"},
+    "model_stats": {"id": "model_stats", "task_id": "tasks"},
+    "git_commits": {"id": "git_commits", "task_id": "tasks"},
+    "failures": {"id": "failures", "task_id": "tasks"},
+    "patterns": {"id": "patterns", "task_id": "tasks"},
+    "concluded": {"task_id": "tasks"},
+}
+NIGHT = " || ' (night ' || k || ')'"
+OTHERS = {
+    ("tasks", "key"): "NULL",
+    ("tasks", "description"): f"description{NIGHT}",
+    ("task_specs", "spec"): f"json_set(spec, '$.key', NULL, '$.description', spec ->> '$.description'{NIGHT})",
+    ("task_specs", "digest"): "''",
+    ("git_commits", "commit_id"): "printf('%08x', k * 7919 + id) || substr(commit_id, 9)",
+    ("git_commits", "reviewed_at"): "coalesce(reviewed_at, at)",
+}
+ENDED = "SELECT id FROM tasks WHERE status IN ('done', 'failed', 'cancelled')"
+
+
+def lengthen(database: Path, *, tasks: int, events: int) -> tuple[int, int]:
+    """Copy what is there until there are at least so many tasks and events; how many there are then.
+
+    The daemon of that home must not run.
+    """
+    with closing(connect(database)) as conn:
+        conn.execute("PRAGMA synchronous = OFF")
+        wanted = {"tasks": tasks, "execution_logs": events}
+        nights = max(-(-count // _count(conn, table, _of_ended(table))) for table, count in wanted.items())
+        most = {table: conn.execute(f"SELECT max(rowid) FROM {table}").fetchone()[0] or 0 for table in _NUMBERED}
+        copies = _Copies(conn, nights, most)
+        # They watch over each move of a task, and these have made theirs.
+        triggers = conn.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
+        with conn:
+            conn.execute(f"CREATE TEMP TABLE nights AS {_NIGHTS}", (nights,))
+            for name, _ in triggers:
+                conn.execute(f"DROP TRIGGER {name}")
+            for table in TABLES:
+                copies.make(table)
+            for _, sql in triggers:
+                conn.execute(sql)
+        conn.execute("ANALYZE")
+        conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        return _count(conn, "tasks"), _count(conn, "execution_logs")
+
+
+_NUMBERED = [table for table, named in TABLES.items() if "id" in named]
+_NIGHTS = "WITH RECURSIVE n (k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < ?) SELECT k FROM n"
+
+
+def _of_ended(table: str) -> str:
+    return f"{'id' if table == 'tasks' else 'task_id'} IN ({ENDED})"
+
+
+def _count(conn: Connection, table: str, where: str = "TRUE") -> int:
+    return int(conn.execute(f"SELECT count(*) FROM {table} WHERE {where}").fetchone()[0])
+
+
+class _Copies:
+    """The rows of one night, for each night that follows; the night itself is put back to the beginning."""
+
+    def __init__(self, conn: Connection, nights: int, most: dict[str, int]) -> None:
+        self._conn, self._nights, self._most = conn, nights, most
+        self._step_s = SPAN_DAYS * 86_400 // (nights + 1)
+
+    def make(self, table: str) -> None:
+        """Copy a table's rows."""
+        columns = [row[1] for row in self._conn.execute(f"PRAGMA table_info({table})")]
+        values = ", ".join(self._value(table, column) for column in columns)
+        order, names = "ORDER BY k, id" if "id" in columns else "", ", ".join(columns)
+        night = f"(SELECT * FROM {table} WHERE {_of_ended(table)})"
+        self._conn.execute(f"INSERT INTO {table} ({names}) SELECT {values} FROM nights, {night} {order}")
+        times = ", ".join(f"{each} = {self._earlier(each, '0')}" for each in columns if _is_time(each))
+        own = next(iter(TABLES[table]))
+        if times:
+            self._conn.execute(f"UPDATE {table} SET {times} WHERE {own} <= {self._most[TABLES[table][own]]}")
+
+    def _value(self, table: str, column: str) -> str:
+        if column in TABLES[table]:
+            return f"{column} + k * {self._most[TABLES[table][column]]}"
+        told = OTHERS.get((table, column), column)
+        return self._earlier(told, "k") if _is_time(column) else told
+
+    def _earlier(self, value: str, night: str) -> str:
+        modifier = f"'-' || (({self._nights} - {night}) * {self._step_s}) || ' seconds'"
+        return f"strftime('%Y-%m-%dT%H:%M:%f000Z', {value}, {modifier})"
+
+
+def _is_time(column: str) -> bool:
+    return column == "at" or column.endswith("_at")
