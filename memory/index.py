@@ -80,7 +80,7 @@ class FlatIndex:
         if not rows:
             return []
         matrix = np.frombuffer(b"".join(row[1] for row in rows), dtype="<f4").reshape(len(rows), self.dims)
-        # Not `@`: a product by several threads waits for its threads, tens of milliseconds where workers have the cores.
+        # Not `@`: a product by several threads waits for its threads, long where workers have the cores.
         similarities = np.einsum("ij,j->i", matrix, np.asarray(vector, dtype=np.float32))
         best = np.argsort(-similarities, kind="stable")[:limit]
         return [Near(kind, rows[at][0], float(similarities[at])) for at in best]
