@@ -92,5 +92,5 @@ class RepositoryWatch:
 
 
 def _not_begun(own: str) -> RepositoryState:
-    """Looking at it would make it."""
-    return RepositoryState(repo=own, is_own=True, ours=OurCommits(repo=own), error="made with the first task")
+    """Looking at it would make it; the first task does."""
+    return RepositoryState(repo=own, is_own=True, ours=OurCommits(repo=own))

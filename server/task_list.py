@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
@@ -14,7 +15,7 @@ from db.codec import storable
 from db.task_list import OWN, Order, Place, Sort, TaskFilter
 from queue_manager import QueueManager
 from server.query import BadQuery, Id, Query
-from server.schemas import Tasks
+from server.schemas import Tasks, TaskSummary
 from server.task_answers import task_summary
 
 MAX_TEXT = 200
@@ -73,8 +74,8 @@ class TasksQuery(Query):
         return None if self.cursor is None else _place(self.cursor, order)
 
 
-def list_of_tasks(queue: QueueManager, query: TasksQuery) -> Tasks:
-    """One page of a list.
+def list_of_tasks(queue: QueueManager, query: TasksQuery, mask: Callable[[str], str] = str) -> Tasks:
+    """One page of a list; `mask` takes secrets out of what people wrote.
 
     Raises:
         BadQuery: its cursor belongs to another list.
@@ -86,12 +87,16 @@ def list_of_tasks(queue: QueueManager, query: TasksQuery) -> Tasks:
     counts = queue.counts(wanted)
     return Tasks(
         # One by one: tasks come with their files, megabytes each at worst.
-        tasks=[task_summary(queue.get(place.task_id)) for place in shown],
+        tasks=[_masked(task_summary(queue.get(place.task_id)), mask) for place in shown],
         next_after=last.task_id if last and order == Order() else None,
         next=_cursor(last, order) if last else None,
         total=sum(count for status, count in counts.items() if not wanted.statuses or status in wanted.statuses),
         counts=counts,
     )
+
+
+def _masked(task: TaskSummary, mask: Callable[[str], str]) -> TaskSummary:
+    return task.model_copy(update={"description": mask(task.description)})
 
 
 def _cursor(place: Place, order: Order) -> str:

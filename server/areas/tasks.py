@@ -37,7 +37,7 @@ def show_task(call: Call) -> Reply:
 
 def list_tasks(call: Call) -> Reply:
     """A page of tasks."""
-    return Reply(answer=list_of_tasks(call.desk.queue, call.asked(TasksQuery)))
+    return Reply(answer=list_of_tasks(call.desk.queue, call.asked(TasksQuery), call.desk.events.mask))
 
 
 def cancel_task(call: Call) -> Reply:

@@ -89,7 +89,7 @@ def test_the_repositories_of_tasks_are_told_with_what_is_ours(bench: Bench, tmp_
 
 def test_a_look_does_not_make_the_daemons_own_repository(bench: Bench) -> None:
     (own,) = bench.watch().found
-    assert (own.is_own, own.error) == (True, "made with the first task")
+    assert (own.is_own, own.error, own.glance) == (True, "", None)
     assert not bench.settings.workspace.exists()
 
 

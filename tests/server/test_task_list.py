@@ -193,3 +193,10 @@ def test_a_page_stays_right_while_tasks_move(desk: Desk, client: Client) -> None
     desk.queue.prioritise(first["tasks"][-1]["task_id"], 99).result()
     rest = client.get(f"/api/tasks?sort=priority&limit=3&cursor={first['next']}").json
     assert ids(first) + ids(rest) == [6, 5, 4, 3, 2, 1]
+
+
+def test_what_people_wrote_is_masked(desk: Desk, client: Client) -> None:
+    submit(desk, "Use the key sk-proj-abcdefghijklmnopqrstuvwxyz0123456789 to log in")
+    (task,) = client.get("/api/tasks").json["tasks"]
+    assert "abcdefghijklmnop" not in task["description"]
+    assert "to log in" in task["description"]
