@@ -26,8 +26,10 @@ from settings.config_file import Config, ConfigChanged, ConfigFile
 from settings.config_text import edited
 from settings.live import Reloaded
 
-KEYS: Mapping[str, str] = {"openai_base_url": "openai_api_key", "anthropic_base_url": "anthropic_api_key"}
-"""Addresses, each with the key that is sent there."""
+KEYS: Mapping[str, str] = {
+    "openai_base_url": "openai_api_key", "anthropic_base_url": "anthropic_api_key", "notify_url": "notify_secret",
+}  # fmt: skip
+"""Addresses, each with the key that is sent there, or signs what is."""
 
 
 class SettingsDesk:
@@ -119,7 +121,7 @@ class SettingsDesk:
         except ConfigError:  # this very change mends the file
             now = self._live.now
         return [
-            f"{url}: the key that is stored was given for another address; give the key for this one with it ({key})"
+            f"{url}: what is stored as {key} was given for another address; give it anew with this change, or remove it"
             for url, key in KEYS.items()
             if getattr(new, url) != getattr(now, url) and getattr(now, key) and getattr(new, key) and key not in values
         ]

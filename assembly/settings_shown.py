@@ -24,7 +24,7 @@ def shown(described: Described, now: Settings, after: Settings, found: Mapping[s
     """
     name = described.name
     held, later = getattr(now, name), getattr(after, name)
-    value, following = _safe(plain(held), mask), _safe(plain(later), mask)
+    value, following = (_safe(_short(name, plain(each)), mask) for each in (held, later))
     return Valued(
         described=described,
         value=value,
@@ -44,6 +44,11 @@ def fixed(name: str, origin: Origin | None) -> str:
     if origin is Origin.DOTENV:
         return f"the file .env sets {name.upper()}, which overrules config.yaml; change it there"
     return ""
+
+
+def _short(name: str, value: Any) -> Any:
+    """A command without its arguments, among which people keep passwords."""
+    return [*value[:1], "…"] if name == "notify_command" and len(value) > 1 else value
 
 
 def _safe(value: Any, mask: Masker) -> Any:

@@ -205,6 +205,19 @@ def test_a_stored_key_is_not_led_to_another_address(rig: SettingsRig) -> None:
     assert rig.put({"openai_base_url": "http://third.test/v1"}).status == 200
 
 
+def test_what_signs_notices_is_not_led_to_another_address(rig: SettingsRig) -> None:
+    assert rig.put({"notify_url": "http://127.0.0.1:9/a", "notify_secret": "hush-hush-hush"}).status == 200
+    for url in ("http://127.0.0.1:9/b", None):
+        assert "notify_secret" in rig.put({"notify_url": url}).json["fields"]["notify_url"]
+    assert rig.put({"notify_url": None, "notify_secret": None}).status == 200
+
+
+def test_a_command_is_shown_without_its_arguments(rig: SettingsRig) -> None:
+    rig.file.write_text(CONFIG + "notify_command: [curl, -H, 'X-Pass: not-for-all', http://h]\n")
+    row = rig.row("notify_command")
+    assert (row["next"], row["veiled"], "not-for-all" in json.dumps(row)) == (["curl", "…"], True, False)
+
+
 def test_a_password_within_an_address_is_veiled(rig: SettingsRig) -> None:
     rig.put({"ollama_base_url": "http://me:pass-word@host:1/"})
     row = rig.row("ollama_base_url")
