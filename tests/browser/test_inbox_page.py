@@ -1,0 +1,149 @@
+"""The inbox of a running daemon: what waits is decided by mouse and by keyboard, and commits are read or taken back."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.support.answers import job
+from tests.support.browser import LIVE, Visit, context_of
+from tests.support.daemon import Daemon, until
+from tests.support.night import ASSUMED, QUESTION, VAGUE, Night
+
+PATIENCE_S = 60.0
+
+
+def item(page: Page, text: str) -> Locator:
+    return page.locator("#asks li.item").filter(has_text=text)
+
+
+def decided(page: Page, text: str) -> Locator:
+    return page.locator("#decided tbody tr").filter(has_text=text).first
+
+
+def asks(night: Night) -> list[dict[str, object]]:
+    found: list[dict[str, object]] = night.daemon.get("/api/approvals?open=1")["approvals"]
+    return found
+
+
+def wait_for_asks(night: Night, count: int) -> None:
+    until(lambda: len(asks(night)) == count, PATIENCE_S)
+
+
+def vague(night: Night, number: int) -> int:
+    """A task that asks what the night's question asks."""
+    return night.daemon.submit(description=f"{VAGUE}, part {number}", clarify=True)
+
+
+def test_each_ask_says_who_wants_what_and_what_is_assumed_when(visit: Visit, night: Night) -> None:
+    page = visit("/inbox")
+    question = item(page, QUESTION)
+    expect(question.get_by_role("link")).to_contain_text(VAGUE)
+    expect(question).to_contain_text(ASSUMED)
+    expect(question.locator(".countdown")).to_contain_text("in 3 h")
+    expect(item(page, "moonphase")).to_contain_text("A yes allows package:moonphase")
+    expect(page.get_by_role("link", name="to decide")).to_contain_text("2")
+
+
+def test_a_question_is_answered_with_what_was_typed(visit: Visit, night: Night) -> None:
+    page = visit("/inbox")
+    question = item(page, QUESTION)
+    question.get_by_label("Answer").fill("yes, it counts")
+    question.get_by_role("button", name="Answer").click()
+    expect(question).to_have_count(0)
+    row = decided(page, QUESTION)
+    for said in ("answered", "yes, it counts", "you"):
+        expect(row).to_contain_text(said)
+
+
+def test_keys_walk_and_deny_with_a_remark(visit: Visit, night: Night) -> None:
+    page = visit("/inbox")
+    wait_for_asks(night, 1)
+    expect(page.locator("#asks li.item")).to_have_count(1)
+    page.keyboard.press("j")
+    expect(page.locator("#asks li.at")).to_contain_text("moonphase")
+    page.keyboard.press("r")
+    page.keyboard.type("write it yourself")
+    page.keyboard.press("Escape")
+    page.keyboard.press("d")
+    row = decided(page, "moonphase")
+    expect(row).to_contain_text("denied")
+    expect(row).to_contain_text("write it yourself")
+
+
+def test_an_ask_appears_by_itself_and_several_are_decided_at_once(visit: Visit, night: Night) -> None:
+    page = visit("/inbox")
+    for number in (1, 2):
+        vague(night, number)
+    expect(page.locator("#asks li.item").filter(has_text=VAGUE)).to_have_count(2, timeout=PATIENCE_S * 1000)
+    page.keyboard.press("j")
+    page.keyboard.press("x")
+    page.keyboard.press("j")
+    page.keyboard.press("x")
+    group = page.get_by_role("group", name="Decide what is chosen")
+    expect(group).to_contain_text("2 asks chosen")
+    group.get_by_role("button", name="Approve all").click()
+    expect(page.get_by_text("2 asks approved.")).to_be_visible()
+    expect(page.locator("#asks").get_by_text("Nothing waits for you.")).to_be_visible()
+    for number in (1, 2):
+        expect(decided(page, f"part {number}")).to_contain_text(ASSUMED)
+
+
+def test_what_is_decided_elsewhere_goes_by_itself(visit: Visit, night: Night) -> None:
+    vague(night, 3)
+    wait_for_asks(night, 1)
+    page = visit("/inbox")
+    expect(item(page, "part 3")).to_be_visible()
+    (open_ask,) = asks(night)
+    night.daemon.ask("POST", f"/api/approvals/{open_ask['approval_id']}", {"granted": False, "answer": "as you like"})
+    expect(item(page, "part 3")).to_have_count(0)
+    expect(decided(page, "part 3")).to_contain_text("as you like")
+
+
+def test_commits_are_read_one_by_one_and_all_at_once(visit: Visit, night: Night) -> None:
+    page = visit("/inbox")
+    commits = page.locator("#unread li.item")
+    before = night.daemon.get("/api/commits?unread=1")["unread"]
+    expect(commits).to_have_count(before)
+    first = commits.first
+    expect(first).to_contain_text("files")
+    first.get_by_role("button", name="Mark as read").click()
+    expect(commits).to_have_count(before - 1)
+    page.get_by_role("button", name="Mark all as read").click()
+    page.get_by_role("dialog").get_by_role("button", name="Mark all as read").click()
+    expect(page.get_by_text("You have read every commit.")).to_be_visible()
+    assert night.daemon.get("/api/commits?unread=1")["unread"] == 0
+
+
+def test_a_commit_is_taken_back_after_a_question(browser: Browser, taken: Night) -> None:
+    with context_of(browser, taken.url) as context:
+        page = context.new_page()
+        page.goto("/inbox")
+        page.wait_for_selector(LIVE, state="attached")
+        commit = page.locator("#unread li.item").filter(has=page.get_by_role("button", name="Take back")).first
+        name = str(commit.get_attribute("data-commit"))
+        commit.get_by_role("button", name="Take back").click()
+        page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
+        commit.get_by_role("button", name="Take back").click()
+        page.get_by_role("dialog").get_by_role("button", name="Take it back").click()
+        expect(page.get_by_text("Taken back by")).to_be_visible(timeout=PATIENCE_S * 1000)
+        expect(page.locator(f"#unread li[data-commit='{name}']")).to_have_count(0)
+    (row,) = [each for each in taken.daemon.get("/api/commits?limit=50")["commits"] if each["commit"] == name]
+    assert row["reverted_by"]
+
+
+@pytest.fixture
+def taken(night: Night) -> Night:
+    """A night with a commit that stands and was not read."""
+    task = night.daemon.submit(**job(12))
+    night.daemon.wait(task, within_s=PATIENCE_S)
+    return night
+
+
+def test_where_nothing_waits_the_page_says_what_comes_here(browser: Browser, untouched: Daemon) -> None:
+    with context_of(browser, untouched.url) as context:
+        page = context.new_page()
+        page.goto("/inbox")
+        page.wait_for_selector(LIVE, state="attached")
+        for text in ("Nothing waits for you.", "You have read every commit.", "Nothing was decided yet."):
+            expect(page.get_by_text(text)).to_be_visible()
