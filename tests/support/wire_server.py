@@ -43,7 +43,7 @@ models and so on); `recorded.gone` turns true when the client hung up early; `se
 `stop()` and `start()` take the server away and bring it back on the same port; while `portal` is set every page is
 that text, as behind a login page. `fail_next(…, about="job_7")` fails requests that mention it. With `keys={…}` a
 request without one of these keys gets 401; a model that is not in `models` gets 404. `/v1/embeddings` and `/api/embed`
-give hashed words.
+give hashed words, or what `embed` makes of the texts.
 """
 
 from __future__ import annotations
@@ -64,6 +64,7 @@ from tests.support.wire_dialects import DIALECTS, Answer, Dialect, Reply
 
 __all__ = ["Recorded", "Reply", "WireServer"]
 
+Embed = Callable[[Sequence[str]], Sequence[Sequence[float]]]
 Script = Callable[[str, list[dict[str, str]]], "str | Reply"]
 NONSENSE = "lorem banana vector, therefore; cheese? ### :: && maybe the quantum of not hence"
 
@@ -115,7 +116,9 @@ class WireServer:
         chunk_words: int = 4,
         latency_s: float = 0.0,
         chunk_s: float = 0.0,
+        embed: Embed | None = None,
     ) -> None:
+        self.embed = embed or _hashed_words
         self.reply, self.models, self.keys = reply, list(models), set(keys)
         self.context_length, self.chunk_words, self.latency_s, self.chunk_s = (
             context_length, chunk_words, latency_s, chunk_s
@@ -251,7 +254,7 @@ class WireServer:
         if request.path == "/api/show":
             return self._show(str(body.get("model") or body.get("name")))
         if request.path in ("/v1/embeddings", "/api/embed"):
-            return _embeddings(request.path, body)
+            return _embeddings(request.path, body, self.embed)
         return _refuse(request.path, 404, "there is no such page", "not_found")
 
     def _show(self, model: str) -> web.Response:
@@ -381,14 +384,18 @@ async def _reset(request: web.Request, response: web.StreamResponse | None = Non
     return response or web.Response()
 
 
-def _embeddings(path: str, body: Mapping[str, Any], dims: int = 64) -> web.Response:
+def _embeddings(path: str, body: Mapping[str, Any], embed: Embed) -> web.Response:
     given = body.get("input") or ""
-    vectors = [_hashed(text, dims) for text in ([given] if isinstance(given, str) else given)]
+    vectors = embed([given] if isinstance(given, str) else given)
     if path.startswith("/api"):
         return web.json_response({"model": body.get("model"), "embeddings": vectors})
     data = [{"object": "embedding", "index": i, "embedding": v} for i, v in enumerate(vectors)]
     usage = {"prompt_tokens": 1, "total_tokens": 1}
     return web.json_response({"object": "list", "data": data, "model": body.get("model"), "usage": usage})
+
+
+def _hashed_words(texts: Sequence[str]) -> list[list[float]]:
+    return [_hashed(text, 64) for text in texts]
 
 
 def _hashed(text: str, dims: int) -> list[float]:
