@@ -31,7 +31,8 @@ HEADERS = [
     (b"cache-control", b"no-store"),
     (b"x-accel-buffering", b"no"),
 ]
-BEAT = b": beat\n\n"
+BEAT = b"event: beat\ndata: {}\n\n"
+"""Not a comment: a page hears it, and so notices a connection that died without a word."""
 END = b"event: end\ndata: {}\n\n"
 """The server stops; a browser reconnects by itself and resumes."""
 
@@ -41,7 +42,7 @@ class Stream:
 
     Args:
         events: the log.
-        heartbeat_s: a comment line is sent after so many silent seconds, so that dead connections are found.
+        heartbeat_s: a beat is sent after so many silent seconds, so that dead connections are found.
         retry_ms: how long a browser waits before it reconnects.
         max_clients: more are refused with 503.
         send_wall_s: a client that takes nothing for so many seconds is dropped.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -435,6 +436,24 @@ def test_a_real_daemon_that_restarts_leaves_no_gap_and_no_double_and_it_is_said(
     page.wait_for_function(f"last => ({IDS})().at(-1) >= last", arg=last)
     found = ids(page)
     assert found == list(range(found[0], found[-1] + 1))
+
+
+def test_a_connection_that_died_without_a_word_is_noticed(page: Page, watch: Watch, night: Night) -> None:
+    """A daemon that is stopped in the middle answers nobody and closes nothing, as after a laptop's sleep."""
+    watch.allow("failed GET .*")
+    process = night.daemon.process
+    assert process
+    page.clock.install()
+    page.goto("/logs")
+    page.wait_for_selector(LIVE, state="attached")
+    process.send_signal(signal.SIGSTOP)
+    try:
+        page.clock.fast_forward("01:00")
+        expect(page.get_by_text("The daemon does not answer.")).to_be_visible()
+    finally:
+        process.send_signal(signal.SIGCONT)
+    page.wait_for_selector(LIVE, state="attached")
+    expect(page.get_by_text("The daemon does not answer.")).to_be_hidden()
 
 
 def test_a_server_that_restarts_under_a_filter_of_texts_leaves_no_gap(desk: Desk, opened: Open) -> None:

@@ -35,7 +35,7 @@ class Listener:
         self._file = self._socket.makefile("rb")
         self.head = "".join(line.decode() for line in iter(self._file.readline, b"\r\n"))
         self.status = int(self.head.split()[1])
-        self.comments = 0
+        self.beats = 0
         self.retry_ms: int | None = None
         self._text = b""
 
@@ -70,8 +70,8 @@ class Listener:
 
     def beat(self) -> None:
         """Wait for a heartbeat."""
-        before = self.comments
-        while self.comments == before and self._more():
+        before = self.beats
+        while self.beats == before and self._more():
             assert not self._whole(1)
 
     def _whole(self, most: int) -> list[Sent]:
@@ -79,7 +79,9 @@ class Listener:
         while b"\n\n" in self._text and len(found) < most:
             block, self._text = self._text.split(b"\n\n", 1)
             fields = dict(re.findall(r"^(\w+): (.*)$", block.decode(), re.MULTILINE))
-            self.comments += block.startswith(b":")
+            if fields.get("event") == "beat":
+                self.beats += 1
+                continue
             self.retry_ms = int(fields.get("retry", self.retry_ms or 0))
             if "data" in fields:
                 number = int(fields["id"]) if "id" in fields else None

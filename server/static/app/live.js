@@ -12,6 +12,8 @@ import {signal} from './ui.js';
 const STREAM = '/api/logs/stream';
 const RING = 1000;
 const RETRY_MS = 2000;
+const LOOK_MS = 5_000;
+const SILENCE_MS = 40_000; // the server beats each 15 s
 
 /** `connecting`, `live` or `reconnecting`. */
 export const connection = signal('connecting');
@@ -31,6 +33,7 @@ let isLeader = false;
 let joined = false;
 let held = [];
 let lostAt = null;
+let heardAt = Date.now();
 let mending = null;
 let release = () => {};
 
@@ -77,10 +80,12 @@ function lead() {
 }
 
 function listen() {
+  heardAt = Date.now();
   feed = new EventSource(cursor === null ? STREAM : `${STREAM}?after=${cursor}`);
   feed.onopen = opened;
   feed.onerror = lost;
   feed.onmessage = (event) => received(parse(event.data));
+  feed.addEventListener('beat', () => { heardAt = Date.now(); });
   feed.addEventListener('resync', (event) => {
     const id = Number(event.lastEventId);
     mending = null;
@@ -90,12 +95,22 @@ function listen() {
 }
 
 function received(line) {
+  heardAt = Date.now();
   tell({kind: 'line', line});
   deliver(line);
   if (mending) {
     mending.ids.push(line.id);
     mended();
   }
+}
+
+/** After a sleep, or behind a network that went away, a connection may be dead without a word. */
+function look() {
+  if (!feed || feed.readyState !== EventSource.OPEN || Date.now() - heardAt < SILENCE_MS) return;
+  feed.close();
+  lostAt = heardAt;
+  show('reconnecting');
+  listen();
 }
 
 function lost() {
@@ -106,6 +121,7 @@ function lost() {
 }
 
 async function opened() {
+  heardAt = Date.now();
   show('live');
   if (lostAt === null) return;
   const away = mending = {awayS: (Date.now() - lostAt) / 1000, ids: [], newest: null};
@@ -191,6 +207,8 @@ export function startLive() {
   const shares = 'locks' in navigator && 'BroadcastChannel' in window;
   const begin = shares ? join : lead;
   begin();
+  setInterval(look, LOOK_MS);
+  document.addEventListener('visibilitychange', look);
   addEventListener('pagehide', leave);
   // A page that comes back from the browser's cache has missed what happened meanwhile.
   addEventListener('pageshow', (event) => {

@@ -1,5 +1,6 @@
 // The frame of every page: header, title, icon, toasts, keyboard help; and the page itself in its middle.
 
+import {answers} from './boot.js';
 import {startClock} from './clock.js';
 import {Confirm} from './dialogs.js';
 import {Standing} from './header.js';
@@ -11,11 +12,14 @@ import {Safe} from './parts.js';
 import {isHeldByOwner, startState, status} from './state.js';
 import {counted, elapsed} from './text.js';
 import {Toasts, toast} from './toasts.js';
-import {effect, html, render} from './ui.js';
+import {effect, html, render, useEffect} from './ui.js';
 
 export {act, isHeldByOwner, status} from './state.js';
 export {toast} from './toasts.js';
 export {useFocusKey} from './keys.js';
+
+/** What a page came with answers no question that is asked later. */
+const BOOT_MS = 10_000;
 
 const icon = document.getElementById('icon');
 
@@ -31,6 +35,8 @@ function mood(report, state) {
 const SIGN = {away: '✕ ', asks: '', held: '⏸ ', busy: '▶ ', idle: ''};
 
 function followMood(title) {
+  // Wanted when nothing can be fetched any more.
+  new Image().src = icon.getAttribute('href').replace(/[^/]+$/, 'away.svg');
   effect(() => {
     const report = status.data;
     const now = mood(report, connection.value);
@@ -66,6 +72,25 @@ function bindKeys() {
   });
 }
 
+/** An update of the daemon changes the pages too; they say so rather than mix. */
+function followVersion() {
+  const first = status.peek()?.version;
+  effect(() => {
+    const now = status.data?.version;
+    if (first && now && now !== first) toast(html`The daemon is now ${now}. <a href="">Read the page anew</a>`);
+  });
+}
+
+/** Listens only when all parts of the page do: an event that came before them would be lost on them. */
+function Begin() {
+  useEffect(() => {
+    startState();
+    startLive();
+    startNotices();
+    setTimeout(() => answers.clear(), BOOT_MS);
+  }, []);
+}
+
 /**
  * Draw a page; each page's script calls it once.
  * @param {Function} Page its component
@@ -74,7 +99,7 @@ function bindKeys() {
 export function mount(Page, {title}) {
   const main = document.getElementById('main');
   main.replaceChildren();
-  render(html`<${Safe}><${Page} /><//>`, main);
+  render(html`<${Safe}><${Page} /><//><${Begin} />`, main);
   render(html`<${Standing} />`, document.getElementById('standing'));
   render(html`<${Toasts} />`, document.getElementById('toasts'));
   render(html`<${Away} /><${Help} /><${Confirm} />`, document.getElementById('above'));
@@ -82,8 +107,6 @@ export function mount(Page, {title}) {
   startClock();
   startKeys();
   bindKeys();
-  startState();
-  startLive();
-  startNotices();
   followConnection();
+  followVersion();
 }
