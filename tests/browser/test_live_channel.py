@@ -13,6 +13,7 @@ from server.desk import Desk
 from server.listen import Listen
 from tests.support.browser import LIVE, PATIENCE_MS, context_of
 from tests.support.desk import Client, fill, make_desk, serving
+from tests.support.worked_task import submit
 
 # The page's own module, not another copy of it: its address is that of the page's preloaded one.
 COLLECT = """async () => {
@@ -119,6 +120,19 @@ def test_a_tab_that_joins_gets_what_happened_since_its_page_was_made(tabs: Brows
     page.wait_for_function("() => window.live && document.querySelector('#live.on')")
     ids = lines(desk, 3)
     assert until_seen(page, ids[-1]) == ids, "what was before it began to collect was delivered before"
+
+
+def test_what_happened_while_a_page_was_drawn_is_seen(tabs: BrowserContext, desk: Desk) -> None:
+    page = tabs.new_page()
+
+    def hold(route: Route) -> None:
+        submit(desk, "Write it while the scripts are loading")
+        route.continue_()
+
+    page.route("**/app/live.js", hold)
+    page.goto("/")
+    expect(page.get_by_role("link", name="Write it while the scripts are loading")).to_be_visible()
+    expect(page.locator("[data-status=queued] b")).to_have_text("1")
 
 
 def test_after_a_restart_no_line_is_missing_or_double_and_the_page_says_it(

@@ -4,6 +4,7 @@ import {connection} from './live.js';
 import {Button} from './forms.js';
 import {Pill} from './marks.js';
 import {isHelpOpen} from './help.js';
+import {forGood} from './kept.js';
 import {act, isHeldByOwner, status} from './state.js';
 import {counted} from './text.js';
 import {html, signal} from './ui.js';
@@ -24,7 +25,7 @@ function changeTheme() {
   theme.value = next;
   if (next === 'auto') delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = next;
-  localStorage.setItem('theme', next);
+  forGood.keep('theme', next);
 }
 
 function Light() {

@@ -2,6 +2,7 @@
 
 import {useData} from '../../app/api.js';
 import {Chart} from '../../app/chart.js';
+import {forGood} from '../../app/kept.js';
 import {Card, Loaded} from '../../app/parts.js';
 import {brief, counted, money, percent} from '../../app/text.js';
 import {html, useMemo, useState} from '../../app/ui.js';
@@ -61,7 +62,7 @@ function Drawn({stats}) {
 const money1 = (usd) => money(usd);
 
 function chosen() {
-  const kept = localStorage.getItem(KEPT);
+  const kept = forGood.recall(KEPT);
   return RANGES.some(([name]) => name === kept) ? kept : '7d';
 }
 
@@ -69,7 +70,7 @@ export function Charts() {
   const [range, setRange] = useState(chosen);
   const stats = useData('/api/stats', {range}, KINDS);
   const choose = (name) => {
-    localStorage.setItem(KEPT, name);
+    forGood.keep(KEPT, name);
     setRange(name);
   };
   const buttons = html`<div class="choice" role="group" aria-label="How far back">${RANGES.map(([name, label]) => html`

@@ -1,6 +1,7 @@
 // The form for a new task. What was typed is kept in the tab until it is sent, so that a reload loses nothing.
 
 import {fault, post} from '../../app/api.js';
+import {forNow} from '../../app/kept.js';
 import {Button, Card, Field} from '../../app/parts.js';
 import {status, toast, useFocusKey} from '../../app/shell.js';
 import {html, useRef, useSignal} from '../../app/ui.js';
@@ -12,7 +13,7 @@ const KINDS = ['web_app', 'data_pipeline', 'cli_tool', 'library'];
 
 function kept() {
   try {
-    return {...BLANK, ...JSON.parse(sessionStorage.getItem(KEPT) ?? '{}')};
+    return {...BLANK, ...JSON.parse(forNow.recall(KEPT) ?? '{}')};
   } catch {
     return BLANK;
   }
@@ -66,14 +67,14 @@ function useForm() {
   const errors = useSignal({});
   const change = (name) => (event) => {
     form.value = {...form.peek(), [name]: event.target.value};
-    sessionStorage.setItem(KEPT, JSON.stringify(form.peek()));
+    forNow.keep(KEPT, JSON.stringify(form.peek()));
   };
   const send = async () => {
     const answer = await post('/api/task', taskOf(form.peek()));
     errors.value = answer.ok ? {} : byField(answer.data);
     if (!answer.ok) return answer;
     form.value = {...form.peek(), description: '', testsText: '', key: ''};
-    sessionStorage.setItem(KEPT, JSON.stringify(form.peek()));
+    forNow.keep(KEPT, JSON.stringify(form.peek()));
     const id = answer.data.task_id;
     toast(html`Added as <a href=${`/task/${id}`}>task ${id}</a>, ${answer.data.status}.`, 'good');
     status.reload();
@@ -85,14 +86,14 @@ function useForm() {
 export function NewTask() {
   const {form, errors, change, send} = useForm();
   const box = useRef(null);
-  useFocusKey('n', 'describe a new task', '#description');
+  useFocusKey('n', 'describe a new task', '#new-description');
   const submit = async (event) => {
     event?.preventDefault();
     const answer = await send();
     if (!answer.ok) requestAnimationFrame(() => box.current.querySelector('[aria-invalid]')?.focus());
   };
   const hurry = (event) => event.key === 'Enter' && (event.ctrlKey || event.metaKey) && submit(event);
-  const text = (name) => ({value: form.value[name] ?? '', error: errors.value[name], onInput: change(name), id: name});
+  const text = (name) => ({value: form.value[name] ?? '', error: errors.value[name], onInput: change(name), id: `new-${name}`});
   return html`<${Card} title="New task" id="new">
     <form ref=${box} onSubmit=${submit} novalidate>
       ${errors.value[''] ? html`<p class="error" role="alert">${errors.value['']}</p>` : null}
