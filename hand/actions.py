@@ -18,6 +18,7 @@ from hand.hand import Hand
 from hand.renewing import notify_test, reload
 from hand.reporting import report
 from hand.service import install, uninstall
+from hand.steering import prioritise, retry_failed
 from hand.verifying import verify
 from hand.views import held
 from intake.inbox import with_ids
@@ -180,6 +181,8 @@ ACTIONS: Mapping[Action, Callable[[Hand, Asked], int]] = {
     Action.WAIT: wait,
     Action.CANCEL: act,
     Action.RETRY: act,
+    Action.RETRY_FAILED: retry_failed,
+    Action.PRIORITISE: prioritise,
     Action.FORK: fork,
     Action.PAUSE: pause,
     Action.RESUME: pause,

@@ -25,6 +25,8 @@ class Action(StrEnum):
     WAIT = "--wait"
     CANCEL = "--cancel"
     RETRY = "--retry"
+    RETRY_FAILED = "--retry-failed"
+    PRIORITISE = "--prioritise"
     FORK = "--fork"
     PAUSE = "--pause"
     RESUME = "--resume"

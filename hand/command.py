@@ -100,6 +100,9 @@ def _switch(name: str, text: str, *more: str) -> Callable[[F], F]:
 @_option("--fork", metavar="ID[:STEP]", group=STEER, action=Action.FORK,
          help="A new task that begins where this one was after a step (or ID:ATTEMPT:STEP).")  # fmt: skip
 @_option("--model", metavar="NAME", group=STEER, fits=frozenset({Action.FORK}), help="Who is asked first in the fork.")
+@_option("--retry-failed", is_flag=True, group=STEER, action=Action.RETRY_FAILED, help="Queue all again that failed.")
+@_option("--prioritise", metavar="ID=N", group=STEER, action=Action.PRIORITISE,
+         help="Make a task more urgent (a higher N) or less.")  # fmt: skip
 @_option("--pause", is_flag=True, group=STEER, action=Action.PAUSE, help="Claim no more tasks; running ones go on.")
 @_option("--resume", is_flag=True, group=STEER, action=Action.RESUME, help="Claim tasks again, after a checkpoint too.")
 @_option("--checkpoint-now", is_flag=True, group=STEER, action=Action.CHECKPOINT,
@@ -170,6 +173,7 @@ def _asked(values: dict[str, Any], action: Action | None) -> Asked:
         or values["reviewed"]
         or values["report"]
         or values["fork"]
+        or values["prioritise"]
         or values["export_memory"]
         or values["import_memory"]
         or values["export_training"]

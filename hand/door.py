@@ -16,6 +16,7 @@ from core.events import Level
 
 if TYPE_CHECKING:
     from server.approvals import ApprovalRow, Approvals
+    from server.bulk import BulkDone, BulkIn, Prioritised
     from server.commits import Commits, Reviewed, Taken
     from server.forking import Forked, ForkIn
     from server.pausing import CheckpointAsked
@@ -104,6 +105,14 @@ class Door(Protocol):
 
     def act(self, verb: Verb, task_id: int) -> Moved:
         """Cancel or retry a task."""
+        ...
+
+    def prioritise(self, task_id: int, priority: int) -> Prioritised:
+        """Make a task more urgent (higher) or less."""
+        ...
+
+    def act_on_many(self, asked: BulkIn) -> BulkDone:
+        """Do one thing to many tasks; those that refuse it are told, and take nothing from the others."""
         ...
 
     def fork(self, task_id: int, asked: ForkIn) -> Forked:

@@ -29,6 +29,7 @@ from db.step_store import StepStore
 from hand.door import Added, DaemonGone, LogQuery, Marking, Verb
 from queue_manager import QueueManager
 from server.approvals import ApprovalRow, Approvals, approval_row
+from server.bulk import BulkDone, BulkIn, Prioritised, act_on_many
 from server.commits import Commits, CommitsQuery, Reviewed, ReviewIn, Taken
 from server.desk import CLARIFY_WAIT_S
 from server.forking import Forked, ForkIn, Forking
@@ -163,6 +164,19 @@ class LocalDoor:
         act = self._writing.cancel if verb is Verb.CANCEL else self._writing.retry
         task = _settled(act(task_id))
         return Moved(task_id=task.id, status=task.status, cancel_requested=task.cancel_requested)
+
+    def prioritise(self, task_id: int, priority: int) -> Prioritised:
+        """See `Door.prioritise`."""
+        if not self._reading:
+            raise UnknownTask(task_id)
+        task = _settled(self._writing.prioritise(task_id, priority))
+        return Prioritised(task_id=task.id, status=task.status, priority=task.spec.priority)
+
+    def act_on_many(self, asked: BulkIn) -> BulkDone:
+        """See `Door.act_on_many`."""
+        if not self._reading:
+            return BulkDone(matched=0, fitting=0, results=[], next_after=None)
+        return act_on_many(self._writing, asked)
 
     def fork(self, task_id: int, asked: ForkIn) -> Forked:
         """See `Door.fork`."""

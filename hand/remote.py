@@ -28,6 +28,7 @@ from core.errors import (
 )
 from hand.door import Added, DaemonGone, LogQuery, Marking, NotAllowed, Stranger, Verb
 from server.approvals import ApprovalRow, Approvals
+from server.bulk import BulkDone, BulkIn, Prioritised
 from server.commits import Commits, Reviewed, Taken
 from server.forking import Forked, ForkIn
 from server.pausing import CheckpointAsked
@@ -91,6 +92,17 @@ class RemoteDoor:
     def act(self, verb: Verb, task_id: int) -> Moved:
         """See `Door.act`."""
         return self._post(f"/api/task/{task_id}/{verb}", Moved, task_id)
+
+    def prioritise(self, task_id: int, priority: int) -> Prioritised:
+        """See `Door.prioritise`."""
+        body = json.dumps({"priority": priority}).encode()
+        status, text = self._ask("POST", f"/api/task/{task_id}/priority", body)
+        return self._read(Prioritised, status, text, task_id)
+
+    def act_on_many(self, asked: BulkIn) -> BulkDone:
+        """See `Door.act_on_many`."""
+        status, text = self._ask("POST", "/api/tasks/bulk", asked.model_dump_json(exclude_none=True).encode())
+        return self._read(BulkDone, status, text)
 
     def fork(self, task_id: int, asked: ForkIn) -> Forked:
         """See `Door.fork`."""

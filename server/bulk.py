@@ -71,9 +71,9 @@ class BulkIn(_In):
     """
 
     action: Action
-    ids: list[Id] | None = Field(None, min_length=1, max_length=MAX_AT_ONCE)
+    ids: Annotated[list[Id], Field(min_length=1, max_length=MAX_AT_ONCE)] | None = None
     filter: FilterIn | None = None
-    after: int = Field(0, ge=0, le=MAX_ID)
+    after: Annotated[int, Field(ge=0, le=MAX_ID)] = 0
     priority: Priority | None = None
     dry_run: bool = False
 

@@ -1,0 +1,70 @@
+"""The urgency of tasks and all that failed once more, at the terminal, with a daemon and without one."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.states import Ending
+from server.desk import Desk
+from tests.support.home import Home
+
+
+def fail(desk: Desk, task_id: int) -> None:
+    task = desk.queue.claim("worker-1", only=task_id).result()
+    assert task is not None
+    desk.queue.finish(task.id, task.fence, Ending.GAVE_UP).result()
+
+
+def test_a_task_is_made_more_urgent(home: Home, desk: Desk) -> None:
+    home.cli("first")
+    home.cli("second")
+    assert home.cli("--prioritise", "2=-5").out == "task 2 queued, priority -5\n"
+    said = home.cli("--prioritise", "2=9", "--json")
+    assert said.json == {"task_id": 2, "status": "queued", "priority": 9}
+    assert home.cli("--prioritise", "9=1").code == 4
+    claimed = desk.queue.claim("worker-1").result()
+    assert claimed is not None
+    assert claimed.id == 2
+
+
+def test_a_task_is_made_more_urgent_while_no_daemon_runs(home: Home) -> None:
+    assert home.cli("--prioritise", "1=2").code == 4
+    home.cli("first")
+    assert home.cli("--prioritise", "1=7").out == "task 1 queued, priority 7\n"
+    assert home.cli("--show", "1", "--json").json["priority"] == 7
+
+
+@pytest.mark.parametrize("text", ["7", "7=", "=7", "x=1", "0=1", "1=99999999", "1=1000001", "1=2=3"])
+def test_what_is_no_task_and_priority_is_refused(home: Home, text: str) -> None:
+    said = home.cli("--prioritise", text)
+    assert said.code == 2
+    assert "--prioritise takes ID=N" in said.err
+
+
+def test_all_that_failed_is_queued_again(home: Home, desk: Desk) -> None:
+    for text in ("first", "second", "third"):
+        home.cli(text)
+    home.cli("fourth", "--depends-on", "1")
+    fail(desk, 1)
+    fail(desk, 2)
+    said = home.cli("--retry-failed")
+    assert (said.code, said.out) == (0, "3 of 3 failed tasks queued again\n")
+    assert home.cli("--retry-failed", "--json").json == {"tasks": []}
+    assert [str(desk.queue.get(task_id).status) for task_id in (1, 2, 3, 4)] == ["queued"] * 3 + ["blocked"]
+
+
+def test_a_task_that_cannot_be_queued_again_is_named(home: Home, desk: Desk) -> None:
+    home.cli("first")
+    home.cli("second", "--depends-on", "1")
+    home.cli("third")
+    fail(desk, 3)
+    home.cli("--cancel", "1")  # which fails the second
+    said = home.cli("--retry-failed")
+    assert (said.code, said.out) == (5, "1 of 2 failed tasks queued again\n")
+    assert "task 2: depends on what did not succeed: task 1 (cancelled)" in said.err
+
+
+def test_nothing_failed_where_nothing_ever_was(home: Home) -> None:
+    said = home.cli("--retry-failed")
+    assert (said.code, said.out) == (0, "0 of 0 failed tasks queued again\n")
+    assert not (home.path / "db").exists()
