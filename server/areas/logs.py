@@ -48,8 +48,8 @@ ENDPOINTS = (
         method="GET",
         path="/api/logs/stream",
         summary="Events as they happen (server-sent events). Each has its id, and the JSON of a log line as its data; "
-        "`Last-Event-ID` resumes behind it. Other event types: `resync` (ids began anew), `beat` (nothing happened for 15 s) "
-        "and `end` (the server stops).",
+        "`Last-Event-ID` resumes behind it. Other event types: `resync` (ids began anew), `beat` (nothing happened for "
+        "15 s) and `end` (the server stops).",
         query=StreamQuery,
         media="text/event-stream",
         errors=(400, 503),
