@@ -65,6 +65,10 @@ class CaseFiles:
             if found.files or not found.note:
                 return found
         rows = self._desk.steps.course(self._task.id, self._task.attempt)
+        if not rows and pruning.work_pruned(self._desk.database.reader(), self._task.id) is None:
+            return Diff(
+                of="task", before="", after="", commit=None, note="No step has finished yet.", files=[], left_out=0
+            )
         if not rows:
             raise self.missing("no finished step")
         after = self._after(rows[-1], f"after step {rows[-1].step_no} of attempt {rows[-1].attempt}")

@@ -69,12 +69,14 @@ function ForkForm({task, course, from, close}) {
 }
 
 /** Taking back what was integrated, or bringing it back: asks first, and says what the tests say. */
-export function Revert({task, reapply}) {
-  const [open, setOpen] = useState(false);
+export function Revert({task, isTaken}) {
+  // What was asked for stays while the dialog is open, whatever happens to the commit meanwhile.
+  const [open, setOpen] = useState(null);
+  const reapply = open?.reapply ?? isTaken;
   const [force, setForce] = useState(false);
   const [error, setError] = useState('');
   const what = reapply ? 'Bring back' : 'Take back';
-  const close = () => { setOpen(false); setError(''); };
+  const close = () => { setOpen(null); setError(''); };
   const send = async () => {
     setError('');
     const answer = await post(`/api/task/${task.task_id}/revert`, {force, reapply});
@@ -82,8 +84,8 @@ export function Revert({task, reapply}) {
     close();
     return toast(`${reapply ? 'Brought back' : 'Taken back'} by ${answer.data.by.slice(0, 10)} on ${answer.data.branch}. ${answer.data.judged}`, 'good');
   };
-  return html`<${Button} kind=${reapply ? 'small' : 'danger small'} onClick=${() => setOpen(true)}>${what}…<//>
-    <${Dialog} open=${open} title=${`${what} the work of task ${task.task_id}?`} onClose=${close}>
+  return html`<${Button} kind=${reapply ? 'small' : 'danger small'} onClick=${() => setOpen({reapply: isTaken})}>${what}…<//>
+    <${Dialog} open=${open !== null} title=${`${what} the work of task ${task.task_id}?`} onClose=${close}>
       <p>A commit on top ${reapply ? 'brings its change back' : 'undoes its change'}; history is not rewritten. The tests that the
         change reaches are run first, which may take a while.</p>
       <${Check} label="Even if other tests fail then" checked=${force} onChange=${(event) => setForce(event.target.checked)} />

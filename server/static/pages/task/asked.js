@@ -17,11 +17,11 @@ function Decision({ask}) {
 export function Asked({task, course}) {
   const {words} = course;
   const decided = course.asks.filter((ask) => ask.granted !== null);
-  return html`<pre class="wrap">${words.description.text}${words.description.cut ? `\n… (${words.description.chars} characters in all)` : ''}</pre>
+  return html`<pre class="wrap" tabindex="0">${words.description.text}${words.description.cut ? `\n… (${words.description.chars} characters in all)` : ''}</pre>
     ${words.test_command.length ? html`<p class="hint">judged by <code>${words.test_command.join(' ')}</code></p>` : null}
     ${words.packages.length ? html`<p class="hint">may use ${words.packages.map((name) => html`<code>${name}</code> `)}</p>` : null}
-    ${Object.keys(task.metadata).length ? html`<details><summary>Metadata</summary><pre>${JSON.stringify(task.metadata, null, 2)}</pre></details>` : null}
-    ${words.files.length ? html`<h3>Files and tests that came with it</h3><${Browser} files=${words.files}
+    ${Object.keys(task.metadata).length ? html`<details><summary>Metadata</summary><pre tabindex="0">${JSON.stringify(task.metadata, null, 2)}</pre></details>` : null}
+    ${words.files.length ? html`<h2>Files and tests that came with it</h2><${Browser} files=${words.files}
       addressOf=${(path) => address(`/api/task/${task.task_id}/file`, {path})} />` : null}
-    ${decided.length ? html`<h3>Your decisions</h3><ul class="plain">${decided.map((ask) => html`<${Decision} key=${ask.approval_id} ask=${ask} />`)}</ul>` : null}`;
+    ${decided.length ? html`<h2>Your decisions</h2><ul class="plain">${decided.map((ask) => html`<${Decision} key=${ask.approval_id} ask=${ask} />`)}</ul>` : null}`;
 }

@@ -31,7 +31,7 @@ function Part({part}) {
   return html`<details class="part" open=${isReply || chars < 1500}>
     <summary>${part.role} <span class="hint">${counted(chars, 'character')}${cut ? ', cut' : ''}</span></summary>
     <div class="copied"><${Copy} text=${text} what=${`the ${part.role}`} /></div>
-    <pre class="wrap">${text || '(empty)'}</pre></details>`;
+    <pre class="wrap" tabindex="0">${text || '(empty)'}</pre></details>`;
 }
 
 /** A call whose texts did not come along is asked for alone. */

@@ -21,7 +21,7 @@ function Row({task, commit, isNewest}) {
       <span class="actions">
         ${commit.reviewed_at ? html`<span class="hint">read <${Moment} at=${commit.reviewed_at} /></span>`
           : html`<${Button} kind="small" onClick=${() => act(`/api/task/${task.task_id}/reviewed`, 'Marked as read.')}>Mark as read<//>`}
-        ${isNewest && commit.integrated ? html`<${Revert} task=${task} reapply=${Boolean(commit.reverted_by)} />` : null}
+        ${isNewest && commit.integrated ? html`<${Revert} task=${task} isTaken=${Boolean(commit.reverted_by)} />` : null}
       </span></div>
     <p class="what">${commit.subject}</p>
     <p class="command"><code>${command}</code><${Copy} text=${command} what="the command" /></p>
@@ -33,6 +33,6 @@ export function Commits({task, commits}) {
   if (!commits?.length) {
     return task.commit ? html`<p>Commit <code>${task.commit.slice(0, 12)}</code> on <code>${task.branch}</code></p>` : null;
   }
-  return html`<h3>${commits.length === 1 ? 'Commit' : 'Commits'}</h3><ul class="plain commits">${commits.map((commit, index) => html`
+  return html`<h2>${commits.length === 1 ? 'Commit' : 'Commits'}</h2><ul class="plain commits">${commits.map((commit, index) => html`
     <${Row} key=${commit.id} task=${task} commit=${commit} isNewest=${index === 0} />`)}</ul>`;
 }

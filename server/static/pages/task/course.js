@@ -76,7 +76,7 @@ function inOrder(steps, marks) {
 function Try({task, each, longest, marks, running}) {
   const title = each.iteration ? `Try ${each.iteration}` : 'Before the first try';
   return html`<section class="try" aria-label=${title}>
-    <header><h3>${title}</h3><${Strip} each=${each} longest=${longest} /><${Tests} row=${each} />
+    <header><h2>${title}</h2><${Strip} each=${each} longest=${longest} /><${Tests} row=${each} />
       <span class="hint">${duration(each.duration_s)}${each.tokens_in ? html` · <${Count} value=${each.tokens_in + each.tokens_out} /> tokens` : ''}
         ${each.cost_usd ? html` · <${Money} usd=${each.cost_usd} />` : ''}</span></header>
     ${each.steps.length ? null : html`<p class="hint">${each.phases.map((run) => html`<span class=${`phase ${run.outcome}`}>${run.phase.toLowerCase()} <small>${duration(run.duration_s)}</small></span>`)}</p>`}

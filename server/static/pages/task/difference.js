@@ -5,7 +5,7 @@ import {Button, Diff, Empty, Fault, Loaded, Pill} from '../../app/parts.js';
 import {useKeys} from '../../app/keys.js';
 import {counted} from '../../app/text.js';
 import {html, signal, useMemo, useState} from '../../app/ui.js';
-import {Copy, Lines} from '../../app/copy.js';
+import {Lines} from '../../app/copy.js';
 
 const KEPT = 'diff-mode';
 const OPEN_LINES = 600;
@@ -43,8 +43,7 @@ function File({file, path, open}) {
   return html`<details class="file" open=${open}>
     <summary><code>${shown.path}</code> <${Pill} status=${STATUS[shown.status]}>${shown.status}<//>
       ${shown.test ? html` <span class="flag">the agent's test</span>` : null}
-      ${shown.added === null ? null : html` <${Lines} added=${shown.added} removed=${shown.removed} />`}
-      <${Copy} text=${shown.path} what="the path" /></summary>
+      ${shown.added === null ? null : html` <${Lines} added=${shown.added} removed=${shown.removed} />`}</summary>
     ${error ? html`<${Fault} error=${error} retry=${load} />` : null}
     ${shown.told ? html`<p class="hint">${canLoad ? '' : shown.told}${canLoad ? html`<${Button} kind="small" onClick=${load}>Show this file<//>` : null}</p>` : null}
     ${rows.length ? html`<${Diff} rows=${rows} split=${mode.value === 'split'} label=${`Changes of ${shown.path}`} />` : null}
@@ -70,6 +69,7 @@ export function Change({path}) {
 function Files({diff, path}) {
   const open = useMemo(() => opened(diff.files), [diff]);
   const [added, removed] = ['added', 'removed'].map((name) => diff.files.reduce((sum, file) => sum + (file[name] ?? 0), 0));
+  if (!diff.files.length && diff.note) return html`<${Empty}>${diff.note}<//>`;
   return html`<div class="diff-head"><span>${counted(diff.files.length + diff.left_out, 'file')}, <${Lines} added=${added} removed=${removed} />
       ${' '}<span class="hint">${diff.after}, against ${diff.before}</span></span><${Mode} /></div>
     ${diff.note ? html`<p class="notice">${diff.note}</p>` : null}

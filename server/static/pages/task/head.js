@@ -87,7 +87,7 @@ function Facts({task, course}) {
   </dl>`;
 }
 
-const Parts = ({parts}) => (parts.length ? html`<h3>Subtasks</h3><ul class="plain parts">${parts.map((part) => html`
+const Parts = ({parts}) => (parts.length ? html`<h2>Subtasks</h2><ul class="plain parts">${parts.map((part) => html`
   <li key=${part.task_id}><${Pill} status=${part.status} /> ${linked(part.task_id)} ${part.description}
     ${part.ending && part.status !== 'done' ? html` <span class="hint">${words(part.ending)}</span>` : null}</li>`)}</ul>` : null);
 

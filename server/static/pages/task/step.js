@@ -60,20 +60,20 @@ function Shown({name, task, detail}) {
 }
 
 const Text = ({title, of, open = true}) => (of.text ? html`<details open=${open && of.chars < 3000}><summary>${title}</summary>
-  <pre class="wrap">${of.text}${of.cut ? `\n… (${of.chars} characters in all)` : ''}</pre></details>` : null);
+  <pre class="wrap" tabindex="0">${of.text}${of.cut ? `\n… (${of.chars} characters in all)` : ''}</pre></details>` : null);
 
 const THOUGHTS = [['root_cause', 'Cause'], ['pattern', 'Pattern'], ['hypothesis', 'Hypothesis'], ['suggested_fix', 'Suggested fix']];
 
-const Thought = ({thought}) => html`<h4>Diagnosis</h4><dl>${THOUGHTS.filter(([name]) => thought[name]).map(([name, title]) => html`
+const Thought = ({thought}) => html`<h3>Diagnosis</h3><dl>${THOUGHTS.filter(([name]) => thought[name]).map(([name, title]) => html`
     <dt>${title}</dt><dd>${thought[name]}</dd>`)}
   ${thought.replan ? html`<dt>Advice</dt><dd>plan anew</dd>` : null}${thought.tests_at_fault ? html`<dt>Blames</dt><dd>the agent's own tests</dd>` : null}</dl>`;
 
-const Findings = ({findings}) => html`<h4>Findings</h4><ul class="plain findings">${findings.map((one) => html`<li>
+const Findings = ({findings}) => html`<h3>Findings</h3><ul class="plain findings">${findings.map((one) => html`<li>
   <span class=${`pill ${one.severity}`}>${one.severity}</span> <code>${one.place}</code> ${one.reason}
   ${one.rule === 'memory.failed_before' ? html` <span class="flag bad">failed before</span>` : null}
   ${one.fix ? html`<small>Suggested: ${one.fix}</small>` : null}</li>`)}</ul>`;
 
-const Brief = ({brief}) => html`<h4>How its words were read</h4><dl class="reading">
+const Brief = ({brief}) => html`<h3>How its words were read</h3><dl class="reading">
   ${[['Goal', brief.goal], ['Inputs', brief.inputs], ['Outputs', brief.outputs]].filter(([, text]) => text).map(([name, text]) => html`<dt>${name}</dt><dd>${text}</dd>`)}
   ${[['Constraints', brief.constraints], ['Accepted when', brief.acceptance]].filter(([, list]) => list.length).map(([name, list]) => html`
     <dt>${name}</dt><dd><ul>${list.map((text) => html`<li>${text}</li>`)}</ul></dd>`)}
@@ -84,9 +84,9 @@ function Answered({one}) {
   return one.answer === one.default ? html`<small>assumed: ${one.default}</small>` : html`<b>${one.answer}</b> <small>instead of ${one.default}</small>`;
 }
 
-const Lessons = ({lessons}) => html`<h4>Lessons in hand</h4><ul class="plain">${lessons.map((one) => html`<li>
+const Lessons = ({lessons}) => html`<h3>Lessons in hand</h3><ul class="plain">${lessons.map((one) => html`<li>
   <a href=${`/memory#${one.kind}-${one.item}`}>${one.kind} ${one.item}</a> <span class="hint">score ${one.score.toFixed(2)}, ${one.age_days < 1 ? 'under a day' : `${Math.round(one.age_days)} d`} old</span>
-  <pre class="wrap">${one.text.text}</pre></li>`)}</ul>`;
+  <pre class="wrap" tabindex="0">${one.text.text}</pre></li>`)}</ul>`;
 
 function Happened({detail}) {
   const {step, thought, findings, lessons, packages} = detail;

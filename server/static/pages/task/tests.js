@@ -11,7 +11,7 @@ const MOST_OPEN = 3;
 function Failure({failure, open}) {
   const parts = [failure.message.text, failure.frame, failure.excerpt, failure.output.text].filter(Boolean);
   return html`<details open=${open}><summary><code>${failure.id}</code> ${failure.kind}</summary>
-    <pre>${parts.join('\n\n')}</pre></details>`;
+    <pre tabindex="0">${parts.join('\n\n')}</pre></details>`;
 }
 
 function Test({test}) {
@@ -51,6 +51,6 @@ export function Tests({verdict}) {
     ${verdict.tests.length ? html`<div class="scroll"><table class="tests-table" aria-label="Tests"><tbody>${verdict.tests.map((test) => html`
       <${Test} key=${test.id} test=${test} />`)}</tbody></table></div>` : null}
     ${verdict.left_out ? html`<p class="hint">and ${counted(verdict.left_out, 'more test')} that passed</p>` : null}
-    ${verdict.unseen.length ? html`<details><summary>Held-out cases; no model is told this</summary><pre>${verdict.unseen.join('\n')}</pre></details>` : null}
+    ${verdict.unseen.length ? html`<details><summary>Held-out cases; no model is told this</summary><pre tabindex="0">${verdict.unseen.join('\n')}</pre></details>` : null}
     <details><summary>Evidence</summary><${Evidence} evidence=${verdict.evidence} /></details>`;
 }
