@@ -2,8 +2,8 @@
 
 A system prompt is put together from files that never change within a task, so that a provider's prompt cache hits; what
 changes from call to call stands at the end of the user's message. Everything that comes from a task, a repository, a
-test run or memory stands between two marker lines that carry a digest of the very text between them. A text cannot hold
-its own digest, so it cannot end its quotation early and go on as an instruction.
+test run or memory stands between two marker lines that carry a digest of the very text between them. To end its
+quotation early and go on as an instruction, a text would have to hold its own digest, which nobody can find.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from pathlib import Path
 from core.dialogue import Message
 from core.states import Phase
 
+_SEAL = 16
+"""Hexadecimal digits; a text with ten of its own digest can be found in minutes, by trying 2^40 of them."""
 _FOLDER = Path(__file__).resolve().parent / "prompts"
 FILES = {
     Phase.CLARIFYING: "reprompter",
@@ -51,7 +53,7 @@ def system(phase: Phase, *parts: str) -> Message:
 
 def quoted(label: str, text: str) -> str:
     """The text as data, between markers that it cannot contain."""
-    seal = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:10]
+    seal = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_SEAL]
     return f"----- begin {label} {seal} -----\n{text.rstrip(chr(10))}\n----- end {label} {seal} -----"
 
 
