@@ -33,7 +33,7 @@ Visit = Callable[[str], Page]
 """Opens an address and waits until its data are live."""
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 MISSING = "the browser's tests need Chromium: type `make setup-dev`, or `sudo apt-get install chromium`"
-PATIENCE_MS = 20_000
+PATIENCE_MS = 60_000
 """How long a condition may take to come true; the machine may be busy with other tests."""
 LIVE = "[data-connection=live], #live.on"
 WIDE, NARROW = (1440, 900), (390, 844)
