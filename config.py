@@ -86,6 +86,21 @@ def load_settings(
     """
     places = _places(home, layout)
     from_file, faults = _read_file(places.config_file, text)
+    sourced = _sourced(places, from_file)
+    given = {name: value for name, value in (flags or {}).items() if value is not None}
+    try:
+        read = sourced(**{**given, "home": places.home, "folders": places.folders})
+    except ValidationError as error:
+        faults += [_fault(item) for item in error.errors(include_url=False)]
+    except SettingsError as error:  # a list or a mapping in a variable
+        faults.append(f"{error}: write it as JSON")
+    if faults:
+        raise ConfigError(faults)
+    return read
+
+
+def _sourced(places: Places, from_file: Mapping[str, Any]) -> type[Settings]:
+    """The settings with their sources, in order; made anew each time, as the file was read anew."""
 
     class Sourced(Settings):
         model_config = SettingsConfigDict(env_file=places.dotenv_file)
@@ -94,19 +109,10 @@ def load_settings(
         def settings_customise_sources(
             cls, settings_cls: type[BaseSettings], *_: PydanticBaseSettingsSource, **named: PydanticBaseSettingsSource
         ) -> tuple[PydanticBaseSettingsSource, ...]:
-            last = InitSettingsSource(settings_cls, from_file)
+            last = InitSettingsSource(settings_cls, dict(from_file))
             return named["init_settings"], named["env_settings"], named["dotenv_settings"], last
 
-    given = {name: value for name, value in (flags or {}).items() if value is not None}
-    try:
-        read = Sourced(**{**given, "home": places.home, "folders": places.folders})
-    except ValidationError as error:
-        faults += [_fault(item) for item in error.errors(include_url=False)]
-    except SettingsError as error:  # a list or a mapping in a variable
-        faults.append(f"{error}: write it as JSON")
-    if faults:
-        raise ConfigError(faults)
-    return read
+    return Sourced
 
 
 def origins(settings: Settings, text: str) -> Mapping[str, Origin]:

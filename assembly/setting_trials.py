@@ -62,7 +62,7 @@ class SettingTrials:
         typed = Masker([trial.key] if trial.key else [])
         async with self._alone():
             tried = await _looked_at(backend)
-            if tried.works and trial.ask and backend.name not in {BUILT_IN, "gpt4all"}:
+            if tried.works and trial.ask and backend.name != "gpt4all":  # that would load it beside the one in use
                 tried = await _asked(backend, tried)
         said = " ".join(filter(None, (tried.detail, note)))
         return replace(tried, detail=printable(self._mask(typed(said))), mend="" if tried.works else backend.setup)
@@ -98,6 +98,8 @@ class SettingTrials:
         """The backend, not asked yet, and a remark for its owner."""
         if trial.backend not in BACKENDS:
             raise ConfigError([f"backend: there is no {trial.backend!r}; known are {', '.join(BACKENDS)}"])
+        if trial.backend == BUILT_IN:
+            raise ConfigError(["backend: the built-in engine needs no connection; the status tells of its sandbox"])
         settings, note = self._typed(trial)
         backend = backend_class(trial.backend).configured(settings, trial.model or None)
         if backend is None:
@@ -107,7 +109,7 @@ class SettingTrials:
     def _typed(self, trial: ModelTrial) -> tuple[BackendSettings, str]:
         stored = backend_settings(self._settings(), LateTrials())
         address, key = ADDRESSES.get(trial.backend), f"{trial.backend}_api_key"
-        values: dict[str, Any] = {"trials_missing": str}
+        values: dict[str, Any] = {}
         note, usual = "", getattr(BackendSettings(), address or "", None)
         if address and trial.base_url is not None and trial.base_url != (getattr(stored, address) or ""):
             values[address] = _address("base_url", trial.base_url).get_secret_value() if trial.base_url else usual

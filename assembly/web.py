@@ -6,6 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 
 from assembly.reporting import Reporter
 from assembly.repository_watch import RepositoryWatch
@@ -69,10 +70,12 @@ def open_web(
         report=Reporter(settings, store, utc_now).of_week,
         repositories=repositories,
     )
-    host = _host(settings(), desk)
+    return _started(_host(settings(), desk), settings().port_file, stack)
+
+
+def _started(host: Host, port_file: Path, stack: ExitStack) -> Host:
     host.start()
     stack.callback(host.stop)
-    port_file = settings().port_file
     write_whole(port_file, f"{host.port}\n")
     stack.callback(port_file.unlink, missing_ok=True)
     return host

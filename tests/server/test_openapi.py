@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -17,6 +19,7 @@ from server.openapi import document
 from tests.support.asking import package, wait_for
 from tests.support.desk import Client, Got, Reloads, fill
 from tests.support.lessons import learn
+from tests.support.settings_rig import settings_served
 from tests.support.sse import Listener
 from tests.support.worked_task import submit, work_on
 
@@ -143,7 +146,26 @@ def asked_of_reports(client: Client, described: dict[str, Any]) -> set[tuple[str
     return seen
 
 
-def test_every_answer_is_as_the_document_says(desk: Desk, client: Client, described: dict[str, Any]) -> None:
+def asked_of_settings(client: Client, described: dict[str, Any]) -> set[tuple[str, int]]:
+    seen, settings, model = set(), "/api/settings", "/api/models/test"
+    seen.add((settings, check(described, "GET", settings, client.get(settings))))
+    for said in ({"changes": {"worker_count": 4, "api_token": "x"}}, {"changes": {"worker_count": 4}}, {}):
+        got = client.request("PUT", settings, json.dumps(said), {"Content-Type": "application/json"})
+        seen.add((settings, check(described, "PUT", settings, got)))
+    body: object
+    for body in ({"backend": "openai", "base_url": "http://127.0.0.1:9/v1"}, {"backend": "x"}, {}):
+        seen.add((model, check(described, "POST", model, client.post(model, body))))
+    for body in ({"notify_url": "http://127.0.0.1:9/"}, {}, {"x": 1}):
+        path = "/api/notices/test"
+        seen.add((path, check(described, "POST", path, client.post(path, body))))
+    for query in ("", "?after=0", "?after=x"):
+        seen.add(("/api/notices", check(described, "GET", "/api/notices", client.get(f"/api/notices{query}"))))
+    return seen
+
+
+def test_every_answer_is_as_the_document_says(
+    desk: Desk, client: Client, described: dict[str, Any], tmp_path: Path
+) -> None:
     submit(desk, "Write calc.py", tests={"test_calc.py": "def test(): ..."}, metadata={"a": {"b": [1, None]}})
     work_on(desk)
     submit(desk, "Fail", kind="cli_tool", repo="/srv/x", base="main", depends_on=[1], priority=9)
@@ -192,6 +214,8 @@ def test_every_answer_is_as_the_document_says(desk: Desk, client: Client, descri
     seen |= asked_of_lessons(desk, client, described)
     seen |= asked_of_reports(client, described)
     seen |= asked_of_steering(client, described)
+    with settings_served(tmp_path / "home") as rig:
+        seen |= asked_of_settings(rig.client, described)
     for path in ("/api/pause", "/api/checkpoint", "/api/checkpoint", "/api/resume"):
         seen.add((path, check(described, "POST", path, client.request("POST", path))))
     for faults in ([], ["worker_count (WORKER_COUNT): Input should be a number"]):
