@@ -33,7 +33,8 @@ export const turn = (offset) => want({offset: offset || undefined});
 export const reset = () => { wanted.value = {}; };
 
 effect(() => {
-  const pairs = Object.entries({...wanted.value, lesson: shown.value}).filter(([, value]) => value);
+  const all = {...wanted.value, lesson: shown.value};
+  const pairs = [...FIELDS, 'lesson'].filter((name) => all[name]).map((name) => [name, all[name]]);
   const search = pairs.length ? `?${new URLSearchParams(pairs)}` : '';
   if (search !== location.search) history.replaceState(null, '', `${location.pathname}${search}`);
 });

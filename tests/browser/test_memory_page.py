@@ -1,0 +1,165 @@
+"""The memory of a running daemon: lessons are found by words and by meaning, read, retired, and carried elsewhere."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from memory import exchange
+from tests.support.browser import LIVE, Visit, Watch, context_of
+from tests.support.daemon import Daemon
+from tests.support.night import Night
+
+HOSTILE = "<img src=x onerror=alert(1)>{{7*7}}\x1b[31m\u202egnp"
+
+
+def rows(page: Page) -> Locator:
+    return page.get_by_role("table", name="Lessons", exact=True).locator("tbody tr")
+
+
+def newest(night: Night, **query: str) -> str:
+    """The name of the newest lesson."""
+    asked = "&".join(f"{name}={value}" for name, value in query.items())
+    return str(night.daemon.get(f"/api/lessons?{asked}")["lessons"][0]["id"])
+
+
+def found(night: Night) -> int:
+    return int(night.daemon.get("/api/lessons")["found"])
+
+
+def test_it_tells_what_memory_is_worth_and_lists_its_lessons(visit: Visit, night: Night) -> None:
+    page, learning = visit("/memory"), night.daemon.get("/api/learning")
+    worth = page.get_by_role("region", name="What memory is worth")
+    expect(worth).to_contain_text(f"{learning['failures']['active']} active")
+    expect(worth).to_contain_text(f"of {learning['shown']['whole']} attempts")
+    expect(worth.get_by_role("row", name="Solved")).to_contain_text("not enough attempts yet")
+    expect(rows(page)).to_have_count(found(night))
+
+
+def test_words_and_filters_narrow_the_list_and_stay_in_the_address(visit: Visit, night: Night) -> None:
+    page = visit("/memory")
+    page.keyboard.press("/")
+    page.keyboard.type("JOB_1.")
+    expect(rows(page)).to_have_count(2)
+    page.get_by_label("Kind").select_option("pattern")
+    expect(rows(page)).to_have_count(1)
+    expect(page).to_have_url(f"{night.url}/memory?text=JOB_1.&kind=pattern")
+    page.reload()
+    expect(rows(page)).to_have_count(1)
+    page.get_by_label("Search lessons").fill("no such words")
+    expect(page.get_by_text("No lesson fits.")).to_be_visible()
+    page.get_by_role("button", name="Show all").click()
+    expect(rows(page)).to_have_count(found(night))
+
+
+def test_a_search_by_meaning_finds_the_like_of_an_error(visit: Visit, night: Night) -> None:
+    page = visit("/memory")
+    page.get_by_role("button", name="Meaning").click()
+    page.get_by_label("Search lessons").fill("Write total() in job_99.py")
+    expect(page.get_by_role("columnheader", name="Near")).to_be_visible()
+    expect(rows(page).first).to_contain_text("Write total() in job_")
+    expect(rows(page).first).to_contain_text("%")
+
+
+def test_a_lesson_shows_its_error_its_fix_and_where_it_was_used(visit: Visit, night: Night) -> None:
+    page = visit("/memory")
+    name = newest(night, kind="failure", order="used")
+    lesson = night.daemon.get(f"/api/lesson/{name}")
+    page.get_by_label("Order").select_option("used")
+    page.get_by_label("Kind").select_option("failure")
+    rows(page).first.get_by_role("link").click()
+    dialog = page.get_by_role("dialog", name=f"Lesson {name}")
+    expect(dialog.locator("pre").first).to_contain_text(lesson["error"].split("\n")[0])
+    expect(dialog.locator(".diff .added").first).to_be_visible()
+    expect(dialog.locator(".diff .gone").first).to_be_visible()
+    used = dialog.get_by_role("table", name="Where it was used")
+    expect(used.get_by_role("link").first).to_have_attribute("href", f"/task/{lesson['uses'][0]['task_id']}")
+    expect(used.get_by_role("row").first).to_contain_text("attempt 1")
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    expect(page).to_have_url(f"{night.url}/memory?kind=failure&order=used")
+
+
+def test_a_lesson_is_retired_after_a_question_and_used_again(visit: Visit, night: Night) -> None:
+    name = newest(night, kind="pattern")
+    page = visit(f"/memory?lesson={name}")
+    dialog = page.get_by_role("dialog", name=f"Lesson {name}")
+    dialog.get_by_role("button", name="Retire").click()
+    page.get_by_role("dialog", name="Retire this lesson?").get_by_role("button", name="Retire it").click()
+    expect(dialog).to_contain_text("you retired it")
+    assert night.daemon.get(f"/api/lesson/{name}")["state"] == "retired"
+    dialog.get_by_role("button", name="Close").click()
+    page.get_by_label("State").select_option("retired")
+    expect(rows(page)).to_have_count(1)
+    rows(page).first.get_by_role("link").click()
+    dialog.get_by_role("button", name="Use it again").click()
+    expect(dialog).to_contain_text("when you restored it")
+    assert night.daemon.get(f"/api/lesson/{name}")["state"] == "active"
+
+
+def test_keys_walk_through_lessons_and_open_one(visit: Visit, night: Night) -> None:
+    page = visit("/memory")
+    expect(rows(page)).to_have_count(found(night))
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    name = str(page.locator("tr.at").get_attribute("data-key"))
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog", name=f"Lesson {name}")).to_be_visible()
+
+
+@pytest.fixture
+def file(night: Night, tmp_path: Path) -> Path:
+    """A file with one lesson that is new here, whose texts are hostile."""
+    line = json.loads(_exported(night).split("\n")[0])
+    path = tmp_path / "lessons.jsonl"
+    path.write_text(json.dumps({**line, "signature": HOSTILE, "error": HOSTILE, "lesson": HOSTILE, "fix": HOSTILE}))
+    return path
+
+
+def _exported(night: Night) -> str:
+    return night.daemon.cli("--export-memory", "-").stdout
+
+
+def test_lessons_go_out_and_come_in_by_files_and_hostile_ones_are_shown_as_texts(
+    visit: Visit, night: Night, file: Path
+) -> None:
+    page, before = visit("/memory"), found(night)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Export").click()
+    exported = Path(download.value.path()).read_text(encoding="utf-8")
+    assert len(exchange.read(exported)) == before
+    page.get_by_label("A file of lessons").set_input_files(file)
+    expect(page.get_by_text("1 new lesson; 0 known before.")).to_be_visible()
+    expect(rows(page)).to_have_count(before + 1)
+    hostile = rows(page).filter(has_text="<img src=x onerror=alert(1)>")
+    expect(hostile).to_contain_text("{{7*7}}\\x1b[31m\\u{202e}gnp")
+    hostile.get_by_role("link").click()
+    dialog = page.get_by_role("dialog").filter(has_text="What failed")
+    expect(dialog.locator("pre").first).to_contain_text("<img src=x onerror=alert(1)>")
+    assert page.locator("img[src=x]").count() == 0
+
+
+def test_a_file_with_a_fault_is_refused_and_its_lines_are_named(
+    visit: Visit, night: Night, watch: Watch, tmp_path: Path
+) -> None:
+    watch.allow("400 POST .*/api/lessons/import")
+    path = tmp_path / "lessons.jsonl"
+    path.write_text("{}\nno json\n")
+    page, before = visit("/memory"), found(night)
+    page.get_by_label("A file of lessons").set_input_files(path)
+    dialog = page.get_by_role("dialog", name="Nothing was taken")
+    expect(dialog).to_contain_text("line 1: ")
+    expect(dialog).to_contain_text("line 2: ")
+    assert found(night) == before
+
+
+def test_where_nothing_was_learned_the_page_says_how_lessons_come(browser: Browser, untouched: Daemon) -> None:
+    with context_of(browser, untouched.url) as context:
+        page = context.new_page()
+        page.goto("/memory")
+        page.wait_for_selector(LIVE, state="attached")
+        expect(page.get_by_text("Nothing was learned yet.")).to_be_visible()
+        expect(page.get_by_text("not enough attempts yet").first).to_be_visible()

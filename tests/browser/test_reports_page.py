@@ -1,0 +1,108 @@
+"""The weekly reports of a running daemon: listed, drawn, compared, downloaded, and made when they are wanted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.support.browser import LIVE, Visit, Watch, context_of
+from tests.support.daemon import Daemon
+from tests.support.night import Night
+
+PATIENCE_MS = 60_000
+
+
+def rows(page: Page) -> Locator:
+    return page.get_by_role("table", name="Reports", exact=True).locator("tbody tr")
+
+
+def section(page: Page, title: str) -> Locator:
+    return page.get_by_role("region", name=title, exact=True)
+
+
+def test_reports_are_listed_with_their_figures_and_opened(visit: Visit, night: Night) -> None:
+    page, (first, *_) = visit("/reports"), night.daemon.get("/api/reports")["reports"]
+    row = rows(page).filter(has_text=first["name"])
+    for fact in first["facts"][:3]:
+        expect(row).to_contain_text(fact["shown"])
+    row.get_by_role("link", name=first["name"]).click()
+    expect(page.get_by_role("heading", level=1, name=f"Nightshift, {first['name']}")).to_be_visible()
+
+
+def test_a_report_is_drawn_whole_with_links_to_its_tasks(visit: Visit, night: Night) -> None:
+    name = night.report
+    page, report = visit(f"/reports/{name}"), night.daemon.get(f"/api/report/{name}")["page"]
+    for each in report["sections"]:
+        expect(section(page, each["title"])).to_be_visible()
+    reading = section(page, "Commits worth reading")
+    commit = night.daemon.get(f"/api/commits?task={night.task('second_try')}")["commits"][0]
+    entry = reading.get_by_role("listitem").filter(has_text=commit["commit"][:10]).first
+    expect(entry.get_by_role("link", name=f"task {commit['task_id']}")).to_have_attribute(
+        "href", f"/task/{commit['task_id']}"
+    )
+    expect(entry).to_contain_text(f"cli.py --revert {commit['task_id']}")
+    ended = "How they ended: committed: 4, refused: 1, stuck: 1, user: 1"
+    expect(section(page, "Tasks").get_by_role("img")).to_have_accessible_name(ended)
+    expect(section(page, "Recommendations")).to_be_visible()
+
+
+def test_a_report_is_downloaded_in_both_forms(visit: Visit, night: Night) -> None:
+    page = visit(f"/reports/{night.report}")
+    for form, start in (("Markdown", "# Nightshift"), ("HTML", "<!doctype html>")):
+        with page.expect_download() as download:
+            page.get_by_role("link", name=form, exact=True).click()
+        assert Path(download.value.path()).read_text(encoding="utf-8").startswith(start)
+
+
+def test_a_report_is_made_now_and_compared_with_the_one_before(visit: Visit, night: Night) -> None:
+    page = visit("/reports")
+    before = night.daemon.get("/api/reports")["reports"]
+    page.get_by_role("button", name="Make a report now").click()
+    page.wait_for_url("**/reports/2*")
+    name = page.url.rpartition("/")[2]
+    expect(page.get_by_role("heading", level=1)).to_contain_text(name)
+    if name not in [each["name"] for each in before]:
+        expect(page.get_by_text("Compared with")).to_contain_text(before[0]["name"])
+        expect(page.get_by_role("region", name="In short").locator("small").first).to_be_visible()
+
+
+def test_a_week_that_is_none_is_said_at_its_field(visit: Visit, watch: Watch) -> None:
+    watch.allow("400 POST .*/api/reports")
+    page = visit("/reports")
+    page.get_by_label("Week", exact=True).fill("2026-W99")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("the year 2026 has no week 99")).to_be_visible()
+    expect(page.get_by_label("Week", exact=True)).to_have_value("2026-W99")
+
+
+def test_a_report_of_before_is_offered_as_files(visit: Visit, night: Night) -> None:
+    (night.room.home / "reports" / "2025-W07.md").write_text("# Nightshift, 2025-W07\n")
+    page = visit("/reports/2025-W07")
+    expect(page.get_by_text("was written before pages could show one")).to_be_visible()
+    expect(page.get_by_role("link", name="Markdown", exact=True)).to_be_visible()
+
+
+def test_hostile_texts_in_a_report_are_texts(visit: Visit, night: Night) -> None:
+    folder, subject = night.room.home / "reports", "Sum what is above 1"
+    path = next(each for each in folder.glob("*.json") if subject in each.read_text())
+    path.write_text(path.read_text().replace(subject, "<img src=x onerror=alert(1)>\\u001b[31m\\u202egnp"))
+    page = visit(f"/reports/{path.stem}")
+    expect(section(page, "Commits worth reading")).to_contain_text("<img src=x onerror=alert(1)>\\x1b[31m\\u{202e}gnp")
+    assert page.locator("img[src=x]").count() == 0
+
+
+def test_an_address_of_no_report_is_not_found(page: Page, night: Night, watch: Watch) -> None:
+    watch.allow("404 GET .*/reports/2020-W01")
+    answer = page.goto("/reports/2020-W01")
+    assert answer is not None
+    assert answer.status == 404
+    expect(page.get_by_text("there is no report")).to_be_visible()
+
+
+def test_where_there_is_none_the_page_says_how_one_comes(browser: Browser, untouched: Daemon) -> None:
+    with context_of(browser, untouched.url) as context:
+        page = context.new_page()
+        page.goto("/reports")
+        page.wait_for_selector(LIVE, state="attached")
+        expect(page.get_by_text("There is no report yet.")).to_be_visible()
