@@ -1,0 +1,72 @@
+"""A daemon that is restarted under open pages: they say so, go on by themselves, and no line is missing or double."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.support.answers import job
+from tests.support.browser import LIVE, Watch, context_of, drawn, heard
+from tests.support.daemon import Daemon
+from tests.support.night import Night, awake, shared
+
+SHOWN = "() => [...document.querySelectorAll('#lines .line')].map((each) => Number(each.id.slice(1)))"
+LOST = r"^failed GET .*net::ERR_"  # what was asked while nobody answered
+
+
+@pytest.fixture
+def night(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Night]:
+    """A daemon that comes back on the port that it had."""
+    room = shared(tmp_path_factory).copied(tmp_path_factory.mktemp("restarted") / "room")
+    with awake(room) as (daemon, server):
+        daemon.settings["FLASK_PORT"] = daemon.url.rsplit(":", 1)[1]
+        yield Night(room=room, daemon=daemon, server=server)
+
+
+@pytest.fixture
+def watched(browser: Browser, night: Night) -> Iterator[tuple[Page, Watch]]:
+    with context_of(browser, night.url) as made:
+        page = made.new_page()
+        watch = Watch(page, night.url)
+        watch.allow(LOST)
+        yield page, watch
+        watch.check()
+
+
+def ids(daemon: Daemon) -> list[int]:
+    events = daemon.get("/api/logs?limit=1000")["events"]
+    return [event["id"] for event in events]
+
+
+def test_the_log_of_a_daemon_that_was_killed_goes_on_without_gap_or_double(
+    watched: tuple[Page, Watch], night: Night
+) -> None:
+    page, daemon = watched[0], night.daemon
+    page.goto("/logs")
+    page.wait_for_selector(LIVE, state="attached")
+    drawn(page)
+    first = ids(daemon)[0]
+    daemon.kill()
+    expect(page.get_by_text("The daemon does not answer.")).to_be_visible()
+    assert "✕" in page.title()
+    daemon.start()
+    page.wait_for_selector(LIVE, state="attached")
+    expect(page.get_by_text("The daemon does not answer.")).to_have_count(0)
+    expect(page.get_by_text("The connection was away").first).to_be_visible()
+    daemon.wait(daemon.submit(**job(21)), within_s=120)
+    heard(page, lambda: page.evaluate(SHOWN) == [each for each in ids(daemon) if each >= first])
+
+
+def test_the_dashboard_shows_what_happened_meanwhile(watched: tuple[Page, Watch], night: Night) -> None:
+    page, daemon = watched[0], night.daemon
+    page.goto("/")
+    page.wait_for_selector(LIVE, state="attached")
+    daemon.stop()
+    expect(page.get_by_text("The daemon does not answer.")).to_be_visible()
+    told = daemon.cli("Write total() in job_22.py")
+    assert told.returncode == 0, told.stderr
+    daemon.start()
+    page.wait_for_selector(LIVE, state="attached")
+    expect(page.get_by_text("Write total() in job_22.py").first).to_be_visible()
