@@ -7,7 +7,7 @@ each task once (keyset pagination, https://use-the-index-luke.com/no-offset).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -86,19 +86,23 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """The places of one page, and how many tasks of each status pass the filter, its own statuses not counting."""
+
+    counts: Mapping[Status, int]
+    places: tuple[Place, ...]
+
+    def total(self, statuses: frozenset[Status]) -> int:
+        """How many tasks of these statuses (none: of all) pass."""
+        return sum(count for status, count in self.counts.items() if not statuses or status in statuses)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
     """How a list is sorted."""
 
     by: Sort = Sort.ID
     descending: bool = True
-
-
-def counts(conn: Connection, wanted: TaskFilter) -> dict[Status, int]:
-    """How many tasks of each status pass; the filter's own statuses do not count."""
-    where, values = _where(wanted)
-    query = f"SELECT status, COUNT(*) FROM tasks WHERE {where} GROUP BY status"  # noqa: S608  clauses of ours
-    found = dict(conn.execute(query, values).fetchall())
-    return {status: found.get(status, 0) for status in Status}
 
 
 def queued_since(conn: Connection) -> datetime | None:
@@ -107,18 +111,24 @@ def queued_since(conn: Connection) -> datetime | None:
     return None if text is None else from_text(text)
 
 
-def page(conn: Connection, wanted: TaskFilter, order: Order, limit: int, after: Place | None) -> list[Place]:
-    """The places of the next `limit` tasks behind a place, or of the first ones."""
+def listed(conn: Connection, wanted: TaskFilter, order: Order, limit: int, after: Place | None) -> Listed:
+    """A page of a list and its counts, in one look at the tasks; `after` is the place that the page before ended at."""
     where, values = _where(wanted)
-    if wanted.statuses:
-        where += f" AND status IN ({', '.join('?' * len(wanted.statuses))})"
-        values = [*values, *sorted(wanted.statuses)]
     key, way, than = _KEYS[order.by], "DESC" if order.descending else "ASC", "<" if order.descending else ">"
+    behind, more = "1", list[object]()
+    if wanted.statuses:
+        behind, more = f"status IN ({', '.join('?' * len(wanted.statuses))})", [*sorted(wanted.statuses)]
     if after is not None:
-        where += f" AND ({key}, id) {than} (?, ?)"
-        values = [*values, after.value, after.task_id]
-    query = f"SELECT {key} AS value, id FROM tasks WHERE {where} ORDER BY {key} {way}, id {way} LIMIT ?"  # noqa: S608
-    return [Place(value=row["value"], task_id=row["id"]) for row in conn.execute(query, (*values, limit))]
+        behind, more = f"{behind} AND (value, id) {than} (?, ?)", [*more, after.value, after.task_id]
+    query = (
+        f"WITH found AS MATERIALIZED (SELECT id, status, {key} AS value FROM tasks WHERE {where}) "  # noqa: S608  ours
+        "SELECT status, NULL AS value, COUNT(*) AS number FROM found GROUP BY status UNION ALL "
+        f"SELECT * FROM (SELECT NULL, value, id FROM found WHERE {behind} ORDER BY value {way}, id {way} LIMIT ?)"
+    )
+    rows = conn.execute(query, (*values, *more, limit)).fetchall()
+    counted = {row["status"]: row["number"] for row in rows if row["status"] is not None}
+    places = tuple(Place(value=row["value"], task_id=row["number"]) for row in rows if row["status"] is None)
+    return Listed(counts={status: counted.get(status, 0) for status in Status}, places=places)
 
 
 def _where(wanted: TaskFilter) -> tuple[str, Sequence[object]]:

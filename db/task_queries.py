@@ -13,7 +13,7 @@ from core.tasks import Spent, Task
 from db import approval_rows, holds, task_list, task_parts
 from db import task_rows as rows
 from db.database import Database
-from db.task_list import Order, Place, TaskFilter
+from db.task_list import Listed, Order, Place, TaskFilter
 
 
 class TaskQueries:
@@ -48,14 +48,13 @@ class TaskQueries:
         """
         return rows.find(self._db.reader(), status, limit, after, text)
 
-    def counts(self, wanted: TaskFilter | None = None) -> dict[Status, int]:
-        """How many tasks have each status, of all or of those that pass a filter; its own statuses do not count."""
-        conn = self._db.reader()
-        return rows.counts(conn) if wanted is None else task_list.counts(conn, wanted)
+    def counts(self) -> dict[Status, int]:
+        """How many tasks have each status."""
+        return rows.counts(self._db.reader())
 
-    def page(self, wanted: TaskFilter, order: Order, limit: int, after: Place | None = None) -> list[Place]:
-        """Which tasks come next in a list; `get` has them."""
-        return task_list.page(self._db.reader(), wanted, order, limit, after)
+    def listed(self, wanted: TaskFilter, order: Order, limit: int, after: Place | None = None) -> Listed:
+        """Which tasks come next in a list, and how many there are; `get` has them."""
+        return task_list.listed(self._db.reader(), wanted, order, limit, after)
 
     def statuses(self, ids: Iterable[int]) -> dict[int, Status]:
         """The status of each of these tasks that exists."""

@@ -10,6 +10,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
+from dataclasses import replace
 from enum import StrEnum
 from typing import Annotated, Self
 
@@ -129,29 +130,20 @@ def act_on_many(queue: QueueManager, asked: BulkIn) -> BulkDone:
         known = queue.statuses(ids)
         matched, fitting = len(ids), sum(status in FITTING[asked.action] for status in known.values())
     else:
-        wanted = _wanted(asked.filter or FilterIn())
-        counts = {s: n for s, n in queue.counts(wanted).items() if not wanted.statuses or s in wanted.statuses}
-        matched = sum(counts.values())
-        fitting = sum(n for status, n in counts.items() if status in FITTING[asked.action])
-        ids, more = _next(queue, asked, wanted)
+        wanted, fits = _wanted(asked.filter or FilterIn()), FITTING[asked.action]
+        meant = fits & (wanted.statuses or fits)
+        behind = Place(value=asked.after, task_id=asked.after)
+        # Oldest first: retried so, what others depend on comes before them.
+        found = queue.listed(replace(wanted, statuses=meant), _UPWARDS, MAX_AT_ONCE + 1, behind)
+        matched, fitting = found.total(wanted.statuses), found.total(meant) if meant else 0
+        ids = [place.task_id for place in found.places[:MAX_AT_ONCE]] if meant else []
+        more = ids[-1] if meant and len(found.places) > MAX_AT_ONCE else None
     results = [] if asked.dry_run else _done(queue, asked, ids)
     return BulkDone(matched=matched, fitting=fitting, results=results, next_after=None if asked.dry_run else more)
 
 
 def _wanted(asked: FilterIn) -> TaskFilter:
     return TaskFilter(statuses=asked.status, text=asked.q.strip(), kind=asked.kind, repo=asked.repo)
-
-
-def _next(queue: QueueManager, asked: BulkIn, wanted: TaskFilter) -> tuple[list[int], int | None]:
-    """The next tasks that the action is for, oldest first; retried so, what others depend on comes before them."""
-    fitting = FITTING[asked.action] & (wanted.statuses or FITTING[asked.action])
-    if not fitting:
-        return [], None
-    wanted = TaskFilter(statuses=fitting, text=wanted.text, kind=wanted.kind, repo=wanted.repo)
-    behind = Place(value=asked.after, task_id=asked.after)
-    places = queue.page(wanted, _UPWARDS, MAX_AT_ONCE + 1, behind)
-    ids = [place.task_id for place in places[:MAX_AT_ONCE]]
-    return ids, ids[-1] if len(places) > MAX_AT_ONCE else None
 
 
 def _done(queue: QueueManager, asked: BulkIn, ids: list[int]) -> list[BulkResult]:

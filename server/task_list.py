@@ -81,17 +81,16 @@ def list_of_tasks(queue: QueueManager, query: TasksQuery, mask: Callable[[str], 
         BadQuery: its cursor belongs to another list.
     """
     wanted, order = query.filter(), query.sorting()
-    places = queue.page(wanted, order, query.limit + 1, query.begin())
-    shown = places[: query.limit]
-    last = shown[-1] if len(places) > len(shown) else None
-    counts = queue.counts(wanted)
+    found = queue.listed(wanted, order, query.limit + 1, query.begin())
+    shown = found.places[: query.limit]
+    last = shown[-1] if len(found.places) > len(shown) else None
     return Tasks(
         # One by one: tasks come with their files, megabytes each at worst.
         tasks=[_masked(task_summary(queue.get(place.task_id)), mask) for place in shown],
         next_after=last.task_id if last and order == Order() else None,
         next=_cursor(last, order) if last else None,
-        total=sum(count for status, count in counts.items() if not wanted.statuses or status in wanted.statuses),
-        counts=counts,
+        total=found.total(wanted.statuses),
+        counts=dict(found.counts),
     )
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.states import Ending, Status
-from core.tasks import Spent
+from core.tasks import Spent, Task
 from db.task_list import STANDING, Order, Place, Sort, TaskFilter
 from server.desk import Desk
 from tests.support.desk import Client, make_desk, serving
@@ -71,6 +71,15 @@ def pages(client: Client, query: str) -> list[int]:
         cursor = f"&cursor={page['next']}"
 
 
+def passes(task: Task, statuses: frozenset[Status], kind: Any, text: str) -> bool:
+    """The filter once more, told plainly."""
+    fields = (task.spec.description, task.reason, task.spec.repo or "", task.branch or "")
+    holds = any(text.lower() in field.lower() for field in fields) or (task.commit or "").startswith(text)
+    return (
+        (not statuses or task.status in statuses) and kind in {None, task.spec.kind} and (holds or str(task.id) == text)
+    )
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     by=st.sampled_from(Sort), descending=st.booleans(), limit=st.integers(1, 31),
@@ -81,14 +90,17 @@ def test_the_pages_of_every_order_show_each_task_once(
     still: Desk, by: Sort, descending: bool, limit: int, statuses: frozenset[Status], kind: Any, text: str
 ) -> None:
     wanted, order = TaskFilter(statuses=statuses, text=text, kind=kind), Order(by=by, descending=descending)
-    whole = still.queue.page(wanted, order, 1000)
-    found, after = list[Place](), None
-    while page := still.queue.page(wanted, order, limit, after):
-        found, after = [*found, *page], page[-1]
+    listed = still.queue.listed(wanted, order, 1000)
+    whole, found, after = listed.places, tuple[Place, ...](), None
+    while page := still.queue.listed(wanted, order, limit, after).places:
+        found, after = (*found, *page), page[-1]
     assert found == whole
     assert len({place.task_id for place in whole}) == len(whole)
-    counted = still.queue.counts(wanted)
-    assert len(whole) == sum(counted[status] for status in statuses or Status)
+    assert len(whole) == listed.total(statuses)
+    plain = {task.id: task for task in still.queue.find(limit=100)}
+    assert {place.task_id for place in whole} == {
+        task.id for task in plain.values() if passes(task, statuses, kind, text)
+    }
     keys = [(place.value, place.task_id) for place in whole]
     assert keys == sorted(keys, reverse=descending)
 
