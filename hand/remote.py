@@ -165,8 +165,8 @@ class RemoteDoor:
         status, text = self._ask("POST", "/api/reload", b"{}")
         try:
             return self._read(Renewed, status, text)
-        except InvalidTask as refused:
-            raise ConfigError([f"{name}: {why}" for name, why in refused.fields.items()]) from None
+        except InvalidTask:
+            raise ConfigError(Failed.model_validate_json(text).error.splitlines()) from None
 
     def close(self) -> None:
         """See `Door.close`: every request has a connection of its own."""
