@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from db.codec import decode
 from tests.support.history import FIRST, WEEK, History
 from tests.support.hostile_words import hostile_texts
 from weekly import stored
@@ -58,7 +59,7 @@ def test_any_text_comes_back(text: str) -> None:
     page = Page(title=text, span=text, lead=[line(text)], facts=[Fact(name=text, shown=text, value=1.5)], advice=[],
                 sections=[Section(name="a", title=text)])  # fmt: skip
     report = Report(since=FIRST, until=FIRST + WEEK, page=page)
-    kept = stored.decode(Report, stored.as_text(report))
+    kept = decode(Report, stored.as_text(report))
     assert stored.as_text(kept) == stored.as_text(report)
     assert kept.page.facts[0] == page.facts[0]
 
