@@ -42,23 +42,24 @@ const EVENT = 21;
 const pad = (text, width) => ' '.repeat(Math.max(0, width - text.length) + 1);
 
 /**
- * The line as a list's item; its id is `L<id>`. Its columns are 14, 7, 6 and 21 letters wide (app/parts.css).
+ * The line as a list's item; its id is `L<id>`. Its columns are 14, 7, 6 and 21 letters wide (app/parts.css). It has as
+ * few nodes as it can: blanks belong to the column before or behind, and what can be said on demand is no attribute.
  * @param {LogLine} line
  * @param {boolean} [withTask] whether it names its task, which a task's own page need not
  */
 export function row(line, withTask = true) {
   const made = el('li', `line ${line.level}`);
   made.id = `L${line.id}`;
-  const at = link('at', `/logs#L${line.id}`, stamp(line.timestamp));
-  at.title = `line ${line.id}, ${day(line.timestamp)} ${clock(line.timestamp)}`;
-  made.append(at, ' ', el('span', 'level', line.level), pad(line.level, LEVEL));
-  if (withTask) {
-    const name = line.task_id === null ? '' : `#${line.task_id}`;
-    if (name) made.append(link('about', `/task/${line.task_id}`, name));
-    made.append(pad(name, TASK));
+  made.append(link('at', `/logs#L${line.id}`, stamp(line.timestamp)), el('span', 'level', ` ${line.level}${pad(line.level, LEVEL)}`));
+  const event = `${line.event}${pad(line.event, EVENT)}`;
+  if (!withTask) {
+    made.append(el('span', 'event', event));
+  } else if (line.task_id === null) {
+    made.append(el('span', 'event', `${pad('', TASK)}${event}`));
+  } else {
+    const name = `#${line.task_id}`;
+    made.append(link('about', `/task/${line.task_id}`, name), el('span', 'event', `${pad(name, TASK)}${event}`));
   }
-  const event = el('span', 'event', line.event);
-  if (line.worker) event.title = `${line.event}, by ${line.worker}`;
-  made.append(event, pad(line.event, EVENT), spoken(el('span', 'text'), line));
+  made.append(spoken(el('span', 'text'), line));
   return made;
 }

@@ -1,12 +1,14 @@
 // The lines as they stand on the page: sections of 250, which the browser need not lay out while they are out of sight.
 //
 // All lines are in the document, so the browser's own search finds them. What is laid in above must not move what is
-// being read: the first row in sight is held where it is.
+// being read: the first row in sight is held where it is. A browser keeps the layout of what was once in sight, which for
+// a hundred thousand lines is two gigabytes; so the layout of sections that were left long ago is thrown away.
 
 import {el, row} from '../../app/logline.js';
 
 const SECTION = 250;
 const MOST_SECTIONS = 400;
+const LAID_OUT = 40;
 const ROW_PX = 21;
 const NEAR_PX = 30;
 
@@ -16,6 +18,8 @@ export class LogView {
   constructor(box) {
     this.box = box;
     this.most = MOST_SECTIONS;
+    this.laidOut = new Set();
+    box.addEventListener('contentvisibilityautostatechange', (event) => this.changed(event), true);
   }
 
   get sections() { return this.box.children; }
@@ -87,6 +91,29 @@ export class LogView {
     const top = this.box.getBoundingClientRect().top;
     const shown = [...this.sections].find((each) => each.getBoundingClientRect().bottom > top);
     return shown && ([...shown.children].find((each) => each.getBoundingClientRect().bottom > top) ?? null);
+  }
+
+  /** A section came into sight, or went; the newest stand last. */
+  changed({target, skipped}) {
+    if (skipped) return;
+    this.laidOut.delete(target);
+    this.laidOut.add(target);
+    if (this.laidOut.size <= LAID_OUT) return;
+    const left = [...this.laidOut].slice(0, LAID_OUT / 2);
+    left.forEach((each) => this.laidOut.delete(each));
+    setTimeout(() => this.release(left.filter((each) => each.isConnected)));
+  }
+
+  /** Throw the layout of sections away: only what is not displayed at all loses it. Nothing of it is painted. */
+  release(sections) {
+    const top = this.box.scrollTop;
+    this.box.style.overflowAnchor = 'none';
+    for (const each of sections) each.style.containIntrinsicSize = `auto ${each.offsetHeight}px`;
+    for (const each of sections) each.style.display = 'none';
+    this.box.getBoundingClientRect();
+    for (const each of sections) each.style.display = '';
+    this.box.scrollTop = top;
+    requestAnimationFrame(() => { this.box.style.overflowAnchor = ''; });
   }
 
   trim(edge) {
