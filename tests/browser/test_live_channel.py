@@ -122,17 +122,38 @@ def test_a_tab_that_joins_gets_what_happened_since_its_page_was_made(tabs: Brows
     assert until_seen(page, ids[-1]) == ids, "what was before it began to collect was delivered before"
 
 
-def test_what_happened_while_a_page_was_drawn_is_seen(tabs: BrowserContext, desk: Desk) -> None:
+@pytest.mark.parametrize(("others", "meanwhile"), [(0, 0), (1, 0), (1, 1100)])
+def test_what_happened_while_a_page_was_drawn_is_seen(
+    tabs: BrowserContext, desk: Desk, others: int, meanwhile: int
+) -> None:
+    """Alone; beside a tab that remembers it; beside one that remembers 1,000 later lines and has forgotten it."""
+    leaders = [opened(tabs) for _ in range(others)]
     page = tabs.new_page()
 
     def hold(route: Route) -> None:
         submit(desk, "Write it while the scripts are loading")
+        last = lines(desk, meanwhile)[-1:]
+        for leader in leaders:
+            leader.wait_for_function("last => !last || window.ids.includes(last)", arg=[*last, None][0])
         route.continue_()
 
     page.route("**/app/live.js", hold)
     page.goto("/")
     expect(page.get_by_role("link", name="Write it while the scripts are loading")).to_be_visible()
     expect(page.locator("[data-status=queued] b")).to_have_text("1")
+
+
+def test_a_line_that_is_told_twice_is_seen_once(tabs: BrowserContext, desk: Desk) -> None:
+    page, other = opened(tabs), opened(tabs)
+    ids = lines(desk, 3)
+    until_seen(other, ids[-1])
+    page.evaluate(
+        """ids => { const channel = new BroadcastChannel('nightshift-live');
+          ids.forEach((id) => channel.postMessage({kind: 'line', line: {id, event: 'remark'}})); }""",
+        ids,
+    )
+    ids += lines(desk, 1)
+    assert until_seen(other, ids[-1]) == ids
 
 
 def test_after_a_restart_no_line_is_missing_or_double_and_the_page_says_it(
