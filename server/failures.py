@@ -27,8 +27,8 @@ from server.desk import Busy
 from server.query import BadQuery
 from server.renewal import by_name
 from server.schemas import Failed
-from weekly.stored import UnknownReport
 from settings.config_file import ConfigChanged
+from weekly.stored import UnknownReport
 
 _log = logging.getLogger(__name__)
 
