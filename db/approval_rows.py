@@ -41,11 +41,9 @@ def read(conn: Connection, approval_id: int) -> Approval:
 
 def find(conn: Connection, open_only: bool, task_id: int | None, limit: int) -> list[Approval]:
     """The newest asks, the oldest of them first; `open_only` leaves those that a waiting task waits for."""
-    query = (
-        f"{_SELECT} WHERE (? IS NULL OR task_id = ?) "
-        "AND (? OR (granted IS NULL AND status = 'waiting')) ORDER BY approvals.id DESC LIMIT ?"
-    )
-    return [_approval(row) for row in conn.execute(query, (task_id, task_id, not open_only, limit))][::-1]
+    which = "granted IS NULL AND status = 'waiting'" if open_only else "TRUE"
+    query = f"{_SELECT} WHERE (? IS NULL OR task_id = ?) AND {which} ORDER BY approvals.id DESC LIMIT ?"
+    return [_approval(row) for row in conn.execute(query, (task_id, task_id, limit))][::-1]
 
 
 def decisions(conn: Connection, before: int | None, limit: int) -> list[Approval]:

@@ -9,11 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 
 from db.codec import decode, encode
 from weekly.document import Page
 from weekly.weeks import last_moment
+
+
+KEPT = 128
+"""So many reports stay in memory once they were read."""
 
 
 class UnknownReport(LookupError):
@@ -78,6 +83,16 @@ def before(listed: Sequence[str], name: str) -> str | None:
 
 
 def _report(path: Path) -> Report | None:
+    try:
+        kept = path.stat()
+    except OSError:
+        return None
+    return _decoded(path, kept.st_mtime_ns, kept.st_size)
+
+
+@lru_cache(maxsize=KEPT)
+def _decoded(path: Path, _mtime_ns: int, _size: int) -> Report | None:
+    """The report in a file of this age and size; reading one takes milliseconds, and a list reads many."""
     try:
         return decode(Report, path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
