@@ -39,9 +39,10 @@ class Reader:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What was found; `unread` says why the last reply could not be used, where that is so."""
+    """What was found in so many pieces; `unread` says why the last reply could not be used, where that is so."""
 
     found: tuple[Remark, ...] = ()
+    parts: int = 0
     unread: str = ""
 
 
@@ -64,8 +65,14 @@ async def run(case: Case, work: Work, tools: Tools, reader: Reader, unreadable: 
     if blocking:
         return _sent_back(work, reader, blocking, data)
     work = replace(work, looked_at=(*work.looked_at, mark), remarks=())
-    note = f"{len(reading.found)} remarks, none that blocks" if reading.found else "nothing to find fault with"
-    return Step(phase=reader.phase, outcome=Outcome.OK, work=work, note=note, data=data)
+    return Step(phase=reader.phase, outcome=Outcome.OK, work=work, note=_note(reading), data=data)
+
+
+def _note(reading: Reading) -> str:
+    if not reading.parts:
+        return "nothing has changed, so there is nothing to read"
+    count = len(reading.found)
+    return f"{count} remark{'s' if count > 1 else ''}, none that blocks" if count else "nothing to find fault with"
 
 
 def _sent_back(work: Work, reader: Reader, blocking: Sequence[Remark], data: dict[str, object]) -> Step:
@@ -86,7 +93,7 @@ async def _read_all(case: Case, work: Work, tools: Tools, reader: Reader, talk: 
         if isinstance(said, str):
             return Reading(unread=said)
         found += said
-    return Reading(found=remarks.worst_first(found))
+    return Reading(found=remarks.worst_first(found), parts=len(parts))
 
 
 async def _read(

@@ -10,7 +10,7 @@ import hashlib
 import json
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, ClassVar
 
 from core.dialogue import ToolCall
@@ -66,6 +66,10 @@ class RemoteBackend(BaseModelHandler):
         return self._client
 
     def _load(self) -> Any:
+        # The vendors' packages look at `httpx` once it is in `sys.modules`. A thread that begins to import it later for
+        # an embedder or another backend, would put half of it there.
+        with suppress(ImportError):
+            import httpx  # noqa: F401, PLC0415
         import httpx2  # noqa: PLC0415 - heavy; only needed once a model is asked
 
         # Without a read time-out: how long to wait is the door's decision.

@@ -9,6 +9,7 @@ from core.dialogue import BUILT_IN, Completion, ModelRequest
 from core.errors import ModelError
 from core.events import Kind, Level
 from core.ports import Sink
+from core.states import Phase
 from models.faults import BackendUnfit
 from models.line import Line, event_of
 
@@ -48,7 +49,7 @@ class Telling:
             data["saved"] = saved
         if route:
             data["route"] = {**route, "why": self._masker(route["why"])}
-        self._emit(event_of(request, Kind.MODEL_CALLED, _said(completion), data))
+        self._emit(event_of(request, Kind.MODEL_CALLED, _said(request.phase, completion), data))
 
     def unfit(self, request: ModelRequest, line: Line, error: BackendUnfit) -> None:
         """A backend said that it cannot do this, which is no news but to those who look closely."""
@@ -81,10 +82,10 @@ class Telling:
             self._emit(event_of(request, Kind.MODEL_FALLBACK, self._masker(text), data, Level.WARNING))
 
 
-def _said(completion: Completion) -> str:
+def _said(phase: Phase, completion: Completion) -> str:
     """That a reply came, in a line."""
     if completion.backend != BUILT_IN:
-        return f"{completion.backend}={completion.model} answered in {completion.latency_s:.1f} s"
+        return f"{completion.backend}={completion.model} answered {phase} in {completion.latency_s:.1f} s"
     saved = completion.extra.get("saved")
     spared = f"; a call of {saved} was saved" if saved else ""
-    return f"the built-in engine answered in {completion.latency_s:.1f} s{spared}"
+    return f"the built-in engine answered {phase} in {completion.latency_s:.1f} s{spared}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
@@ -60,6 +61,9 @@ class OpenAIEmbedder(RemoteEmbedder):
 
     @cached_property
     def _client(self) -> Any:
+        # The package looks at `httpx` once it is in `sys.modules`, where another thread's import puts half of it.
+        with suppress(ImportError):
+            import httpx  # noqa: F401, PLC0415
         try:
             import httpx2  # noqa: PLC0415  a fraction of a second
             import openai  # noqa: PLC0415

@@ -72,6 +72,24 @@ async def test_what_does_not_block_is_told_and_holds_nothing_up() -> None:
     assert bench.steps[2].data["findings"][0]["path"] == "add.py"
 
 
+async def test_what_a_reader_says_at_its_step_counts_what_it_read() -> None:
+    def notes(bench: Bench) -> list[str]:
+        return [step.note for step in bench.steps if step.phase is P.REVIEW]
+
+    low: dict[str, object] = {"severity": "low"}
+    base = {"add.py": "def add(a, b):\n    return 0\n"}
+    unchanged = block("add.py", base["add.py"])
+    for code, review, said in [
+        (RIGHT, CONTENT, "nothing to find fault with"),
+        (RIGHT, finds(low), "1 remark, none that blocks"),
+        (RIGHT, finds(low, {**low, "line": 1}), "2 remarks, none that blocks"),
+        (unchanged, CONTENT, "nothing has changed, so there is nothing to read"),
+    ]:
+        bench = Bench(model_for(code, RIGHT, REVIEW=[review, CONTENT]), base=base)
+        await bench.run(reviewed())
+        assert notes(bench)[0] == said
+
+
 async def test_which_gravities_block_is_a_setting() -> None:
     strict = AgentSettings(review_blocks=frozenset(Gravity))
     bench = Bench(model_for(SLOPPY, RIGHT, REVIEW=[finds({"severity": "low"}), CONTENT]), settings=strict)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 
 import pytest
@@ -95,3 +97,16 @@ def test_openai_itself_gets_the_newer_name_of_the_limit() -> None:
     assert official._params(REQUEST)["max_completion_tokens"] == 77
     assert not official.free
     assert OpenAIBackend(model="m", api_key=None, base_url="http://127.0.0.1:1/v1").free
+
+
+def test_another_library_of_http_is_loaded_before_it_is_asked() -> None:
+    """The package looks at `httpx` as soon as it is in `sys.modules`, though another thread may be loading it then."""
+    code = """
+import asyncio, sys
+from models.openai_compat import OpenAIBackend
+assert "httpx" not in sys.modules
+asyncio.run(OpenAIBackend(model="m", api_key="k", base_url="http://127.0.0.1:1/v1")._connected())
+print(sys.modules["httpx"].Timeout.__name__)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.stdout, done.returncode) == ("Timeout\n", 0), done.stderr
