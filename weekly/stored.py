@@ -16,7 +16,6 @@ from db.codec import decode, encode
 from weekly.document import Page
 from weekly.weeks import last_moment
 
-
 KEPT = 128
 """So many reports stay in memory once they were read."""
 
