@@ -18,7 +18,8 @@ export function Moment({at, form = 'relative'}) {
   if (!at) return none;
   const time = new Date(at);
   const said = {
-    relative: () => relative(time.getTime(), quarter.value),
+    // The quarter's tick may lie before what has just happened, which is never ahead.
+    relative: () => relative(time.getTime(), time < Date.now() ? Math.max(quarter.value, time.getTime()) : quarter.value),
     clock: () => clock(time),
     day: () => day(time),
     full: () => `${day(time)} ${clock(time)}`,

@@ -94,7 +94,7 @@ function Running({task, running}) {
     <button type="button" class="bare head" aria-expanded=${String(open)} onClick=${() => toggle(step)}>
       <span class="no">${running.step_no}</span>
       <span class="phase now">${(running.phase ?? 'beginning').toLowerCase()}</span>
-      <span class="note">${running.last_line || 'at work'}</span>
+      <span class="note">at work</span>
       <span class="flags">${running.calls ? html`<span class="flag">${counted(running.calls, 'reply', 'replies')}</span>` : null}</span>
       <span class="took">${running.since ? html`<${Span} since=${running.since} />` : '…'}</span>
     </button>
