@@ -27,7 +27,7 @@ const asked = signal(null);
 
 /**
  * Ask before something that cannot be undone.
- * @param {{title: string, text?: any, yes?: string, danger?: boolean}} question
+ * @param {{title: string, text?: any, yes?: string, no?: string, danger?: boolean}} question
  * @returns {Promise<boolean>}
  */
 export const confirmed = (question) => new Promise((answer) => { asked.value = {...question, answer}; });
@@ -42,7 +42,7 @@ export function Confirm() {
   return html`<${Dialog} open=${question !== null} title=${question?.title ?? ''} onClose=${() => reply(false)}>
     <p>${question?.text}</p>
     <footer>
-      <${Button} onClick=${() => reply(false)}>Cancel<//>
+      <${Button} onClick=${() => reply(false)}>${question?.no ?? 'Cancel'}<//>
       <${Button} kind=${question?.danger ? 'danger' : 'main'} onClick=${() => reply(true)}>${question?.yes ?? 'Yes'}<//>
     </footer>
   <//>`;

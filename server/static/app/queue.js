@@ -34,12 +34,13 @@ const columns = (onMenu) => [
   {key: 'iteration_count', label: 'Tries', number: true, minor: true, sort: true, most: true},
   {key: 'cost', label: 'Cost', number: true, minor: true, sort: true, most: true,
     cell: ({spent}) => (spent.model_calls ? html`<${Money} usd=${spent.cost_usd} unpriced=${spent.unpriced} />` : '–')},
-  {key: 'commit', label: 'Commit', minor: true, cell: ({commit}) => (commit ? html`<code>${commit.slice(0, 8)}</code>` : '–')},
+  {key: 'commit', label: 'Commit', minor: true,
+    cell: ({commit}) => (commit ? html`<code>${commit.slice(0, 8)}</code>` : '–')},
   {key: 'ended_at', label: 'When', minor: true, sort: true, most: true,
     cell: (task) => html`<${Moment} at=${task.ended_at ?? task.started_at ?? task.created_at} />`},
-  {key: 'menu', label: html`<span class="unseen">Actions</span>`, cell: (task) => html`<button type="button" class="bare menu-button"
-    aria-label=${`Actions for task ${task.task_id}`} aria-haspopup="menu"
-    onClick=${(event) => onMenu(task, event.currentTarget)}>⋯</button>`},
+  {key: 'menu', label: html`<span class="unseen">Actions</span>`, cell: (task) => html`
+    <button type="button" class="bare menu-button" aria-label=${`Actions for task ${task.task_id}`} aria-haspopup="menu"
+      onClick=${(event) => onMenu(task, event.currentTarget)}>⋯</button>`},
 ];
 
 /** What can be done to one task; stands beside the button that opened it, above everything else. */
@@ -95,7 +96,7 @@ function AskNumber() {
     reply(Number(new FormData(event.target).get('number')));
   };
   return html`<${Dialog} open=${asked !== null} title=${asked?.title ?? ''} onClose=${() => reply(null)}>
-    <form onSubmit=${send}>
+    <form class="ask-number" onSubmit=${send}>
       <label>Priority <input type="number" name="number" step="1" min="-1000000" max="1000000" required autofocus
         defaultValue=${asked?.value ?? 1} /></label>
       <p class="hint">Tasks with a higher number are begun sooner; 1 is what a task has that says nothing.</p>
@@ -115,14 +116,16 @@ function Bulk({list, chosen, all}) {
     chosen.value = new Set();
   };
   const run = (action) => async () => {
-    const which = all.peek() ? {filter: filterOf(list.wanted.peek())} : {ids: [...chosen.peek()].sort((one, other) => one - other)};
+    const ids = [...chosen.peek()].sort((one, other) => one - other);
+    const which = all.peek() ? {filter: filterOf(list.wanted.peek())} : {ids};
     if (!await actOnMany(action, which)) return;
     clear();
     list.reload();
   };
   return html`<div class="bulk" role="region" aria-label="Chosen tasks">
     <b aria-live="polite">${all.value ? `All ${counted(count, 'task')} that match` : `${counted(count, 'task')} chosen`}</b>
-    ${isWhole ? html`<${Button} kind="bare small" onClick=${() => { all.value = true; }}>Choose all ${total} that match<//>` : null}
+    ${isWhole ? html`<${Button} kind="bare small" onClick=${() => { all.value = true; }}>
+      Choose all ${total} that match<//>` : null}
     <span class="actions">
       <${Button} onClick=${run('cancel')}>Cancel<//>
       <${Button} onClick=${run('retry')}>Retry<//>
@@ -144,7 +147,10 @@ function NoRows({list}) {
 function Rows({list, label, choosable}) {
   const {rows, total, next} = list.found.value;
   const [chosen, all, menu] = [useSignal(new Set()), useSignal(false), useSignal(null)];
-  const order = useComputed(() => ({key: COLUMNS_OF[list.wanted.value.sort] ?? list.wanted.value.sort, down: list.wanted.value.order === 'desc'}));
+  const order = useComputed(() => {
+    const {sort, order: way} = list.wanted.value;
+    return {key: COLUMNS_OF[sort] ?? sort, down: way === 'desc'};
+  });
   const shown = useMemo(() => columns((task, by) => { menu.value = {task, by}; }), []);
   useEffect(() => { // what is not seen any more is not acted on
     all.value = false;
@@ -153,15 +159,17 @@ function Rows({list, label, choosable}) {
   const sorting = useMemo(() => ({
     get value() { return order.value; },
     set value(asked) {
-      list.want(asked ? {sort: SORTS[asked.key] ?? asked.key, order: asked.down ? 'desc' : 'asc'} : {sort: 'id', order: 'desc'});
+      const sort = asked ? SORTS[asked.key] ?? asked.key : 'id';
+      list.want({sort, order: !asked || asked.down ? 'desc' : 'asc'});
     },
   }), []);
-  const byKey = {m: ['actions for the row', (row, body) => body.querySelector(`[data-key="${row.task_id}"] .menu-button`)?.click()]};
+  const button = (row, body) => body.querySelector(`[data-key="${row.task_id}"] .menu-button`);
+  const byKey = {m: ['actions for the row', (row, body) => button(row, body)?.click()]};
   if (!rows.length) return html`<${NoRows} list=${list} />`;
   return html`<div class="queue-rows">
     <${Table} label=${label} rows=${rows} columns=${shown} keyOf=${(task) => task.task_id} order=${sorting} served
       chosen=${choosable ? chosen : undefined} onOpen=${open} rowKeys=${byKey} />
-    <p class="end"><span class="hint">${rows.length < total ? `${rows.length} of ${counted(total, 'task')}` : counted(total, 'task')}</span>
+    <p class="end"><span class="hint">${rows.length < total ? `${rows.length} of ` : ''}${counted(total, 'task')}</span>
       ${next ? html`<${Button} kind="small" onClick=${list.more}>Show more<//>` : null}</p>
     <${Bulk} list=${list} chosen=${chosen} all=${all} />
     <${RowMenu} at=${menu} onDone=${list.reload} />

@@ -71,7 +71,8 @@ async function numberFor(title) {
 async function sureOf(action, title, {matched, fitting}) {
   const rest = matched - fitting;
   const text = `${REMARK[action]}${rest ? ` ${counted(rest, 'other one')} of those chosen cannot be.` : ''}`;
-  return await confirmed({title, text, yes: TOLD[action][0], danger: action === 'cancel'}) ? {} : null;
+  const kept = action === 'cancel' ? {no: 'Keep them', danger: true} : {};
+  return await confirmed({title, text, yes: title.replace('?', ''), ...kept}) ? {} : null;
 }
 
 /** How many tasks are meant, and how many the action is for; null where that could not be asked. */

@@ -26,8 +26,8 @@ function Search({list}) {
       event.target.blur();
     }
   };
-  return html`<input ref=${box} type="search" data-search defaultValue=${q} maxlength="200" onInput=${typed} onKeyDown=${pressed}
-    placeholder="Search text, branch, commit or #id" aria-label="Search tasks" />`;
+  return html`<input ref=${box} type="search" data-search defaultValue=${q} maxlength="200"
+    onInput=${typed} onKeyDown=${pressed} placeholder="Search text, branch, commit or #id" aria-label="Search tasks" />`;
 }
 
 function Chip({name, count, isOn, onClick}) {

@@ -90,7 +90,9 @@ function useChoice(rows, keyOf, chosen) {
  *   (one of its own if not given), `chosen` a signal of a set of keys; without it rows cannot be chosen; `served` rows
  *   come in order; `rowKeys` are keys that do something to the row one is at
  */
-export function Table({rows, columns, keyOf, label, order: given, chosen, onOpen, rowClass, rowKeys, served = false, walk = true}) {
+export function Table({
+  rows, columns, keyOf, label, order: given, chosen, onOpen, rowClass, rowKeys, served = false, walk = true,
+}) {
   const own = useSignal(null);
   const order = given ?? own;
   const at = useSignal(null);
