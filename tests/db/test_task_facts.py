@@ -1,0 +1,63 @@
+"""What a task's row repeats of its specification, for lists: from the migration on, and however tasks come in."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from core.submission import parse_spec
+from core.tasks import Kind
+from db import migrations
+from db.database import Database
+from db.event_log import EventLog
+from db.sqlite import connect, connect_draft
+from db.task_list import OWN, Order, TaskFilter
+from queue_manager import QueueManager
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database as Tables
+
+SHOP, OWN_TASKS = TaskFilter(repo="/srv/shop", kind=Kind.LIBRARY), TaskFilter(repo=OWN)
+
+
+def ids(queue: QueueManager, wanted: TaskFilter) -> list[int]:
+    return [place.task_id for place in queue.listed(wanted, Order(), 50).places]
+
+
+def test_tasks_of_an_earlier_version_are_found_by_kind_and_repository(tmp_path: Path) -> None:
+    path = tmp_path / "db.sqlite"
+    with Database(path) as database:
+        queue = QueueManager(database, EventLog(database))
+        queue.submit(parse_spec({"description": "a", "repo": "/srv/shop", "kind": "library"})).result()
+        queue.submit(parse_spec({"description": "b"})).result()
+        rows = [tuple(row) for row in database.reader().execute("SELECT task_id, spec, digest FROM task_specs")]
+    old = tmp_path / "old.sqlite"
+    with closing(connect_draft(old)) as conn:
+        for name, step in migrations.STEPS:
+            if name < "0007":
+                step(cast("Tables", conn))
+        for task_id, spec, digest in rows:
+            insert = "INSERT INTO tasks (id, status, priority, description, created_at) VALUES (?, 'queued', 1, '', '')"
+            conn.execute(insert, (task_id,))
+            conn.execute("INSERT INTO task_specs (task_id, spec, digest) VALUES (?, ?, ?)", (task_id, spec, digest))
+        dict(migrations.STEPS)["0007_pages"](cast("Tables", conn))
+        found = conn.execute("SELECT id, kind, repo FROM tasks ORDER BY id").fetchall()
+    assert [tuple(row) for row in found] == [(1, "library", "/srv/shop"), (2, "", "")]
+
+
+def test_a_row_repeats_its_specification_whoever_writes_it(tmp_path: Path) -> None:
+    path = tmp_path / "db.sqlite"
+    with Database(path) as database:
+        queue = QueueManager(database, EventLog(database))
+        queue.submit(parse_spec({"description": "a", "repo": "/srv/shop", "kind": "library"})).result()
+        queue.submit(parse_spec({"description": "b"})).result()
+        assert (ids(queue, SHOP), ids(queue, OWN_TASKS)) == ([1], [2])
+    with closing(connect(path)) as conn:  # as one who lays specifications back from a damaged database
+        conn.execute("UPDATE tasks SET kind = '', repo = ''")
+        kept = conn.execute("SELECT * FROM task_specs WHERE task_id = 1").fetchone()
+        conn.execute("DELETE FROM task_specs WHERE task_id = 1")
+        conn.execute("INSERT INTO task_specs VALUES (?, ?, ?)", tuple(kept))
+    with Database(path) as database:
+        queue = QueueManager(database, EventLog(database))
+        assert (ids(queue, SHOP), ids(queue, OWN_TASKS)) == ([1], [2])
