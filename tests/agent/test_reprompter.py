@@ -130,3 +130,8 @@ def test_words_that_say_what_and_where_are_clear(words: str) -> None:
 )
 def test_words_that_say_neither_are_vague(words: str) -> None:
     assert clarity(parse_spec({"description": words})) < 0.5
+
+
+def test_longer_words_are_clearer_up_to_a_dozen() -> None:
+    told = [clarity(parse_spec({"description": " ".join(["word"] * count)})) for count in (1, 6, 12, 40)]
+    assert told == [0.01, 0.07, 0.15, 0.15]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from core.states import Phase
 from core.tasks import TaskSpec
 from core.verdicts import Evidence, Failure, Label, Verdict
 from core.work import Work
+from db.sqlite import Connection
 from memory.embedders import choose
 from memory.exchange import lines, read, take
 from memory.store import LongTermMemory
@@ -83,3 +85,20 @@ async def test_a_faulty_line_is_named_and_nothing_is_taken(tmp_path: Path, line:
         with pytest.raises(NotLessons) as refused:
             read("\n".join([good[0], line, good[1]]))
         assert why in str(refused.value)
+
+
+async def test_a_lesson_without_the_day_it_was_learned_takes_the_day_it_failed_and_others_keep_theirs(
+    tmp_path: Path,
+) -> None:
+    with open_store(tmp_path / "a.sqlite") as store:
+        await learn(store, "Add the prices of a basket")
+        early, late = "2026-01-01T00:00:00.000Z", "2026-02-02T00:00:00.000Z"
+        for learned, told in [(late, late), (None, early)]:
+            set_ = partial(_dated, created=early, learned=learned)
+            store.db.write(set_).result()
+            line = json.loads(exported(store).splitlines()[0])
+            assert (line["created_at"], line["learned_at"]) == (early, told)
+
+
+def _dated(conn: Connection, created: str, learned: str | None) -> None:
+    conn.execute("UPDATE failures SET created_at = ?, fixed_at = ?", (created, learned))
