@@ -58,7 +58,7 @@ def test_a_step_opens_with_prompts_replies_changes_files_tests_and_log(visit: Vi
     coding.get_by_role("tab", name="Log").click()
     expect(coding.locator(".loglines")).to_contain_text("model_called")
     testing = opened(page, 2)
-    expect(coding.locator(".detail")).to_have_count(0), "one step is open at a time"
+    expect(coding.locator(".detail")).to_have_count(0)
     expect(testing.get_by_role("tab", name="Tests")).to_have_attribute("aria-selected", "true")
     expect(testing.locator("details[open] pre").first).to_contain_text("test_job_1.py:9 in test_boundary_and_above")
     testing.get_by_text("Evidence", exact=True).click()

@@ -2,43 +2,18 @@
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Iterator
-from dataclasses import replace
-from pathlib import Path
-from typing import Any
-
 import pytest
 
-from core.clock import utc_now
 from core.dialogue import Completion, Message, ModelRequest
-from core.errors import GitError
-from core.revisions import Author
-from core.states import Ending, Outcome, Phase
+from core.states import Outcome, Phase
 from core.tasks import Task
 from core.verdicts import CaseResult, Evidence, Label, Result, Verdict
-from core.work import Step, Work
-from db.state_store import Commit, StateStore
-from git_manager import GitManager
+from core.work import Work
 from server.desk import Desk
-from tests.support.desk import Client, make_desk, serving
-from tests.support.worked_task import RIGHT, WRONG, submit, work_on
+from tests.support.desk import Client
+from tests.support.worked_task import WRONG, claimed, save, submit, work_on
 
 EVIL = "<script>alert(1)</script>\u202e\x1b[31m"
-
-
-def claimed(desk: Desk) -> Task:
-    task = desk.queue.claim("worker-1").result()
-    assert task is not None
-    return task
-
-
-def save(
-    desk: Desk, task: Task, work: Work, phase: Phase = Phase.CODING, outcome: Outcome = Outcome.OK, **data: Any
-) -> None:
-    """Store a step that ended with this case file."""
-    step = Step(phase=phase, outcome=outcome, work=work, note="note", data=data)
-    desk.steps.save_step(task.id, task.attempt, task.fence, step, started_at=utc_now(), duration_s=0.5).result()
 
 
 def say(desk: Desk, task: Task, step_no: int, prompt: str, reply: str, call_no: int = 0) -> None:
@@ -49,12 +24,6 @@ def say(desk: Desk, task: Task, step_no: int, prompt: str, reply: str, call_no: 
     )  # fmt: skip
     completion = Completion(text=reply, backend="openai", model="m", tokens_in=10, tokens_out=5, cost_usd=0.25)
     desk.steps.save_reply(request, completion).result()
-
-
-def lines(file: dict[str, Any]) -> list[tuple[str, str]]:
-    """The lines of a file's difference, as (kind, text)."""
-    found = [line for hunk in file["hunks"] for line in hunk["lines"]]
-    return [(line["kind"], "".join(text for _, text in line["parts"])) for line in found]
 
 
 @pytest.fixture
@@ -150,19 +119,6 @@ def test_long_texts_are_cut_and_come_in_full_when_a_call_is_asked_for_alone(clie
     assert long in plain.text
 
 
-def test_the_diff_of_a_step_of_a_try_and_of_the_task(client: Client, worked: int) -> None:
-    base = f"/api/task/{worked}/diff"
-    (step,) = client.get(f"{base}?of=step&attempt=1&step=4").json["files"]
-    (tried,) = client.get(f"{base}?of=iteration&attempt=1&iteration=2").json["files"]
-    assert (step["status"], step["added"], step["removed"]) == ("changed", 1, 1)
-    assert lines(step) == lines(tried) == [
-        ("same", "def add(a, b):"), ("gone", "    return a - b"), ("added", "    return a + b"),
-    ]  # fmt: skip
-    whole = client.get(base).json
-    assert lines(whole["files"][0]) == lines(step)
-    assert (whole["of"], whole["commit"]) == ("task", None)
-
-
 @pytest.mark.parametrize(
     ("path", "status", "said"),
     [
@@ -206,106 +162,6 @@ def test_hostile_texts_are_printable_in_every_answer(client: Client, desk: Desk)
         assert not [each for each in ("\\u202e", "\\u001b", "\u202e") if each in got.text], path
 
 
-class _Tree:
-    """The files of a commit, as a repository would give them."""
-
-    def __init__(self, files: dict[str, bytes]) -> None:
-        self.commit, self._files = "c" * 40, files
-
-    def entries(self) -> dict[str, str]:
-        return {path: str(hash(raw)) for path, raw in self._files.items()}
-
-    def unwritable(self) -> frozenset[str]:
-        return frozenset()
-
-    def read(self, path: str) -> bytes:
-        return self._files[path]
-
-
-@pytest.fixture
-def repo(tmp_path: Path) -> Iterator[tuple[GitManager, Path, str, str]]:
-    """A repository of an owner's with two commits, and the manager that reads it."""
-    folder = tmp_path / "owned"
-    folder.mkdir()
-
-    def git(*args: str) -> str:
-        return subprocess.run(
-            ["git", "-C", str(folder), *args], check=True, capture_output=True, text=True
-        ).stdout.strip()
-
-    def commit(**files: bytes) -> str:
-        for name, raw in files.items():
-            (folder / name.replace("_py", ".py").replace("_bin", ".bin")).write_bytes(raw)
-        git("add", ".")
-        git("-c", "user.name=o", "-c", "user.email=o@x", "commit", "-qm", "x")
-        return git("rev-parse", "HEAD")
-
-    git("init", "-q", "-b", "main")
-    base = commit(calc_py=WRONG.encode(), data_bin=b"\0\1\2")
-    made = commit(calc_py=RIGHT.encode(), data_bin=b"\0\1\3", big_py=b"x = 1\n" * 100_000)
-    manager = GitManager(workspace=tmp_path / "own", author=Author(name="n", email="n@x"), auto_push=False, emit=print)
-    yield manager, folder, base, made
-    manager.close()
-
-
-def test_the_whole_change_of_a_commit_is_read_from_the_owners_repository(
-    tmp_path: Path, repo: tuple[GitManager, Path, str, str]
-) -> None:
-    git, folder, base, made = repo
-    desk = replace(make_desk(tmp_path), tree=git.tree)
-    submit(desk, "Mend calc.py", repo=str(folder))
-    task = claimed(desk)
-    save(desk, task, Work(phase=Phase.COMMIT, base=base, step_no=1, change={"calc.py": RIGHT}))
-    entry = Commit(task_id=1, attempt=1, repo=str(folder), branch="b", commit=made, base=base, subject="s", label="")
-    StateStore(desk.database).record_commit(entry).result()
-    desk.queue.finish(1, task.fence, Ending.COMMITTED, commit=made, branch="b").result()
-    with serving(desk) as client:
-        diff = client.get("/api/task/1/diff").json
-        assert (diff["commit"], diff["note"]) == (made, "")
-        big, calc, data = diff["files"]
-        assert (calc["path"], calc["status"], calc["added"], calc["removed"]) == ("calc.py", "changed", 1, 1)
-        assert (data["told"], data["hunks"], data["added"]) == ("binary: 3 bytes before, 3 after", [], None)
-        assert (big["status"], big["told"], big["hunks"]) == (
-            "added",
-            "too long to be shown: 0 bytes before, 600,000 after",
-            [],
-        )
-        (step,) = client.get("/api/task/1/diff?of=step&attempt=1&step=0").json["files"]
-        assert lines(step) == lines(calc), "the base is read from the repository"
-        assert client.get("/api/task/1/diff?path=calc.py").json["files"] == [calc]
-    desk.database.close()
-
-
-def test_a_repository_that_cannot_be_read_is_said_and_what_is_known_is_shown(tmp_path: Path) -> None:
-    def gone(_repo: str | None, _commit: str) -> Any:
-        raise GitError("repo: /srv/gone is no folder")
-
-    desk = replace(make_desk(tmp_path), tree=gone)
-    submit(desk, "Mend calc.py", repo="/srv/gone")
-    save(desk, claimed(desk), Work(phase=Phase.TESTING, base="b" * 40, step_no=1, change={"calc.py": RIGHT}))
-    with serving(desk) as client:
-        diff = client.get("/api/task/1/diff?of=step&attempt=1&step=0").json
-        assert "/srv/gone is no folder" in diff["note"]
-        assert diff["files"][0]["status"] == "added"
-    desk.database.close()
-
-
-def test_of_very_large_changes_the_rest_is_asked_for_by_path(tmp_path: Path) -> None:
-    before = {f"f{n}.txt": b"".join(b"%d\n" % line for line in range(400)) for n in range(30)}
-    change = {path: raw.decode().replace("\n", "!\n") for path, raw in before.items()}
-    desk = replace(make_desk(tmp_path), tree=lambda _repo, _commit: _Tree(before))
-    submit(desk, "Change all")
-    save(desk, claimed(desk), Work(phase=Phase.TESTING, base="b" * 40, step_no=1, change=change))
-    with serving(desk) as client:
-        diff = client.get("/api/task/1/diff").json
-        told = [file for file in diff["files"] if file["told"]]
-        assert len(diff["files"]) == 30
-        assert told[0]["told"] == "ask for this file alone to see it"
-        (alone,) = client.get(f"/api/task/1/diff?path={told[0]['path']}").json["files"]
-        assert (alone["added"], alone["removed"], alone["told"]) == (400, 400, "")
-    desk.database.close()
-
-
 def test_a_fork_names_its_source_and_the_source_its_forks(client: Client, desk: Desk, worked: int) -> None:
     before = client.get(f"/api/task/{worked}").json
     made = client.post(f"/api/task/{worked}/fork", {"step_no": 2, "model": "qwen2.5-coder:7b", "note": EVIL})
@@ -317,16 +173,3 @@ def test_a_fork_names_its_source_and_the_source_its_forks(client: Client, desk: 
     assert client.get(f"/api/task/{worked}/timeline").json["forks"] == [told["forked_from"]]
     assert client.get(f"/api/task/{worked}").json == before
     assert desk.queue.get(2).spec.description.endswith(EVIL)
-
-
-def test_a_fork_begins_with_what_its_source_left_and_that_is_no_change_of_its_own(
-    client: Client, desk: Desk, worked: int
-) -> None:
-    client.post(f"/api/task/{worked}/fork", {"step_no": 4})
-    save(
-        desk,
-        claimed(desk),
-        Work(phase=Phase.TESTING, base="c0ffee" * 6, step_no=1, change={"calc.py": RIGHT, "b.py": "b\n"}),
-    )
-    (file,) = client.get("/api/task/2/diff?of=step&attempt=1&step=0").json["files"]
-    assert (file["path"], file["status"]) == ("b.py", "added")

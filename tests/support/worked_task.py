@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from core.clock import utc_now
 from core.dialogue import Completion, Message, ModelRequest
@@ -93,3 +94,18 @@ def _ask(desk: Desk, task: Task, work: Work, text: str) -> None:
         text=text, backend="ollama", model="qwen2.5-coder:7b", tokens_in=1200, tokens_out=230, latency_s=1.55
     )
     desk.steps.save_reply(request, completion).result()
+
+
+def claimed(desk: Desk) -> Task:
+    """Claim the next task."""
+    task = desk.queue.claim("worker-1").result()
+    assert task is not None
+    return task
+
+
+def save(
+    desk: Desk, task: Task, work: Work, phase: Phase = Phase.CODING, outcome: Outcome = Outcome.OK, **data: Any
+) -> None:
+    """Store a step that ended with this case file."""
+    step = Step(phase=phase, outcome=outcome, work=work, note="note", data=data)
+    desk.steps.save_step(task.id, task.attempt, task.fence, step, started_at=utc_now(), duration_s=0.5).result()

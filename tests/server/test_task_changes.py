@@ -1,0 +1,134 @@
+"""What a step, a try or a task changed, over the API: by case files, and by commits of repositories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.revisions import Author
+from core.states import Ending, Phase
+from core.work import Work
+from db.state_store import Commit, StateStore
+from git_manager import GitManager
+from server.desk import Desk
+from tests.support.daemon import git
+from tests.support.desk import Client, make_desk, serving
+from tests.support.worked_task import RIGHT, WRONG, claimed, save, submit, work_on
+
+LONG = b"x = 1\n" * 100_000
+
+
+def lines(file: dict[str, Any]) -> list[tuple[str, str]]:
+    """The lines of a file's difference, as (kind, text)."""
+    found = [line for hunk in file["hunks"] for line in hunk["lines"]]
+    return [(line["kind"], "".join(text for _, text in line["parts"])) for line in found]
+
+
+@pytest.fixture
+def worked(desk: Desk) -> int:
+    """A task with two tries that brought a file."""
+    number = submit(desk, "Write calc.py", files={"calc.py": WRONG})
+    work_on(desk)
+    return number
+
+
+@contextmanager
+def reading(folder: Path) -> Iterator[Desk]:
+    """A desk that reads real repositories."""
+    manager = GitManager(workspace=folder / "own", author=Author(name="n", email="n@x"), auto_push=False, emit=print)
+    desk = replace(make_desk(folder), tree=manager.tree)
+    try:
+        yield desk
+    finally:
+        desk.database.close()
+        manager.close()
+
+
+def committed(repo: Path, files: dict[str, bytes]) -> str:
+    """Commit these files in a repository, which is made where it is not there; the commit's id."""
+    if not repo.exists():
+        repo.mkdir()
+        git(repo, "init", "-q", "-b", "main")
+    for name, raw in files.items():
+        (repo / name).write_bytes(raw)
+    git(repo, "add", ".")
+    git(repo, "-c", "user.name=o", "-c", "user.email=o@x", "commit", "-qm", "x")
+    return git(repo, "rev-parse", "HEAD")
+
+
+def test_the_whole_change_of_a_commit_is_read_from_the_owners_repository(tmp_path: Path) -> None:
+    repo = tmp_path / "owned"
+    base = committed(repo, {"calc.py": WRONG.encode(), "data.bin": b"\0\1\2"})
+    made = committed(repo, {"calc.py": RIGHT.encode(), "data.bin": b"\0\1\3", "big.py": LONG})
+    with reading(tmp_path) as desk, serving(desk) as client:
+        submit(desk, "Mend calc.py", repo=str(repo))
+        task = claimed(desk)
+        save(desk, task, Work(phase=Phase.COMMIT, base=base, step_no=1, change={"calc.py": RIGHT}))
+        entry = Commit(task_id=1, attempt=1, repo=str(repo), branch="b", commit=made, base=base, subject="s", label="")
+        StateStore(desk.database).record_commit(entry).result()
+        desk.queue.finish(1, task.fence, Ending.COMMITTED, commit=made, branch="b").result()
+        diff = client.get("/api/task/1/diff").json
+        assert (diff["commit"], diff["note"]) == (made, "")
+        big, calc, data = diff["files"]
+        assert (calc["path"], calc["status"], calc["added"], calc["removed"]) == ("calc.py", "changed", 1, 1)
+        assert (data["told"], data["hunks"], data["added"]) == ("binary: 3 bytes before, 3 after", [], None)
+        assert (big["status"], big["hunks"]) == ("added", [])
+        assert big["told"] == "too long to be shown: 0 bytes before, 600,000 after"
+        (step,) = client.get("/api/task/1/diff?of=step&attempt=1&step=0").json["files"]
+        assert lines(step) == lines(calc), "the base is read from the repository"
+        assert client.get("/api/task/1/diff?path=calc.py").json["files"] == [calc]
+
+
+def test_a_repository_that_cannot_be_read_is_said_and_what_is_known_is_shown(tmp_path: Path) -> None:
+    with reading(tmp_path) as desk, serving(desk) as client:
+        submit(desk, "Mend calc.py", repo=str(tmp_path / "gone"))
+        save(desk, claimed(desk), Work(phase=Phase.TESTING, base="b" * 40, step_no=1, change={"calc.py": RIGHT}))
+        diff = client.get("/api/task/1/diff?of=step&attempt=1&step=0").json
+        assert str(tmp_path / "gone") in diff["note"]
+        assert diff["files"][0]["status"] == "added"
+
+
+def test_of_very_large_changes_the_rest_is_asked_for_by_path(tmp_path: Path) -> None:
+    before = {f"f{n:02}.txt": b"".join(b"%d\n" % line for line in range(400)) for n in range(12)}
+    base = committed(tmp_path / "owned", before)
+    change = {path: raw.decode().replace("\n", "!\n") for path, raw in before.items()}
+    with reading(tmp_path) as desk, serving(desk) as client:
+        submit(desk, "Change all", repo=str(tmp_path / "owned"))
+        save(desk, claimed(desk), Work(phase=Phase.TESTING, base=base, step_no=1, change=change))
+        files = client.get("/api/task/1/diff").json["files"]
+        left = [file for file in files if file["told"]]
+        assert (len(files), len(left)) == (12, 8)
+        assert left[0]["told"] == "ask for this file alone to see it"
+        (alone,) = client.get(f"/api/task/1/diff?path={left[0]['path']}").json["files"]
+        assert (alone["added"], alone["removed"], alone["told"]) == (400, 400, "")
+
+
+def test_the_diff_of_a_step_of_a_try_and_of_the_task(client: Client, worked: int) -> None:
+    base = f"/api/task/{worked}/diff"
+    (step,) = client.get(f"{base}?of=step&attempt=1&step=4").json["files"]
+    (tried,) = client.get(f"{base}?of=iteration&attempt=1&iteration=2").json["files"]
+    assert (step["status"], step["added"], step["removed"]) == ("changed", 1, 1)
+    assert lines(step) == lines(tried) == [
+        ("same", "def add(a, b):"), ("gone", "    return a - b"), ("added", "    return a + b"),
+    ]  # fmt: skip
+    whole = client.get(base).json
+    assert lines(whole["files"][0]) == lines(step)
+    assert (whole["of"], whole["commit"]) == ("task", None)
+
+
+def test_a_fork_begins_with_what_its_source_left_and_that_is_no_change_of_its_own(
+    client: Client, desk: Desk, worked: int
+) -> None:
+    client.post(f"/api/task/{worked}/fork", {"step_no": 4})
+    save(
+        desk,
+        claimed(desk),
+        Work(phase=Phase.TESTING, base="c0ffee" * 6, step_no=1, change={"calc.py": RIGHT, "b.py": "b\n"}),
+    )
+    (file,) = client.get("/api/task/2/diff?of=step&attempt=1&step=0").json["files"]
+    assert (file["path"], file["status"]) == ("b.py", "added")
