@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from agent.clarity import clarity
-from agent.reprompter import subject
+from agent.reprompter import is_wanted, subject
 from core.brief import Question
 from core.gates import AskKind
 from core.states import Phase
@@ -135,3 +135,12 @@ def test_words_that_say_neither_are_vague(words: str) -> None:
 def test_longer_words_are_clearer_up_to_a_dozen() -> None:
     told = [clarity(parse_spec({"description": " ".join(["word"] * count)})) for count in (1, 6, 12, 40)]
     assert told == [0.01, 0.07, 0.15, 0.15]
+
+
+def test_a_task_that_is_just_clear_enough_is_not_read_and_nought_turns_it_off() -> None:
+    vaguest = case_for("some stuff, somehow better")
+    assert clarity(vaguest.task.spec) == 0.0
+    assert not is_wanted(vaguest, 0.0)
+    assert is_wanted(vaguest, 0.1)
+    told = case_for("word " * 12)
+    assert (is_wanted(told, 0.15), is_wanted(told, 0.16)) == (False, True)
