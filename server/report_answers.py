@@ -1,4 +1,7 @@
-"""Weekly reports as the API shows them: the document in pieces of text, which pages draw; nothing in it is markup."""
+"""Weekly reports as the API shows them: the document in pieces of text, which pages draw; nothing in it is markup.
+
+Its texts were made printable when the report was written (`weekly.wording.cut`), and are masked as every answer is.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from server.query import Query
 from server.schemas import Answer, Moment
-from server.showing import Mask, whole
 from weekly.document import Shape, Style
 from weekly.stored import Filed
 
@@ -186,40 +188,27 @@ class ReportIn(BaseModel):
     week: Annotated[str, Field(max_length=20)] = ""
 
 
-def report_row(filed: Filed, mask: Mask) -> ReportRow:
+def report_row(filed: Filed) -> ReportRow:
     """A report as the list shows it."""
-    return ReportRow(**_facts(filed, mask))
+    return ReportRow(**_facts(filed))
 
 
-def report_detail(filed: Filed, before: Filed | None, mask: Mask) -> ReportDetail:
+def report_detail(filed: Filed, before: Filed | None) -> ReportDetail:
     """A report in full, beside the figures of the one before."""
-    page = Page.model_validate(filed.report.page) if filed.report else None
     return ReportDetail(
-        **_facts(filed, mask),
-        page=Page.model_validate(_clean(page.model_dump(), mask)) if page else None,
+        **_facts(filed),
+        page=Page.model_validate(filed.report.page) if filed.report else None,
         before=before.name if before else None,
-        facts_before=_facts(before, mask)["facts"] if before else None,
+        facts_before=_facts(before)["facts"] if before else None,
     )
 
 
-def _facts(filed: Filed, mask: Mask) -> dict[str, Any]:
+def _facts(filed: Filed) -> dict[str, Any]:
     report = filed.report
-    found = [Fact.model_validate(fact) for fact in report.page.facts] if report else []
     return {
         "name": filed.name,
         "written_at": filed.written_at,
         "since": report and report.since,
         "until": report and report.until,
-        "facts": [Fact.model_validate(_clean(fact.model_dump(), mask)) for fact in found] if report else None,
+        "facts": [Fact.model_validate(fact) for fact in report.page.facts] if report else None,
     }
-
-
-def _clean(value: Any, mask: Mask) -> Any:
-    """The same with every text masked and printable; what is named by us (a style, a shape) stays."""
-    if isinstance(value, Style | Shape):
-        return value
-    if isinstance(value, str):
-        return whole(value, mask)
-    if isinstance(value, dict):
-        return {name: _clean(each, mask) for name, each in value.items()}
-    return [_clean(each, mask) for each in value] if isinstance(value, list | tuple) else value

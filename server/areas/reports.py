@@ -28,7 +28,7 @@ def list_reports(call: Call) -> Reply:
     if query.after is not None:
         names = names[names.index(query.after) + 1 :] if query.after in names else []
     page = names[: query.limit]
-    rows = [report_row(stored.read(folder, name), call.desk.events.mask) for name in page]
+    rows = [report_row(stored.read(folder, name)) for name in page]
     return Reply(answer=Reports(reports=rows, next_after=page[-1] if len(names) > len(page) else None))
 
 
@@ -38,7 +38,7 @@ def show_report(call: Call) -> Reply:
     filed = stored.read(folder, name)
     earlier = stored.before(stored.names(folder), name)
     before = stored.read(folder, earlier) if earlier else None
-    return Reply(answer=report_detail(filed, before, call.desk.events.mask))
+    return Reply(answer=report_detail(filed, before))
 
 
 def download_report(call: Call) -> Response:
@@ -55,12 +55,11 @@ def download_report(call: Call) -> Response:
 
 def make_report(call: Call) -> Reply:
     """Make a report now."""
-    desk = call.desk
     try:
-        path = desk.report(call.optional_body(ReportIn).week.strip())
+        path = call.desk.report(call.optional_body(ReportIn).week.strip())
     except ValueError as error:
         raise BadBody(f"week: {error}") from None
-    row = report_row(stored.read(path.parent, path.stem), desk.events.mask)
+    row = report_row(stored.read(path.parent, path.stem))
     return Reply(answer=row, status=201, headers={"Location": f"/api/report/{path.stem}"})
 
 
