@@ -38,17 +38,17 @@ OTHERS = {
 ENDED = "SELECT id FROM tasks WHERE status IN ('done', 'failed', 'cancelled')"
 
 
-def lengthen(database: Path, *, tasks: int, events: int) -> tuple[int, int]:
+def lengthen(database: Path, *, tasks: int, events: int, days: int = SPAN_DAYS) -> tuple[int, int]:
     """Copy what is there until there are at least so many tasks and events; how many there are then.
 
-    The daemon of that home must not run.
+    The copies are spread over these days, the last is of now. The daemon of that home must not run.
     """
     with closing(connect(database)) as conn:
         conn.execute("PRAGMA synchronous = OFF")
         wanted = {"tasks": tasks, "execution_logs": events}
         nights = max(-(-count // _count(conn, table, _of_ended(table))) for table, count in wanted.items())
         most = {table: conn.execute(f"SELECT max(rowid) FROM {table}").fetchone()[0] or 0 for table in _NUMBERED}
-        copies = _Copies(conn, nights, most)
+        copies = _Copies(conn, nights, most, days)
         # They watch over each move of a task, and these have made theirs.
         triggers = conn.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
         with conn:
@@ -62,6 +62,17 @@ def lengthen(database: Path, *, tasks: int, events: int) -> tuple[int, int]:
         conn.execute("ANALYZE")
         conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         return _count(conn, "tasks"), _count(conn, "execution_logs")
+
+
+def age(database: Path, *, days: int) -> None:
+    """Put all that happened back by so many days. The daemon of that home must not run."""
+    with closing(connect(database)) as conn, conn:
+        for table in TABLES:
+            times = [row[1] for row in conn.execute(f"PRAGMA table_info({table})") if _is_time(row[1])]
+            back = f"'-{days} days'"
+            moved = ", ".join(f"{each} = {_moved(each, back)}" for each in times)
+            if moved:
+                conn.execute(f"UPDATE {table} SET {moved}")
 
 
 _NUMBERED = [table for table, named in TABLES.items() if "id" in named]
@@ -79,9 +90,9 @@ def _count(conn: Connection, table: str, where: str = "TRUE") -> int:
 class _Copies:
     """The rows of one night, for each night that follows; the night itself is put back to the beginning."""
 
-    def __init__(self, conn: Connection, nights: int, most: dict[str, int]) -> None:
+    def __init__(self, conn: Connection, nights: int, most: dict[str, int], days: int) -> None:
         self._conn, self._nights, self._most = conn, nights, most
-        self._step_s = SPAN_DAYS * 86_400 // (nights + 1)
+        self._step_s = days * 86_400 // (nights + 1)
 
     def make(self, table: str) -> None:
         """Copy a table's rows."""
@@ -102,8 +113,11 @@ class _Copies:
         return self._earlier(told, "k") if _is_time(column) else told
 
     def _earlier(self, value: str, night: str) -> str:
-        modifier = f"'-' || (({self._nights} - {night}) * {self._step_s}) || ' seconds'"
-        return f"strftime('%Y-%m-%dT%H:%M:%f000Z', {value}, {modifier})"
+        return _moved(value, f"'-' || (({self._nights} - {night}) * {self._step_s}) || ' seconds'")
+
+
+def _moved(value: str, modifier: str) -> str:
+    return f"strftime('%Y-%m-%dT%H:%M:%f000Z', {value}, {modifier})"
 
 
 def _is_time(column: str) -> bool:
