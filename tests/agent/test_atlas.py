@@ -94,8 +94,10 @@ def test_a_file_is_read_once_for_its_content_and_a_changed_one_anew() -> None:
 
 def test_a_full_shelf_forgets_what_it_read_first() -> None:
     tree, shelf = counting(shop()), Shelf(most=3)
+    assert not shelf.is_new
     read(View(tree, {}), shelf)
     assert len(shelf) == 3
+    assert shelf.is_new
     assert len(read(View(tree, {}), shelf)) == 5
 
 

@@ -123,3 +123,7 @@ async def test_the_output_of_earlier_runs_is_masked() -> None:
     assert last.count("tests failed") <= 1
     assert "----- begin result" in last
     assert "Try 1 failed: test_add.py::" in last
+
+
+def test_without_a_fresh_start_there_is_no_hand_over_and_nothing_was_left_out() -> None:
+    assert fitted(Work(phase=Phase.CODING, base="0" * 40), 1000, Gauge()) == ("", False)
