@@ -261,6 +261,15 @@ def test_a_link_to_a_line_opens_it_with_its_surroundings(long: Client, opened: O
     until_in_sight(page, 3000)
 
 
+def test_a_link_to_a_line_that_is_gone_says_so_and_shows_what_lies_around(desk: Desk, opened: Open) -> None:
+    put(desk, *(line(number) for number in range(1, 21)))
+    desk.database.write(lambda conn: conn.execute("DELETE FROM execution_logs WHERE id = 9")).result()
+    with serving(desk) as client:
+        page = opened(client, "/logs#L9")
+        expect(page.get_by_text("Line 9 is not there")).to_be_visible()
+        until_ids(page, [*range(1, 9), *range(10, 21)])
+
+
 def test_scrolling_down_from_a_line_reaches_the_end_and_goes_on_live(desk: Desk, opened: Open) -> None:
     put(desk, *(line(number) for number in range(1, 1001)))
     with serving(desk) as client:
@@ -384,8 +393,8 @@ def test_the_keyboard_moves_among_the_lines(long: Client, opened: Open) -> None:
     page.keyboard.press("g")
     page.keyboard.press("g")
     until_in_sight(page, 1)
-    page.keyboard.press("j")
-    page.keyboard.press("j")
+    for _ in range(3):
+        page.keyboard.press("j")
     expect(page.locator("#L3")).to_have_attribute("aria-current", "true")
     page.keyboard.press("k")
     page.keyboard.press("Enter")

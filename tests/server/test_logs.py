@@ -81,7 +81,9 @@ def test_a_pattern_is_a_pattern(desk: Desk, client: Client) -> None:
     assert ids(client, q=r"^tests", regex=1, inverse=1) == [3]
 
 
-@pytest.mark.parametrize("pattern", ["(", "[z-a]", "(?=x)", r"(x)\1", "*", "a{1001}", "x" * 501, r"(\pL|\pN){20}(\pL|\pN){20}y"])
+@pytest.mark.parametrize(
+    "pattern", ["(", "[z-a]", "(?=x)", r"(x)\1", "*", "a{1001}", "x" * 501, r"(\pL|\pN){20}(\pL|\pN){20}y"]
+)
 def test_what_is_no_pattern_is_refused_by_name(client: Client, pattern: str) -> None:
     got = client.get(f"/api/logs?{urlencode({'q': pattern, 'regex': 1})}")
     assert got.status == 400

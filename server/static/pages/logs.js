@@ -3,7 +3,7 @@
 import {address} from '../app/api.js';
 import {useKeys} from '../app/keys.js';
 import {Button, Fault} from '../app/parts.js';
-import {mount, status} from '../app/shell.js';
+import {mount, status, toast} from '../app/shell.js';
 import {counted} from '../app/text.js';
 import {html, useEffect, useRef} from '../app/ui.js';
 import {Bar} from './log/bar.js';
@@ -21,8 +21,9 @@ let current = null;
 /** Show the end, or a place, and mark the line that was asked for. */
 async function open(place = {}) {
   if (!await model.open(place)) return;
-  if (place.line) choose(place.line, 'center');
-  else if (place.at) model.view.toRow(idOf(nearest(model.view)));
+  if (model.view.rowOf(place.line)) choose(place.line, 'center');
+  else if (place.line) toast(`Line ${place.line} is not there: it was pruned, or the filter leaves it out.`);
+  if (place.at) model.view.toRow(idOf(nearest(model.view)));
   finder.count();
   finder.paint();
 }
@@ -111,7 +112,7 @@ const BINDINGS = {
   f: ['follow the end, or stop', () => model.follow(!model.following.peek())],
   ' ': ['pause, or go on', () => model.pause()],
   G: ['go to the end', () => model.follow()],
-  'g g': ['go to the start of what is kept', () => open({line: 1})],
+  'g g': ['go to the start of what is kept', () => open({at: '1970-01-01T00:00:00Z'})],
 };
 
 function Lines() {

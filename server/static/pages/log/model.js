@@ -210,6 +210,9 @@ export class LogModel {
     gap.subscribe((value) => {
       if (!value || value === seen) return;
       seen = value;
+      // What was asked for while nobody answered is asked for again.
+      if (this.error.peek()) this.open();
+      else this.soon();
       setTimeout(() => this.view?.note(
         `The connection was away ${elapsed(value.awayS)}; ${counted(value.lines, 'line')} came meanwhile, none is missing.`,
       ), 2 * FLUSH_MS);
