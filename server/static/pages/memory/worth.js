@@ -36,7 +36,7 @@ const InUse = ({title, found}) => html`<dt>${title}</dt><dd><b><${Count} value=$
 
 /** @param {{learning: object}} props an answer of `/api/learning` */
 export const Worth = ({learning}) => html`<div class="worth">
-  <div class="scroll"><table class="uplift" aria-label="What lessons change">
+  <div class="scroll" tabindex="0" role="region" aria-label="What lessons change"><table class="uplift">
     <tbody>${FIGURES.map((figure) => html`<${Figure} key=${figure.name} figure=${figure} found=${learning[figure.name]} />`)}</tbody></table>
     <p class="hint">Solved with lessons: ${rate(learning.shown)}; without, by lot: ${rate(learning.control)}. Each figure is the difference, with lessons less
       without, and its 95 % interval. <code>RECALL_CONTROL_SHARE</code> sets the share that sees none.</p></div>

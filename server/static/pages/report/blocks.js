@@ -22,7 +22,7 @@ const Bullets = ({block}) => html`<ul>${block.items.map((item, index) => html`<l
 
 function Table({block}) {
   const kind = (index) => (block.numbers.includes(index) ? 'number' : undefined);
-  return html`<div class="scroll" tabindex="0" role="region" aria-label=${block.title || 'Table'}><table>
+  return html`<div class="scroll" tabindex="0" role="region" aria-label=${block.title || block.head.filter(Boolean).join(', ')}><table>
     ${block.title ? html`<caption>${block.title}</caption>` : null}
     <thead><tr>${block.head.map((name, index) => html`<th scope="col" key=${index} class=${kind(index)}>${name}</th>`)}</tr></thead>
     <tbody>${block.rows.map((row, at) => html`<tr key=${at}>${row.map((cell, index) => html`
