@@ -88,7 +88,11 @@ def draw(page: Page, body: str, *modules: str) -> None:
           window.made = new Proxy(all, {{get: (from, name) => from[name]}});
           const {{html, render, signal}} = all;
           const drawn = ((m) => {{ {body} }})(all);
-          render(drawn, document.getElementById('stage'));
+          // Keys are bound by effects, which come after what is painted.
+          await new Promise((done) => {{
+            const Ready = () => {{ all.useEffect(done, []); }};
+            render(html`${{drawn}}<${{Ready}} />`, document.getElementById('stage'));
+          }});
         }}"""
     )
 
