@@ -21,7 +21,7 @@ const retry = (task) => act(`/api/task/${task.task_id}/retry`, `Task ${task.task
 
 /** The buttons at the right of the head. */
 export function Actions({task, course}) {
-  const canFork = course?.attempts.length > 0 && !course.pruned.length;
+  const canFork = course?.tries.some((each) => each.steps.length);
   return html`<div class="actions">
     ${canFork ? html`<${Button} onClick=${() => { forking.value = {}; }}>Fork…<//>` : null}
     ${['failed', 'cancelled'].includes(task.status) ? html`<${Button} kind="main" onClick=${() => retry(task)}>Retry<//>` : null}
