@@ -1,0 +1,93 @@
+"""Makes the pictures of the dashboard in docs/screenshots: every page, light and dark, wide and narrow.
+
+    .venv/bin/python scripts/screenshots.py [PAGE …]
+
+The home behind them is one in which the real daemon worked through a night with a scripted model, and for some nights
+before that, copied by SQL; a task is being worked on while the pictures are taken. Pages are shot from the top, as high
+as a screen; those named alone are made anew. Pictures differ from run to run in times and figures, not in what they
+show.
+"""
+
+# ruff: noqa: E402  the path comes first
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[0] = str(ROOT)
+
+import argparse
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from playwright.sync_api import Browser, Page
+
+from server.page_table import PAGES
+from tests.support.answers import job
+from tests.support.browser import LIVE, NARROW, WIDE, chromium, context_of, drawn
+from tests.support.daemon import until
+from tests.support.long_home import lengthen
+from tests.support.night import Night, awake, built
+
+TO = ROOT / "docs" / "screenshots"
+LOOKS = {"wide-light": (WIDE, False), "wide-dark": (WIDE, True), "narrow-light": (NARROW, False),
+         "narrow-dark": (NARROW, True)}  # fmt: skip
+
+
+@contextmanager
+def busy_night() -> Iterator[Night]:
+    """A daemon after months of work, with a task in the making."""
+    with tempfile.TemporaryDirectory(prefix="night-") as folder:
+        room = built(Path(folder) / "night").copied(Path(folder) / "room")
+        lengthen(room.home / "db" / "agent_logs.sqlite", tasks=120, events=1, days=6)
+        with awake(room) as (daemon, server):
+            server.fail_next("hang", 1, phase="CODING", about="job_12")
+            running = daemon.submit(**job(12))
+            until(lambda: daemon.get(f"/api/task/{running}")["status"] == "running", 120)
+            until(lambda: any(request.fault == "hang" for request in server.requests), 120)
+            yield Night(room=room, daemon=daemon, server=server)
+
+
+def addresses(night: Night) -> dict[str, str]:
+    """Which address stands for each page."""
+    report = max((night.room.home / "reports").glob("*.md")).stem
+    task = night.task("second_try")
+    return {page.name: page.path.format(task_id=task, name=report) for page in PAGES}
+
+
+def shoot(browser: Browser, night: Night, names: list[str]) -> None:
+    """Make all pictures of these pages."""
+    where = addresses(night)
+    for look, (size, dark) in LOOKS.items():
+        with context_of(browser, night.url, size=size, dark=dark) as context:
+            page = context.new_page()
+            for name in names:
+                page.goto(where[name])
+                page.wait_for_selector(LIVE, state="attached")
+                drawn(page)
+                _kept(page, TO / f"{name}-{look}.png")
+
+
+def _kept(page: Page, path: Path) -> None:
+    page.evaluate("() => document.fonts.ready")
+    path.write_bytes(page.screenshot(animations="disabled", caret="hide"))
+
+
+def main() -> None:
+    """Make the pictures."""
+    names = [page.name for page in PAGES]
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("pages", nargs="*", metavar="PAGE", help=f"one of {', '.join(names)}; without any, all")
+    chosen = parser.parse_args().pages
+    if unknown := set(chosen) - set(names):
+        parser.error(f"there is no page {', '.join(sorted(unknown))}; there are {', '.join(names)}")
+    TO.mkdir(exist_ok=True)
+    with busy_night() as night, chromium("--force-color-profile=srgb", "--lang=en-GB") as browser:
+        shoot(browser, night, chosen or names)
+    print(f"{len(LOOKS) * len(chosen or names)} pictures in {TO}")
+
+
+if __name__ == "__main__":
+    main()
