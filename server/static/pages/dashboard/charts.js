@@ -30,8 +30,7 @@ function byModel({models, buckets}, name) {
 
 const isNothing = ({done, failed, cancelled, calls}) => done + failed + cancelled + calls === 0;
 
-const spent = ({cost_usd: usd, unpriced}) => (!usd && unpriced ? `Cost not known: ${counted(unpriced, 'call')} without a price`
-  : `${money(usd, unpriced)} spent`);
+const spent = ({cost_usd: usd, unpriced}) => (!usd && unpriced ? 'Cost not known' : `${money(usd, unpriced)} spent`);
 
 function Drawn({stats}) {
   const parts = useMemo(() => {
