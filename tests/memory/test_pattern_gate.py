@@ -61,7 +61,7 @@ async def test_what_failed_is_known_again_under_other_names(store: Store) -> Non
     (found,), (lesson,) = report.findings, report.lessons
     assert (found.severity, found.path, found.line) == (Severity.NOTE, "m.py", 4)
     assert "mean is written like code that failed" in found.message
-    assert "Test it." in found.message
+    assert found.message.endswith("Test it."), "the change that mended it stands in the lesson alone"
     assert "What mended it" in lesson.text
 
 
@@ -72,6 +72,14 @@ async def test_what_mended_it_other_code_and_what_stood_there_before_are_let_pas
     assert await asked(memory, BAD.replace("+=", "-=")) == GateReport()
     assert await asked(memory, RENAMED, m=RENAMED) == GateReport()
     assert (await asked(memory, RENAMED)).findings
+
+
+async def test_files_that_are_no_code_or_tests_or_go_are_passed_over(store: Store) -> None:
+    memory = memory_of(store)
+    await learned(store, memory)
+    change = {"notes.md": RENAMED, "test_m.py": RENAMED, "gone.py": None}
+    job = GateJob(spec=TaskSpec(description="Write mean()"), tree=TextTree({"gone.py": RENAMED}), change=change)
+    assert await PatternGate(memory).examine(job) == GateReport()
 
 
 async def test_code_that_passed_since_is_no_warning_any_more(store: Store) -> None:
