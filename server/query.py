@@ -26,12 +26,6 @@ class ApprovalsQuery(Query):
     task: Id | None = Field(None, description="only those of this task")
 
 
-class PageQuery(Query):
-    """Which tasks the overview lists."""
-
-    after: Id | None = None
-
-
 class LoginQuery(Query):
     """Whether the last try at logging in failed."""
 
