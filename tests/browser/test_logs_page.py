@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
 from core.events import Event, Kind, Level
 from server.desk import Desk
 from server.listen import Listen
-from tests.support.browser import LIVE, Watch, context_of
+from tests.support.browser import LIVE, Watch, context_of, heard
 from tests.support.desk import Client, make_desk, serving
 from tests.support.night import Night
 
@@ -135,6 +135,28 @@ def test_lines_come_as_they_happen_and_the_end_stays_in_sight(desk: Desk, opened
             put(desk, line(number))
         until_ids(page, list(range(1, 161)))
         until_in_sight(page, 160)
+
+
+def test_lines_that_come_while_a_page_is_on_its_way_are_not_left_out(desk: Desk, opened: Open) -> None:
+    put(desk, *(line(number) for number in range(1, 11)))
+    with serving(desk) as client:
+        page = opened(client)
+        until_ids(page, list(range(1, 11)))
+        answered: list[bool] = []
+
+        def held(route: Route) -> None:
+            answer = route.fetch()
+            put(desk, *(line(number) for number in range(11, 16)))
+            page.wait_for_timeout(300)  # the stream brings them first
+            route.fulfill(response=answer)
+            answered.append(True)
+
+        page.route("**/api/logs?level=INFO&limit=250", held)
+        page.get_by_label("Level").select_option("INFO")
+        heard(page, lambda: bool(answered))
+        for number in range(16, 46):
+            put(desk, line(number))
+        until_ids(page, list(range(1, 46)))
 
 
 def test_an_empty_log_and_an_empty_filter_say_what_to_do(desk: Desk, opened: Open) -> None:
