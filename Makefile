@@ -34,4 +34,6 @@ bench: setup-dev
 	@$(VENV) bench/sandbox.py
 	@$(VENV) bench/false_alarms.py
 	@$(VENV) bench/synthesis.py
+	@$(VENV) bench/sse.py
+	@$(VENV) bench/pages.py
 	@$(VENV) bench/repair_mutants.py --count 40
