@@ -122,7 +122,7 @@ def test_the_status_counts_what_waits(home: Home) -> None:
 def test_a_remark_belongs_to_a_decision(home: Home) -> None:
     said = home.cli("--status", "--remark", "x")
     assert said.code == 2
-    assert "--remark belongs to --approve or --deny" in said.err
+    assert "--remark belongs to --fork, --approve or --deny" in said.err
 
 
 def test_packages_of_a_task_reach_the_queue(home: Home) -> None:
