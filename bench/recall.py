@@ -55,7 +55,7 @@ BATCH = 500
 QUERIES = 100
 NEAREST = 10
 ALL = "all"
-COARSE = (300, 600, 1200)
+COARSE = (600, 1200, 2400)
 Look = Callable[[Connection, "Vectors"], Sequence[int]]
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     Ids = NDArray[np.int64]
 
-RESCORED, MOST_RESCORED = 600, 2400
+RESCORED, MOST_RESCORED = 1200, 4800
 """How many are read in full for a look-up where vectors have up to 384 numbers, in proportion for longer ones."""
 SKETCHED = 5
 """How many times as many are put in their finer order."""
