@@ -96,10 +96,12 @@ def asked_of_steering(client: Client, described: dict[str, Any]) -> set[tuple[st
 
 
 def asked_of_decisions(client: Client, described: dict[str, Any]) -> set[tuple[str, int]]:
-    seen, decisions = set(), "/api/decisions"
+    seen: set[tuple[str, int]] = set()
+    decisions = "/api/decisions"
     for query in ("", "?limit=1&after=9", "?limit=0"):
         seen.add((decisions, check(described, "GET", decisions, client.get(decisions + query))))
-    for said in ({"approvals": [1, 99], "granted": True, "remark": "x"}, {"approvals": []}):
+    bodies: tuple[dict[str, Any], ...] = ({"approvals": [1, 99], "granted": True, "remark": "x"}, {"approvals": []})
+    for said in bodies:
         seen.add((decisions, check(described, "POST", decisions, client.post(decisions, said))))
     return seen
 

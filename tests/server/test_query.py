@@ -14,7 +14,7 @@ from server.task_list import TasksQuery
 
 def test_values_are_read_into_their_types() -> None:
     query = read_query(TasksQuery, "status=failed&limit=7&after=12")
-    assert (query.status, query.limit, query.after) == ({Status.FAILED}, 7, 12)
+    assert (query.status, query.limit, query.after) == (frozenset({Status.FAILED}), 7, 12)
     assert read_query(TasksQuery, "").limit == 50
 
 
