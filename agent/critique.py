@@ -17,6 +17,7 @@ from agent.patches import Piece, pieces
 from agent.portions import Prompt, fixed
 from agent.prompting import quoted, system
 from agent.tools import Tools
+from core.dialogue import Message
 from core.events import Event, Kind, Level
 from core.remarks import Gravity, Remark
 from core.states import Outcome, Phase
@@ -24,6 +25,9 @@ from core.tasks import digest
 from core.work import Case, Step, Work
 
 _SHARE = 0.5
+"""Of a prompt for the change; less where the instructions take much."""
+_REST = 0.12
+"""Of a prompt for all beside change and instructions: headings, seals, what is told to be left out."""
 _SHOWN = 20
 
 
@@ -85,7 +89,8 @@ def _sent_back(work: Work, reader: Reader, blocking: Sequence[Remark], data: dic
 
 async def _read_all(case: Case, work: Work, tools: Tools, reader: Reader, talk: Dialogue) -> Reading:
     gauge = tools.gauge(reader.phase, work.escalation)
-    budget = int(tools.settings.limit(reader.phase, gauge) * _SHARE)
+    limit = tools.settings.limit(reader.phase, gauge)
+    budget = min(int(limit * _SHARE), int(limit * (1 - _REST)) - gauge.tokens(_head(case, reader).text))
     found = list[Remark]()
     parts = pieces(tools.tree, case.task.spec, work.change, budget, gauge)
     for number, piece in enumerate(parts, 1):
@@ -114,7 +119,6 @@ async def _read(
 
 def _request(case: Case, work: Work, tools: Tools, reader: Reader, piece: Piece, part: str) -> Prompt:
     scene = briefing.scene(case, work, tools, reader.phase)
-    head = system(reader.phase, briefing.language_part(case), f"kinds/{kinds.kind_of(case.task.spec)}")
     parts = [
         briefing.the_task(scene),
         briefing.the_tests(scene),
@@ -122,7 +126,11 @@ def _request(case: Case, work: Work, tools: Tools, reader: Reader, piece: Piece,
         fixed(f"The change, part {part}", quoted("change", piece.text), rank=0),
         briefing.now("Answer with the one JSON object."),
     ]
-    return briefing.written(scene, head, parts)
+    return briefing.written(scene, _head(case, reader), parts)
+
+
+def _head(case: Case, reader: Reader) -> Message:
+    return system(reader.phase, briefing.language_part(case), f"kinds/{kinds.kind_of(case.task.spec)}")
 
 
 def _plain(one: Remark) -> dict[str, object]:

@@ -38,7 +38,7 @@ from execution.sweep import Sweep
 from execution.undo import Undo
 from intake.inbox import watch
 from intake.watcher import Watcher
-from server.host import Host
+from server.serving.host import Host
 from settings.brains import BrainSettings
 from settings.live import Reloaded
 from task_executor import TaskExecutor

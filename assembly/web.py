@@ -17,9 +17,9 @@ from core.clock import utc_now
 from core.status import DaemonStatus, Restart
 from core.undo import Reverted
 from files.whole import write_whole
-from server.access import kept_token
 from server.desk import Desk
-from server.host import Host, Listen
+from server.gate.access import kept_token
+from server.serving.host import Host, Listen
 from server.settings_door import SettingsDoor
 from upkeep.health import Vitals
 

@@ -34,7 +34,7 @@ from urllib.parse import urlsplit
 from playwright.sync_api import Browser, BrowserContext, Page
 
 from server.contract import ENDPOINTS
-from server.page_table import PAGES
+from server.pages.page_table import PAGES
 from tests.support.browser import LIVE, addresses, chromium, context_of
 from tests.support.daemon import Daemon
 from tests.support.long_home import lengthen

@@ -18,8 +18,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[0] = str(ROOT)
 
 from core.events import Event, Kind  # noqa: E402  the path comes first
-from server.host import Host  # noqa: E402
-from server.listen import Listen  # noqa: E402
+from server.serving.host import Host  # noqa: E402
+from server.serving.listen import Listen  # noqa: E402
 from tests.support.desk import make_desk  # noqa: E402
 
 TICK_S = 0.005

@@ -16,9 +16,9 @@ from core.events import Level
 
 if TYPE_CHECKING:
     from server.approvals import ApprovalRow, Approvals
-    from server.bulk import BulkDone, BulkIn, Prioritised
     from server.commits import Commits, Reviewed, Taken
-    from server.forking import Forked, ForkIn
+    from server.course.forking import Forked, ForkIn
+    from server.lists.bulk import BulkDone, BulkIn, Prioritised
     from server.pausing import CheckpointAsked
     from server.renewal import Renewed
     from server.schemas import DaemonReport, Logs, Moved, Paused, Submitted, TaskDetail, Tasks

@@ -50,7 +50,7 @@ def _remote(settings: Settings, timeout_s: float) -> RemoteDoor:
 
 
 def _token(settings: Settings) -> str | None:
-    """The owner's token, or the one that the daemon made for itself (`server.access.kept_token`)."""
+    """The owner's token, or the one that the daemon made for itself (`server.gate.access.kept_token`)."""
     if settings.api_token:
         return settings.api_token.get_secret_value()
     try:

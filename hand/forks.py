@@ -12,7 +12,7 @@ from hand.asked import Asked
 from hand.blocks import Cell
 from hand.exits import Exit
 from hand.hand import Hand
-from server.forking import ForkIn
+from server.course.forking import ForkIn
 
 _PLACE = re.compile(r"([0-9]{1,18})(?::([0-9]{1,9}))??(?::([0-9]{1,9}))?", re.ASCII)
 

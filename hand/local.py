@@ -29,10 +29,12 @@ from db.step_store import StepStore
 from hand.door import Added, DaemonGone, LogQuery, Marking, Verb
 from queue_manager import QueueManager
 from server.approvals import ApprovalRow, Approvals, approval_row
-from server.bulk import BulkDone, BulkIn, Prioritised, act_on_many
 from server.commits import Commits, CommitsQuery, Reviewed, ReviewIn, Taken
+from server.course.forking import Forked, ForkIn, Forking
 from server.desk import CLARIFY_WAIT_S
-from server.forking import Forked, ForkIn, Forking
+from server.lists.bulk import BulkDone, BulkIn, Prioritised, act_on_many
+from server.lists.task_answers import task_detail
+from server.lists.task_list import TasksQuery, list_of_tasks
 from server.pausing import CheckpointAsked, ask
 from server.renewal import Renewed
 from server.reviewing import Reviewing
@@ -48,8 +50,6 @@ from server.schemas import (
     Tasks,
     logs_of,
 )
-from server.task_answers import task_detail
-from server.task_list import TasksQuery, list_of_tasks
 
 WRITE_WALL_S = 30.0
 T = TypeVar("T")

@@ -28,9 +28,9 @@ from core.errors import (
 )
 from hand.door import Added, DaemonGone, LogQuery, Marking, NotAllowed, Stranger, Verb
 from server.approvals import ApprovalRow, Approvals
-from server.bulk import BulkDone, BulkIn, Prioritised
 from server.commits import Commits, Reviewed, Taken
-from server.forking import Forked, ForkIn
+from server.course.forking import Forked, ForkIn
+from server.lists.bulk import BulkDone, BulkIn, Prioritised
 from server.pausing import CheckpointAsked
 from server.renewal import Renewed
 from server.schemas import Answer, DaemonReport, Failed, Logs, Moved, Paused, Submitted, TaskDetail, Tasks

@@ -11,7 +11,7 @@ from hand.asked import Asked
 from hand.blocks import Cell
 from hand.exits import Exit
 from hand.hand import Hand
-from server.bulk import MAX_PRIORITY, Action, BulkIn, BulkResult, FilterIn
+from server.lists.bulk import MAX_PRIORITY, Action, BulkIn, BulkResult, FilterIn
 
 FAILED = FilterIn(status=frozenset({Status.FAILED}))
 

@@ -24,7 +24,7 @@ from contextlib import contextmanager
 
 from playwright.sync_api import Browser, Page
 
-from server.page_table import PAGES
+from server.pages.page_table import PAGES
 from tests.support.answers import job
 from tests.support.browser import LIVE, NARROW, WIDE, chromium, context_of, drawn
 from tests.support.daemon import until

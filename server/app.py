@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from flask import Flask
 
-from server import api, failures, pages, shown
-from server.assets import Assets
+from server import api, failures
 from server.desk import Desk
+from server.pages import frame, shown
+from server.pages.assets import Assets
 from server.schemas import build_models
 
 
@@ -22,6 +23,6 @@ def create_app(desk: Desk, assets: Assets) -> Flask:
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     shown.register(app, desk.events.mask)
     api.register(app, desk)
-    pages.register(app, desk, assets)
+    frame.register(app, desk, assets)
     failures.register(app)
     return app

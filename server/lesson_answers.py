@@ -11,7 +11,7 @@ from core.shares import Interval, Share, difference
 from core.states import Phase
 from memory.listing import Listed, State
 from memory.recalls import Arm
-from server.lesson_diffs import RowKind, fixed_files
+from server.diffs.lesson_diffs import RowKind, fixed_files
 from server.query import Query
 from server.schemas import Answer, Moment
 from server.showing import Mask, short, whole

@@ -14,7 +14,7 @@ from core.states import DaemonState, Ending, Outcome, Phase, Status
 from core.tasks import Kind as TaskKind
 from core.tasks import Language
 from db.log_pages import LogPage
-from server import ansi
+from server.log import ansi
 
 Moment = Annotated[
     datetime,

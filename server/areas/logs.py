@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from db.log_pages import LogPage
 from server.endpoint import Call, Endpoint, Reply
-from server.log_query import DownloadQuery, LogsQuery, StreamQuery, check_place
+from server.log.log_query import DownloadQuery, LogsQuery, StreamQuery, check_place
 from server.schemas import Logs, logs_of
 
 

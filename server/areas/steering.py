@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from concurrent.futures import CancelledError
 
-from server.bulk import BulkDone, BulkIn, Prioritised, PriorityIn, act_on_many
 from server.desk import Busy, settled
 from server.endpoint import Call, Endpoint, Reply
+from server.lists.bulk import BulkDone, BulkIn, Prioritised, PriorityIn, act_on_many
 from server.schemas import Answer
 
 RESTART_WALL_S = 20.0

@@ -6,15 +6,15 @@ from typing import Literal
 
 from pydantic import Field
 
-from server.case_files import CaseFiles
-from server.changes import Diff, FileText
+from server.course.forking import Forked, ForkIn, Forking
+from server.course.step_answers import StepDetail
+from server.course.step_detail import Steps
+from server.course.timeline import timeline_of
+from server.course.timeline_answers import Timeline
+from server.diffs.case_files import CaseFiles
+from server.diffs.changes import Diff, FileText
 from server.endpoint import Call, Endpoint, Reply
-from server.forking import Forked, ForkIn, Forking
 from server.query import BadQuery, Query
-from server.step_answers import StepDetail
-from server.step_detail import Steps
-from server.timeline import timeline_of
-from server.timeline_answers import Timeline
 
 MOST_NUMBER = 2**31 - 1
 MAX_PATH = 4096

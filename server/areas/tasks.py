@@ -9,10 +9,10 @@ from db import pruning
 from server.bodies import read_task_body
 from server.desk import settled
 from server.endpoint import Call, Endpoint, Reply
+from server.lists.task_answers import task_detail
+from server.lists.task_list import TasksQuery, list_of_tasks
 from server.reviewing import Reviewing
 from server.schemas import Moved, Submitted, TaskDetail, Tasks
-from server.task_answers import task_detail
-from server.task_list import TasksQuery, list_of_tasks
 
 
 def submit_task(call: Call) -> Reply:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from flask import Response
 
 from server.endpoint import Call, Endpoint, Reply
+from server.lists.series import Stats, StatsQuery, stats
 from server.repository_answers import Repositories, repositories
-from server.series import Stats, StatsQuery, stats
 
 
 def show_stats(call: Call) -> Reply:

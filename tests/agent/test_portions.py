@@ -23,6 +23,7 @@ from agent.tools import LEAST_TOKENS, PHASE_SHARES, AgentSettings, EditFormat, T
 from core.dialogue import Message
 from core.gauge import Gauge
 from core.states import Phase
+from core.tasks import Language
 from core.work import Case, HandOver, Lesson, Reflection, Try, Work
 from settings.brains import LEAST_PROMPT
 from tests.support.agent_parts import Bench, block, case_for, model_for
@@ -127,7 +128,7 @@ def test_no_prompt_about_five_thousand_files_is_longer_than_its_limit() -> None:
 
 def test_the_least_limit_leaves_room_beside_the_instructions_of_every_phase() -> None:
     """The smallest whole prompt takes three fifths at most: in both languages, each form of edits, with a split."""
-    for form, split, language in product(EditFormat, (False, True), ("python", "javascript")):
+    for form, split, language in product(EditFormat, (False, True), (Language.PYTHON, Language.JAVASCRIPT)):
         case = case_for("Add.", tests=TESTS)
         case = replace(case, task=replace(case.task, spec=replace(case.task.spec, language=language, split=split)))
         tools = tools_of(24_000, Gauge(), large=False)

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
 from server.desk import Desk
-from server.listen import Listen
+from server.serving.listen import Listen
 from tests.support.browser import LIVE, PATIENCE_MS, context_of
 from tests.support.desk import Client, fill, make_desk, serving
 from tests.support.worked_task import submit

@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
 from core.events import Event, Kind, Level
 from server.desk import Desk
-from server.listen import Listen
+from server.serving.listen import Listen
 from tests.support.browser import LIVE, Watch, context_of, heard
 from tests.support.desk import Client, make_desk, serving
 from tests.support.night import Night

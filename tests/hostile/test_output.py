@@ -23,7 +23,7 @@ from core.events import Event, Kind
 from core.masking import MASK, Masker
 from core.verdicts import SuiteJob, Verdict
 from db.file_log import FileLog
-from server.shown import register
+from server.pages.shown import register
 from test_runner import SuiteRunner
 from tests.support.sandboxes import bubblewrap, runtime
 from tests.support.store import open_store

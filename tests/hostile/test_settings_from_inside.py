@@ -11,7 +11,7 @@ import pytest
 
 from config import Settings
 from core.isolation import SandboxJob, SandboxLimits
-from server.listen import Listen
+from server.serving.listen import Listen
 from tests.support.sandboxes import open_folder, opened, runtime
 from tests.support.settings_rig import settings_served
 

@@ -17,12 +17,14 @@ from memory.index import FlatIndex
 from tests.support.store import Store
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from memory.embedders.base import Vectors
 
 CENTRES, DIMS, COUNT, QUERIES = 20, 384, 4000, 60
 
 
-def scaled(rows: Vectors) -> Vectors:
+def scaled(rows: NDArray[np.float64]) -> Vectors:
     ones: Vectors = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
     return ones
 

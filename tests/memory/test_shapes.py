@@ -7,7 +7,7 @@ import random
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory.shapes import shapes
@@ -61,6 +61,7 @@ def test_a_function_is_named_with_its_line_wherever_it_stands() -> None:
     assert (found.name, found.line, found.digest) == ("total", 2, digest(TEXT))
 
 
+@settings(deadline=None)  # real functions of any length are read, on a machine that may be busy
 @given(st.integers(0, 10**6))
 def test_renaming_every_local_name_of_real_functions_changes_nothing(seed: int) -> None:
     texts = sorted((ROOT / "core").glob("*.py"))

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.masking import printable
-from server.ansi import has_colours, plain, runs, terminal
+from server.log.ansi import has_colours, plain, runs, terminal
 from tests.support.hostile_words import hostile_texts
 
 VOCABULARY = {f"a-{kind}{number}" for kind in ("fg", "bg") for number in range(16)}

@@ -11,7 +11,7 @@ import pytest
 from core.events import Level
 from core.queueing import HoldSource
 from server.desk import Desk
-from server.task_answers import MAX_LISTED_CHARS
+from server.lists.task_answers import MAX_LISTED_CHARS
 from tests.support.desk import Client, fill, make_desk, serving
 from tests.support.worked_task import submit, work_on
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from server.assets import Assets
+from server.pages.assets import Assets
 from tests.support.desk import Client
 
 FOLDER = Path("server/static")

@@ -16,10 +16,10 @@ from core.masking import Masker
 from db.event_log import EventLog
 from db.step_store import StepStore
 from server.app import create_app
-from server.assets import Assets
-from server.boot import boot_data
 from server.desk import Desk
-from server.page_table import PAGES, STATUS, TASKS, Page
+from server.pages.assets import Assets
+from server.pages.boot import boot_data
+from server.pages.page_table import PAGES, STATUS, TASKS, Page
 from tests.support.desk import Client, fill, make_desk, serving
 from tests.support.worked_task import submit
 

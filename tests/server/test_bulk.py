@@ -6,8 +6,8 @@ import pytest
 
 from core.events import Kind
 from core.states import Status
-from server.bulk import MAX_AT_ONCE
 from server.desk import Desk
+from server.lists.bulk import MAX_AT_ONCE
 from tests.support.desk import Client
 from tests.support.worked_task import submit, work_on
 

@@ -85,5 +85,3 @@ def test_a_task_tells_by_what_it_was_taken_back(desk: Desk, client: Client, ledg
     ).result()
     assert client.get("/api/task/1").json["reverted_by"] == "dd44"
     assert client.get("/api/task/2").json["reverted_by"] is None
-    assert "taken back by <code>dd44" in client.get("/task/1").text
-    assert "taken back by" not in client.get("/task/2").text

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from server.guard import Guard, Policy
-from server.listen import Listen
+from server.gate.guard import Guard, Policy
+from server.serving.listen import Listen
 from tests.support.desk import Client, make_desk, serving
 from tests.support.raw_http import ask, chunk
 

@@ -14,8 +14,8 @@ import pytest
 from core.errors import ConfigError
 from core.status import DaemonStatus
 from server.desk import Desk
-from server.host import Host
-from server.listen import Listen
+from server.serving.host import Host
+from server.serving.listen import Listen
 from tests.support.desk import Client, fill, make_desk, serving
 from tests.support.raw_http import ask
 from tests.support.sse import Listener

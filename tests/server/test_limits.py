@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from server.asgi import Message, Refused, Scope
-from server.limits import MAX_ADDRESSES, Attempts, Bucket, read_body
+from server.gate.asgi import Message, Refused, Scope
+from server.gate.limits import MAX_ADDRESSES, Attempts, Bucket, read_body
 
 
 class Clock:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from core.errors import ConfigError
-from server.listen import Listen, is_loopback, is_wildcard
+from server.serving.listen import Listen, is_loopback, is_wildcard
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "127.5.5.5", "::1", "localhost"])

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from server.listen import Listen
+from server.serving.listen import Listen
 from tests.support.desk import Client, Got, make_desk, serving
 
 TOKEN = "a-token-of-the-owner"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from server.marking import MOST_CHARS, MOST_LINE, cut_at, language_of, lines_of, words
+from server.diffs.marking import MOST_CHARS, MOST_LINE, cut_at, language_of, lines_of, words
 
 EVIL = "<script>alert(1)</script>"
 

@@ -10,7 +10,7 @@ from core.clock import utc_now
 from core.events import Event, Kind
 from core.states import Ending
 from server.desk import Desk
-from server.listen import Listen
+from server.serving.listen import Listen
 from tests.support.desk import Client, serving
 from tests.support.sse import Listener
 from tests.support.worked_task import submit, work_on

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.states import Status
-from server.log_query import DownloadQuery, LogsQuery
+from server.lists.task_list import TasksQuery
+from server.log.log_query import DownloadQuery, LogsQuery
 from server.query import BadQuery, Query, read_query
-from server.task_list import TasksQuery
 
 
 def test_values_are_read_into_their_types() -> None:

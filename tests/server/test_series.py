@@ -16,7 +16,7 @@ from db.event_log import EventLog
 from db.sqlite import Connection
 from queue_manager import QueueManager
 from server.desk import Desk
-from server.series import MAX_BUCKETS, MAX_MODELS, Range, stats
+from server.lists.series import MAX_BUCKETS, MAX_MODELS, Range, stats
 from tests.support.desk import Client
 from tests.support.worked_task import submit, work_on
 

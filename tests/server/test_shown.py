@@ -3,7 +3,7 @@ from __future__ import annotations
 from flask import Flask, render_template_string
 
 from core.masking import Masker
-from server.shown import register
+from server.pages.shown import register
 
 
 def test_a_page_shows_neither_secrets_nor_what_a_reader_would_obey_nor_markup() -> None:

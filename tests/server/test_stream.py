@@ -15,9 +15,9 @@ from core.events import Event, Kind, Level
 from db.database import Database
 from db.event_log import EventLog
 from server.desk import Desk
-from server.engine import Engine
-from server.sockets import bind_tcp
-from server.stream import Stream
+from server.log.stream import Stream
+from server.serving.engine import Engine
+from server.serving.sockets import bind_tcp
 from tests.support.desk import Client, fill, make_desk
 from tests.support.sse import Listener
 

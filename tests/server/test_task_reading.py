@@ -13,8 +13,8 @@ from core.states import Outcome, Phase
 from core.work import Step, Work
 from memory import recalls
 from memory.recalls import Arm, Recalled
+from server.course.task_reading import shown_findings
 from server.desk import Desk
-from server.task_reading import shown_findings
 from tests.support.desk import Client
 from tests.support.worked_task import submit
 

@@ -27,7 +27,7 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
-from server.page_table import PAGES
+from server.pages.page_table import PAGES
 
 Visit = Callable[[str], Page]
 """Opens an address and waits until its data are live."""

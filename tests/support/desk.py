@@ -25,8 +25,8 @@ from memory.embedders import choose
 from memory.store import LongTermMemory
 from queue_manager import QueueManager
 from server.desk import Desk
-from server.host import Host
-from server.listen import Listen
+from server.serving.host import Host
+from server.serving.listen import Listen
 from settings.live import Later, Reloaded
 from weekly.spans import asked_span
 from weekly_summary import summarise, write_report

@@ -24,8 +24,8 @@ from db.step_store import StepStore
 from hand.session import call
 from queue_manager import QueueManager
 from server.desk import Desk
-from server.host import Host
-from server.listen import Listen
+from server.serving.host import Host
+from server.serving.listen import Listen
 from tests.support.desk import Reloads
 from upkeep.instance_lock import InstanceLock
 

@@ -20,7 +20,7 @@ from typing import Self
 ROOT = Path(__file__).resolve().parents[2]
 LOADED = (
     *("tests.support.mortal", "main", "assembly.daemon", "assembly.single", "weekly_summary", "models.openai_compat"),
-    *("server.app", "server.api", "server.pages", "flask", "uvicorn", "uvicorn.protocols.http.h11_impl"),
+    *("server.app", "server.api", "server.pages.frame", "flask", "uvicorn", "uvicorn.protocols.http.h11_impl"),
     *("uvicorn.lifespan.off", "a2wsgi", "openai", "sqlite_utils", "sqlite_vec", "numpy", "_strptime"),
 )
 """What a daemon imports sooner or later."""

@@ -20,7 +20,7 @@ from config import Settings, load_settings
 from core.clock import utc_now
 from core.events import Event
 from core.masking import Masker
-from server.listen import Listen
+from server.serving.listen import Listen
 from tests.support.desk import Client, Got, make_desk, serving
 
 

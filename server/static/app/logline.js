@@ -1,6 +1,6 @@
 // A line of the log as an element, built by hand: a page may hold a hundred thousand of them.
 //
-// A text becomes text nodes. Colours of terminals come from the server as pairs of class and text (server/ansi.py).
+// A text becomes text nodes. Colours of terminals come from the server as pairs of class and text (server/log/ansi.py).
 
 import {clock, day} from './text.js';
 

@@ -11,7 +11,7 @@ import {counted, elapsed} from '../../app/text.js';
 import {signal} from '../../app/ui.js';
 import {passes, query} from './filter.js';
 
-const FIRST = 250; // what the page comes with (server/page_table.py)
+const FIRST = 250; // what the page comes with (server/pages/page_table.py)
 const PAGE = 500;
 const AROUND = 250;
 const TOO_MANY = 2000;

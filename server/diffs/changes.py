@@ -13,8 +13,8 @@ from typing import Literal
 
 from core.errors import GitError
 from core.tree import Tree
-from server import hunks, marking
-from server.hunks import Difference
+from server.diffs import hunks, marking
+from server.diffs.hunks import Difference
 from server.schemas import Answer
 from server.showing import Mask, whole
 

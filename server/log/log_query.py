@@ -15,7 +15,7 @@ from core.clock import no_number
 from core.events import Kind, Level
 from db.log_pages import Accepts
 from db.log_rows import EventFilter
-from server.ansi import has_colours, plain
+from server.log.ansi import has_colours, plain
 from server.query import After, BadQuery, Id, Query
 
 MAX_PATTERN_CHARS = 500

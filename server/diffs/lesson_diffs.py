@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from server import marking
-from server.marking import Line
+from server.diffs import marking
+from server.diffs.marking import Line
 
 MOST_ROWS = 600
 _HEAD = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")

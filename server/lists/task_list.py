@@ -14,9 +14,9 @@ from core.tasks import Kind
 from db.codec import storable
 from db.task_list import OWN, Order, Place, Sort, TaskFilter
 from queue_manager import QueueManager
+from server.lists.task_answers import task_summary
 from server.query import BadQuery, Id, Query
 from server.schemas import Tasks, TaskSummary
-from server.task_answers import task_summary
 
 MAX_TEXT = 200
 MAX_REPO = 4096

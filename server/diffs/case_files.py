@@ -1,4 +1,4 @@
-"""The states of a task's files over its life, as `server.changes` compares them."""
+"""The states of a task's files over its life, as `server.diffs.changes` compares them."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from db import forks, pruning
 from db.commit_ledger import CommitLedger
 from db.state_store import Commit
 from db.step_rows import StepRow
-from server.changes import Diff, FileText, OpenTree, State, compared, file_text
 from server.desk import Desk
+from server.diffs.changes import Diff, FileText, OpenTree, State, compared, file_text
 
 
 class CaseFiles:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import ConfigError
-from server.guard import Policy
+from server.gate.guard import Policy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

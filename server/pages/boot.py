@@ -17,7 +17,7 @@ from server.api import body_of
 from server.contract import ENDPOINTS
 from server.desk import Desk
 from server.endpoint import Call, Reply
-from server.page_table import Page
+from server.pages.page_table import Page
 from server.query import BadQuery, read_query
 
 _BY_NAME = {f"api.{endpoint.name}": endpoint for endpoint in ENDPOINTS}

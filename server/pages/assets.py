@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from server.asgi import Receive, Refused, Scope, Send, header, refuse
+from server.gate.asgi import Receive, Refused, Scope, Send, header, refuse
 
-FOLDER = Path(__file__).parent / "static"
+FOLDER = Path(__file__).parent.parent / "static"
 PREFIX = "/static/"
 MEDIA = {
     ".js": "text/javascript; charset=utf-8",

@@ -14,12 +14,8 @@ from core.states import Outcome, Phase
 from core.tasks import Task
 from core.work import Work
 from db.step_rows import Call, StepRow
-from server.case_files import CaseFiles
-from server.desk import Desk
-from server.schemas import LogLine, log_line
-from server.showing import Mask, Passage, passage, short, whole
-from server.spoken import spoken
-from server.step_answers import (
+from server.course.spoken import spoken
+from server.course.step_answers import (
     BriefRow,
     FindingRow,
     LessonText,
@@ -31,9 +27,13 @@ from server.step_answers import (
     StepFile,
     Thought,
 )
-from server.task_reading import mappings, number, shown_findings
-from server.timeline import told_steps
-from server.verdict_answers import verdict_row
+from server.course.task_reading import mappings, number, shown_findings
+from server.course.timeline import told_steps
+from server.course.verdict_answers import verdict_row
+from server.desk import Desk
+from server.diffs.case_files import CaseFiles
+from server.schemas import LogLine, log_line
+from server.showing import Mask, Passage, passage, short, whole
 
 PART_CHARS = 60_000
 ALL_CHARS = 240_000

@@ -16,9 +16,9 @@ import logging
 from dataclasses import dataclass
 from email.utils import formatdate
 
-from server.access import Access
-from server.asgi import App, Message, Receive, Refused, Scope, Send, header, header_values, refuse
-from server.limits import Bucket, drain, read_body, too_many
+from server.gate.access import Access
+from server.gate.asgi import App, Message, Receive, Refused, Scope, Send, header, header_values, refuse
+from server.gate.limits import Bucket, drain, read_body, too_many
 
 _log = logging.getLogger(__name__)
 

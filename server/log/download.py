@@ -19,9 +19,9 @@ from core.events import Event
 from core.masking import Masker
 from db.event_log import EventLog
 from db.log_pages import Accepts
-from server import ansi
-from server.asgi import Header, Receive, Refused, Scope, Send, gone, refuse
-from server.log_query import DownloadQuery
+from server.gate.asgi import Header, Receive, Refused, Scope, Send, gone, refuse
+from server.log import ansi
+from server.log.log_query import DownloadQuery
 from server.query import BadQuery, read_query
 from server.schemas import log_line
 

@@ -15,10 +15,10 @@ from urllib.parse import urlencode
 
 from db.event_log import EventLog
 from db.log_rows import EventFilter
-from server.asgi import Receive, Refused, Scope, Send, gone, header, refuse
-from server.log_query import StreamQuery
+from server.gate.asgi import Receive, Refused, Scope, Send, gone, header, refuse
+from server.log.log_query import StreamQuery
+from server.log.tail import Line, Tail, passes
 from server.query import BadQuery, read_query
-from server.tail import Line, Tail, passes
 
 _log = logging.getLogger(__name__)
 

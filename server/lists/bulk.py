@@ -23,9 +23,9 @@ from core.tasks import Kind, Task
 from db.task_list import Order, Place, TaskFilter
 from queue_manager import QueueManager
 from server.desk import WRITE_WALL_S
+from server.lists.task_list import MAX_REPO, MAX_TEXT
 from server.query import MAX_ID, Id
 from server.schemas import Answer
-from server.task_list import MAX_REPO, MAX_TEXT
 
 MAX_AT_ONCE = 500
 MAX_PRIORITY = 1_000_000

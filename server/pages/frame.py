@@ -12,12 +12,12 @@ from werkzeug.wrappers import Response as BaseResponse
 
 from core.errors import UnknownTask
 from db import pruning
-from server.assets import Assets
-from server.boot import boot_data
+from server.course.spoken import as_text
 from server.desk import Desk
-from server.page_table import PAGES, Page
+from server.pages.assets import Assets
+from server.pages.boot import boot_data
+from server.pages.page_table import PAGES, Page
 from server.query import LoginQuery, Query, read_query
-from server.spoken import as_text
 
 TASK_RULE = f"/task/<int(max={2**63 - 1}):task_id>"
 

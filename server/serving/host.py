@@ -17,19 +17,19 @@ from concurrent.futures import Future
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-from server.access import Access
-from server.asgi import App, Receive, Scope, Send
-from server.assets import PREFIX, Assets
 from server.desk import Desk
-from server.download import DOWNLOAD_PATH, Download
-from server.guard import Guard
-from server.listen import Listen
-from server.login import Login
-from server.sockets import bind_tcp, bind_unix
-from server.stream import STREAM_PATH, Stream
+from server.gate.access import Access
+from server.gate.asgi import App, Receive, Scope, Send
+from server.gate.guard import Guard
+from server.gate.login import Login
+from server.log.download import DOWNLOAD_PATH, Download
+from server.log.stream import STREAM_PATH, Stream
+from server.pages.assets import PREFIX, Assets
+from server.serving.listen import Listen
+from server.serving.sockets import bind_tcp, bind_unix
 
 if TYPE_CHECKING:
-    from server.engine import Engine
+    from server.serving.engine import Engine
 
 __all__ = ["Host", "Listen"]
 
@@ -114,8 +114,8 @@ class Host:
         from a2wsgi import WSGIMiddleware  # noqa: PLC0415  imported when first needed, as all below
 
         from server.app import create_app  # noqa: PLC0415  Flask
-        from server.engine import Engine  # noqa: PLC0415  uvicorn
         from server.metrics import Metrics  # noqa: PLC0415  prometheus_client
+        from server.serving.engine import Engine  # noqa: PLC0415  uvicorn
 
         assets, metrics = Assets(), Metrics(self._desk, lambda: self._stream.clients)
         desk = replace(self._desk, metrics=metrics.text)

@@ -9,7 +9,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 
-from server.asgi import Message, Receive, Refused, Scope, header
+from server.gate.asgi import Message, Receive, Refused, Scope, header
 
 MAX_ADDRESSES = 1000
 DRAINED_BYTES = 64 * 1024

@@ -13,8 +13,8 @@ from difflib import SequenceMatcher
 from itertools import chain
 from typing import Any, Literal
 
-from server import marking
-from server.marking import Line
+from server.diffs import marking
+from server.diffs.marking import Line
 
 CONTEXT = 3
 MOST_CHARS = 400_000

@@ -18,11 +18,8 @@ from db.step_rows import Call, IterationRow, StepRow
 from memory.near_to import of_task
 from memory.recalls import Arm
 from server.approvals import approval_row
-from server.desk import Desk
-from server.schemas import PhaseRun
-from server.showing import TEXT_CHARS, passage, short
-from server.task_reading import mappings, number, shown_lessons
-from server.timeline_answers import (
+from server.course.task_reading import mappings, number, shown_lessons
+from server.course.timeline_answers import (
     AttemptBrief,
     GivenFile,
     Mark,
@@ -35,6 +32,9 @@ from server.timeline_answers import (
     Words,
     fork_row,
 )
+from server.desk import Desk
+from server.schemas import PhaseRun
+from server.showing import TEXT_CHARS, passage, short
 
 MOST_STEPS = 1000
 MOST_MARKS = 200

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import uvicorn
 
-from server.asgi import App
+from server.gate.asgi import App
 
 
 class Engine(uvicorn.Server):

@@ -1,0 +1,1 @@
+"""What changed: two states of files as hunks of highlighted lines."""

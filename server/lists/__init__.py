@@ -1,0 +1,1 @@
+"""Lists of tasks, acts upon many, and what was done over time."""

@@ -1,0 +1,1 @@
+"""The log over the wire: filters, pages, the live stream, the download."""

@@ -1,0 +1,1 @@
+"""The pages: their table, their frame, and what they come with."""

@@ -1,0 +1,1 @@
+"""Runs the server: its sockets, its thread and loop, and the engine under it."""
