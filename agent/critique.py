@@ -19,6 +19,7 @@ from agent.prompting import quoted, system
 from agent.tools import Tools
 from core.dialogue import Message
 from core.events import Event, Kind, Level
+from core.gauge import Gauge
 from core.remarks import Gravity, Remark
 from core.states import Outcome, Phase
 from core.tasks import digest
@@ -89,10 +90,8 @@ def _sent_back(work: Work, reader: Reader, blocking: Sequence[Remark], data: dic
 
 async def _read_all(case: Case, work: Work, tools: Tools, reader: Reader, talk: Dialogue) -> Reading:
     gauge = tools.gauge(reader.phase, work.escalation)
-    limit = tools.settings.limit(reader.phase, gauge)
-    budget = min(int(limit * _SHARE), int(limit * (1 - _REST)) - gauge.tokens(_head(case, reader).text))
     found = list[Remark]()
-    parts = pieces(tools.tree, case.task.spec, work.change, budget, gauge)
+    parts = pieces(tools.tree, case.task.spec, work.change, _room(case, tools, reader, gauge), gauge)
     for number, piece in enumerate(parts, 1):
         said = await _read(case, work, tools, reader, talk, piece, f"{number} of {len(parts)}")
         if isinstance(said, str):
@@ -127,6 +126,12 @@ def _request(case: Case, work: Work, tools: Tools, reader: Reader, piece: Piece,
         briefing.now("Answer with the one JSON object."),
     ]
     return briefing.written(scene, _head(case, reader), parts)
+
+
+def _room(case: Case, tools: Tools, reader: Reader, gauge: Gauge) -> int:
+    """How many tokens of the change one question may hold."""
+    limit = tools.settings.limit(reader.phase, gauge)
+    return min(int(limit * _SHARE), int(limit * (1 - _REST)) - gauge.tokens(_head(case, reader).text))
 
 
 def _head(case: Case, reader: Reader) -> Message:

@@ -72,9 +72,8 @@ def prompts_of(case: Case, work: Work, tools: Tools) -> list[tuple[Phase, Prompt
         (P.TESTING, own_tests._request(case, work, tools)),
     ]
     reader = Reader(phase=P.AUDIT, who="audit", blocks=frozenset(), known="a finding\n" * 2000)
-    limit = tools.settings.limit(P.AUDIT, tools.gauge(P.AUDIT, 0))
-    room = int(limit * critique._SHARE)
-    some = pieces(tools.tree, case.task.spec, work.change, room, tools.gauge(P.AUDIT, 0))
+    gauge = tools.gauge(P.AUDIT, 0)
+    some = pieces(tools.tree, case.task.spec, work.change, critique._room(case, tools, reader, gauge), gauge)
     return found + [(P.AUDIT, critique._request(case, work, tools, reader, piece, "1 of 9")) for piece in some[:3]]
 
 
@@ -127,7 +126,7 @@ def test_no_prompt_about_five_thousand_files_is_longer_than_its_limit() -> None:
 
 
 def test_the_least_limit_leaves_room_beside_the_instructions_of_every_phase() -> None:
-    """The smallest whole prompt takes three fifths at most: in both languages, each form of edits, with a split."""
+    """The smallest whole prompt takes two thirds at most: in both languages, each form of edits, with a split."""
     for form, split, language in product(EditFormat, (False, True), (Language.PYTHON, Language.JAVASCRIPT)):
         case = case_for("Add.", tests=TESTS)
         case = replace(case, task=replace(case.task, spec=replace(case.task.spec, language=language, split=split)))
@@ -135,7 +134,7 @@ def test_the_least_limit_leaves_room_beside_the_instructions_of_every_phase() ->
         tools = replace(tools, settings=replace(tools.settings, edit_format=form))
         work = Work(phase=P.CODING, base="0" * 40, change={"add.py": "x\n"})
         for phase, prompt in prompts_of(case, work, tools):
-            assert prompt.tokens <= LEAST_TOKENS * 0.6, (phase, form, split, language)
+            assert prompt.tokens <= LEAST_TOKENS * 2 / 3, (phase, form, split, language)
     assert LEAST_TOKENS == LEAST_PROMPT, "what the settings accept is what the phases keep to"
 
 
