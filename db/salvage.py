@@ -185,9 +185,13 @@ class Salvage:
         """Drop rows whose task or text could not be had."""
         while strays := self._conn.execute("PRAGMA main.foreign_key_check").fetchall():
             for table, rowid, parent, _ in strays:
-                if rowid is None:  # a table without rowids: dependencies
-                    there = f"(SELECT id FROM main.{parent})"  # noqa: S608
-                    gone = f"depends_on NOT IN {there} OR task_id NOT IN {there}"
+                if rowid is None:  # a table without rowids
+                    keys = self._conn.execute(f"PRAGMA main.foreign_key_list({table})").fetchall()
+                    gone = " OR ".join(
+                        f"{key['from']} NOT IN (SELECT {key['to']} FROM main.{parent})"  # noqa: S608
+                        for key in keys
+                        if key["table"] == parent
+                    )
                     self._conn.execute(f"DELETE FROM main.{table} WHERE {gone}")  # noqa: S608
                 else:
                     self._conn.execute(f"DELETE FROM main.{table} WHERE rowid = ?", (rowid,))  # noqa: S608

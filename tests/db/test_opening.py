@@ -111,6 +111,21 @@ def test_without_any_sound_backup_all_that_can_be_read_goes_into_an_empty_one(tm
     assert descriptions(path) == [f"task {number}" for number in range(40)]
 
 
+def test_what_was_noted_of_a_task_that_is_lost_goes_with_it(tmp_path: Path) -> None:
+    path = lived(tmp_path, tasks=1)
+    with open_store(path) as store:
+        task = store.queue.submit(TaskSpec(description="task 1", files={"a.py": "limit = 10"})).result()
+        note = "INSERT INTO concluded (task_id, attempt) VALUES (?, 1)"
+        store.db.write(lambda conn: conn.execute(note, (task.task_id,))).result()
+    raw = path.read_bytes()
+    path.write_bytes(raw.replace(b"limit = 10", b"limit = 90"))
+    restored = look(path).restored
+    assert restored is not None
+    assert descriptions(path) == ["task 0"]
+    with closing(connect(path, readonly=True)) as conn:
+        assert conn.execute("SELECT count(*) FROM concluded").fetchone()[0] == 0
+
+
 def test_a_byte_that_fell_over_in_a_specification_is_found(tmp_path: Path) -> None:
     path = lived(tmp_path, tasks=1)
     with open_store(path) as store:
