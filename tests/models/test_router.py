@@ -179,6 +179,18 @@ def once_down(server: WireServer) -> Iterator[None]:
     yield
 
 
+async def test_a_model_that_is_left_alone_after_failures_begins_no_task(models: Models) -> None:
+    models.strong.fail_always("503")
+    async with models.door(policy=replace(QUICK, breaker_failures=1, breaker_s=600.0)) as door:
+        assert await first(door, 1) == "weak"
+        for task_id in range(2, 12):
+            assert await first(door, task_id) == "weak"
+        routes = ModelResults(door.db)
+        decided = [route for task_id in range(2, 12) if (route := routes.route(task_id, 1))]
+    assert {route.first for route in decided} == {WEAK}
+    assert len(decided) == 10
+
+
 async def test_models_that_came_with_new_settings_are_asked_last_and_those_that_went_are_not(models: Models) -> None:
     async with models.door() as door:
         keep(door, route=replace(ROUTE, ladder=("openai=gone", WEAK), first="openai=gone", cheap=WEAK))
