@@ -88,7 +88,7 @@ def test_a_spent_day_waits_for_midnight_and_a_raised_limit_lets_go_of_it(tmp_pat
     until(lambda: daemon.get(f"/api/task/{task_id}")["status"] == "scheduled", within_s=40)
     task, asked = daemon.get(f"/api/task/{task_id}"), len(server.requests)
     assert task["not_before"].endswith("T00:00:00.000000Z")
-    assert "today: the limit of 2000 tokens is reached" in task["reason"]
+    assert f"today: the limit of {FEW} tokens is reached" in task["reason"]
     assert "DAY_TOKENS" in task["reason"]
     daemon.kill()
     daemon.start()
