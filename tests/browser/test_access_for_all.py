@@ -14,7 +14,7 @@ from tests.support.night import Night
 
 GRAVE = {"serious", "critical"}
 AXE = Axe()
-# Both widths and both schemes of colours; all four together find the same.
+# Both widths and both schemes of colours, in two pairs, for each run takes its time.
 LOOKS = [(WIDE, False, ("second_try", "failed")), (NARROW, True, ("approval", "blocked"))]
 # Where the focus is; null once it has left the page. A field for dates shows it on its parts.
 FOCUSED = """() => { const at = document.activeElement;
