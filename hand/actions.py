@@ -21,8 +21,6 @@ from hand.service import install, uninstall
 from hand.steering import prioritise, retry_failed
 from hand.verifying import verify
 from hand.views import held
-from intake.inbox import with_ids
-from intake.tasks_file import load_file
 
 
 def perform(asked: Asked) -> int:
@@ -58,6 +56,9 @@ def add(hand: Hand, asked: Asked) -> int:
 def load(hand: Hand, asked: Asked) -> int:
     """Submit the entries of a file, each under its key; a broken file is refused whole."""
     assert asked.path is not None
+    from intake.inbox import with_ids  # noqa: PLC0415  # it brings YAML and the watcher of files
+    from intake.tasks_file import load_file  # noqa: PLC0415  # as above
+
     reading, ids = load_file(asked.path), dict[str, int]()
     rows: list[Mapping[str, object]] = []
     for entry in reading.entries:
