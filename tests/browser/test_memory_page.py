@@ -70,7 +70,7 @@ def test_a_lesson_shows_its_error_its_fix_and_where_it_was_used(visit: Visit, ni
     lesson = night.daemon.get(f"/api/lesson/{name}")
     page.get_by_label("Order").select_option("used")
     page.get_by_label("Kind").select_option("failure")
-    rows(page).first.get_by_role("link").click()
+    rows(page).first.locator(f'a[href="/memory?lesson={name}"]').click()
     dialog = page.get_by_role("dialog", name=f"Lesson {name}")
     expect(dialog.locator("pre").first).to_contain_text(lesson["error"].split("\n")[0])
     expect(dialog.locator(".diff .added").first).to_be_visible()

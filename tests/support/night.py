@@ -78,7 +78,8 @@ class Room:
     def daemon(self, server: WireServer, **settings: str) -> Daemon:
         """The daemon of this home, not started."""
         pip = {name: value for name, value in environ(self.folder / "index").items() if name.startswith("PIP_")}
-        return Daemon(self.home, settings_for(server, **{**pip, **settings}))
+        told = {"RECALL_CONTROL_SHARE": "0"}  # by lot, a night in ten would have no lesson that was used
+        return Daemon(self.home, settings_for(server, **{**pip, **told, **settings}))
 
     def copied(self, folder: Path) -> Room:
         """The same elsewhere."""
