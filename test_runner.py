@@ -23,7 +23,7 @@ from core.isolation import SandboxLimits
 from core.masking import Masker
 from core.ports import Sandbox, Sink
 from core.verdicts import Evidence, Label, Result, SuiteJob, Verdict
-from sandbox import judging, plan, planning, sharpness, twin_check
+from sandbox import judging, planning, sharpness
 from sandbox.cleaning import Mask, cleaned
 from sandbox.held import layer
 from sandbox.held.asking import Asker
@@ -92,8 +92,11 @@ class SuiteRunner:
         planned = await self._rounds.plan(job)
         if refusal := _refusal(planned):
             return self._verdict(planned, refusal, None)
-        run = await self._rounds.run(job, planned)
-        found = judging.judge_command(run) if planned.command else await self._weighed(job, run)
+        if planned.command:
+            run = await self._rounds.run(job, planned)
+            return self._verdict(planned, judging.judge_command(run), run)
+        run = await self._rounds.proof(job, planned)
+        found = await self._weighed(job, run)
         return self._verdict(planned, found, run)
 
     async def _weighed(self, job: SuiteJob, run: Run) -> Judgement:
@@ -103,10 +106,6 @@ class SuiteRunner:
             failing = {result.id.partition("::")[0] for result in found.results if result.result is not Result.PASSED}
             run = replace(run, before=await self._rounds.before(job, tuple(sorted(failing))))
             found = judging.judge(run)
-        if found.doubtful:
-            alone = await self._rounds.run(job, plan.copies_alone(run.plan))
-            cleared = twin_check.genuine(alone.answer.session.tests) if alone.answer else frozenset[str]()
-            found = judging.judge(replace(run, cleared=cleared))
         return await sharpness.prove_own(job, run, found, self._rounds)
 
     def _verdict(self, planned: Plan, found: Judgement, run: Run | None) -> Verdict:

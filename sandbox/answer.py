@@ -69,11 +69,10 @@ class CaseReport:
 class Session:
     """What one child did.
 
-    `how` is exited, timeout, flood, or settled (stopped before the copies, since a test had failed); `exit_code` is
-    None unless it exited. `running` is the test that had started and not ended, `at` the one that was begun last, where
-    a recorder tells of beginnings apart. `finishes` are the exit statuses that
-    pytest reported, `changed` the framework functions found changed. `garbled` tells that something in the events was
-    not the recorder's.
+    `how` is exited, timeout, flood or memory; `exit_code` is None unless it exited. `running` is the test that had
+    started and not ended, `at` the one that was begun last, where a recorder tells of beginnings apart. `finishes` are
+    the exit statuses that pytest reported, `changed` the framework functions found changed. `garbled` tells that
+    something in the events was not the recorder's.
     """
 
     how: str
@@ -91,14 +90,27 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Split:
+    """What the test side of a split run reported: test id to result and a text on it.
+
+    A test has passed, failed by an assertion, raised (the tested code did, or ended), or is unjudged.
+
+    `how` is as in `Session`.
+    """
+
+    how: str
+    results: Mapping[str, tuple[str, str]]
+    duration_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """The parent's whole answer. `plain` is test id to result; None where that run was not made or gave nothing."""
+    """The parent's whole answer. `split` is None where there was no split run."""
 
     python: str
     session: Session
     altered: tuple[str, ...] = ()
-    plain_made: bool = False
-    plain: Mapping[str, str] | None = None
+    split: Split | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,13 +134,12 @@ def read(result: SandboxResult, key: bytes) -> Answer | None:
     """The answer, or None when there is none that bears the signature."""
     if (data := _signed(result, key)) is None:
         return None
-    made = data.get("plain")
+    split = data.get("split")
     return Answer(
         python=data["python"],
         session=_session(data.get("suite") or data["command"]),
         altered=tuple(data.get("altered", ())),
-        plain_made=made is not None,
-        plain=_plain(made) if made else None,
+        split=_split(split) if split else None,
     )
 
 
@@ -261,9 +272,13 @@ def _fault(data: Any) -> Fault | None:
     return Fault(kind=str(data["kind"]), message=str(data["message"]), frames=frames)
 
 
-def _plain(data: Mapping[str, Any]) -> Mapping[str, str] | None:
-    try:
-        found = json.loads(data["events"])
-    except ValueError:
-        return None
-    return {str(key): str(value) for key, value in found.items()} if isinstance(found, dict) else None
+def _split(data: Mapping[str, Any]) -> Split:
+    results = dict[str, tuple[str, str]]()
+    for line in data["events"].splitlines():
+        try:
+            name, result, why = json.loads(line)
+        except (ValueError, TypeError):
+            continue
+        if (before := results.get(str(name))) is None or before[0] == "passed":
+            results[str(name)] = str(result), str(why)
+    return Split(how=data["ended"], results=results, duration_s=data["duration_s"])

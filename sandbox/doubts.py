@@ -9,6 +9,9 @@ from sandbox.answer import Answer, Session
 from sandbox.plan import Plan
 from sandbox.twins import SuiteFile
 
+SLOWER = 3.0
+"""A split run that did not end, and took so many times as long as the run in one process, speaks against it."""
+
 
 def find(answer: Answer, plan: Plan) -> str:
     """Why a run in which all tests passed cannot be believed; empty when nothing speaks against it."""
@@ -25,7 +28,7 @@ def find(answer: Answer, plan: Plan) -> str:
         return f"{plan.framework} ended with {session.finishes} and exit status {session.exit_code}, which cannot be"
     if strangers := list(_strangers(plan, session)):
         return f"tests ran that are not in the suite: {', '.join(strangers[:3])}"
-    return _plain_doubt(answer, plan)
+    return _split_doubt(answer, plan)
 
 
 def _strangers(plan: Plan, session: Session) -> Iterator[str]:
@@ -44,15 +47,18 @@ def _belongs(file: SuiteFile, path: str, name: str) -> bool:
     return file.outline is None or file.outline.knows(file.names.get(name, name))
 
 
-def _plain_doubt(answer: Answer, plan: Plan) -> str:
-    if not answer.plain_made:
+def _split_doubt(answer: Answer, plan: Plan) -> str:
+    """Why the split run speaks against the one in which tests and code shared a process."""
+    found = answer.split
+    if found is None or plan.split is None:
         return ""
-    if answer.plain is None:
-        return f"the tests gave no result outside {plan.framework}"
-    for file in plan.files:
-        for name in file.plain:
-            result = answer.plain.get(f"{file.staged}::{name}", "missing")
-            if result != "passed":
-                where = f"{file.path}::{file.names[name]}"
-                return f"{where} passes under {plan.framework} and ends otherwise without it ({result})"
+    for test, (result, why) in found.results.items():
+        path, _, rest = test.partition("::")
+        name = f"{path}::{rest.partition('[')[0]}"
+        if result in {"failed", "raised"} and (name in plan.split.judged or not rest):
+            file = next((file for file in plan.files if file.staged == path), None)
+            where = f"{file.path}::{file.names.get(rest.partition('[')[0], rest)}" if file and rest else path
+            return f"{where} passes in one process with the code and fails with the code in another one: {why}"
+    if found.how == "timeout" and found.duration_s > SLOWER * answer.session.duration_s:
+        return f"the tests did not end within {found.duration_s:.0f} s with the code in another process"
     return ""

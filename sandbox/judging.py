@@ -7,7 +7,7 @@ what they were, does the same hold without pytest? The first question that is an
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from core.isolation import Ended, SandboxLimits, SandboxResult
@@ -19,11 +19,13 @@ from sandbox.shaping import Names
 from sandbox.twins import Role, SuiteFile
 
 
+NO_COPIES = "the must-fail copies were not run"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
     """What a run proved.
 
-    `doubtful` are the ids of must-fail copies that did not fail as they must; a run of their own may clear them.
     `excusable` tells that only tests failed which may have failed before the change already, `stopped` that the run did
     not come to its end. `weak` are self-written tests that prove nothing.
     """
@@ -32,7 +34,6 @@ class Judgement:
     results: tuple[CaseResult, ...] = ()
     failures: tuple[Failure, ...] = ()
     twins: int = 0
-    doubtful: tuple[str, ...] = ()
     excusable: bool = False
     stopped: bool = False
     weak: tuple[str, ...] = ()
@@ -49,7 +50,7 @@ class Run:
     """One run with what it was asked: the plan, the isolation's result, the answer, and what the job was granted.
 
     `digest` is that of all files it saw. `before` holds the results of the same tests without the change, where they
-    had to be looked up, `cleared` the ids of must-fail copies that failed as they must in a run of their own.
+    had to be looked up, `copies` is the run of the must-fail copies in a sandbox of their own, where there are any.
     """
 
     plan: Plan
@@ -59,7 +60,7 @@ class Run:
     limits: SandboxLimits
     digest: str
     before: Mapping[str, Result] = field(default_factory=dict)
-    cleared: frozenset[str] = frozenset()
+    copies: Run | None = None
 
 
 def judge(run: Run) -> Judgement:
@@ -88,17 +89,38 @@ def judge(run: Run) -> Judgement:
         )
     if not results:
         return Judgement(reason="no test ran", notes=notes)
-    if doubt := doubts.find(run.answer, run.plan):
+    if doubt := doubts.find(run.answer, run.plan) or _copies_doubt(run.copies):
         return Judgement(reason=doubt, results=results, notes=notes)
-    copies = twin_check.check(run.plan.files, session.tests, run.names, run.cleared)
+    copied = any(file.copied for file in run.plan.files)
+    if copied and run.copies is None and not twin_check.all_failed_apart(run.plan, run.answer.split):
+        return Judgement(reason=NO_COPIES, results=results, notes=notes)
+    copies = twin_check.check(run.plan.files, [*session.tests, *_copies(run)], run.names)
     return Judgement(
-        reason=copies.reason(run.names),
-        results=results,
-        twins=copies.genuine,
-        doubtful=copies.doubtful,
-        weak=copies.weak,
-        notes=notes,
+        reason=copies.reason(run.names), results=results, twins=copies.genuine, weak=copies.weak, notes=notes
     )
+
+
+def needs_copies(run: Run) -> bool:
+    """Tell whether a run says all but how the must-fail copies end, or may once it is known how it was before."""
+    found = judge(run)
+    return found.reason == NO_COPIES or found.excusable
+
+
+def _copies(run: Run) -> Sequence[CaseReport]:
+    """How the must-fail copies ended."""
+    if run.copies and run.copies.answer:
+        return run.copies.answer.session.tests
+    return twin_check.failed_apart(run.plan, run.answer.split if run.answer else None)
+
+
+def _copies_doubt(run: Run | None) -> str:
+    """Why the run of the must-fail copies cannot be believed."""
+    if run is None:
+        return ""
+    if stopped := _stopped(run):
+        return f"with other expected values {stopped.message}"
+    assert run.answer is not None
+    return doubts.find(run.answer, run.plan)
 
 
 def judge_command(run: Run) -> Judgement:
@@ -142,7 +164,7 @@ def _stopped(run: Run) -> Failure | None:
         return _stop(run, "Crash", "the run ended without an answer", detail)
     if session.internal:
         return _stop(run, "InternalError", f"{run.plan.framework} failed: {session.internal}")
-    if not session.finishes and session.how != "settled":
+    if not session.finishes:
         return _stop(run, "Crash", _crash(session, run.plan.framework), run.names.text(session.output.get("", "")))
     return None
 
@@ -241,12 +263,21 @@ def _excusable(bad: list[_Found], stopped: Failure | None, run: Run) -> bool:
 def _notes(run: Run) -> tuple[str, ...]:
     kept = [file.path for file in run.plan.files if file.role is not Role.REGRESSION and file.staged == file.path]
     notes = [f"{path} keeps its name and has a canary in place of copies" for path in kept]
-    if any(file.plain for file in run.plan.files) and run.answer and not run.answer.plain_made:
-        notes.append(f"not run outside {run.plan.framework}")
+    notes += _split_notes(run)
     excused = sorted(test for test, result in run.before.items() if result is not Result.PASSED)
     if excused:
         notes.append(f"failing before the change already: {', '.join(excused[:10])}")
     return tuple(notes)
+
+
+def _split_notes(run: Run) -> list[str]:
+    """How many tests were judged with the tested code in a process of its own."""
+    made = run.answer.split if run.answer else None
+    if run.plan.split is None or made is None:
+        return ["no test was run with the code in another process"]
+    passed = [test.partition("[")[0] for test, (result, _) in made.results.items() if result == "passed"]
+    judged = sum(test in run.plan.split.judged for test in passed)
+    return [f"{judged} tests passed with the code in another process"]
 
 
 def _count(bad: list[_Found], total: int) -> str:

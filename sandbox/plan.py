@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from core.dependencies import ImportCache, closure
 from core.tasks import Files
 from core.verdicts import SuiteJob
-from sandbox import commands, pytest_settings, steering, twins
+from sandbox import commands, pytest_settings, split, steering, twins
 from sandbox.packing import encoded
 from sandbox.pytest_settings import PytestSettings
+from sandbox.split import SplitPlan
 from sandbox.twins import Role, SuiteFile, Surroundings
 
 TWINNED_FILES = 10
@@ -40,7 +41,8 @@ class Plan:
     random names, shown read-only. `closure` is the part of the base that is staged, None for all of it. `removed` are
     files of the base that the run must not see. `calls` are made in place of tests: module, function, arguments and
     named arguments, packed; a `trial` is what a run of trials is told. `node` is there for a run of node:test in the
-    place of pytest.
+    place of pytest. `split` is the run that comes before, with the tested code in a process of its own. `must_fail`
+    tells that the files are must-fail copies.
     """
 
     files: tuple[SuiteFile, ...]
@@ -56,16 +58,13 @@ class Plan:
     calls: tuple[tuple[str, str, object, object], ...] = ()
     trial: Mapping[str, object] | None = None
     node: NodeRun | None = None
-
-    @property
-    def twins(self) -> tuple[str, ...]:
-        """The paths of the must-fail files."""
-        return tuple(file.twin for file in self.files if file.twin)
+    split: SplitPlan | None = None
+    must_fail: bool = False
 
     @property
     def order(self) -> tuple[str, ...]:
-        """The test files in the order of running: first all originals, so that no copy can disturb one."""
-        return (*(file.staged for file in self.files), *self.twins)
+        """The test files in the order of running: first all originals, so that no canary can disturb one."""
+        return (*(file.staged for file in self.files), *(file.twin for file in self.files if file.twin))
 
     @property
     def framework(self) -> str:
@@ -94,24 +93,34 @@ def calls_alone(plan: Plan, base: Collection[str], calls: Sequence[tuple[str, st
     staged, mine = {file.staged for file in plan.files}, {f.path for f in plan.files if f.role is not Role.REGRESSION}
     gone = {path for path in mine if path in base and (plan.closure is None or path in plan.closure)}
     return replace(
-        plan, files=(), mounted={}, command=(), calls=tuple(calls), removed=tuple(sorted({*plan.removed, *gone})),
+        plan, files=(), mounted={}, command=(), calls=tuple(calls), split=None, removed=tuple(sorted({*plan.removed, *gone})),
         texts={path: text for path, text in plan.texts.items() if path not in staged | mine},
     )  # fmt: skip
 
 
-def copies_alone(plan: Plan) -> Plan:
-    """A run of the must-fail copies without their originals."""
-    alone = [
-        replace(file, staged=file.twin, text=file.twin_text, twin="", plain=()) for file in plan.files if file.twin
-    ]
-    return replace(plan, files=tuple(alone), mounted={file.staged: encoded(file.text) for file in alone})
+def originals(plan: Plan) -> Plan:
+    """A run of the tests without their must-fail copies; canaries stay, which need the tests beside them."""
+    alone = tuple(file.alone() if file.copied else file for file in plan.files)
+    return replace(plan, files=alone, mounted=_mounted(alone))
 
 
-def originals_alone(plan: Plan) -> Plan:
-    """A run of the tests without copies, which ends at the first that fails: it tells whether one does."""
-    alone = [replace(file, twin="", twin_text="", twin_names=frozenset(), plain=()) for file in plan.files]
-    mounted = {file.staged: encoded(file.text) for file in alone if file.staged != file.path}
-    return replace(plan, files=tuple(alone), mounted=mounted, options=(*plan.options, "-x"))
+def copies(plan: Plan) -> Plan | None:
+    """A run of the must-fail copies; None where there are only canaries."""
+    copied = [file for file in plan.files if file.copied]
+    alone = tuple(replace(file.alone(), staged=file.twin, text=file.twin_text) for file in copied)
+    return replace(plan, files=alone, mounted=_mounted(alone), split=None, must_fail=True) if alone else None
+
+
+def tests_alone(plan: Plan) -> Plan:
+    """A run of the tests and nothing else, which ends at the first that fails: it tells whether one does."""
+    alone = tuple(file.alone() for file in plan.files)
+    return replace(plan, files=alone, mounted=_mounted(alone), options=(*plan.options, "-x"), split=None)
+
+
+def _mounted(files: Collection[SuiteFile]) -> dict[str, bytes]:
+    """The tests under random names, path to bytes."""
+    mounted = {file.twin: encoded(file.twin_text) for file in files if file.twin}
+    return mounted | {file.staged: encoded(file.text) for file in files if file.staged != file.path}
 
 
 class Planner:
@@ -145,15 +154,14 @@ class Planner:
         staged_as_is = {file.path for file in files if file.staged == file.path}
         hidden = {file.path for file in files if file.staged != file.path}
         texts = {p: encoded(t) for p, t in self._over.items() if t is not None and p not in hidden | staged_as_is}
-        mounted = {f.twin: encoded(f.twin_text) for f in files if f.twin}
-        mounted |= {f.staged: encoded(f.text) for f in files if f.staged != f.path}
         texts |= {f.staged: encoded(f.text) for f in files if f.staged == f.path and f.role is not Role.REGRESSION}
         gone = {p for p, t in self._over.items() if t is None} | hidden
         return Plan(
-            files=files, texts=texts, mounted=mounted, closure=seen, dropped=self._dropped, settings=settings,
+            files=files, texts=texts, mounted=_mounted(files), closure=seen, dropped=self._dropped, settings=settings,
             removed=tuple(sorted(p for p in gone if p in self._entries and (seen is None or p in seen))),
             options=self._options(bool(conftests)), paths=self._paths(),
             command=() if self._named is not None or self._tests else self._job.command,
+            split=None if conftests else self._split(files),
         )  # fmt: skip
 
     def _files(self) -> Iterator[SuiteFile]:
@@ -171,6 +179,14 @@ class Planner:
     def _prepared(self, role: Role, tests: Files, beside: Files) -> Iterator[SuiteFile]:
         """The test files among `tests`, prepared; `beside` are all tests that run with them."""
         return twins.prepare(role, tests, self._around(beside))
+
+    def _split(self, files: tuple[SuiteFile, ...]) -> SplitPlan | None:
+        """The run with the tested code in a process of its own."""
+        config = self._settings.config
+        return split.plan(files, split.Surroundings(
+            tests=self._tests, present=self._present, roots=("", *(f"{path}/" for path in self._paths()[1:])),
+            settings=self._settings, settings_text=(self._text(config) or "") if config else "",
+        ))  # fmt: skip
 
     def _canary(self, folder: str) -> tuple[str, str, frozenset[str]]:
         """Path, text and test names of a file that must fail."""
@@ -202,7 +218,6 @@ class Planner:
             settings=self._settings,
             texts="\n".join(tests.values()),
             paths=self._entries.keys() | self._over.keys(),
-            conftests=bool(self._conftests(list(tests))),
         )
 
     def _conftests(self, suites: Collection[str]) -> list[str]:

@@ -15,7 +15,7 @@ from core.ports import Sandbox
 from core.tasks import Files
 from core.tree import Tree
 from core.verdicts import Result, SuiteJob
-from sandbox import answer, judging, packing, planning, redness
+from sandbox import answer, judging, packing, plan, planning, redness
 from sandbox.cleaning import Mask
 from sandbox.judging import Run
 from sandbox.layers import LayerStore
@@ -81,10 +81,42 @@ class Rounds:
             plan=planned,
             result=result,
             answer=answer.read(result, ready.key),
-            names=Names(planned.files, _reader(planned, job.base), self.mask),
+            names=self._names(job, planned),
             limits=job.limits(self._limits),
             digest=ready.digest,
         )
+
+    async def proof(self, job: SuiteJob, planned: Plan) -> Run:
+        """Run a plan's tests, and their must-fail copies in a sandbox of their own unless the split run had them all.
+
+        A copy cannot tell that it is one by what happened before it, and its effects reach no original. Where a test
+        fails the copies have nothing to say, and are ended.
+
+        Raises:
+            SandboxError: nothing could be run.
+        """
+        alone = plan.copies(planned)
+        if alone is None:
+            return await self.run(job, planned)
+        if planned.split and planned.split.whole:
+            run = await self._originals(job, planned)
+            if run.answer is None or not judging.needs_copies(run):
+                return run
+            return replace(run, copies=await self.run(job, alone))
+        copies = asyncio.create_task(self.run(job, alone))
+        try:
+            run = await self._originals(job, planned)
+            return replace(run, copies=await copies) if judging.needs_copies(run) else run
+        finally:
+            copies.cancel()
+            await asyncio.wait([copies])
+
+    async def _originals(self, job: SuiteJob, planned: Plan) -> Run:
+        run = await self.run(job, plan.originals(planned))
+        return replace(run, plan=planned, names=self._names(job, planned))
+
+    def _names(self, job: SuiteJob, planned: Plan) -> Names:
+        return Names(planned.files, _reader(planned, job.base), self.mask)
 
     async def executed(self, job: SuiteJob, planned: Plan) -> tuple[Staged, SandboxResult]:
         """A plan as it was staged, and what the isolation says of its run.
@@ -131,7 +163,7 @@ class Rounds:
         """The results of a job without its change; run once."""
         if key not in self._before:
             unchanged = replace(job, change={})
-            found = judging.judge(await self.run(unchanged, await self.plan(unchanged)))
+            found = judging.judge(await self.run(unchanged, plan.originals(await self.plan(unchanged))))
             stopped = {"": Result.ERROR} if found.stopped else {}
             self._before[key] = {**stopped, **{result.id: result.result for result in found.results}}
             while len(self._before) > REMEMBERED:

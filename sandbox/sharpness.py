@@ -82,7 +82,7 @@ async def _is_killed(job: SuiteJob, mutant: Mutant, wall_s: float, rounds: Round
     """Tell whether a self-written test fails on a mutant, or does not come to its end."""
     change = {**job.change, mutant.path: mutant.text}
     broken = replace(job, change=change, given={}, command=(), regression=(), wall_s=wall_s)
-    found = judging.judge(await rounds.run(broken, plan.originals_alone(await rounds.plan(broken))))
+    found = judging.judge(await rounds.run(broken, plan.tests_alone(await rounds.plan(broken))))
     return found.stopped or any(result.result is not Result.PASSED for result in found.results)
 
 

@@ -13,7 +13,6 @@ from sandbox.packing import NOTHING, Packed, encoded, pack
 from sandbox.plan import Plan
 from sandbox.runtime import Runtime
 from sandbox.trees import TreeStore
-from sandbox.twins import Role
 
 SPARE_S = 15.0
 ANSWER_BYTES = 16 << 20
@@ -23,7 +22,7 @@ BESIDE_HEAP_MB, LEAST_HEAP_MB = 128, 64
 NODE_RESERVES_MB = 16 << 10
 """Address space that V8 sets aside: for code, and ten gigabytes for a WebAssembly memory, of which `fetch` has one."""
 KEPT_FILES, KEPT_BYTES = 300, 4 << 20
-"""What the parent inside may keep in memory to run the tests a second time; larger trees have no second run."""
+"""What the parent inside may keep in memory for a split run; larger trees have none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,8 +59,9 @@ def staged(plan: Plan, base: Tree, runtime: Runtime, trees: TreeStore, limits: S
         "key": key.hex(),
         "files": files,
         "watched": sorted(digests.keys() & {*plan.mounted, *(file.staged for file in plan.files)}),
-        "again": _again(plan, files),
+        "split": _split(plan, files),
     }
+    told["again"] = told["split"] is not None
     job = SandboxJob(
         argv=_argv(plan, runtime),
         mounts=runtime.mounts,
@@ -93,20 +93,27 @@ def _message(told: dict[str, object], below: Packed, over: Packed) -> bytes:
     return b"".join((b"%d\n" % len(header), header, below.blob, over.blob))
 
 
-def _again(plan: Plan, files: list[tuple[str, int, bool]]) -> bool:
-    """Tell whether the tests can run a second time, without pytest in the process."""
+def _split(plan: Plan, files: list[tuple[str, int, bool]]) -> dict[str, object] | None:
+    """What the test side of a split run is told; None where there is none, as for a tree too large to be kept twice."""
     small = len(files) <= KEPT_FILES and sum(size for _, size, _ in files) <= KEPT_BYTES
-    return small and any(file.plain for file in plan.files)
+    if plan.split is None or not small:
+        return None
+    said = plan.split
+    return {
+        "files": said.suites, "suites": said.suites, "texts": dict(said.texts), "hidden": said.hidden, "roots": said.roots,
+        "settings": dict(said.settings), "options": plan.options, "paths": (), "preload": plan.preload, "simple": dict(said.simple),
+    }  # fmt: skip
 
 
 def _instructions(plan: Plan, limits: SandboxLimits, runtime: Runtime) -> dict[str, object]:
-    """What the trusted parent is told; only `session` and `plain` reach a child."""
+    """What the trusted parent is told; only `session` reaches a child that runs tested code."""
     token = f"\x1e{secrets.token_hex(12)}"
     session = {
         "files": plan.order,
         "options": plan.options,
         "paths": plan.paths,
         "preload": plan.preload,
+        "brief": plan.must_fail,
         "token": token,
     }
     return {
@@ -115,9 +122,7 @@ def _instructions(plan: Plan, limits: SandboxLimits, runtime: Runtime) -> dict[s
         "trial": plan.trial,
         "memory_mb": limits.memory_mb,
         "node": _node(plan, limits),
-        "plain": {file.staged: file.plain for file in plan.files if file.plain},
-        "twins": plan.twins,
-        "decisive": [file.staged for file in plan.files if file.role in {Role.GIVEN, Role.OWN}],
+        "must_fail": plan.must_fail,
         "wall_s": limits.wall_s,
         "output_bytes": limits.output_bytes,
         "token": token,
@@ -141,11 +146,11 @@ def _command(command: tuple[str, ...], runtime: Runtime) -> tuple[str, ...]:
 
 
 def _limits(plan: Plan, limits: SandboxLimits, sizes: list[int]) -> SandboxLimits:
-    """The isolation's limits: time for the tests, their copies and the plain run, and room for the files."""
+    """The isolation's limits: time for the tests and their split run, and room for the files."""
     room_mb = (sum(sizes) + PAGE * len(sizes)) >> 20
     return replace(
         limits,
-        wall_s=3 * limits.wall_s + SPARE_S,
+        wall_s=2 * limits.wall_s + SPARE_S,
         work_mb=limits.work_mb + room_mb,
         memory_mb=limits.memory_mb + room_mb + (max(sizes, default=0) >> 20),
         output_bytes=ANSWER_BYTES,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from core.verdicts import Result
-from sandbox.answer import CaseReport
+from sandbox.answer import CaseReport, Report, Split
+from sandbox.plan import Plan
 from sandbox.shaping import Names
 from sandbox.twins import Role, SuiteFile
 
@@ -16,9 +17,8 @@ from sandbox.twins import Role, SuiteFile
 class Copies:
     """How the copies ended, by their ids in the run.
 
-    `genuine` counts those that failed as they must. `doubtful` are those that passed, or failed otherwise: what their
-    originals left behind may be the reason, so they get a run of their own. `missing` did not run. `weak` are the
-    self-written tests behind doubtful copies, as their owner knows them.
+    `genuine` counts those that failed as they must. `doubtful` are those that passed, or failed otherwise. `missing`
+    did not run. `weak` are the self-written tests behind doubtful copies, as their owner knows them.
     """
 
     genuine: int
@@ -37,14 +37,13 @@ class Copies:
         return ""
 
 
-def check(files: Iterable[SuiteFile], tests: Iterable[CaseReport], names: Names, cleared: Collection[str]) -> Copies:
+def check(files: Iterable[SuiteFile], tests: Iterable[CaseReport], names: Names) -> Copies:
     """Look at the copies of all files.
 
     Args:
         files: the test files of the run.
         tests: what ended.
         names: to turn names back.
-        cleared: ids of copies that failed as they must in a run of their own.
     """
     reports = _by_name(tests)
     genuine, doubtful, missing, weak = 0, list[str](), list[str](), list[str]()
@@ -54,7 +53,7 @@ def check(files: Iterable[SuiteFile], tests: Iterable[CaseReport], names: Names,
             cases = reports.get(nodeid, [])
             if not cases:
                 missing.append(nodeid)
-            elif nodeid in cleared or all(case.failed_by_assertion for case in cases):
+            elif all(case.failed_by_assertion for case in cases):
                 genuine += len(cases)
             else:
                 doubtful.append(nodeid)
@@ -62,9 +61,34 @@ def check(files: Iterable[SuiteFile], tests: Iterable[CaseReport], names: Names,
     return Copies(genuine=genuine, doubtful=tuple(doubtful), missing=tuple(missing), weak=tuple(weak))
 
 
-def genuine(tests: Iterable[CaseReport]) -> frozenset[str]:
-    """The ids, without parameters, under which every case failed as it must."""
-    return frozenset(name for name, cases in _by_name(tests).items() if all(case.failed_by_assertion for case in cases))
+def all_failed_apart(plan: Plan, split: Split | None) -> bool:
+    """Tell whether the split run judged every test and every must-fail copy, so that copies need no run of their own."""
+    if split is None or plan.split is None or not plan.split.whole:
+        return False
+    judged = _results(split)
+    passed = all(judged.get(test) == {"passed"} for test in plan.split.judged)
+    names = {f"{file.twin}::{name}" for file in plan.files if file.copied for name in file.names}
+    return passed and all(judged.get(name) == {"failed"} for name in names)
+
+
+def failed_apart(plan: Plan, split: Split | None) -> list[CaseReport]:
+    """The must-fail copies that failed by an assertion in the split run, as reports of a run."""
+    twins = {file.twin for file in plan.files if file.copied}
+    failed = [test for test, (how, _) in split.results.items() if how == "failed"] if split else []
+    report = Report(
+        when="call", outcome="failed", xfail=False, subtest=False, raised="AssertionError", genuine=True, duration_s=0.0
+    )
+    return [
+        CaseReport(id=test, reports=(report,), fault=None) for test in failed if test.partition("::")[0] in twins
+    ]
+
+
+def _results(split: Split) -> Mapping[str, set[str]]:
+    """Test id without parameters to the results of all its cases."""
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for test, (result, _) in split.results.items():
+        found[test.partition("[")[0]].add(result)
+    return found
 
 
 def _by_name(tests: Iterable[CaseReport]) -> defaultdict[str, list[CaseReport]]:

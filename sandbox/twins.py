@@ -15,7 +15,7 @@ import random
 import re
 import secrets
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import PurePosixPath
 from typing import Protocol
@@ -32,7 +32,6 @@ _FOLDER_OF_FILE = re.compile(
     r"(Path\(__file__\)(\.(resolve|absolute)\(\))?\.parent|dirname\((\w+\.)*(abspath|realpath)?\(?__file__)"
 )
 _ASKS_FILE_NAME = re.compile(r"__file__|\brequest\.(path|fspath)\b|\bdatadir\b")
-_NEEDS_PYTEST = re.compile(r"\b(pytest|hypothesis|unittest|setup_module|setup_function|teardown_\w+)\b")
 _PRELOADED = frozenset({"hypothesis", "unittest"})
 
 
@@ -65,9 +64,9 @@ class SuiteFile:
     `path` and the values of `names` are those its owner knows, `staged` and the keys of `names` those of this run.
     `text` is what is staged, `original` what its owner wrote: the same lines with other names. `outline` is None for a
     file that does not parse, and for one whose tests are not listed beforehand. `twin` is the path of its must-fail
-    copy or canary, empty without one; `twin_names` are the tests in it, and with `mirrored` also those that the file
-    makes while it runs. `plain` are the functions that can be called
-    without pytest, `preload` the libraries that are imported before anything of the workspace.
+    copy (then `copied` is set) or canary, empty without one; `twin_names` are the tests in it, and with `mirrored` also
+    those that the file makes while it runs. `plain` are the functions that can be called without the framework,
+    `preload` the libraries that are imported before anything of the workspace.
     """
 
     role: Role
@@ -80,19 +79,23 @@ class SuiteFile:
     twin: str = ""
     twin_text: str = ""
     twin_names: frozenset[str] = frozenset()
+    copied: bool = False
     mirrored: bool = False
     plain: tuple[str, ...] = ()
     preload: frozenset[str] = frozenset()
 
+    def alone(self) -> SuiteFile:
+        """The file without its copy or canary."""
+        return replace(self, twin="", twin_text="", twin_names=frozenset(), copied=False, mirrored=False)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What decides how a test file may be changed: the other tests, the tree's paths, and a conftest in force."""
+    """What decides how a test file may be changed: the other tests, and the paths of the tree."""
 
     settings: PytestSettings
     texts: str
     paths: Collection[str]
-    conftests: bool
 
 
 def prepare(role: Role, tests: Files, around: Surroundings) -> Iterator[SuiteFile]:
@@ -126,8 +129,8 @@ def _prepared(role: Role, path: str, text: str, around: Surroundings) -> SuiteFi
     new_names = _new_names(source, found, around)
     renamed, names = _renamed(source, found, new_names)
     keeps_name = _keeps_name(path, source.text, found, around)
-    twin = canary(folder, settings)
-    if not keeps_name and (copy := _copy(renamed, settings)):
+    twin, copy = canary(folder, settings), None if keeps_name else _copy(renamed, settings)
+    if copy:
         twin = (folder + _random_file(settings), copy, frozenset(names))
     return SuiteFile(
         role=role,
@@ -140,7 +143,7 @@ def _prepared(role: Role, path: str, text: str, around: Surroundings) -> SuiteFi
         twin=twin[0],
         twin_text=twin[1],
         twin_names=twin[2],
-        plain=() if around.conftests else _plain(source, found, new_names),
+        copied=bool(copy),
         preload=_imported(source.tree) & _PRELOADED,
     )
 
@@ -196,18 +199,6 @@ def _copy(text: str, settings: PytestSettings) -> str | None:
     except SyntaxError:
         return None
     return copy
-
-
-def _plain(source: Source, found: Outline, new: Mapping[str, str]) -> tuple[str, ...]:
-    if _NEEDS_PYTEST.search(source.text):
-        return ()
-    return tuple(new.get(c.name, c.name) for c in found.cases if c.required and not c.owner and _is_simple(c))
-
-
-def _is_simple(case: Case) -> bool:
-    takes = case.node.args
-    arguments = (*takes.posonlyargs, *takes.args, *takes.kwonlyargs)
-    return isinstance(case.node, ast.FunctionDef) and not arguments and not case.node.decorator_list
 
 
 def _imported(tree: ast.Module) -> frozenset[str]:

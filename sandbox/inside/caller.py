@@ -29,7 +29,7 @@ def serve(libraries):
     key = bytes.fromhex(job.pop("key"))
     files.unpack(job, source)
     first.send(marshal.dumps({"calls": job["calls"], "paths": job["session"]["paths"]}))
-    answer = {"python": sys.version.split()[0], "calls": first.watch({**job, "twins": ()})}
+    answer = {"python": sys.version.split()[0], "calls": first.watch(job)}
     supervisor.reply(key, answer)
 
 

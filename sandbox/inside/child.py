@@ -1,13 +1,12 @@
 """A forked child of the trusted parent, watched over pipes until it ends or a limit is reached."""
 
 import contextlib
-import json
 import os
 import select
 import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NoReturn
 
 Work = Callable[[int, int, Sequence[str]], int]
@@ -16,7 +15,6 @@ CHUNK = 1 << 16
 SEGMENT = 3000  # bytes of output kept for each test
 SEGMENTS = 200_000  # bytes of output kept of a run
 EVENTS = 6 << 20
-NAME = 400  # the longest path of a test
 
 
 def read_all(descriptor: int) -> bytes:
@@ -50,17 +48,29 @@ class Child:
                 text = text[os.write(self.telling, text) :]
         os.close(self.telling)
 
-    def discard(self) -> None:
-        """End a child that is not needed."""
-        os.kill(self.pid, signal.SIGKILL)
-        os.waitpid(self.pid, 0)
-        for descriptor in (self.telling, self.events, self.output, self.ended):
-            os.close(descriptor)
+    @property
+    def descriptors(self) -> tuple[int, ...]:
+        """The parent's ends of its pipes."""
+        return self.telling, self.events, self.output, self.ended
 
-    def watch(self, job: dict[str, Any]) -> dict[str, Any]:
-        """Collect what it reports until it ends or a limit is reached; then end it and all it started."""
+    def discard(self) -> None:
+        """End a child that is not needed, or that something else has ended."""
+        with contextlib.suppress(ProcessLookupError, ChildProcessError):
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+        for descriptor in self.descriptors:
+            with contextlib.suppress(OSError):
+                os.close(descriptor)
+
+    def watch(self, job: dict[str, Any], spare: Sequence[int] = ()) -> dict[str, Any]:
+        """Collect what it reports until it ends or a limit is reached; then end it and all else in the sandbox.
+
+        Args:
+            job: `wall_s` and `output_bytes` are its limits, `token` divides its output.
+            spare: numbers of children that are left alone.
+        """
         started = time.monotonic()
-        deadline, twins = started + job["wall_s"], [str(name).encode() for name in job["twins"]]
+        deadline = started + job["wall_s"]
         taken = {self.events: bytearray(), self.output: bytearray()}
         most = {self.events: EVENTS, self.output: job["output_bytes"]}
         poll = select.poll()
@@ -72,15 +82,11 @@ class Child:
             left = deadline - time.monotonic()
             ready = [descriptor for descriptor, _ in poll.poll(min(1.0, max(0.0, left)) * 1000)]
             why = "timeout" if left <= 0 else "exited" if self.ended in ready else ""
-            seen = max(0, len(taken[self.events]) - NAME)
             for descriptor, data in taken.items():
                 if not drain(descriptor, data, most[descriptor], poll):
                     why = "flood"
-            if twins and any(taken[self.events].find(name, seen) >= 0 for name in twins):
-                deadline, twins = time.monotonic() + job["wall_s"], []  # the copies get the same time again
-                why = why or ("settled" if settled(taken[self.events], job["decisive"]) else "")
-            self._reap(os.WNOHANG)
-        exit_code = self._end(why)
+            self._reap(os.WNOHANG, spare)
+        exit_code = self._end(why, spare)
         for descriptor, data in taken.items():
             drain(descriptor, data, most[descriptor], poll)
             os.close(descriptor)
@@ -92,27 +98,40 @@ class Child:
             "duration_s": time.monotonic() - started,
         }
 
-    def _reap(self, flags: int) -> None:
+    def _reap(self, flags: int, spare: Sequence[int]) -> None:
         """Wait for what has ended; as process 1 that includes orphans, which would count as processes until then."""
+        everything = os.getpid() == 1 and not spare
         try:
             while True:
-                pid, status = os.waitpid(-1 if os.getpid() == 1 else self.pid, flags)
+                pid, status = os.waitpid(-1 if everything else self.pid, flags)
                 if pid == self.pid:
                     self.status = status
-                if pid == 0 or (pid == self.pid and os.getpid() != 1):
+                if pid == 0 or (pid == self.pid and not everything):
                     return
         except ChildProcessError:
             return
 
-    def _end(self, why: str) -> int | None:
+    def _end(self, why: str, spare: Sequence[int]) -> int | None:
         with contextlib.suppress(ProcessLookupError):
-            if os.getpid() == 1:
+            if os.getpid() == 1 and not spare:
                 os.kill(-1, signal.SIGKILL)
             else:
                 os.killpg(self.pid, signal.SIGKILL)
-        self._reap(0)
+        self._reap(0, spare)
+        if os.getpid() == 1 and spare:
+            sweep({1, *spare})
         os.close(self.ended)
         return os.waitstatus_to_exitcode(self.status) if why == "exited" else None
+
+
+def sweep(spare: Collection[int]) -> None:
+    """End every process of the sandbox but some; as process 1 we are the parent of whoever is left without one."""
+    while strays := [int(name) for name in os.listdir("/proc") if name.isdigit() and int(name) not in spare]:  # noqa: PTH208 (pathlib is slow to import)
+        for pid in strays:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, os.WNOHANG)
 
 
 def drain(descriptor: int, taken: bytearray, most: int, poll: select.poll) -> bool:
@@ -127,19 +146,6 @@ def drain(descriptor: int, taken: bytearray, most: int, poll: select.poll) -> bo
                 poll.unregister(descriptor)
             return True
         taken += data
-    return False
-
-
-def settled(events: bytes | bytearray, decisive: Sequence[str]) -> bool:
-    """Tell whether a test has failed whose failure decides, so that the must-fail copies need not run."""
-    for line in bytes(events).decode("utf-8", "replace").splitlines():
-        try:
-            event = json.loads(line)
-            bad = event["e"] == "collect" or (event["e"] == "end" and event["fail"] is not None)
-            if bad and event["id"].partition("::")[0] in decisive:
-                return True
-        except (ValueError, TypeError, KeyError, AttributeError):
-            continue
     return False
 
 

@@ -11,12 +11,14 @@ memory map, of which there is no news, needs a change of their mode first, of wh
 import json
 import os
 import struct
+from collections.abc import Collection
 from typing import IO, Any
 
 SCRIPT, PLAIN, FIXED = 0o755, 0o644, 0o444
 WRITTEN, ATTRIBUTES, CLOSED, MOVED, DELETED = 0x2, 0x4, 0x8, 0x800, 0x400
 EVENT = struct.Struct("iIII")
 OVERFLOW = 0x4000
+Files = dict[str, bytes]
 
 
 def receive(descriptor: int) -> tuple[dict[str, Any], IO[bytes]]:
@@ -25,19 +27,30 @@ def receive(descriptor: int) -> tuple[dict[str, Any], IO[bytes]]:
     return json.loads(source.read(int(source.readline()))), source
 
 
-def unpack(job: dict[str, Any], source: IO[bytes]) -> dict[str, bytes]:
-    """Write the files below the working folder; returns path to bytes where they will be needed again."""
-    fixed, kept, made = set(job["watched"]), dict[str, bytes](), {""}
+def unpack(job: dict[str, Any], source: IO[bytes], later: Collection[str] = ()) -> tuple[Files, Files]:
+    """Write the files below the working folder.
+
+    Args:
+        job: `files` has path, size in bytes and whether it is wanted, of each; `again` asks to keep them in memory.
+        source: the bytes of all files.
+        later: paths that are not written yet.
+
+    Returns:
+        The files that were not written, and those that were where `again` is set; path to bytes.
+    """
+    fixed, held, kept, made = set(job["watched"]), Files(), Files(), {""}
     os.umask(0o022)
     for path, size, wanted in job["files"]:
         content = source.read(size)
         if len(content) != size:
             raise SystemExit("the files were cut off")
-        if wanted:
+        if wanted and path in later:
+            held[path] = content
+        elif wanted:
             put(path, content, made, FIXED if path in fixed else None)
             if job["again"]:
                 kept[path] = content
-    return kept
+    return held, kept
 
 
 def put(path: str, content: bytes, made: set[str], mode: int | None = None) -> None:

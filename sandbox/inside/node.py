@@ -1,4 +1,4 @@
-"""Runs suites of node:test: a process of its own for each file, first all originals, then the copies.
+"""Runs suites of node:test: a process of its own for each file.
 
 This is part of the trusted parent. Each line that a process reports must bear the run's secret, its report must have
 an end, and its exit status must be what its report says; from all of them comes one report in the language of
@@ -25,13 +25,9 @@ CODE = os.path.dirname(os.path.abspath(__file__))
 
 def suite(job: Job) -> Found:
     """Run each file in turn; returns what `Child.watch` does for a session of pytest."""
-    total, twins, left = Total(), list(job["twins"]), job["wall_s"]
+    total, left = Total(), job["wall_s"]
     for path in job["session"]["files"]:
-        if twins and path == twins[0]:
-            if total.settled:
-                return total.answer("settled")
-            left = job["wall_s"]  # the copies get the same time again
-        found = _run(job, path, left, flags(job, is_twin=path in twins))
+        found = _run(job, path, left, flags(job, is_twin=job["must_fail"]))
         left -= found["duration_s"]
         total.take(path, found, job)
         if total.stopped:
@@ -67,7 +63,7 @@ def _run(job: Job, path: str, left: float, words: list[str]) -> Found:
     child = Child(become, [job["node"]["path"], *words])
     told = {**job["node"]["told"], "token": job["token"], "path": path, "workspace": os.getcwd() + os.sep}
     child.send(json.dumps(told).encode())
-    return child.watch({**job, "wall_s": left, "twins": ()})
+    return child.watch({**job, "wall_s": left})
 
 
 def flags(job: Job, *, is_twin: bool) -> list[str]:
@@ -95,7 +91,7 @@ class Report:
         self.changed: list[str] = []
         self.finish: int | None = None
         self.tests = 0
-        self.broken = self.failed = self.decided = False
+        self.broken = self.failed = False
         for line in text.splitlines():
             mine = line.startswith(secret) and self.finish is None
             if not (mine and self._take(line.removeprefix(secret))):
@@ -109,11 +105,10 @@ class Report:
                 self.finish, self.changed = event["exit"], list(event["changed"])
                 return True
             if event["e"] == "collect":
-                self.broken = self.failed = self.decided = True
+                self.broken = self.failed = True
             elif event["e"] == "end":
                 self.tests += 1
                 self.failed |= any(row[1] == "failed" for row in event["rows"])
-                self.decided |= event["fail"] is not None
         except (ValueError, TypeError, KeyError, IndexError, RecursionError):
             return False
         self.lines.append(line)
@@ -121,7 +116,7 @@ class Report:
 
     def fail(self, path: str, message: str) -> None:
         """Add that a file as a whole is at fault."""
-        self.failed = self.decided = True
+        self.failed = True
         event = {"e": "collect", "id": path, "kind": "Error", "message": message, "frames": []}
         self.lines.append(json.dumps(event))
 
@@ -129,7 +124,7 @@ class Report:
 class Total:
     """The report of all processes together.
 
-    `stopped` says why the run cannot go on, `settled` that a test has failed whose failure decides.
+    `stopped` says why the run cannot go on.
     """
 
     def __init__(self) -> None:
@@ -138,7 +133,7 @@ class Total:
         self._output: dict[str, str] = {}
         self._exit: int | None = None
         self._duration_s, self._failed = 0.0, False
-        self.settled, self.stopped = False, ""
+        self.stopped = ""
 
     def take(self, path: str, found: Found, job: Job) -> None:
         """Add what one process did."""
@@ -151,7 +146,6 @@ class Total:
         self._changed += report.changed
         self._duration_s += found["duration_s"]
         self._failed |= report.failed
-        self.settled |= report.decided and path in job["decisive"]
         for name, text in found["output"].items():
             self._output[name] = self._output.get(name, "") + text
 

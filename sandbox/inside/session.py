@@ -62,7 +62,7 @@ def _search_no_fixtures_in_vain(plugins):
 def run(config, events, libraries):
     """Run the session that `config` describes and return pytest's exit status."""
     prepare(config, libraries)
-    return pytest_main(words(config), Recorder(events, config["token"]))
+    return pytest_main(words(config), Recorder(events, config["token"], brief=config["brief"]))
 
 
 def prepare(config, libraries):
@@ -127,9 +127,10 @@ class Coroutines:
 
 
 class Recorder(Coroutines):
-    """The plugin that reports."""
+    """The plugin that reports; of tests that must fail it is `brief`."""
 
-    def __init__(self, events, token):
+    def __init__(self, events, token, *, brief=False):
+        self._brief = brief
         self._events, self._write, self._dumps = events, os.write, json.dumps
         self._mark, self._genuine = token.encode(), AssertionError
         self._workspace = os.getcwd() + os.sep
@@ -151,6 +152,11 @@ class Recorder(Coroutines):
     def pytest_configure(self, config):
         """Let pytest keep failures short: the daemon shapes them from the frames."""
         config.option.tbstyle = "native"
+
+    def pytest_itemcollected(self, item):
+        """Do without long descriptions where nobody reads them."""
+        if self._brief:
+            item.repr_failure = in_no_words
 
     def pytest_sessionstart(self):
         """Remember the framework before any code of the workspace runs."""
@@ -208,6 +214,11 @@ class Recorder(Coroutines):
     def pytest_sessionfinish(self, exitstatus):
         """Report the end of the session."""
         self._emit(e="finish", exit=int(exitstatus), changed=seal.changed(self._sealed)[:20])
+
+
+def in_no_words(_excinfo):
+    """What a failure is described with where nobody reads it."""
+    return ""
 
 
 def details(raised, otherwise, workspace):

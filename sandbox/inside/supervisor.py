@@ -7,20 +7,17 @@ the key, after every other process in the sandbox has been killed. Standard libr
 The answer is one line of hexadecimal BLAKE2b under the key, then JSON. What children report is passed on as they wrote
 it; judging it is the daemon's business.
 """
-# Importing pathlib would cost every start of the sandbox some milliseconds.
-# ruff: noqa: PTH103, PTH118
 
 import gc
 import json
-import marshal
 import os
 import signal
 import sys
 
-from . import files, fresh
+from . import files
 from .child import Child, read_all
+from .split import Split
 
-PLAIN_WITHIN_S = 10.0  # a suite that takes longer is not run a third time
 NOT_DUMPABLE = (4, 0, 0, 0, 0)  # PR_SET_DUMPABLE
 
 
@@ -28,36 +25,47 @@ def main():
     """Take the job from standard input, run it, answer on standard output."""
     gc.disable()  # a tenth of the time that importing pytest takes
     sys.path.remove(sys.argv[1])  # where this file was found; the workspace's names are not to meet ours
-    serve(sys.argv[2:])
+    split = Split(sys.argv[2:])  # its interpreter starts beside the imports
+    preload(sys.argv[2:])
+    serve(sys.argv[2:], split)
 
 
 def preload(libraries):
     """Import once, for all that are forked from here, what every run needs."""
     sys.path.extend(libraries)
-    from . import session  # noqa: PLC0415 (its libraries are not on the path before)
+    from . import session, split_tests  # noqa: F401, PLC0415 (their libraries are not on the path before)
 
     session.preload()
 
 
-def serve(libraries):
+def serve(libraries, split=None):
     """Serve the one job that comes; `libraries` are the import paths of the test libraries."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # Starts at once, because importing pytest takes longest, and because what the job says must not be in its memory.
+    hide()  # the children as well, until they become other programs
+    # Before the job comes, because what it says must not be in their memory.
+    split = split or Split(libraries)
     first = Child(pytest_session, libraries)
-    hide()
+    split.ready(first)
     job, source = files.receive(0)
     key = bytes.fromhex(job.pop("key"))
-    kept = files.unpack(job, source)
-    watch = files.Watch(job["watched"])
     answer = {"python": sys.version.split()[0]}
+    if job["split"]:
+        later = {*job["watched"], *job["split"]["hidden"]}
+        held, kept = files.unpack(job, source, later)
+        answer["split"] = split.run(job, kept)
+        made = {""}
+        for path, content in held.items():
+            files.put(path, content, made, files.FIXED if path in job["watched"] else None)
+    else:
+        split.discard()
+        files.unpack(job, source)
+    watch = files.Watch(job["watched"])
     if job["command"]:
         first.discard()
         answer["command"] = Child(run_command, job["command"]).watch(job)
     else:
         answer["suite"] = suite(job, first)
         answer["altered"] = watch.touched()
-    if kept and answer["suite"]["exit"] in (0, 1) and answer["suite"]["duration_s"] < PLAIN_WITHIN_S:
-        answer["plain"] = plain(job, kept, libraries)
     reply(key, answer)
 
 
@@ -89,23 +97,6 @@ def suite(job, first):
 
     first.discard()
     return node.suite(job)
-
-
-def plain(job, kept, libraries):
-    """The same tests once more, without their framework in the process, in a fresh copy of the workspace."""
-    root = os.path.join(os.environ.get("TMPDIR", "/tmp"), "plain-" + os.urandom(4).hex())  # noqa: S108 (private)
-    os.makedirs(root)
-    os.chdir(root)
-    made = {""}
-    for path, content in kept.items():
-        files.put(path, content, made)
-    if job["node"] is not None:
-        from . import node  # noqa: PLC0415 (only where it is needed)
-
-        return node.plain(job)
-    child = Child(fresh.become, ["plain", *libraries])
-    child.send(marshal.dumps({"files": job["plain"], "paths": job["session"]["paths"]}))
-    return child.watch({**job, "twins": ()})
 
 
 def pytest_session(instructions, events, libraries):

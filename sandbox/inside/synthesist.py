@@ -37,12 +37,12 @@ def serve(libraries):
     files.unpack(job, source)
     task = job["trial"]
     first.send(json.dumps({"session": job["session"], "seconds": task["tests_s"]}).encode())
-    seen = first.watch({**job, "twins": (), "wall_s": task["tests_s"]})
+    seen = first.watch({**job, "wall_s": task["tests_s"]})
     left_s = max(LEAST_S, task["budget_s"] - seen["duration_s"])
     second = Child(search, libraries)
     told = {**task, "budget_s": left_s, "seen": seen["events"], "memory_mb": job["memory_mb"]}
     second.send(json.dumps(told).encode())
-    said = second.watch({**job, "twins": (), "wall_s": left_s + SPARE_S})
+    said = second.watch({**job, "wall_s": left_s + SPARE_S})
     supervisor.reply(key, {"python": sys.version.split()[0], "trial": said})
 
 

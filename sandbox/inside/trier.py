@@ -34,7 +34,7 @@ def serve(libraries):
     files.unpack(job, source)
     limits = {"memory_bytes": job["memory_mb"] << 20}
     first.send(json.dumps({"session": job["session"], "trial": {**job["trial"], **limits}}).encode())
-    answer = {"python": sys.version.split()[0], "trial": first.watch({**job, "twins": ()})}
+    answer = {"python": sys.version.split()[0], "trial": first.watch(job)}
     supervisor.reply(key, answer)
 
 

@@ -18,20 +18,24 @@ MAX_NODES = 200_000
 MAX_DEPTH = 60
 
 SEQUENCES: dict[type, str] = {list: "l", tuple: "t", set: "s", frozenset: "z"}
+_SCALARS = ("i", "f", "c", "b", "a", "D", "F")
 MAKERS: dict[str, Any] = {"l": list, "t": tuple, "s": set, "z": frozenset}
 BASES: tuple[Any, ...] = (int, float, complex, str, bytes, bytearray, tuple, list, dict, set, frozenset)
 
 
 def pack(value: object, most: int = MAX_NODES) -> Any:
     """The value as JSON; parts that are no plain data, or beyond so many parts, become `o`."""
-    return _Packer(most).pack(value, 0)
+    return Packer(most).pack(value)
 
 
-class _Packer:
-    def __init__(self, most: int) -> None:
+class Packer:
+    """Packs one value; `most` is how many parts it may have. Subclasses say what becomes of parts that are no data."""
+
+    def __init__(self, most: int = MAX_NODES) -> None:
         self.left = most
 
-    def pack(self, value: Any, depth: int) -> Any:
+    def pack(self, value: Any, depth: int = 0) -> Any:
+        """The value as JSON."""
         self.left -= 1
         if self.left < 0 or depth > MAX_DEPTH:
             return ["o", "too large"]
@@ -39,7 +43,7 @@ class _Packer:
         if value is None or kind is bool or kind is str:
             return value
         packed = self._exact(value, kind, depth)
-        return self._other(value, kind, depth) if packed is None else packed
+        return self.other(value, kind, depth) if packed is None else packed
 
     def _exact(self, value: Any, kind: type, depth: int) -> Any:
         if kind is int:
@@ -56,7 +60,8 @@ class _Packer:
             return ["d", *[self.pack(part, depth + 1) for pair in value.items() for part in pair]]
         return None
 
-    def _other(self, value: Any, kind: type, depth: int) -> Any:
+    def other(self, value: Any, kind: type, depth: int) -> Any:
+        """What stands for a part that is no plain data."""
         name = f"{kind.__module__}.{kind.__qualname__}"[:200]
         if name == "decimal.Decimal":
             return ["D", str(value)]
@@ -64,11 +69,15 @@ class _Packer:
             return ["F", hex(value.numerator), hex(value.denominator)]
         if kind.__module__ == "numpy" and getattr(value, "shape", None) == () and hasattr(value, "item"):
             return ["u", name, self.pack(value.item(), depth + 1)]
-        base = next((base for base in BASES if isinstance(value, base)), None)
-        return ["o", name] if base is None else ["u", name, self._exact_or_text(_plain(value, base), base, depth)]
+        content = self.content(value, depth)
+        return ["o", name] if content is None else ["u", name, content]
 
-    def _exact_or_text(self, value: Any, base: type, depth: int) -> Any:
-        return value if base is str else self._exact(value, base, depth)
+    def content(self, value: Any, depth: int) -> Any:
+        """An object of a class derived from a plain type, as one of that type; None for any other object."""
+        base = next((base for base in BASES if isinstance(value, base)), None)
+        if base is None or base is str:
+            return None if base is None else str.__str__(value)
+        return self._exact(_plain(value, base), base, depth)
 
 
 def _plain(value: Any, base: Any) -> Any:
@@ -93,12 +102,13 @@ def as_json(packed: Any) -> str:
     return quoted(packed) if type(packed) is str else f"[{', '.join(map(as_json, packed))}]"
 
 
-def unpack(data: Any, seen: Any = None) -> Any:
+def unpack(data: Any, seen: Any = None, other: Any = None) -> Any:
     """The value that `pack` packed.
 
     Args:
         data: JSON as it came, from whom it may.
         seen: gets `("u", name)` and `("o", name)` for each part that was no plain data; such an `o` becomes None.
+        other: makes the value of each part with a tag that is not of `pack`: called with the tag and the rest.
 
     Raises:
         ValueError, TypeError, RecursionError: the data is not what `pack` makes.
@@ -110,12 +120,15 @@ def unpack(data: Any, seen: Any = None) -> Any:
         raise ValueError("not a packed value")
     tag, *rest = data
     if tag in MAKERS:
-        return MAKERS[tag](unpack(item, seen) for item in rest)
+        return MAKERS[tag](unpack(item, seen, other) for item in rest)
     if tag == "d":
         keys, values = rest[::2], rest[1::2]
         if len(keys) != len(values):
             raise ValueError("not a packed dict")
-        return {unpack(key, seen): unpack(value, seen) for key, value in zip(keys, values)}  # noqa: B905 (checked)
+        pairs = zip(keys, values)  # noqa: B905 (checked)
+        return {unpack(key, seen, other): unpack(value, seen, other) for key, value in pairs}
+    if other is not None and tag not in _SCALARS:
+        return other(tag, rest)
     if tag == "o":
         seen.append(("o", str(rest[0])))
         return None

@@ -114,6 +114,7 @@ def _prepared(role: Role, path: str, text: str, root: Node, around: Around) -> P
         twin=twin,
         twin_text=twin_text,
         twin_names=twin_names,
+        copied=not keeps_name,
         mirrored=not keeps_name,
         plain=tuple(name for name, known_as in listed.items() if known_as in found.required) if plain else (),
     )

@@ -10,7 +10,7 @@ from core.errors import SandboxError
 from core.javascript import SOURCES
 from core.trials import TrialJob
 from core.verdicts import SuiteJob
-from sandbox.plan import Plan, originals_alone
+from sandbox.plan import Plan, tests_alone
 from sandbox.rounds import Rounds
 from sandbox.shaping import Names
 
@@ -54,5 +54,5 @@ async def stage(job: TrialJob, rounds: Rounds) -> Stage:
     made = await rounds.plan(suite)
     if made.command or not made.files:
         raise SandboxError("trials take tests of pytest; this task names none")
-    plan = replace(originals_alone(made), options=made.options)
+    plan = replace(tests_alone(made), options=made.options)
     return Stage(job=suite, plan=plan, names=Names(plan.files, lambda _path: None, rounds.mask))

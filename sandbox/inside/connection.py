@@ -1,0 +1,264 @@
+"""The test side of a split run: its connection to the tested code, which lives in another process.
+
+Plain values arrive as such. Everything else is a `Remote`, whose attributes, calls and operators go to the code side.
+That side never decides alone whether one of its objects equals a plain value: it is asked for the real value twice, in
+random places among values close to it, and has to tell them apart.
+
+What cannot be carried over (callbacks, subclasses of remote classes, orderings and truth that an object of the code
+side decides) is noted in `Side.doubt`: such a test is not judged here.
+"""
+
+import builtins
+import importlib
+import json
+import marshal
+import os
+import random
+import sys
+
+from . import served, standard, values
+from .close_values import near
+from .remote import Remote, RemoteError, RemoteFunction, RemoteType
+from .remote_modules import RemoteModule
+
+MOST_CALLS, MOST_CALLS_OF_TEST = 40_000, 20_000
+MOST_BYTES = 16 << 20
+DECOYS, ENOUGH = 8, 5
+BASES = (str, bytes, tuple, frozenset, int, float, complex, list, dict, set, bytearray)
+MUTABLE_BASES = (list, dict, set, bytearray)
+
+
+class Unsupported(BaseException):
+    """The test needs what a split run does not carry."""
+
+
+class CodeSideError(BaseException):
+    """The code side has ended, or said what is no answer."""
+
+
+class Contradiction(AssertionError):
+    """An object of the code side is equal to several values."""
+
+
+class Side:
+    """The connection to the code side, and what is known of its objects.
+
+    Args:
+        descriptor: a stream socket.
+    """
+
+    def __init__(self, descriptor):
+        self._descriptor = descriptor
+        self._remotes, self._held = {}, {}
+        self._calls = self._calls_of_test = 0
+        self._chance = random.SystemRandom()
+        self.doubt, self.fault = "", ""
+        self.raised = []
+
+    def begin_test(self):
+        """Forget what was noted of the test before."""
+        self.doubt, self.fault, self.raised, self._calls_of_test = "", "", [], 0
+
+    def cannot(self, why):
+        """Note that the test cannot be judged here, and leave it."""
+        self.note(why)
+        raise Unsupported(why)
+
+    def note(self, why):
+        """Note that the test cannot be judged here."""
+        self.doubt = self.doubt or why
+
+    def request(self, action, *arguments, given=()):
+        """Have the code side do something; returns the value, or raises what it raised."""
+        self._calls, self._calls_of_test = self._calls + 1, self._calls_of_test + 1
+        if self._calls > MOST_CALLS or self._calls_of_test > MOST_CALLS_OF_TEST:
+            self.cannot("makes too many calls")
+        changes = [(number, now) for number, held in self._held.items() if (now := self._changed(held))]
+        for number, now in changes:
+            self._held[number][1] = now
+        self._send(marshal.dumps((action, arguments, changes)))
+        try:
+            return self._taken(given, *self._received())
+        except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError) as error:
+            if self._is_remote(error):
+                raise
+            self._fail(f"gave no answer that could be read ({type(error).__name__})")
+
+    def _is_remote(self, error):
+        return any(error is raised for raised in self.raised)
+
+    def _fail(self, what):
+        self.fault = self.fault or f"the process of the tested code {what}"
+        raise CodeSideError(self.fault)
+
+    def _send(self, text):
+        text = len(text).to_bytes(served.LENGTH, "big") + text
+        try:
+            while text:
+                text = text[os.write(self._descriptor, text) :]
+        except OSError:
+            self._fail("has ended")
+
+    def _received(self):
+        size = int.from_bytes(self._read(served.LENGTH), "big")
+        if size > MOST_BYTES:
+            self._fail("answered without end")
+        return json.loads(self._read(size))
+
+    def _read(self, size):
+        found = bytearray()
+        while len(found) < size:
+            part = os.read(self._descriptor, min(size - len(found), 1 << 20))
+            if not part:
+                self._fail("has ended")
+            found += part
+        return bytes(found)
+
+    def _taken(self, given, how, packed, changed, kept, stale):
+        for place, content in changed:
+            standard.apply(given[int(place, 16)], self.unpack(content))
+        for number, content in stale:
+            self._renew(int(number, 16), content)
+        if how == "refused":
+            self.cannot(str(packed))
+        if how == "raised":
+            self._raise(*packed)
+        own = type(packed) is list and packed[:1] == ["a"]
+        result = given[int(packed[1], 16)] if own else self.unpack(packed)
+        for place, number in kept:
+            value = result if place is None else given[int(place, 16)]
+            self._held[int(number, 16)] = [value, self.pack(value)]
+        return result
+
+    def _raise(self, kind, handle, arguments, text):
+        kind, arguments, number = self.unpack(kind), self.unpack(arguments), int(handle[1], 16)
+        if not (isinstance(kind, type) and issubclass(kind, BaseException)):
+            self._fail("raised what is no exception")
+        error = self._remotes.get(number) or self._error(kind, number, arguments, str(text))
+        self._remotes[number] = error
+        self.raised.append(error)
+        raise error
+
+    def _error(self, kind, number, arguments, text):
+        """An exception: of the built-in class, or of one that stands for a class of the code side."""
+        try:
+            error = kind.__new__(kind, *arguments) if "_side" in vars(kind) else kind(*arguments)
+        except Exception:  # noqa: BLE001 (some need arguments of their own)
+            error = kind.__new__(kind)
+        error.args = tuple(arguments)
+        if "_side" in vars(kind):
+            vars(error).update(_number=number, _text=text)
+        return error
+
+    # --- containers that both sides hold
+
+    def _changed(self, held):
+        now = self.pack(held[0])
+        return now if now != held[1] else None
+
+    def _renew(self, number, content):
+        if number in self._held:
+            value = self._held[number][0]
+            standard.apply(value, self.unpack(content))
+            self._held[number][1] = self.pack(value)
+
+    # --- values
+
+    def pack(self, value):
+        """A value as the code side takes it."""
+        return _Packer(self).pack(value)
+
+    def unpack(self, data):
+        """A value as the code side gives it."""
+        return values.unpack(data, None, self._other)
+
+    def _other(self, tag, rest):
+        if tag == "x":
+            return standard.made(str(rest[0]), self.unpack(rest[1]))
+        if tag == "B":
+            return getattr(builtins, str(rest[0]))
+        if tag == "S" and str(rest[0]).partition(".")[0] in sys.stdlib_module_names:
+            return getattr(importlib.import_module(rest[0]), rest[1])
+        if tag != "h":
+            raise ValueError("not a packed value")
+        number = int(rest[0], 16)
+        if number not in self._remotes:
+            self._remotes[number] = self._made(number, *rest[1:])
+        return self._remotes[number]
+
+    def _made(self, number, what, *about):
+        return getattr(self, f"_made_{what}")(number, *about)
+
+    def _made_module(self, number, name, is_package):
+        return RemoteModule(self, number, str(name), bool(is_package))
+
+    def _made_function(self, number, name, qualname, module, doc):
+        return RemoteFunction(self, number, str(name), str(qualname), str(module), doc)
+
+    def _made_class(self, number, name, qualname, module, doc, bases):
+        bases = tuple(self.unpack(bases))
+        root = RemoteError if any(issubclass(base, BaseException) for base in bases) else Remote
+        own = tuple(base for base in bases if issubclass(base, root))
+        plain = tuple(base for base in bases if base not in own and (base in BASES or issubclass(base, BaseException)))
+        mixed = tuple(base for base in bases if base not in own and isinstance(base, RemoteType))
+        about = {"__module__": str(module), "__qualname__": str(qualname), "__doc__": doc}
+        space = {"_side": self, "_number": number, **about}
+        return RemoteType(str(name), (*(own or (root,)), *mixed, *plain), space)
+
+    def _made_object(self, number, kind, content, equality):
+        kind = self.unpack(kind)
+        kind = kind if "_side" in vars(kind) else Remote
+        plain = None if content is None else self.unpack(content)
+        if issubclass(kind, MUTABLE_BASES):
+            self.note("holds an object of a class derived from a container")
+        base = next((base for base in (*BASES, BaseException) if issubclass(kind, base)), None)
+        given = () if plain is None or base in MUTABLE_BASES else (plain,)
+        made = object.__new__(kind) if base is None else base.__new__(kind, *given)
+        vars(made).update(_side=self, _number=number, _plain=plain, _equality=str(equality))
+        return made
+
+    # --- comparison
+
+    def is_equal(self, remote, other):
+        """Tell whether an object of the code side is equal to a value, as far as that side can be believed."""
+        known = vars(remote)
+        if isinstance(other, Remote):
+            if remote is other:
+                return True
+            self.note("compares objects of the tested code")
+            return self.request("operate", "eq", (self.pack(remote), self.pack(other)))
+        if known["_plain"] is not None and known["_plain"] == other:
+            return True
+        if known["_equality"] == "identity" or (known["_equality"] == "plain" and known["_plain"] is not None):
+            return False
+        real = self.pack(other)
+        candidates = [real, real, *(self.pack(value) for value in near(other, DECOYS, self._chance))]
+        order = list(range(len(candidates)))
+        self._chance.shuffle(order)
+        answers = self.request("equal", known["_number"], [candidates[place] for place in order])
+        if type(answers) is not list or len(answers) != len(order):
+            self._fail("did not answer the question that it was asked")
+        said = dict(zip(order, answers, strict=True))
+        if len(candidates) < ENOUGH:
+            self.note("compares objects with what has no close values")
+        if said[0] is not said[1] or (said[0] is True and any(said[place] for place in order if place > 1)):
+            error = Contradiction(f"an object of {type(remote).__name__} is equal to {other!r} and to other values")
+            self.fault = self.fault or str(error)
+            raise error
+        return said[0] is True
+
+
+class _Packer(values.Packer):
+    def __init__(self, side):
+        super().__init__()
+        self._side = side
+
+    def other(self, value, kind, depth):
+        if "_number" in getattr(value, "__dict__", ()):
+            return ["h", vars(value)["_number"]]
+        if found := standard.reduced(value, kind):
+            return ["x", found[0], self.pack(found[1], depth + 1)]
+        name = getattr(value, "__name__", "") if value is not ... else "Ellipsis"
+        if name and getattr(builtins, name, None) is value:
+            return ["B", name]
+        return self._side.cannot(f"hands over a {kind.__name__}, which cannot cross")

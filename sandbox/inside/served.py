@@ -1,0 +1,282 @@
+"""The code side of a split run: answers the requests of the test side on the tested code.
+
+It runs in an interpreter of its own that holds neither tests nor a test framework, so nothing in it tells what is
+expected. Whatever it answers is a claim of tested code; what the answers are worth is decided on the test side.
+
+A request is a marshalled tuple behind its length: the action, its arguments, and the containers that the test side has
+changed since. An answer is JSON behind its length: `value`, `raised` or `refused` with data; the arguments that were
+changed in place; numbers for containers that the tested code goes on holding; the held ones that have changed.
+"""
+# Every import here costs each verdict its time.
+# ruff: noqa: PTH100, PTH109, PTH118
+
+import builtins
+import marshal
+import operator
+import os
+import sys
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+
+from . import standard, values
+
+LENGTH = 4
+HELD = 50
+"""More held containers than this are not followed."""
+_DOC = 2000
+_RESULT, _ARGUMENT = 2, 3
+"""References that a result and an argument have when only this module refers to them."""
+_FUNCTIONS = (FunctionType, BuiltinFunctionType, MethodType, type(len), type([].append), type(int.__add__))
+_CONTEXT = {"enter": "__enter__", "exit": "__exit__"}
+OPERATORS = {
+    "len": len, "bool": bool, "str": str, "repr": repr, "hash": hash, "iter": iter, "next": next, "format": format,
+    "int": int, "float": float, "complex": complex, "bytes": bytes, "round": round, "divmod": divmod, "pow": pow,
+    "reversed": reversed, "contains": operator.contains,
+    "getitem": operator.getitem, "setitem": operator.setitem, "delitem": operator.delitem,
+}  # fmt: skip
+"""What objects are operated on with, besides the functions of `operator` under their names."""
+
+
+class Refused(Exception):
+    """A request that this side cannot serve."""
+
+
+class Handles(values.Packer):
+    """Packs values; what does not cross by value becomes a handle of the server."""
+
+    def __init__(self, server):
+        super().__init__()
+        self._server = server
+
+    def other(self, value, kind, depth):
+        """A value of the standard library, or a handle."""
+        if found := standard.reduced(value, kind):
+            return ["x", found[0], self.pack(found[1], depth + 1)]
+        return self._server.handle(value)
+
+
+class Server:
+    """Serves one test side.
+
+    Args:
+        descriptor: a stream socket to it.
+    """
+
+    def __init__(self, descriptor):
+        self._descriptor, self._read, self._write = descriptor, os.read, os.write
+        self._root = os.getcwd() + os.sep
+        self._objects, self._numbers, self._given = [], {}, []
+        self._held, self._next = {}, 0
+        self._builtins = {
+            id(value): name for name, value in vars(builtins).items() if isinstance(value, type) or callable(value)
+        }
+        self._builtins |= {id(NotImplemented): "NotImplemented", id(...): "Ellipsis"}
+
+    def serve(self):
+        """Answer until the test side has gone."""
+        while size := self._received(LENGTH):
+            request = marshal.loads(self._received(int.from_bytes(size, "big")))  # noqa: S302 (of the trusted side)
+            text = values.as_json(self._answer(*request)).encode()
+            self._sent(len(text).to_bytes(LENGTH, "big") + text)
+
+    def _received(self, size):
+        found = b""
+        while len(found) < size:
+            part = self._read(self._descriptor, size - len(found))
+            if not part:
+                return b""
+            found += part
+        return found
+
+    def _sent(self, text):
+        while text:
+            text = text[self._write(self._descriptor, text) :]
+
+    def _answer(self, action, arguments, changes):
+        self._given = []
+        try:
+            for number, content in changes:
+                self._take_over(number, content)
+            how, result = "value", getattr(self, f"do_{action}")(*arguments)
+            packed = self._result(result)
+        except Refused as error:
+            how, packed, result = "refused", str(error), None
+        except BaseException as error:  # noqa: BLE001 (SystemExit too is a result here)
+            error.__traceback__ = None  # its frames would hold the arguments
+            how, packed, result = "raised", self._raised(error), None
+        changed, kept = [], []
+        for place, (given, before) in enumerate(self._given):
+            now = self._pack(given)
+            if now != before:
+                changed.append([hex(place), now])
+            if standard.is_held(given, _ARGUMENT):
+                kept.append([hex(place), self._hold(given, now)])
+        if how == "value" and type(result) in standard.MUTABLE and standard.is_held(result, _RESULT):
+            kept.append([None, self._hold(result, packed)])
+        return [how, packed, changed, kept, self._stale()]
+
+    # --- containers that both sides hold
+
+    def _hold(self, value, packed):
+        number = next((n for n, (held, _) in self._held.items() if held is value), None)
+        if number is None:
+            number, self._next = self._next, self._next + 1
+        self._held[number] = value, packed
+        if len(self._held) > HELD:
+            del self._held[next(iter(self._held))]
+        return hex(number)
+
+    def _take_over(self, number, content):
+        if number in self._held:
+            value = self._held[number][0]
+            standard.apply(value, self._unpack(content))
+            self._held[number] = value, self._pack(value)
+
+    def _stale(self):
+        stale = []
+        for number, (value, before) in self._held.items():
+            now = self._pack(value)
+            if now != before:
+                self._held[number] = value, now
+                stale.append([hex(number), now])
+        return stale
+
+    # --- values
+
+    def _pack(self, value):
+        return Handles(self).pack(value)
+
+    def _result(self, result):
+        if type(result) in standard.MUTABLE:
+            for place, (given, _) in enumerate(self._given):
+                if given is result:
+                    return ["a", hex(place)]
+        return self._pack(result)
+
+    def _unpack(self, data):
+        return values.unpack(data, None, self._other)
+
+    def _other(self, tag, rest):
+        if tag == "x":
+            return standard.made(rest[0], self._unpack(rest[1]))
+        return getattr(builtins, rest[0]) if tag == "B" else self._objects[rest[0]]
+
+    def _argument(self, packed):
+        value = self._unpack(packed)
+        if type(value) in standard.MUTABLE:
+            self._given.append((value, packed))
+        return value
+
+    def handle(self, value):
+        """The handle of an object; with it what the test side wants to know of it, the first time."""
+        if name := self._builtins.get(id(value)):
+            return ["B", name]
+        if isinstance(value, type) and self._is_standard(value):
+            return ["S", value.__module__, value.__qualname__]
+        if (number := self._numbers.get(id(value))) is not None:
+            return ["h", hex(number)]
+        number = self._numbers[id(value)] = len(self._objects)
+        self._objects.append(value)
+        return ["h", hex(number), *self._description(value)]
+
+    def _is_standard(self, kind):
+        """Tell whether a class is one of the standard library's, which the test side has as well."""
+        module = sys.modules.get(kind.__module__)
+        own = os.path.abspath(getattr(module, "__file__", None) or "/").startswith(self._root)
+        is_known = str(kind.__module__).partition(".")[0] in sys.stdlib_module_names and not own
+        return is_known and getattr(module, kind.__qualname__, None) is kind
+
+    def _description(self, value):
+        doc = getattr(value, "__doc__", None)
+        doc = doc[:_DOC] if type(doc) is str else None
+        if isinstance(value, ModuleType):
+            return ["module", value.__name__, hasattr(value, "__path__")]
+        names = [str(getattr(value, "__name__", "")), str(getattr(value, "__qualname__", ""))]
+        if isinstance(value, type):
+            bases = [self.handle(base) for base in value.__bases__]
+            return ["class", *names, str(value.__module__), doc, ["l", *bases]]
+        if type(value) in _FUNCTIONS or (callable(value) and names[0]):
+            return ["function", *names, str(getattr(value, "__module__", "")), doc]
+        kind = type(value)
+        return ["object", self.handle(kind), Handles(self).content(value, 0), _equality(kind)]
+
+    def _raised(self, error):
+        text = ""
+        try:
+            text = str(error)
+        except Exception:  # noqa: BLE001 (a class of the tested code need not be printable)
+            text = "(its message could not be made)"
+        arguments = [self._pack(item) for item in error.args] if type(error.args) is tuple else []
+        return [self.handle(type(error)), self.handle(error), ["l", *arguments], text]
+
+    # --- actions
+
+    def do_import(self, name):
+        """Import a module of the workspace."""
+        __import__(name)
+        module = sys.modules[name]
+        places = [getattr(module, "__file__", None), *getattr(module, "__path__", ())]
+        if not any(os.path.abspath(place or "/").startswith(self._root) for place in places):
+            raise Refused(f"{name} is no module of the workspace")
+        return module
+
+    def do_names(self, number):
+        """The names that a star import of a module brings."""
+        module = self._objects[number]
+        return list(getattr(module, "__all__", [name for name in vars(module) if name[0] != "_"]))
+
+    def do_get(self, number, name):
+        """An attribute of an object."""
+        return getattr(self._objects[number], name)
+
+    def do_set(self, number, name, value):
+        """Set an attribute."""
+        setattr(self._objects[number], name, self._argument(value))
+
+    def do_delete(self, number, name):
+        """Delete an attribute."""
+        delattr(self._objects[number], name)
+
+    def do_call(self, number, arguments, named):
+        """Call an object."""
+        return self._objects[number](
+            *[self._argument(value) for value in arguments],
+            **{name: self._argument(value) for name, value in named.items()},
+        )
+
+    def do_operate(self, name, arguments):
+        """Apply an operator or built-in function."""
+        if name in _CONTEXT:
+            owner, *rest = map(self._unpack, arguments)
+            return getattr(type(owner), _CONTEXT[name])(owner, *rest)
+        function = OPERATORS.get(name) or getattr(operator, name)
+        return function(*[self._argument(value) for value in arguments])
+
+    def do_equal(self, number, candidates):
+        """Tell to which of some values an object is equal."""
+        return [self._is_equal(self._objects[number], self._unpack(candidate)) for candidate in candidates]
+
+    def _is_equal(self, value, candidate):
+        try:
+            return bool(value == candidate)
+        except Exception:  # noqa: BLE001 (a value of another kind may be none that it can be compared with)
+            return False
+
+
+def _equality(kind):
+    """Whose comparison a class has: that of `object`, of the plain type it is derived from, or one of its own."""
+    method = kind.__eq__
+    if method is object.__eq__:
+        return "identity"
+    return "plain" if any(method is base.__eq__ for base in values.BASES) or not kind.__flags__ & HEAP_TYPE else "own"
+
+
+HEAP_TYPE = 1 << 9
+
+
+def run(config, descriptor):
+    """Serve the tested code that lies in a folder, from there."""
+    workspace = config["root"]
+    os.chdir(workspace)
+    sys.path.extend(os.path.normpath(os.path.join(workspace, path)) for path in config["paths"])
+    Server(descriptor).serve()
+    return 0

@@ -1,0 +1,91 @@
+"""A split run: the tests in one process, the tested code in another, which sees nothing of the tests.
+
+It comes before the run in which both share a process, so that no tested code has met an expectation yet. See
+`docs/security.md` for what it proves.
+"""
+# Importing pathlib would cost every start of the sandbox some milliseconds.
+# ruff: noqa: PTH103, PTH118
+
+import contextlib
+import marshal
+import os
+import signal
+import socket
+
+from . import files, fresh
+from .child import Child, read_all
+
+WITHIN_S = 10.0
+
+
+class Split:
+    """Both processes; make it before the job is known, so that nothing of the job is in their memory.
+
+    Args:
+        libraries: import paths of the test libraries.
+    """
+
+    def __init__(self, libraries):
+        self._here, there = socket.socketpair()
+        self._code = Child(_code, [str(there.fileno()), *libraries])
+        there.close()
+        self._libraries, self._tests = libraries, None
+
+    def ready(self, first):
+        """Fork the test side; `first` is the child that waits for the run in one process and is left alone."""
+        foreign = (*first.descriptors, *self._code.descriptors)
+        descriptors = [str(number) for number in (self._here.fileno(), *foreign)]
+        self._first = first
+        self._tests = Child(_tests, [str(len(descriptors)), *descriptors, *self._libraries])
+        self._here.close()
+
+    def discard(self):
+        """End it without a run."""
+        self._tests.discard()
+        self._code.discard()
+
+    def run(self, job, tree):
+        """Run the tests; returns what `Child.watch` does.
+
+        Args:
+            job: what the trusted parent was told.
+            tree: path to bytes of the workspace without its tests.
+        """
+        self._tests.send(marshal.dumps(job["split"]))
+        self._code.send(marshal.dumps({"root": _folder("code", tree), "paths": job["session"]["paths"]}))
+        found = self._tests.watch({**job, "wall_s": min(job["wall_s"], WITHIN_S)}, spare=[self._first.pid])
+        self._code.discard()
+        return found
+
+
+def _folder(name, tree):
+    """A new folder with these files."""
+    root = os.path.join(os.environ.get("TMPDIR", "/tmp"), f"{name}-{os.urandom(4).hex()}")  # noqa: S108 (private)
+    made = {""}
+    os.makedirs(root)
+    for path, content in tree.items():
+        files.put(os.path.join(root, path), content, made)
+    return root
+
+
+def _tests(told, events, words):
+    """In the child: the test side."""
+    count = int(words[0])
+    descriptor, *foreign = map(int, words[1 : 1 + count])
+    for number in foreign:
+        with contextlib.suppress(OSError):
+            os.close(number)
+    from . import split_tests  # noqa: PLC0415 (its libraries are not on the path before)
+
+    config = marshal.loads(read_all(told))  # noqa: S302 (from the trusted parent)
+    os.chdir(_folder("tests", {}))
+    return split_tests.run(config, events, descriptor, words[1 + count :])
+
+
+def _code(told, _events, words):
+    """In the child: become the code side, an interpreter that never held anything else."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    for target in (1, 2):
+        os.dup2(null, target)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    fresh.become(told, int(words[0]), ["served", *words[1:]])

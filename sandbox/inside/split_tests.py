@@ -1,0 +1,173 @@
+"""The test side of a split run: pytest on tests whose texts are in memory only, with the tested code elsewhere.
+
+On disk the test files are empty, since the code side can read what lies there. Each test is reported on one line of
+JSON, `[id, result, why]`: `passed`, `failed` by an assertion, `raised` where the tested code raised or ended, or
+`unjudged` where it needs what a split run does not carry.
+"""
+# Importing pathlib would cost every start of the sandbox some milliseconds.
+# ruff: noqa: PTH103, PTH109, PTH116, PTH118, PTH119, PTH120, PTH122, PTH123
+
+import ast
+import json
+import os
+import sys
+
+import _pytest.assertion.rewrite as rewriting
+from _pytest.config import hookimpl
+from _pytest.outcomes import Failed
+
+from . import session
+from .connection import Side
+from .remote_modules import Finder
+
+WHY = 300
+
+
+def run(config, events, descriptor, libraries):
+    """Run the tests that `config` describes; returns pytest's exit status.
+
+    Args:
+        config: as that of a session, with `texts` (path to text of the tests and their helpers), `suites` (the paths
+            that are tests) and `roots` (folders that modules are imported from).
+        events: takes the report.
+        descriptor: a stream socket to the code side.
+        libraries: import paths of the test libraries.
+    """
+    session.prepare(config, libraries)
+    lay_out(config)
+    side = Side(descriptor)
+    helpers = dict(_helpers(config["texts"], config["suites"], config["roots"]))
+    tests = {os.path.splitext(os.path.basename(path))[0] for path in config["suites"]}
+    sys.meta_path.insert(0, Finder(side, helpers, tests, libraries))
+    reporter = Reporter(events, side)
+    if config["simple"]:
+        return call_directly(config, reporter)
+    _read_from_memory({os.path.join(os.getcwd(), path): config["texts"][path] for path in config["suites"]})
+    return session.pytest_main(session.words(config), reporter)
+
+
+def call_directly(config, reporter):
+    """Run plain functions without pytest, which takes a tenth of the time."""
+    for path in config["suites"]:
+        space = {"__name__": os.path.splitext(os.path.basename(path))[0]}
+        try:
+            exec(compile(config["texts"][path], path, "exec", dont_inherit=True), space)  # noqa: S102 (a test of the suite: that is its run)
+        except BaseException as error:  # noqa: BLE001 (SystemExit too is a result here)
+            reporter.uncollected(path, error)
+            continue
+        for name in config["simple"][path]:
+            reporter.pytest_runtest_logstart()
+            try:
+                space[name]()
+            except BaseException as error:  # noqa: BLE001 (as above)
+                reporter.take(error)
+            reporter.pytest_runtest_logfinish(f"{path}::{name}")
+    return 0
+
+
+def lay_out(config):
+    """Make the folder that the tests seem to lie in, with empty files and pytest's settings."""
+    for path in config["suites"]:
+        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+        open(path, "wb").close()
+    for path, text in config["settings"].items():
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+
+
+def _helpers(texts, suites, roots):
+    """Module names of the tests' helpers, with path and text; a folder of them is a package without a text."""
+    for path, text in texts.items():
+        if path in suites:
+            continue
+        for root in roots:
+            own = path.removeprefix(root)
+            if path.startswith(root):
+                name = own.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+                yield name, (path, text)
+                for place, char in enumerate(own):
+                    folder = own[:place]
+                    if char == "/" and f"{root}{folder}/__init__.py" not in texts:
+                        yield folder.replace("/", "."), (f"{root}{folder}/", None)
+
+
+def _read_from_memory(texts):
+    """Have pytest rewrite and run the texts of test files in place of what lies on disk."""
+    on_disk = rewriting._rewrite_test  # noqa: SLF001 (pytest has no other way)
+
+    def rewritten(path, config):
+        text = texts.get(str(path))
+        if text is None:
+            return on_disk(path, config)
+        tree = ast.parse(text, filename=str(path))
+        rewriting.rewrite_asserts(tree, text.encode("utf-8", "surrogatepass"), str(path), config)
+        return os.stat(path), compile(tree, str(path), "exec", dont_inherit=True)
+
+    rewriting._rewrite_test = rewritten  # noqa: SLF001
+
+
+class Reporter(session.Coroutines):
+    """The plugin that reports."""
+
+    def __init__(self, events, side):
+        self._events, self._side = events, side
+        self._result, self._why = "passed", ""
+
+    def _emit(self, name, result, why):
+        text = (json.dumps([name, result, why[:WHY]]) + "\n").encode()
+        while text:
+            text = text[os.write(self._events, text) :]
+
+    @hookimpl(wrapper=True, tryfirst=True)
+    def pytest_make_collect_report(self):
+        """Report a file that cannot be imported because of the tested code."""
+        self._side.begin_test()
+        report = yield
+        if report.outcome != "passed":
+            raised = report.call.excinfo and report.call.excinfo.value
+            self.uncollected(report.nodeid, getattr(raised, "__cause__", None) or raised)
+        return report
+
+    def uncollected(self, path, raised):
+        """Report a file that cannot be imported: the tested code's fault if it raised or ended."""
+        blamed = self._side.fault or (raised if self._is_remote(raised) else "")
+        self._emit(path, "raised" if blamed and not self._side.doubt else "unjudged", str(blamed))
+
+    def pytest_runtest_logstart(self):
+        """Begin a test."""
+        self._side.begin_test()
+        self._result, self._why = "passed", ""
+
+    @hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(self, call):
+        """Weigh one phase of a test."""
+        raised = call.excinfo.value if call.excinfo else None
+        report = yield
+        raised = raised or (call.excinfo.value if call.excinfo else None)
+        if report.outcome != "passed" or hasattr(report, "wasxfail"):
+            self.take(raised)
+        return report
+
+    def take(self, raised):
+        """Note a failure: the tested code's if an assertion failed or it raised; else it is of the test side."""
+        if self._result == "passed":
+            is_assertion = isinstance(raised, AssertionError | Failed)
+            self._result = "failed" if is_assertion else "raised" if self._is_remote(raised) else "unjudged"
+            self._why = f"{type(raised).__name__}: {raised}"
+
+    def _is_remote(self, raised):
+        return raised is not None and any(raised is one for one in self._side.raised)
+
+    def pytest_runtest_logreport(self, report):
+        """Note the failure of a part of a test."""
+        if report.outcome == "failed" and self._result == "passed":
+            self._result, self._why = "failed", str(report.longrepr).splitlines()[-1]
+
+    def pytest_runtest_logfinish(self, nodeid):
+        """Report the end of a test."""
+        result, why = self._result, self._why
+        if self._side.fault:
+            result, why = "raised", self._side.fault
+        elif self._side.doubt:
+            result, why = "unjudged", self._side.doubt
+        self._emit(nodeid, result, why)
