@@ -127,6 +127,7 @@ class SuiteRunner:
             results=found.results,
             failures=found.failures,
             weak=found.weak,
+            tampering=found.tampering,
         )
 
     def _tell(self, verdict: Verdict) -> None:

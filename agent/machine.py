@@ -41,6 +41,7 @@ TABLE: Mapping[tuple[Phase, Outcome], Phase] = {
     (_P.TESTING, _O.OK): _P.COMMIT,
     (_P.TESTING, _O.REDO): _P.REFLECTING,
     (_P.TESTING, _O.HOLD): _P.HOLD,
+    (_P.TESTING, _O.GIVE_UP): _P.ABANDON,
     (_P.REFLECTING, _O.REDO): _P.CODING,
     (_P.REFLECTING, _O.REPLAN): _P.PLANNING,
     (_P.REFLECTING, _O.GIVE_UP): _P.ABANDON,

@@ -10,7 +10,7 @@ from agent.coder import blames_tests
 from agent.gatekeeping import Passage
 from agent.tools import Tools
 from core.events import Event, Kind, Level
-from core.states import Outcome, Phase
+from core.states import Ending, Outcome, Phase
 from core.tasks import Spent, digest
 from core.verdicts import Evidence, Failure, Label, Result, SuiteJob, Verdict
 from core.work import Case, Step, Try, Work
@@ -43,6 +43,8 @@ async def _suite(case: Case, work: Work, tools: Tools, before: Verdict | None) -
     verdict = await tools.suite.judge(job_for(case, work, tools))
     work = replace(work, verdict=verdict, spent=work.spent + Spent(suite_s=verdict.duration_s))
     _tell(case, work, tools, verdict)
+    if verdict.tampering:
+        return _attacked(case, work, tools, verdict)
     if not verdict.passed:
         return _failed(work, before)
     if unjudged(work):
@@ -50,6 +52,19 @@ async def _suite(case: Case, work: Work, tools: Tools, before: Verdict | None) -
     note = feedback.passed(verdict)
     work = replace(work, feedback="", reason=note, tries=_without_blame(work))
     return Step(phase=Phase.TESTING, outcome=Outcome.OK, work=work, note=note, data=_data(verdict))
+
+
+def _attacked(case: Case, work: Work, tools: Tools, verdict: Verdict) -> Step:
+    """End the attempt: code that writes into the channels of its own verdict gets no further look at it."""
+    reason = f"The tested code tampered with the run of its tests: {verdict.tampering}"
+    tools.emit(
+        Event(
+            kind=Kind.GATE_FINDING, level=Level.WARNING, message=reason, task_id=case.task.id, attempt=work.attempt,
+            iteration=work.iteration, phase=Phase.TESTING, data={"rule": "verdict.tampering", "severity": "block"},
+        )
+    )  # fmt: skip
+    work = replace(work, ending=Ending.REFUSED, reason=reason, feedback=reason)
+    return Step(phase=Phase.TESTING, outcome=Outcome.GIVE_UP, work=work, note=reason[:300], data=_data(verdict))
 
 
 def _held(passage: Passage) -> Step:

@@ -87,7 +87,8 @@ class Verdict:
 
     `weak` names the self-written tests that prove nothing: they pass without the change, or go on passing when what
     they expect is perturbed. Such a verdict blames the tests, not the code. `unseen` are lines for the owner alone, on
-    what held-out cases expect: they never reach a model, nor the memory that models are told from.
+    what held-out cases expect: they never reach a model, nor the memory that models are told from. `tampering` says
+    what came over a channel of the run that nothing but an attack puts there; it ends the attempt.
     """
 
     passed: bool
@@ -97,6 +98,7 @@ class Verdict:
     failures: tuple[Failure, ...] = ()
     weak: tuple[str, ...] = ()
     unseen: tuple[str, ...] = ()
+    tampering: str = ""
     duration_s: float = 0.0
 
     def count(self, result: Result) -> int:

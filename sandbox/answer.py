@@ -123,11 +123,15 @@ class Reply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calls:
-    """What the calls of a run came to, by their numbers; `how` is as in `Session`."""
+    """What the calls of a run came to, by their numbers; `how` is as in `Session`.
+
+    `garbled` tells that a child which came to its end reported what is no answer to a call.
+    """
 
     how: str
     exit_code: int | None
     replies: Mapping[int, Reply]
+    garbled: bool = False
 
 
 def read(result: SandboxResult, key: bytes) -> Answer | None:
@@ -167,7 +171,9 @@ def read_calls(result: SandboxResult, key: bytes) -> Calls | None:
     if (data := _signed(result, key)) is None:
         return None
     said = data["calls"]
-    return Calls(how=said["ended"], exit_code=said["exit"], replies=dict(_replies(said["events"])))
+    replies, lines = dict(_replies(said["events"])), len(said["events"].splitlines())
+    garbled = said["ended"] == "exited" and said["exit"] == 0 and lines != len(replies)
+    return Calls(how=said["ended"], exit_code=said["exit"], replies=replies, garbled=garbled)
 
 
 def _signed(result: SandboxResult, key: bytes) -> Any:

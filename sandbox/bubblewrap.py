@@ -38,6 +38,22 @@ FILES = {
     "/etc/group": "root:x:0:\nnogroup:x:65534:\nagent:x:1000:\n",
     "/etc/hosts": "127.0.0.1 localhost\n::1 localhost\n",
 }
+COUNTERS = tuple(
+    f"/proc/{name}"
+    for name in (
+        "stat", "loadavg", "vmstat", "interrupts", "softirqs", "diskstats", "schedstat", "zoneinfo", "buddyinfo",
+        "locks", "pagetypeinfo", "cgroups", "sys/fs/inode-nr", "sys/fs/inode-state", "sys/fs/dentry-state",
+        "sys/fs/file-nr", "sys/fs/aio-nr", "sys/kernel/pty/nr",
+    )
+    if Path("/proc", name).exists()
+)  # fmt: skip
+"""What counts for the whole machine: one sandbox could move it and another one read it."""
+_PROCESSORS = "".join(f"cpu{name} 0 0 0 0 0 0 0 0 0 0\n" for name in (" ", *range(os.cpu_count() or 1)))
+STILL = {
+    "/proc/stat": f"{_PROCESSORS}intr 0\nctxt 0\nbtime 0\nprocesses 1\nprocs_running 1\nprocs_blocked 0\n",
+    "/proc/loadavg": "0.00 0.00 0.00 1/1 1\n",
+}
+"""What stands there instead where something is expected there; the others are empty."""
 _ENV = {
     "PATH": "/usr/bin:/bin",
     "HOME": "/tmp",  # noqa: S108 (the job's own)
@@ -79,7 +95,8 @@ class BubblewrapSandbox(Isolation):
         marker = secrets.token_hex(16)
         group = self.group(job.limits)
         try:
-            with memory_files(self.filter, *(text.encode() for text in FILES.values())) as descriptors:
+            texts = [*FILES.values(), *(STILL.get(path, "") for path in COUNTERS)]
+            with memory_files(self.filter, *(text.encode() for text in texts)) as descriptors:
                 running = child.spawn(self._launch(job, marker, group, descriptors))
         except SandboxError:
             if group:
@@ -131,7 +148,9 @@ def _proved(finished: Finished, marker: str) -> Finished:
 def _namespaces(job: SandboxJob, descriptors: Sequence[int]) -> list[str]:
     """The words of bubblewrap itself, up to the command."""
     filter_fd, *files = descriptors
-    words = [*namespaces(job.mounts, files, job.limits.work_mb), "--disable-userns"]
+    words = [*namespaces(job.mounts, files[: len(FILES)], job.limits.work_mb), "--disable-userns"]
+    masked = zip(files[len(FILES) :], COUNTERS, strict=True)
+    words += [word for fd, path in masked for word in ("--ro-bind-data", str(fd), path)]
     copied = (word for n, path in enumerate(job.copy_in) for word in ("--ro-bind", str(path), f"/src/{n}"))
     return [*words, *copied, *_sealed("/proc", "/"), "--chdir", WORK, "--seccomp", str(filter_fd), "--"]
 

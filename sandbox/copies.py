@@ -14,8 +14,6 @@ from sandbox.source import Edit, Source
 HELPER = "nightshift_inside.twin"
 """The module inside the sandbox that the copies use where a change in their text is not enough."""
 
-_NO_REWRITE = '"PYTEST_DONT_REWRITE"'  # pytest leaves the assertions of such a module alone, which saves time
-
 
 def must_fail_copy(source: Source, tests: Sequence[Function], chance: random.Random) -> str:
     """The module's text with each of `tests` made to fail.
@@ -41,7 +39,7 @@ class _Copy:
         edits: list[Edit] = []
         for test in {id(test): test for test in tests}.values():
             edits += self._failing(test, reached(test, helpers))
-        return self._source.edited([self._unwritten(), *self._header(), *edits])
+        return self._source.edited([*self._header(), *edits])
 
     def _failing(self, test: Function, found: Reached) -> Iterator[Edit]:
         certain = self._known(found.certain)
@@ -63,12 +61,6 @@ class _Copy:
             if id(statement) not in self._checks:
                 self._checks[id(statement)] = self._perturber.check(statement)
         return [check for statement in statements if (check := self._checks[id(statement)])]
-
-    def _unwritten(self) -> Edit:
-        body = self._source.tree.body
-        if body and _is_docstring(body[0]):
-            return self._source.replace(body[0], _NO_REWRITE)
-        return Edit(0, 0, f"{_NO_REWRITE}\n")
 
     def _header(self) -> Iterator[Edit]:
         if self._needs_helper:

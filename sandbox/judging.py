@@ -8,7 +8,7 @@ what they were, does the same hold without pytest? The first question that is an
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from core.isolation import Ended, SandboxLimits, SandboxResult
 from core.verdicts import CaseResult, Failure, Result
@@ -18,7 +18,6 @@ from sandbox.plan import Plan
 from sandbox.shaping import Names
 from sandbox.twins import Role, SuiteFile
 
-
 NO_COPIES = "the must-fail copies were not run"
 
 
@@ -27,7 +26,8 @@ class Judgement:
     """What a run proved.
 
     `excusable` tells that only tests failed which may have failed before the change already, `stopped` that the run did
-    not come to its end. `weak` are self-written tests that prove nothing.
+    not come to its end. `doubtful` are the ids of must-fail copies that did not fail as they must, `weak` self-written
+    tests that prove nothing. `tampering` is as in a verdict.
     """
 
     reason: str
@@ -36,8 +36,10 @@ class Judgement:
     twins: int = 0
     excusable: bool = False
     stopped: bool = False
+    doubtful: tuple[str, ...] = ()
     weak: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    tampering: str = ""
 
     @property
     def passed(self) -> bool:
@@ -65,6 +67,12 @@ class Run:
 
 def judge(run: Run) -> Judgement:
     """Weigh one run."""
+    runs = [one for one in (run, run.copies) if one and one.answer]
+    found = (doubts.tampering(one.answer.session, one.plan) for one in runs if one.answer)
+    return replace(_weighed(run), tampering=next(filter(None, found), ""))
+
+
+def _weighed(run: Run) -> Judgement:
     stopped = _stopped(run)
     if run.answer is None:
         assert stopped is not None
@@ -96,8 +104,9 @@ def judge(run: Run) -> Judgement:
         return Judgement(reason=NO_COPIES, results=results, notes=notes)
     copies = twin_check.check(run.plan.files, [*session.tests, *_copies(run)], run.names)
     return Judgement(
-        reason=copies.reason(run.names), results=results, twins=copies.genuine, weak=copies.weak, notes=notes
-    )
+        reason=copies.reason(run.names), results=results, twins=copies.genuine, doubtful=copies.doubtful,
+        weak=copies.weak, notes=notes,
+    )  # fmt: skip
 
 
 def needs_copies(run: Run) -> bool:
@@ -263,21 +272,21 @@ def _excusable(bad: list[_Found], stopped: Failure | None, run: Run) -> bool:
 def _notes(run: Run) -> tuple[str, ...]:
     kept = [file.path for file in run.plan.files if file.role is not Role.REGRESSION and file.staged == file.path]
     notes = [f"{path} keeps its name and has a canary in place of copies" for path in kept]
-    notes += _split_notes(run)
+    notes += _split_notes(run, [file for file in run.plan.files if file.role is not Role.REGRESSION])
     excused = sorted(test for test, result in run.before.items() if result is not Result.PASSED)
     if excused:
         notes.append(f"failing before the change already: {', '.join(excused[:10])}")
     return tuple(notes)
 
 
-def _split_notes(run: Run) -> list[str]:
-    """How many tests were judged with the tested code in a process of its own."""
-    made = run.answer.split if run.answer else None
-    if run.plan.split is None or made is None:
-        return ["no test was run with the code in another process"]
-    passed = [test.partition("[")[0] for test, (result, _) in made.results.items() if result == "passed"]
-    judged = sum(test in run.plan.split.judged for test in passed)
-    return [f"{judged} tests passed with the code in another process"]
+def _split_notes(run: Run, files: Sequence[SuiteFile]) -> Iterator[str]:
+    """How many tests were judged in one process with the tested code alone."""
+    made, planned = run.answer.split if run.answer else None, run.plan.split
+    judged = planned.judged if planned and made else frozenset()
+    passed = {test for test in judged if made and twin_check.results(made).get(test) == {"passed"}}
+    left, total = sum(len(file.names) for file in files) - len(passed), sum(len(file.names) for file in files)
+    if left:
+        yield f"{left} of {total} tests were judged in one process with the code alone"
 
 
 def _count(bad: list[_Found], total: int) -> str:

@@ -31,7 +31,7 @@ from core.errors import SandboxError
 from core.isolation import WORK, SandboxJob
 from core.masking import printable
 from sandbox import cgroups, child, launcher, priority
-from sandbox.bubblewrap import FILES, NAME, SHM_MB, TMP_MB, BubblewrapSandbox, memory_files, namespaces
+from sandbox.bubblewrap import COUNTERS, FILES, NAME, SHM_MB, STILL, TMP_MB, BubblewrapSandbox, memory_files, namespaces
 from sandbox.cgroups import Group
 from sandbox.child import Finished, Pipes, Running
 from sandbox.grouped import GroupedJob
@@ -97,6 +97,7 @@ class NestedSandbox(Isolation):
             "argv": () if self._runtime.role(job.argv) else job.argv,
             "rlimits": values if bounded else [*values, (resource.RLIMIT_NPROC, limits.pids)],
             "tmpfs": {WORK: limits.work_mb, "/tmp": TMP_MB, "/dev/shm": SHM_MB},  # noqa: S108 (the job's own)
+            "counters": {path: STILL.get(path, "") for path in COUNTERS},
             "filter": self._outer.filter.hex(),
         }
 

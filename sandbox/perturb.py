@@ -1,25 +1,29 @@
 """Turns one statement that checks something into one that must fail where the original passes.
 
-The expected value of a comparison is changed (`== 5` becomes `== 7312`), because only that exposes objects which claim
-to be equal to everything, and code which reads the expected value out of the test. Where no value stands there, the
+The expected value of a comparison is changed (`== 5` becomes `== 4`), because only that exposes objects which claim to
+be equal to more than one value, and code which reads the expected value out of the test. It is changed by little, as
+`inside.close_values` says, but beyond any tolerance that the test itself has. Where no value stands there, the
 comparison is turned round. A changed container keeps its shape, so that comparisons written by hand still work on it.
 """
 
 from __future__ import annotations
 
 import ast
+import math
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
+from sandbox.inside.close_values import close
 from sandbox.source import Edit, Source
 
 _COMPLEMENT: dict[type[ast.cmpop], str] = {
     ast.Lt: ">=", ast.LtE: ">", ast.Gt: "<=", ast.GtE: "<", ast.NotEq: "==", ast.Is: "is not",
     ast.IsNot: "is",
 }  # fmt: skip
+_ORDERINGS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)  # a class may have only one of them
 _EQUALITIES = frozenset({
     "assertEqual", "assertAlmostEqual", "assertListEqual", "assertTupleEqual", "assertDictEqual", "assertSetEqual",
     "assertSequenceEqual", "assertMultiLineEqual", "assertCountEqual",
@@ -34,6 +38,10 @@ _OPPOSITE = {
 }  # fmt: skip
 _OPPOSITE |= {value: key for key, value in list(_OPPOSITE.items()) if value != "assertNotEqual"}
 _OPPOSITE["assertNotEqual"] = "assertEqual"
+
+
+FAR = 1e15
+"""Numbers beyond this are changed by multiples of themselves."""
 
 
 class Rank(IntEnum):
@@ -103,12 +111,27 @@ class Perturber:
             fits = isinstance(operator, ast.Eq) or (isinstance(operator, ast.Is) and _is_bool(side))
             if fits and (edit := self._other_literal(side)):
                 yield Rank.LITERAL, edit
+        if isinstance(operator, ast.Lt | ast.LtE) and (edit := self._beyond_tolerance(left, right)):
+            yield Rank.LITERAL, edit
         if isinstance(operator, ast.Eq):
             yield Rank.VALUE, self._source.replace(test, f"{self._helper}.differ(({text(left)}), ({text(right)}))")
-        if isinstance(operator, ast.In) and (edit := self._other_literal(left)):
+        if isinstance(operator, ast.In) and (edit := self._other_literal(left, far=True)):
             yield Rank.TURNED, edit
-        if turned := _COMPLEMENT.get(type(operator)):
+        turned = _COMPLEMENT.get(type(operator))
+        if turned and (not isinstance(operator, _ORDERINGS) or _is_literal(left) or _is_literal(right)):
             yield Rank.TURNED, self._source.replace(test, f"({text(left)}) {turned} ({text(right)})")
+
+    def _beyond_tolerance(self, left: ast.expr, right: ast.expr) -> Edit | None:
+        """The edit of `abs(f(x) - 1.5) < 1e-6` that moves the expected value a little further than the tolerance."""
+        match left, _number(right):
+            case ast.Call(func=ast.Name(id="abs"), args=[ast.BinOp(op=ast.Sub() | ast.Add()) as difference]), float(
+                most
+            ):
+                for side in (difference.right, difference.left):
+                    if (value := _number(side)) is not None:
+                        step = max(most, abs(value) * 1e-12) * self._chance.uniform(3, 9)
+                        return self._source.replace(side, f"({value + self._chance.choice((-step, step))!r})")
+        return None
 
     def _marked(self, test: ast.expr) -> str:
         text = self._source.segment
@@ -122,7 +145,8 @@ class Perturber:
             return None
         name, edits = call.func.attr, list[Edit]()
         if name in _EQUALITIES and len(call.args) >= 2:
-            edits = [edit for side in (call.args[1], call.args[0]) if (edit := self._other_literal(side))]
+            far = name == "assertAlmostEqual"
+            edits = [edit for side in (call.args[1], call.args[0]) if (edit := self._other_literal(side, far=far))]
         opposite = self._opposite(call, call.func)
         if not edits and opposite is None:
             return None
@@ -142,45 +166,48 @@ class Perturber:
         end = self._source.span(func)[1]
         return Edit(end - len(func.attr), end, other)
 
-    def _other_literal(self, node: ast.expr) -> Edit | None:
+    def _other_literal(self, node: ast.expr, *, far: bool = False) -> Edit | None:
         """The edit that changes a literal; a call to `approx` is followed to its argument."""
         if isinstance(node, ast.Call) and _name(node.func) == "approx" and node.args:
-            node = node.args[0]
+            node, far = node.args[0], True
         try:
             value = ast.literal_eval(node)
         except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
             return None
-        other = changed(value, self._chance)
+        other = beyond(value, self._chance) if far else close(value, self._chance)
         return None if other == value or repr(other) == repr(value) else self._source.replace(node, repr(other))
 
 
-def changed(value: Any, chance: random.Random) -> Any:
-    """A value of the same type and shape with every leaf another one."""
-    change = _CHANGES.get(type(value))
-    return chance.choice("qxzjkv") * 6 if change is None else change(value, chance)
+def beyond(value: Any, chance: random.Random) -> Any:
+    """A value with all its numbers so far from those of another one that no usual tolerance takes it for that."""
+    if isinstance(value, list | tuple):
+        return type(value)(beyond(item, chance) for item in value)
+    if isinstance(value, dict):
+        return {key: beyond(item, chance) for key, item in value.items()}
+    if isinstance(value, int | float | complex) and not isinstance(value, bool):
+        other = value + chance.randint(1000, 9999) * (1 + int(abs(value)) if abs(value) < FAR else abs(value))
+        return other if other not in {value, math.inf} else 0.5
+    if isinstance(value, str | bytes):
+        added = "".join(chance.choices("bcdfghjklmnpqrstvwxz", k=6))
+        return value + (added if isinstance(value, str) else added.encode())
+    return close(value, chance)
 
 
-def _other_float(value: float, chance: random.Random) -> float:
-    other = value + chance.uniform(1000, 9999)
-    return other if other != value else -value / 3 if value not in (float("inf"), float("-inf")) else 0.5
+def _is_literal(node: ast.expr) -> bool:
+    try:
+        ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return False
+    return True
 
 
-def _other_items(value: Any, chance: random.Random) -> list[Any]:
-    return [changed(item, chance) for item in value] or [chance.randint(1000, 9999)]
-
-
-_CHANGES: dict[type, Callable[[Any, random.Random], Any]] = {
-    bool: lambda value, _chance: not value,
-    int: lambda value, chance: value + chance.randint(1000, 9999),
-    float: _other_float,
-    complex: lambda value, chance: value + chance.randint(1000, 9999),
-    str: lambda value, chance: value + "".join(chance.choices("bcdfghjklmnpqrstvwxz", k=6)),
-    bytes: lambda value, chance: value + bytes(chance.choices(b"bcdfghjklmnpqrstvwxz", k=6)),
-    list: _other_items,
-    tuple: lambda value, chance: tuple(_other_items(value, chance)),
-    set: lambda value, chance: set(_other_items(value, chance)),
-    dict: lambda value, chance: {key: changed(item, chance) for key, item in value.items()} or {"other": 1},
-}
+def _number(node: ast.expr) -> float | None:
+    """The value of a literal that is a number."""
+    try:
+        value = ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return None
+    return float(value) if type(value) in (int, float) and abs(value) < FAR else None
 
 
 def _joined(source: Source, first: Edit, second: Edit) -> Edit:

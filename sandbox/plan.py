@@ -42,7 +42,7 @@ class Plan:
     files of the base that the run must not see. `calls` are made in place of tests: module, function, arguments and
     named arguments, packed; a `trial` is what a run of trials is told. `node` is there for a run of node:test in the
     place of pytest. `split` is the run that comes before, with the tested code in a process of its own. `must_fail`
-    tells that the files are must-fail copies.
+    tells that the files are must-fail copies. `only` are ids of tests where not all of them are to run.
     """
 
     files: tuple[SuiteFile, ...]
@@ -60,11 +60,12 @@ class Plan:
     node: NodeRun | None = None
     split: SplitPlan | None = None
     must_fail: bool = False
+    only: tuple[str, ...] = ()
 
     @property
     def order(self) -> tuple[str, ...]:
-        """The test files in the order of running: first all originals, so that no canary can disturb one."""
-        return (*(file.staged for file in self.files), *(file.twin for file in self.files if file.twin))
+        """What is run, in this order: `only` these tests, or first all originals, so that no canary disturbs one."""
+        return self.only or (*(file.staged for file in self.files), *(file.twin for file in self.files if file.twin))
 
     @property
     def framework(self) -> str:
@@ -93,7 +94,8 @@ def calls_alone(plan: Plan, base: Collection[str], calls: Sequence[tuple[str, st
     staged, mine = {file.staged for file in plan.files}, {f.path for f in plan.files if f.role is not Role.REGRESSION}
     gone = {path for path in mine if path in base and (plan.closure is None or path in plan.closure)}
     return replace(
-        plan, files=(), mounted={}, command=(), calls=tuple(calls), split=None, removed=tuple(sorted({*plan.removed, *gone})),
+        plan, files=(), mounted={}, command=(), calls=tuple(calls), split=None,
+        removed=tuple(sorted({*plan.removed, *gone})),
         texts={path: text for path, text in plan.texts.items() if path not in staged | mine},
     )  # fmt: skip
 
@@ -159,9 +161,9 @@ class Planner:
         return Plan(
             files=files, texts=texts, mounted=_mounted(files), closure=seen, dropped=self._dropped, settings=settings,
             removed=tuple(sorted(p for p in gone if p in self._entries and (seen is None or p in seen))),
-            options=self._options(bool(conftests)), paths=self._paths(),
+            options=self._options(conftests), paths=self._paths(),
             command=() if self._named is not None or self._tests else self._job.command,
-            split=None if conftests else self._split(files),
+            split=self._split(files, conftests),
         )  # fmt: skip
 
     def _files(self) -> Iterator[SuiteFile]:
@@ -180,12 +182,13 @@ class Planner:
         """The test files among `tests`, prepared; `beside` are all tests that run with them."""
         return twins.prepare(role, tests, self._around(beside))
 
-    def _split(self, files: tuple[SuiteFile, ...]) -> SplitPlan | None:
+    def _split(self, files: tuple[SuiteFile, ...], conftests: Collection[str]) -> SplitPlan | None:
         """The run with the tested code in a process of its own."""
         config = self._settings.config
         return split.plan(files, split.Surroundings(
             tests=self._tests, present=self._present, roots=("", *(f"{path}/" for path in self._paths()[1:])),
             settings=self._settings, settings_text=(self._text(config) or "") if config else "",
+            conftests={path: self._text(path) or "" for path in conftests},
         ))  # fmt: skip
 
     def _canary(self, folder: str) -> tuple[str, str, frozenset[str]]:
@@ -234,9 +237,11 @@ class Planner:
         steering_files = {*conftests, *([self._settings.config] if self._settings.config else [])}
         return frozenset(path for path in found.paths | steering_files if path in self._entries)
 
-    def _options(self, conftests: bool) -> tuple[str, ...]:
+    def _options(self, conftests: Collection[str]) -> tuple[str, ...]:
         settings = self._settings
-        words = ["-c", settings.config or "/dev/null", f"--import-mode={settings.import_mode}"]
+        # Of two modules named conftest, the one further down is found only if its folder comes first.
+        mode = "prepend" if len(conftests) > 1 and settings.import_mode == "append" else settings.import_mode
+        words = ["-c", settings.config or "/dev/null", f"--import-mode={mode}"]
         words += ["--continue-on-collection-errors"]
         words += [word for name in ("addopts", "pythonpath", "required_plugins") for word in ("-o", f"{name}=")]
         words += [word for plugin in settings.plugins for word in ("-p", plugin)]

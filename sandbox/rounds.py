@@ -100,16 +100,30 @@ class Rounds:
             return await self.run(job, planned)
         if planned.split and planned.split.whole:
             run = await self._originals(job, planned)
-            if run.answer is None or not judging.needs_copies(run):
+            if not judging.needs_copies(run):
                 return run
-            return replace(run, copies=await self.run(job, alone))
+            return await self._cleared(job, alone, replace(run, copies=await self.run(job, alone)))
         copies = asyncio.create_task(self.run(job, alone))
         try:
             run = await self._originals(job, planned)
-            return replace(run, copies=await copies) if judging.needs_copies(run) else run
+            if not judging.needs_copies(run):
+                return run
+            return await self._cleared(job, alone, replace(run, copies=await copies))
         finally:
             copies.cancel()
             await asyncio.wait([copies])
+
+    async def _cleared(self, job: SuiteJob, alone: Plan, run: Run) -> Run:
+        """The same with a second look at copies that did not fail: those before them may have left something behind."""
+        doubtful, copies = judging.judge(run).doubtful, run.copies
+        if not doubtful or copies is None or copies.answer is None or alone.node:
+            return run
+        again = await self.run(job, replace(alone, only=doubtful))
+        session = copies.answer.session
+        tests = [test for test in session.tests if test.id.partition("[")[0] not in doubtful]
+        tests += again.answer.session.tests if again.answer else ()
+        answered = replace(copies.answer, session=replace(session, tests=tuple(tests)))
+        return replace(run, copies=replace(copies, answer=answered))
 
     async def _originals(self, job: SuiteJob, planned: Plan) -> Run:
         run = await self.run(job, plan.originals(planned))

@@ -50,7 +50,7 @@ class SplitPlan:
     `suites` are the test files and then their must-fail copies, `texts` has these and the tests' helpers, `hidden` are
     the helpers, which the code side must not see either, `settings` pytest's own, path to text. `judged` are the tests
     whose results count, as `path::name` of the run, `whole` tells that there are no others. `simple` are the tests of
-    each file where none of them needs pytest; else it is empty.
+    each file where none of them needs pytest; else it is empty. `conftests` are those in force, the base's own.
     """
 
     suites: tuple[str, ...]
@@ -61,24 +61,26 @@ class SplitPlan:
     judged: frozenset[str]
     whole: bool
     simple: Mapping[str, tuple[str, ...]]
+    conftests: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What decides where imports lead: all tests that are staged, the paths of the tree, and the import roots."""
+    """What decides where imports lead: all staged tests, the paths of the tree, the import roots, the conftests."""
 
     tests: Files
     present: Collection[str]
     roots: tuple[str, ...]
     settings: PytestSettings
     settings_text: str
+    conftests: Files
 
 
 def plan(files: Collection[SuiteFile], around: Surroundings) -> SplitPlan | None:
     """The split run of these test files; None where none of them is fit for it."""
     if around.settings.plugins:
         return None
-    helpers = {path: text for path, text in around.tests.items() if path.endswith(".py")}
+    helpers = {path: text for path, text in {**around.tests, **around.conftests}.items() if path.endswith(".py")}
     for file in files:
         helpers.pop(file.path, None)
     roots = tuple(dict.fromkeys([*(_folder(file.path) for file in files), *around.roots]))
@@ -100,7 +102,8 @@ def plan(files: Collection[SuiteFile], around: Surroundings) -> SplitPlan | None
         settings={config: around.settings_text} if config else {},
         judged=frozenset(judged),
         whole=len(judged) == sum(len(file.names) for file in files),
-        simple=_simple(fit) if all(map(_is_simple, fit)) else {},
+        simple=_simple(fit) if all(map(_is_simple, fit)) and not around.conftests else {},
+        conftests=tuple(around.conftests),
     )
 
 
@@ -213,6 +216,8 @@ def _is_foul(node: ast.AST) -> bool:
             return True
         case ast.Name(id=name) | ast.arg(arg=name):
             return name in _NAMES
+        case ast.Constant(value=str() as text):
+            return text.startswith("__") and text.endswith("__")
         case ast.Attribute(attr=name):
             is_dunder = name.startswith("__") and name.endswith("__")
             return name in _CALLS or (is_dunder and name not in _DUNDERS)

@@ -100,8 +100,9 @@ def _split(plan: Plan, files: list[tuple[str, int, bool]]) -> dict[str, object] 
         return None
     said = plan.split
     return {
-        "files": said.suites, "suites": said.suites, "texts": dict(said.texts), "hidden": said.hidden, "roots": said.roots,
-        "settings": dict(said.settings), "options": plan.options, "paths": (), "preload": plan.preload, "simple": dict(said.simple),
+        "files": said.suites, "suites": said.suites, "texts": dict(said.texts), "hidden": said.hidden,
+        "roots": said.roots, "conftests": said.conftests, "settings": dict(said.settings), "options": plan.options,
+        "paths": (), "preload": plan.preload, "simple": dict(said.simple),
     }  # fmt: skip
 
 

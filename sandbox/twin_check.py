@@ -62,10 +62,10 @@ def check(files: Iterable[SuiteFile], tests: Iterable[CaseReport], names: Names)
 
 
 def all_failed_apart(plan: Plan, split: Split | None) -> bool:
-    """Tell whether the split run judged every test and every must-fail copy, so that copies need no run of their own."""
+    """Tell whether the split run judged every test and every copy, so that copies need no run of their own."""
     if split is None or plan.split is None or not plan.split.whole:
         return False
-    judged = _results(split)
+    judged = results(split)
     passed = all(judged.get(test) == {"passed"} for test in plan.split.judged)
     names = {f"{file.twin}::{name}" for file in plan.files if file.copied for name in file.names}
     return passed and all(judged.get(name) == {"failed"} for name in names)
@@ -78,12 +78,10 @@ def failed_apart(plan: Plan, split: Split | None) -> list[CaseReport]:
     report = Report(
         when="call", outcome="failed", xfail=False, subtest=False, raised="AssertionError", genuine=True, duration_s=0.0
     )
-    return [
-        CaseReport(id=test, reports=(report,), fault=None) for test in failed if test.partition("::")[0] in twins
-    ]
+    return [CaseReport(id=test, reports=(report,), fault=None) for test in failed if test.partition("::")[0] in twins]
 
 
-def _results(split: Split) -> Mapping[str, set[str]]:
+def results(split: Split) -> Mapping[str, set[str]]:
     """Test id without parameters to the results of all its cases."""
     found: defaultdict[str, set[str]] = defaultdict(set)
     for test, (result, _) in split.results.items():

@@ -30,23 +30,48 @@ from sandbox.plan import Plan, calls_alone
 from sandbox.rounds import Rounds
 
 REMEMBERED = 64
+BY_VALUE = frozenset({Compare.STRICT, Compare.EQUAL, Compare.SAME, Compare.NEAR, Compare.WITHIN})
+TRUTHS = frozenset({"True", "False", "None", None})
+ENOUGH = 3
+"""So many truths are not guessed by chance alone."""
 ROUNDING = 1e-9
 """Two right ways to the same float may differ by that much, relatively."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What a run of calls proved. `stopped` says why it did not come to its end; `tree` is the digest of its files."""
+    """What a run of calls proved.
+
+    `stopped` says why it did not come to its end; `tree` is the digest of its files. `tampering` is as in a verdict.
+    """
 
     findings: tuple[tuple[ValueCase, Finding], ...] = ()
     stopped: str = ""
     tree: str = ""
     notes: tuple[str, ...] = ()
+    tampering: str = ""
 
     @property
     def judged(self) -> int:
         """How many cases that no prompt shows gave the right value."""
         return sum(found is Finding.RIGHT and not case.shown for case, found in self.findings)
+
+    @property
+    def verifies(self) -> bool:
+        """Tell whether all cases that no prompt shows gave the right value, and these say more than a guess would.
+
+        A truth is guessed in every second case. So it takes a value, or an owner's own case, or several truths of which
+        some are true and some are not; a function that always says the same gives no such answers.
+        """
+        unseen = [(case, found) for case, found in self.findings if not case.shown]
+        if not unseen or any(found is not Finding.RIGHT for _, found in unseen):
+            return False
+        cases = [case for case, _ in unseen]
+        values = {case.expect for case in cases if case.compare in BY_VALUE}
+        truths = [case for case in cases if case.expect in TRUTHS]
+        return (
+            any(case.explicit for case in cases) or bool(values - TRUTHS) or (len(values) > 1 and len(truths) >= ENOUGH)
+        )
 
     @property
     def wrong(self) -> tuple[tuple[ValueCase, Finding], ...]:
@@ -60,6 +85,7 @@ class _Replies:
     replies: Sequence[Reply | None]
     stopped: str
     tree: str
+    garbled: bool
 
 
 class Asker:
@@ -87,11 +113,12 @@ class Asker:
             return Asked(notes=(*notes, "no held-out case could be called"))
         got = await self._replies(job, planned, known)
         findings = [(case, weigh(case, reply)) for case, reply in zip(known, got.replies, strict=True)]
-        plain = {case.call for case, reply in zip(known, got.replies, strict=True) if case.shown and plainly(reply)}
-        checked = tuple((case, _doubted(case, finding, plain)) for case, finding in findings)
-        unknown = sum(finding is Finding.UNKNOWN for _, finding in checked)
+        unknown = sum(finding is Finding.UNKNOWN and not case.shown for case, finding in findings)
         said = [f"{unknown} held-out cases could not be judged by value"] if unknown else []
-        return Asked(findings=checked, stopped=got.stopped, tree=got.tree, notes=(*notes, *said))
+        return Asked(
+            findings=tuple(findings), stopped=got.stopped, tree=got.tree, notes=(*notes, *said),
+            tampering="the report of the held-out calls holds what is no answer to one" if got.garbled else "",
+        )  # fmt: skip
 
     async def _expected(self, job: SuiteJob) -> tuple[Sequence[ValueCase], tuple[str, ...]]:
         """The cases with what they must give, the oracle's among them."""
@@ -140,6 +167,7 @@ class Asker:
             replies=[got.replies.get(number) if got else None for number in range(len(cases))],
             stopped=stopped,
             tree=ready.digest,
+            garbled=bool(got and (got.garbled or any(number not in range(len(cases)) for number in got.replies))),
         )
 
 
@@ -155,11 +183,6 @@ def _packed(case: ValueCase) -> tuple[object, object]:
     arguments = literals.read(case.args)
     named = literals.read(case.kwargs)
     return values.pack(arguments), values.pack(named)
-
-
-def _doubted(case: ValueCase, finding: Finding, plain: set[str]) -> Finding:
-    """An object is wrong, and not only unknown, where a function gives plain values to inputs that a model knows."""
-    return Finding.TYPE if finding is Finding.UNKNOWN and case.call in plain else finding
 
 
 def _has_module(case: ValueCase, planned: Plan, job: SuiteJob) -> bool:

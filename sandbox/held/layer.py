@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 
 from core.held import ValueCase
-from core.verdicts import Evidence, Failure, Label, SuiteJob, Verdict
+from core.verdicts import CaseResult, Evidence, Failure, Label, Result, SuiteJob, Verdict
 from sandbox.held.asking import Asked
 from sandbox.held.weighing import Finding
 
@@ -41,12 +41,32 @@ async def judge(job: SuiteJob, tests: Judge, ask: Ask, sandbox: str) -> Verdict:
     if not (job.given or job.own or job.command or job.regression):
         return _of_cases(job, await ask(job), sandbox)
     whole = await tests(job)
+    if not job.held.shown:
+        return _with_cases(whole, await ask(job), job) if whole.passed else whole
+    whole = _unspoken(whole)
     if whole.passed:
         return _with_cases(whole, await ask(job), job)
-    if not job.held.shown:
-        return whole
+    if whole.tampering:
+        return replace(whole, reason=whole.tampering, failures=())
     seen = await tests(replace(job, given={**job.given, **job.held.shown}))
     return await _contradicted(job, whole, seen, tests, ask) if seen.passed else seen
+
+
+def _unspoken(verdict: Verdict) -> Verdict:
+    """A verdict on whole tests without anything that code in the run could have worded.
+
+    It can read what is held out, and the names of parameters, messages and the like are read by whoever writes the next
+    answer. What stays are names of the tests' functions and how they ended.
+    """
+    results = {case.id.partition("[")[0]: case.result for case in verdict.results}
+    for case in verdict.results:
+        if case.result is not Result.PASSED:
+            results[case.id.partition("[")[0]] = case.result
+    told = tuple(CaseResult(id=name, result=result) for name, result in results.items())
+    reason = f"{len(told)} test{'s' if len(told) > 1 else ''} passed" if verdict.passed else verdict.reason
+    return replace(
+        verdict, reason=reason, results=told, weak=(), evidence=replace(verdict.evidence, ids=tuple(results)),
+    )  # fmt: skip
 
 
 async def _contradicted(job: SuiteJob, whole: Verdict, seen: Verdict, tests: Judge, ask: Ask) -> Verdict:
@@ -59,7 +79,7 @@ async def _contradicted(job: SuiteJob, whole: Verdict, seen: Verdict, tests: Jud
     if not (asked.wrong or asked.stopped):
         whole = await tests(job)
         if whole.passed:
-            return _with_cases(whole, asked, job)
+            return _with_cases(_unspoken(whole), asked, job)
     lines = (f"the whole tests: {whole.reason}", *(f"{one.id}: {one.kind}: {one.message}" for one in whole.failures))
     return _refused(seen, asked, lines)
 
@@ -68,12 +88,16 @@ def _with_cases(verdict: Verdict, asked: Asked, job: SuiteJob) -> Verdict:
     """A passing verdict with what its held-out cases add to it, or take from it."""
     if asked.wrong or asked.stopped:
         return _refused(verdict, asked, ())
+    if asked.tampering:
+        return replace(verdict, passed=False, reason=asked.tampering, tampering=asked.tampering)
     evidence = replace(verdict.evidence, notes=(*verdict.evidence.notes, *asked.notes))
     if not (asked.judged or job.given or job.own or job.command):
         reason = "; ".join(asked.notes) or "no held-out case could be judged"
         return replace(verdict, passed=False, reason=reason, evidence=replace(evidence, label=Label.TESTS_PASSED))
+    if asked.verifies:
+        evidence = replace(evidence, label=Label.VERIFIED)
     if asked.judged:
-        evidence = replace(evidence, label=Label.VERIFIED, held_out=asked.judged, held_from=_sources(job, asked))
+        evidence = replace(evidence, held_out=asked.judged, held_from=_sources(job, asked))
     reason = f"{verdict.reason} and {_count(asked.judged)}" if asked.judged else verdict.reason
     return replace(verdict, reason=reason, evidence=evidence)
 

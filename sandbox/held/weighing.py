@@ -1,8 +1,9 @@
 """Holds what a call came to against what is expected, outside the sandbox.
 
 What came out is data of the tested code's making: it is unpacked into plain values and compared as such, so an object
-that only claims to be equal to something says nothing. A right answer is never called wrong here for being odd: where
-a result is an object whose value cannot be known, the case is not judged, and counts for nothing.
+that only claims to be equal to something says nothing. Where a plain value is expected an object is a wrong answer, and
+one of a class derived from a plain type counts by its content, whatever its own comparison would say. Only where a test
+asks for the truth of a result can an object not be judged; such a case counts for nothing.
 """
 
 from __future__ import annotations
@@ -17,8 +18,6 @@ from core.held import Compare, ValueCase
 from sandbox.answer import Reply
 from sandbox.inside import values
 
-_DERIVED_AS_BASE = frozenset({"collections.OrderedDict", "collections.defaultdict", "collections.Counter"})
-"""Classes that compare as the type they are derived from."""
 _NUMBERS = (int, float, complex)
 _REL, _ABS = 1e-6, 1e-12
 """The tolerances of `pytest.approx` where a test says nothing."""
@@ -66,15 +65,12 @@ def plainly(reply: Reply | None) -> bool:
 def _weighed(case: ValueCase, value: Any, seen: list[tuple[str, str]]) -> Finding:
     expected = None if case.expect is None else literals.read(case.expect)
     strict = case.compare is Compare.STRICT
-    opaque = any(tag == "o" for tag, _ in seen)
-    if opaque:
-        return Finding.TYPE if strict else Finding.UNKNOWN
+    if any(tag == "o" for tag, _ in seen):
+        return Finding.UNKNOWN if case.compare in _BY_TRUTH else Finding.TYPE
     if strict and seen:
         return Finding.TYPE
     if _fits(case, value, expected):
         return Finding.RIGHT
-    if not strict and any(name not in _DERIVED_AS_BASE for _, name in seen):
-        return Finding.UNKNOWN
     return Finding.VALUE if type(value) is type(expected) or case.compare in _BY_TRUTH else Finding.TYPE
 
 

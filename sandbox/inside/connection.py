@@ -1,9 +1,6 @@
 """The test side of a split run: its connection to the tested code, which lives in another process.
 
 Plain values arrive as such. Everything else is a `Remote`, whose attributes, calls and operators go to the code side.
-That side never decides alone whether one of its objects equals a plain value: it is asked for the real value twice, in
-random places among values close to it, and has to tell them apart.
-
 What cannot be carried over (callbacks, subclasses of remote classes, orderings and truth that an object of the code
 side decides) is noted in `Side.doubt`: such a test is not judged here.
 """
@@ -13,31 +10,24 @@ import importlib
 import json
 import marshal
 import os
-import random
 import sys
 
 from . import served, standard, values
-from .close_values import near
 from .remote import Remote, RemoteError, RemoteFunction, RemoteType
 from .remote_modules import RemoteModule
 
 MOST_CALLS, MOST_CALLS_OF_TEST = 40_000, 20_000
 MOST_BYTES = 16 << 20
-DECOYS, ENOUGH = 8, 5
 BASES = (str, bytes, tuple, frozenset, int, float, complex, list, dict, set, bytearray)
 MUTABLE_BASES = (list, dict, set, bytearray)
 
 
-class Unsupported(BaseException):
+class Unsupported(Exception):
     """The test needs what a split run does not carry."""
 
 
-class CodeSideError(BaseException):
+class CodeSideError(Exception):
     """The code side has ended, or said what is no answer."""
-
-
-class Contradiction(AssertionError):
-    """An object of the code side is equal to several values."""
 
 
 class Side:
@@ -49,15 +39,17 @@ class Side:
 
     def __init__(self, descriptor):
         self._descriptor = descriptor
-        self._remotes, self._held = {}, {}
+        self._remotes, self._held, self._stand_ins = {}, {}, {}
         self._calls = self._calls_of_test = 0
-        self._chance = random.SystemRandom()
-        self.doubt, self.fault = "", ""
-        self.raised = []
+        self.begin_test()
 
     def begin_test(self):
-        """Forget what was noted of the test before."""
-        self.doubt, self.fault, self.raised, self._calls_of_test = "", "", [], 0
+        """Forget what was noted of the test before.
+
+        `doubt` says why the test cannot be judged here, `fault` what the code side did that settles it, `met_objects`
+        whether it had to do with more than plain values, `raised` are the exceptions of the code side.
+        """
+        self.doubt, self.fault, self.raised, self.met_objects, self._calls_of_test = "", "", [], False, 0
 
     def cannot(self, why):
         """Note that the test cannot be judged here, and leave it."""
@@ -82,12 +74,13 @@ class Side:
         except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError) as error:
             if self._is_remote(error):
                 raise
-            self._fail(f"gave no answer that could be read ({type(error).__name__})")
+            self.fail(f"gave no answer that could be read ({type(error).__name__})")
 
     def _is_remote(self, error):
         return any(error is raised for raised in self.raised)
 
-    def _fail(self, what):
+    def fail(self, what):
+        """Note what the code side did that settles the test, and leave it."""
         self.fault = self.fault or f"the process of the tested code {what}"
         raise CodeSideError(self.fault)
 
@@ -97,12 +90,12 @@ class Side:
             while text:
                 text = text[os.write(self._descriptor, text) :]
         except OSError:
-            self._fail("has ended")
+            self.fail("has ended")
 
     def _received(self):
         size = int.from_bytes(self._read(served.LENGTH), "big")
         if size > MOST_BYTES:
-            self._fail("answered without end")
+            self.fail("answered without end")
         return json.loads(self._read(size))
 
     def _read(self, size):
@@ -110,7 +103,7 @@ class Side:
         while len(found) < size:
             part = os.read(self._descriptor, min(size - len(found), 1 << 20))
             if not part:
-                self._fail("has ended")
+                self.fail("has ended")
             found += part
         return bytes(found)
 
@@ -130,11 +123,14 @@ class Side:
             self._held[int(number, 16)] = [value, self.pack(value)]
         return result
 
-    def _raise(self, kind, handle, arguments, text):
+    def _raise(self, kind, handle, arguments, text, state):
         kind, arguments, number = self.unpack(kind), self.unpack(arguments), int(handle[1], 16)
         if not (isinstance(kind, type) and issubclass(kind, BaseException)):
-            self._fail("raised what is no exception")
+            self.fail("raised what is no exception")
         error = self._remotes.get(number) or self._error(kind, number, arguments, str(text))
+        if "_side" not in vars(kind):
+            for name, value in state:
+                setattr(error, str(name), self.unpack(value))
         self._remotes[number] = error
         self.raised.append(error)
         raise error
@@ -184,6 +180,7 @@ class Side:
         number = int(rest[0], 16)
         if number not in self._remotes:
             self._remotes[number] = self._made(number, *rest[1:])
+        self.met_objects |= isinstance(self._remotes[number], Remote | RemoteError)
         return self._remotes[number]
 
     def _made(self, number, what, *about):
@@ -207,7 +204,7 @@ class Side:
 
     def _made_object(self, number, kind, content, equality):
         kind = self.unpack(kind)
-        kind = kind if "_side" in vars(kind) else Remote
+        kind = kind if "_side" in vars(kind) else self._stand_in(kind)
         plain = None if content is None else self.unpack(content)
         if issubclass(kind, MUTABLE_BASES):
             self.note("holds an object of a class derived from a container")
@@ -215,37 +212,18 @@ class Side:
         given = () if plain is None or base in MUTABLE_BASES else (plain,)
         made = object.__new__(kind) if base is None else base.__new__(kind, *given)
         vars(made).update(_side=self, _number=number, _plain=plain, _equality=str(equality))
+        if base is BaseException:
+            made.args, vars(made)["_text"] = (
+                self.request("get", number, "args"),
+                self.request("operate", "str", [["h", number]]),
+            )
         return made
 
-    # --- comparison
-
-    def is_equal(self, remote, other):
-        """Tell whether an object of the code side is equal to a value, as far as that side can be believed."""
-        known = vars(remote)
-        if isinstance(other, Remote):
-            if remote is other:
-                return True
-            self.note("compares objects of the tested code")
-            return self.request("operate", "eq", (self.pack(remote), self.pack(other)))
-        if known["_plain"] is not None and known["_plain"] == other:
-            return True
-        if known["_equality"] == "identity" or (known["_equality"] == "plain" and known["_plain"] is not None):
-            return False
-        real = self.pack(other)
-        candidates = [real, real, *(self.pack(value) for value in near(other, DECOYS, self._chance))]
-        order = list(range(len(candidates)))
-        self._chance.shuffle(order)
-        answers = self.request("equal", known["_number"], [candidates[place] for place in order])
-        if type(answers) is not list or len(answers) != len(order):
-            self._fail("did not answer the question that it was asked")
-        said = dict(zip(order, answers, strict=True))
-        if len(candidates) < ENOUGH:
-            self.note("compares objects with what has no close values")
-        if said[0] is not said[1] or (said[0] is True and any(said[place] for place in order if place > 1)):
-            error = Contradiction(f"an object of {type(remote).__name__} is equal to {other!r} and to other values")
-            self.fault = self.fault or str(error)
-            raise error
-        return said[0] is True
+    def _stand_in(self, kind):
+        """The class of stand-ins for objects of a class that this side has as well."""
+        if kind not in self._stand_ins:
+            self._stand_ins[kind] = type(Remote)(kind.__name__, (Remote,), {"__class__": property(lambda _self: kind)})
+        return self._stand_ins[kind]
 
 
 class _Packer(values.Packer):

@@ -4,7 +4,7 @@ Attributes, calls and operators of a stand-in are requests to the code side. Wha
 (truth, order, what an object holds) is noted, and such a test is not judged.
 """
 
-from . import standard
+from . import comparisons, standard
 
 
 class RemoteFunction:
@@ -51,8 +51,11 @@ class RemoteType(type):
         return super().__new__(cls, name, bases, space)
 
     def __call__(cls, *arguments, **named):
-        """Make an object, on the code side."""
-        return call(cls._side, vars(cls)["_number"], arguments, named)
+        """Make an object, on the code side; what it was made of is kept, to make others that differ."""
+        made = call(cls._side, vars(cls)["_number"], arguments, named)
+        if type(made) is cls and arguments and not named:
+            vars(made)["_made"] = cls, arguments
+        return made
 
     def __getattr__(cls, name):
         """An attribute of the class."""
@@ -66,7 +69,7 @@ class RemoteType(type):
 
     def __iter__(cls):
         """Go through a class that can be gone through, such as an enumeration."""
-        return iter_of(cls._side, vars(cls)["_number"])
+        return cls._side.request("operate", "iter", [["h", vars(cls)["_number"]]])
 
     def __len__(cls):
         """The length of such a class."""
@@ -77,19 +80,10 @@ class RemoteType(type):
         return cls._side.request("operate", "getitem", [["h", vars(cls)["_number"]], cls._side.pack(key)])
 
 
-def iter_of(side, number):
-    """The items of an object of the code side, one by one."""
-    iterator = side.request("operate", "iter", [["h", number]])
-    while True:
-        try:
-            item = operate("next", iterator) if isinstance(iterator, Remote) else next(iterator)
-        except StopIteration:
-            return
-        yield item
-
-
 class Remote(metaclass=RemoteType):
     """An object of the code side. `_plain` is its content where its class is derived from a plain type."""
+
+    _is_remote = True
 
     def __getattr__(self, name):
         """An attribute of it."""
@@ -108,11 +102,11 @@ class Remote(metaclass=RemoteType):
 
     def __eq__(self, other):
         """Compare it with anything."""
-        return self._side.is_equal(self, other)
+        return comparisons.is_equal(self._side, self, other)
 
     def __ne__(self, other):
         """Compare it with anything."""
-        return not self._side.is_equal(self, other)
+        return not comparisons.is_equal(self._side, self, other)
 
     def __hash__(self):
         """Its hash."""
@@ -126,12 +120,7 @@ class Remote(metaclass=RemoteType):
 
     def __contains__(self, item):
         """Tell whether it holds something, which it decides itself."""
-        self._side.note("asks an object of the tested code what it holds")
-        return operate("contains", self, item)
-
-    def __iter__(self):
-        """Its items."""
-        return iter_of(self._side, self._number)
+        return comparisons.is_held(self._side, self, item)
 
     def __next__(self):
         """Its next item."""
@@ -157,7 +146,7 @@ class RemoteError(BaseException, metaclass=RemoteType):
         """An attribute of it."""
         if name.startswith("__") or "_number" not in vars(self):
             raise AttributeError(name)
-        return type(self)._side.request("get", vars(self)["_number"], name)
+        return self._side.request("get", vars(self)["_number"], name)
 
 
 def _unary(name):
@@ -177,7 +166,7 @@ def _binary(name, *, reflected=False, ordering=False):
 
 
 for _name in (
-    "len", "str", "repr", "int", "float", "complex", "bytes", "round", "reversed", "index", "abs", "neg", "pos",
+    "len", "str", "repr", "int", "float", "complex", "bytes", "round", "reversed", "index", "abs", "neg", "pos", "iter",
     "invert", "getitem", "setitem", "delitem", "enter", "exit",
 ):  # fmt: skip
     type.__setattr__(Remote, f"__{_name}__", _unary(_name))

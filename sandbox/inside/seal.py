@@ -18,6 +18,7 @@ MODULES = (
 BUILTINS = (
     "AssertionError", "BaseException", "Exception", "isinstance", "issubclass", "type", "getattr", "setattr", "len",
     "all", "any", "sum", "sorted", "abs", "round", "min", "max", "repr", "hasattr", "__import__", "__build_class__",
+    "compile", "exec", "eval", "id", "iter", "next", "open",
 )  # fmt: skip
 
 
@@ -25,6 +26,7 @@ def take():
     """What the framework is now: name to function and code."""
     found = {f"builtins.{name}": (getattr(builtins, name), None) for name in BUILTINS}
     found["os._exit"], found["os.write"] = (os._exit, None), (os.write, None)
+    found["sys.addaudithook"] = (sys.addaudithook, None)
     for name in MODULES:
         if name in sys.modules:
             found.update(_functions(sys.modules[name], name))

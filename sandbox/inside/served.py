@@ -15,17 +15,14 @@ import marshal
 import operator
 import os
 import sys
-from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 
-from . import standard, values
+from . import descriptions, standard, values
 
 LENGTH = 4
 HELD = 50
 """More held containers than this are not followed."""
-_DOC = 2000
 _RESULT, _ARGUMENT = 2, 3
 """References that a result and an argument have when only this module refers to them."""
-_FUNCTIONS = (FunctionType, BuiltinFunctionType, MethodType, type(len), type([].append), type(int.__add__))
 _CONTEXT = {"enter": "__enter__", "exit": "__exit__"}
 OPERATORS = {
     "len": len, "bool": bool, "str": str, "repr": repr, "hash": hash, "iter": iter, "next": next, "format": format,
@@ -52,6 +49,10 @@ class Handles(values.Packer):
         if found := standard.reduced(value, kind):
             return ["x", found[0], self.pack(found[1], depth + 1)]
         return self._server.handle(value)
+
+    def too_large(self):
+        """What is too large or too deep does not cross."""
+        raise Refused("a value is too large")
 
 
 class Server:
@@ -145,6 +146,10 @@ class Server:
     def _pack(self, value):
         return Handles(self).pack(value)
 
+    def content(self, value):
+        """An object of a class derived from a plain type, packed as one of that type; None for any other object."""
+        return Handles(self).content(value, 0)
+
     def _result(self, result):
         if type(result) in standard.MUTABLE:
             for place, (given, _) in enumerate(self._given):
@@ -176,7 +181,7 @@ class Server:
             return ["h", hex(number)]
         number = self._numbers[id(value)] = len(self._objects)
         self._objects.append(value)
-        return ["h", hex(number), *self._description(value)]
+        return ["h", hex(number), *descriptions.of(value, self)]
 
     def _is_standard(self, kind):
         """Tell whether a class is one of the standard library's, which the test side has as well."""
@@ -185,20 +190,6 @@ class Server:
         is_known = str(kind.__module__).partition(".")[0] in sys.stdlib_module_names and not own
         return is_known and getattr(module, kind.__qualname__, None) is kind
 
-    def _description(self, value):
-        doc = getattr(value, "__doc__", None)
-        doc = doc[:_DOC] if type(doc) is str else None
-        if isinstance(value, ModuleType):
-            return ["module", value.__name__, hasattr(value, "__path__")]
-        names = [str(getattr(value, "__name__", "")), str(getattr(value, "__qualname__", ""))]
-        if isinstance(value, type):
-            bases = [self.handle(base) for base in value.__bases__]
-            return ["class", *names, str(value.__module__), doc, ["l", *bases]]
-        if type(value) in _FUNCTIONS or (callable(value) and names[0]):
-            return ["function", *names, str(getattr(value, "__module__", "")), doc]
-        kind = type(value)
-        return ["object", self.handle(kind), Handles(self).content(value, 0), _equality(kind)]
-
     def _raised(self, error):
         text = ""
         try:
@@ -206,7 +197,8 @@ class Server:
         except Exception:  # noqa: BLE001 (a class of the tested code need not be printable)
             text = "(its message could not be made)"
         arguments = [self._pack(item) for item in error.args] if type(error.args) is tuple else []
-        return [self.handle(type(error)), self.handle(error), ["l", *arguments], text]
+        state = [[name, self._pack(value)] for name, value in descriptions.state(error)]
+        return [self.handle(type(error)), self.handle(error), ["l", *arguments], text, state]
 
     # --- actions
 
@@ -251,26 +243,46 @@ class Server:
         function = OPERATORS.get(name) or getattr(operator, name)
         return function(*[self._argument(value) for value in arguments])
 
+    def do_content(self, number):
+        """The content of an object of a class derived from a plain container; None for any other."""
+        value = self._objects[number]
+        base = next((base for base in (list, tuple, dict, set, frozenset, str, bytes) if isinstance(value, base)), None)
+        return None if base is None else values.plain(value, base)
+
     def do_equal(self, number, candidates):
         """Tell to which of some values an object is equal."""
         return [self._is_equal(self._objects[number], self._unpack(candidate)) for candidate in candidates]
+
+    def do_alike(self, number, kind, candidates):
+        """Tell which of some objects, made in a process that leaves no trace here, an object is equal to."""
+        reading, writing = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            try:
+                for candidate in candidates:
+                    self._write(writing, b"1" if self._equals_made(number, kind, candidate) else b"0")
+            finally:
+                os._exit(0)
+        os.close(writing)
+        answers = b""
+        while part := self._read(reading, 1 << 10):
+            answers += part
+        os.close(reading)
+        os.waitpid(pid, 0)
+        return [answer == ord("1") for answer in answers]
+
+    def _equals_made(self, number, kind, candidate):
+        try:
+            made = self._objects[kind](*[self._unpack(value) for value in candidate])
+        except Exception:  # noqa: BLE001 (the class may not take other values)
+            return False
+        return self._is_equal(self._objects[number], made)
 
     def _is_equal(self, value, candidate):
         try:
             return bool(value == candidate)
         except Exception:  # noqa: BLE001 (a value of another kind may be none that it can be compared with)
             return False
-
-
-def _equality(kind):
-    """Whose comparison a class has: that of `object`, of the plain type it is derived from, or one of its own."""
-    method = kind.__eq__
-    if method is object.__eq__:
-        return "identity"
-    return "plain" if any(method is base.__eq__ for base in values.BASES) or not kind.__flags__ & HEAP_TYPE else "own"
-
-
-HEAP_TYPE = 1 << 9
 
 
 def run(config, descriptor):

@@ -2,7 +2,7 @@
 
 On disk the test files are empty, since the code side can read what lies there. Each test is reported on one line of
 JSON, `[id, result, why]`: `passed`, `failed` by an assertion, `raised` where the tested code raised or ended, or
-`unjudged` where it needs what a split run does not carry.
+`unjudged` where it needs what a split run does not carry, or failed with stand-ins for objects of the tested code.
 """
 # Importing pathlib would cost every start of the sandbox some milliseconds.
 # ruff: noqa: PTH103, PTH109, PTH116, PTH118, PTH119, PTH120, PTH122, PTH123
@@ -37,12 +37,13 @@ def run(config, events, descriptor, libraries):
     lay_out(config)
     side = Side(descriptor)
     helpers = dict(_helpers(config["texts"], config["suites"], config["roots"]))
-    tests = {os.path.splitext(os.path.basename(path))[0] for path in config["suites"]}
+    tests = {os.path.splitext(os.path.basename(path))[0] for path in (*config["suites"], *config["conftests"])}
     sys.meta_path.insert(0, Finder(side, helpers, tests, libraries))
     reporter = Reporter(events, side)
     if config["simple"]:
         return call_directly(config, reporter)
-    _read_from_memory({os.path.join(os.getcwd(), path): config["texts"][path] for path in config["suites"]})
+    texts, here = config["texts"], os.getcwd()
+    _read_from_memory({os.path.join(here, path): texts[path] for path in (*config["suites"], *config["conftests"])})
     return session.pytest_main(session.words(config), reporter)
 
 
@@ -67,7 +68,7 @@ def call_directly(config, reporter):
 
 def lay_out(config):
     """Make the folder that the tests seem to lie in, with empty files and pytest's settings."""
-    for path in config["suites"]:
+    for path in (*config["suites"], *config["conftests"]):
         os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
         open(path, "wb").close()
     for path, text in config["settings"].items():
@@ -104,6 +105,14 @@ def _read_from_memory(texts):
         return os.stat(path), compile(tree, str(path), "exec", dont_inherit=True)
 
     rewriting._rewrite_test = rewritten  # noqa: SLF001
+
+
+def _line(raised):
+    """The number of the line that a failed test was in."""
+    trace = raised.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return f"line {trace.tb_lineno}" if trace else "an unknown line"
 
 
 class Reporter(session.Coroutines):
@@ -152,8 +161,11 @@ class Reporter(session.Coroutines):
         """Note a failure: the tested code's if an assertion failed or it raised; else it is of the test side."""
         if self._result == "passed":
             is_assertion = isinstance(raised, AssertionError | Failed)
-            self._result = "failed" if is_assertion else "raised" if self._is_remote(raised) else "unjudged"
-            self._why = f"{type(raised).__name__}: {raised}"
+            blamed = is_assertion or self._is_remote(raised)
+            self._result = "unjudged" if not blamed else "failed" if is_assertion else "raised"
+            self._why = (
+                f"{type(raised).__name__}: {raised}" if str(raised) else f"{type(raised).__name__} in {_line(raised)}"
+            )
 
     def _is_remote(self, raised):
         return raised is not None and any(raised is one for one in self._side.raised)
@@ -170,4 +182,6 @@ class Reporter(session.Coroutines):
             result, why = "raised", self._side.fault
         elif self._side.doubt:
             result, why = "unjudged", self._side.doubt
+        elif result != "passed" and self._side.met_objects:
+            result = "unjudged"  # a stand-in may behave otherwise than the object; the run in one process decides
         self._emit(nodeid, result, why)

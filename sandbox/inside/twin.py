@@ -2,9 +2,11 @@
 
 import functools
 import inspect
-import os
+import random
 from collections.abc import Callable
 from typing import Any
+
+from .close_values import close
 
 BEFORE: list[Callable[[], object]] = []
 """Called when a copied module begins; the session puts here what its copies need."""
@@ -21,7 +23,7 @@ class Twin:
     def differ(self, left: Any, right: Any) -> Any:
         """Compare with another value than `right`; where none can be made, turn the comparison round."""
         self._reached = True
-        other = perturbed(right)
+        other = close(right, random.SystemRandom())
         if other is right or other == right:
             return not (left == right)  # noqa: SIM201 (a class may define `!=` otherwise)
         return left == other
@@ -50,24 +52,3 @@ class Twin:
                 assert self._reached, "this copy must fail"
 
         return run
-
-
-def perturbed(value: Any) -> Any:
-    """Another value of the same type and shape; the value itself where none can be made."""
-    step = 1000 + int.from_bytes(os.urandom(2), "big") % 9000
-    if isinstance(value, bool):
-        return not value
-    if type(value) in (list, tuple, set, frozenset):
-        return type(value)([perturbed(item) for item in value] or [step])
-    if type(value) is dict:
-        return {key: perturbed(item) for key, item in value.items()} or {"other": step}
-    try:
-        added: dict[type, Any] = {str: "bcdfgh", bytes: b"bcdfgh"}
-        other = value + added.get(type(value), step) if _adds(value) else value
-    except (TypeError, ValueError, ArithmeticError):
-        return value
-    return other if other != value else value
-
-
-def _adds(value: Any) -> bool:
-    return type(value).__module__ in ("builtins", "decimal", "fractions") and not hasattr(value, "__dict__")

@@ -38,7 +38,7 @@ class Packer:
         """The value as JSON."""
         self.left -= 1
         if self.left < 0 or depth > MAX_DEPTH:
-            return ["o", "too large"]
+            return self.too_large()
         kind = type(value)
         if value is None or kind is bool or kind is str:
             return value
@@ -60,6 +60,10 @@ class Packer:
             return ["d", *[self.pack(part, depth + 1) for pair in value.items() for part in pair]]
         return None
 
+    def too_large(self) -> Any:
+        """What stands for a part that is too deep, or one too many."""
+        return ["o", "too large"]
+
     def other(self, value: Any, kind: type, depth: int) -> Any:
         """What stands for a part that is no plain data."""
         name = f"{kind.__module__}.{kind.__qualname__}"[:200]
@@ -77,10 +81,10 @@ class Packer:
         base = next((base for base in BASES if isinstance(value, base)), None)
         if base is None or base is str:
             return None if base is None else str.__str__(value)
-        return self._exact(_plain(value, base), base, depth)
+        return self._exact(plain(value, base), base, depth)
 
 
-def _plain(value: Any, base: Any) -> Any:
+def plain(value: Any, base: Any) -> Any:
     """An object of a derived class as one of its base, without asking the object itself."""
     if base is str:
         return str.__str__(value)

@@ -72,7 +72,7 @@ class _NodePlanner(Planner):
     def _conftests(self, _suites: Collection[str]) -> list[str]:
         return []
 
-    def _options(self, _conftests: bool) -> tuple[str, ...]:
+    def _options(self, _conftests: Collection[str]) -> tuple[str, ...]:
         return ()
 
     def _paths(self) -> tuple[str, ...]:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.inside.twin import perturbed
-from sandbox.perturb import Check, Perturber, Rank, changed
+from sandbox.inside.close_values import close, near
+from sandbox.perturb import Check, Perturber, Rank, beyond
 from sandbox.source import Source
 
 LEAVES = (
@@ -28,7 +28,7 @@ VALUES = st.recursive(
 
 @given(VALUES, st.randoms(use_true_random=False))
 def test_a_changed_value_differs_and_keeps_its_shape(value: Any, chance: random.Random) -> None:
-    other = changed(value, chance)
+    other = close(value, chance)
     assert other != value
     assert repr(other) != repr(value)
     if value is not None:
@@ -37,12 +37,16 @@ def test_a_changed_value_differs_and_keeps_its_shape(value: Any, chance: random.
         assert len(other) == len(value)
 
 
-@given(VALUES)
-def test_a_value_changed_at_run_time_differs_or_is_left_alone(value: Any) -> None:
-    other = perturbed(value)
-    assert other is value or other == value or type(other) is type(value)
-    if isinstance(value, bool | str | bytes) or (isinstance(value, int) and not isinstance(value, bool)):
-        assert other != value
+@given(VALUES, st.randoms(use_true_random=False))
+def test_values_near_another_one_are_all_different(value: Any, chance: random.Random) -> None:
+    found = near(value, 4, chance)
+    assert value not in found
+    assert len(found) == len({repr(one) for one in found})
+
+
+@given(st.integers(-(10**30), 10**30) | st.floats(allow_nan=False), st.randoms(use_true_random=False))
+def test_a_value_beyond_a_tolerance_is_not_approximately_the_other(value: float, chance: random.Random) -> None:
+    assert beyond(value, chance) != pytest.approx(value, rel=0.5)
 
 
 def check_of(text: str) -> tuple[Source, Check | None]:
