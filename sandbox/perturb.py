@@ -40,6 +40,7 @@ _OPPOSITE |= {value: key for key, value in list(_OPPOSITE.items()) if value != "
 _OPPOSITE["assertNotEqual"] = "assertEqual"
 
 
+CONSONANTS = "bcdfghjklmnpqrstvwxz"
 FAR = 1e15
 """Numbers beyond this are changed by multiples of themselves."""
 
@@ -187,9 +188,10 @@ def beyond(value: Any, chance: random.Random) -> Any:
     if isinstance(value, int | float | complex) and not isinstance(value, bool):
         other = value + chance.randint(1000, 9999) * (1 + int(abs(value)) if abs(value) < FAR else abs(value))
         return other if other not in {value, math.inf} else 0.5
-    if isinstance(value, str | bytes):
-        added = "".join(chance.choices("bcdfghjklmnpqrstvwxz", k=6))
-        return value + (added if isinstance(value, str) else added.encode())
+    if isinstance(value, str):
+        return value + "".join(chance.choices(CONSONANTS, k=6))
+    if isinstance(value, bytes):
+        return value + bytes(chance.choices(CONSONANTS.encode(), k=6))
     return close(value, chance)
 
 

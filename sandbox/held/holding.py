@@ -1,12 +1,12 @@
 """Chooses what is held out of given tests: checks the model does not see, and whose results are compared by value.
 
-How layers 1 to 4 of a verdict play together. A run of the whole given tests, with their copies, decides first; nothing
-but "passed" or "did not" is taken from it to a model, for code in it can read every check and print it. If it did not
-pass, the tests as shown are run on their own, and what fails there is told as always. If these pass, or the whole run
-passed, the held-out cases are run: calls with inputs alone, compared outside. A failure that only shows there, or only
-in the whole tests, is told as the name of a function and the way it went wrong. So each try tells a model a few bits
-about what it has not seen, and no input and no result ever. Failures, reflections, memory and later runs are all made
-of that verdict and need to know nothing of this; what the cases were is kept beside it, for the owner's eyes.
+How layers 1 to 4 of a verdict play together. The tests as shown are run first, and what fails there is told as always.
+If they pass, the held-out cases are run: calls with inputs alone, compared outside. Then the whole given tests are run,
+with their copies; nothing but "passed" or "did not" is taken from that to a model, for code in it can read every check
+and print it. A failure that only shows in the held-out cases, or only in the whole tests, is told as the name of a
+function and the way it went wrong. So each try tells a model a few bits about what it has not seen, and no input and no
+result ever. Failures, reflections, memory and later runs are all made of that verdict and need to know nothing of this;
+what the cases were is kept beside it, for the owner's eyes.
 
 What is held out follows from the tests' own text, so every attempt, resumption and repetition of them holds out the
 same. Only a check that has a like among those that stay is taken, so that the tests as shown still say all that the

@@ -1,7 +1,8 @@
 """The fourth layer around the other three: what decides, in which order, and how little of it a model is told.
 
-`sandbox.held.holding` says why the order is sound. The whole given tests come first because a right answer is then
-through with two runs; only where they fail are the tests as shown run on their own, to have failures that may be told.
+The tests as shown come first, since what fails there may be told, and no tested code has met anything by then that a
+model does not know. The held-out calls come next, of which the sandbox learns inputs alone, and the whole tests last: whatever
+code in them carries out of its sandbox, by whatever way, comes too late for the other two.
 """
 
 from __future__ import annotations
@@ -40,16 +41,19 @@ async def judge(job: SuiteJob, tests: Judge, ask: Ask, sandbox: str) -> Verdict:
         return await tests(job)
     if not (job.given or job.own or job.command or job.regression):
         return _of_cases(job, await ask(job), sandbox)
-    whole = await tests(job)
     if not job.held.shown:
+        whole = await tests(job)
         return _with_cases(whole, await ask(job), job) if whole.passed else whole
-    whole = _unspoken(whole)
+    seen = await tests(replace(job, given={**job.given, **job.held.shown}))
+    if not seen.passed:
+        return seen
+    asked = await ask(job)
+    whole = _unspoken(await tests(job))
     if whole.passed:
-        return _with_cases(whole, await ask(job), job)
+        return _with_cases(whole, asked, job)
     if whole.tampering:
         return replace(whole, reason=whole.tampering, failures=())
-    seen = await tests(replace(job, given={**job.given, **job.held.shown}))
-    return await _contradicted(job, whole, seen, tests, ask) if seen.passed else seen
+    return await _contradicted(job, whole, seen, tests, asked)
 
 
 def _unspoken(verdict: Verdict) -> Verdict:
@@ -69,17 +73,16 @@ def _unspoken(verdict: Verdict) -> Verdict:
     )  # fmt: skip
 
 
-async def _contradicted(job: SuiteJob, whole: Verdict, seen: Verdict, tests: Judge, ask: Ask) -> Verdict:
+async def _contradicted(job: SuiteJob, whole: Verdict, seen: Verdict, tests: Judge, asked: Asked) -> Verdict:
     """The verdict where the tests as shown pass and the whole ones do not.
 
     What is held out can be judged by value, so a fault of the code shows there. Where it does not, the whole tests may
     have failed by chance or under load, and get a second look.
     """
-    asked = await ask(job)
     if not (asked.wrong or asked.stopped):
-        whole = await tests(job)
-        if whole.passed:
-            return _with_cases(_unspoken(whole), asked, job)
+        again = await tests(job)
+        if again.passed:
+            return _with_cases(_unspoken(again), asked, job)
     lines = (f"the whole tests: {whole.reason}", *(f"{one.id}: {one.kind}: {one.message}" for one in whole.failures))
     return _refused(seen, asked, lines)
 

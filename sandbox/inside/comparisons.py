@@ -42,6 +42,8 @@ def is_equal(side, remote, other):
         error = Contradiction(f"an object of {type(remote).__name__} is equal to {other!r} and to other values")
         side.fault = side.fault or str(error)
         raise error
+    if said[0] is not True:
+        side.unequal()
     return said[0] is True
 
 

@@ -50,6 +50,16 @@ class Side:
         whether it had to do with more than plain values, `raised` are the exceptions of the code side.
         """
         self.doubt, self.fault, self.raised, self.met_objects, self._calls_of_test = "", "", [], False, 0
+        self._unequal_at = -1
+
+    def unequal(self):
+        """Note that the code side was last asked whether an object equals a plain value, and that it does not."""
+        self._unequal_at = self._calls
+
+    @property
+    def was_unequal(self):
+        """Tell whether nothing was asked since then."""
+        return self._unequal_at == self._calls
 
     def cannot(self, why):
         """Note that the test cannot be judged here, and leave it."""

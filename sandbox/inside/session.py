@@ -19,7 +19,7 @@ import _pytest.fixtures
 import pytest
 from _pytest.config import hookimpl
 
-from . import seal, twin
+from . import precompiled, seal, twin
 
 PLUGINS_OFF = (
     "terminal", "cacheprovider", "stepwise", "junitxml", "pastebin", "doctest", "setuponly", "setupplan",
@@ -62,7 +62,9 @@ def _search_no_fixtures_in_vain(plugins):
 def run(config, events, libraries):
     """Run the session that `config` describes and return pytest's exit status."""
     prepare(config, libraries)
-    return pytest_main(words(config), Recorder(events, config["token"], brief=config["brief"]))
+    code = precompiled.Precompiled(precompiled.texts(config["files"]))
+    code.install()
+    return pytest_main(words(config), Recorder(events, config["token"], code, brief=config["brief"]))
 
 
 def prepare(config, libraries):
@@ -129,8 +131,9 @@ class Coroutines:
 class Recorder(Coroutines):
     """The plugin that reports; of tests that must fail it is `brief`."""
 
-    def __init__(self, events, token, *, brief=False):
-        self._brief = brief
+    def __init__(self, events, token, code, *, brief=False):
+        self._brief, self._code = brief, code
+        self._differing = []
         self._events, self._write, self._dumps = events, os.write, json.dumps
         self._mark, self._genuine = token.encode(), AssertionError
         self._workspace = os.getcwd() + os.sep
@@ -157,6 +160,11 @@ class Recorder(Coroutines):
         """Do without long descriptions where nobody reads them."""
         if self._brief:
             item.repr_failure = in_no_words
+
+    @hookimpl(tryfirst=True)
+    def pytest_load_initial_conftests(self, early_config):
+        """Compile the tests before a conftest can import tested code."""
+        self._code.compile(early_config)
 
     def pytest_sessionstart(self):
         """Remember the framework before any code of the workspace runs."""
@@ -194,6 +202,15 @@ class Recorder(Coroutines):
         self._excinfo = before or call.excinfo  # unittest's failures are put there by pytest's own hook
         return report
 
+    @hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item):
+        """Look whether a test is the one that was compiled, before and after it ran."""
+        before = self._code.differs(item)
+        done = yield
+        if before or self._code.differs(item):
+            self._differing.append(f"the code of {item.name}")
+        return done
+
     def pytest_runtest_logreport(self, report):
         """Note one phase of a test as every plugin sees it."""
         excinfo, self._excinfo = self._excinfo, None
@@ -213,7 +230,7 @@ class Recorder(Coroutines):
 
     def pytest_sessionfinish(self, exitstatus):
         """Report the end of the session."""
-        self._emit(e="finish", exit=int(exitstatus), changed=seal.changed(self._sealed)[:20])
+        self._emit(e="finish", exit=int(exitstatus), changed=[*seal.changed(self._sealed), *self._differing][:20])
 
 
 def in_no_words(_excinfo):

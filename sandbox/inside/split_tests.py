@@ -5,19 +5,18 @@ JSON, `[id, result, why]`: `passed`, `failed` by an assertion, `raised` where th
 `unjudged` where it needs what a split run does not carry, or failed with stand-ins for objects of the tested code.
 """
 # Importing pathlib would cost every start of the sandbox some milliseconds.
-# ruff: noqa: PTH103, PTH109, PTH116, PTH118, PTH119, PTH120, PTH122, PTH123
+# ruff: noqa: PTH103, PTH109, PTH118, PTH119, PTH120, PTH122, PTH123
 
-import ast
 import json
 import os
 import sys
 
-import _pytest.assertion.rewrite as rewriting
 from _pytest.config import hookimpl
 from _pytest.outcomes import Failed
 
 from . import session
 from .connection import Side
+from .precompiled import Precompiled
 from .remote_modules import Finder
 
 WHY = 300
@@ -43,7 +42,9 @@ def run(config, events, descriptor, libraries):
     if config["simple"]:
         return call_directly(config, reporter)
     texts, here = config["texts"], os.getcwd()
-    _read_from_memory({os.path.join(here, path): texts[path] for path in (*config["suites"], *config["conftests"])})
+    paths = (*config["suites"], *config["conftests"])
+    reporter.code = Precompiled({os.path.join(here, p): texts[p].encode("utf-8", "surrogatepass") for p in paths})
+    reporter.code.install()
     return session.pytest_main(session.words(config), reporter)
 
 
@@ -92,21 +93,6 @@ def _helpers(texts, suites, roots):
                         yield folder.replace("/", "."), (f"{root}{folder}/", None)
 
 
-def _read_from_memory(texts):
-    """Have pytest rewrite and run the texts of test files in place of what lies on disk."""
-    on_disk = rewriting._rewrite_test  # noqa: SLF001 (pytest has no other way)
-
-    def rewritten(path, config):
-        text = texts.get(str(path))
-        if text is None:
-            return on_disk(path, config)
-        tree = ast.parse(text, filename=str(path))
-        rewriting.rewrite_asserts(tree, text.encode("utf-8", "surrogatepass"), str(path), config)
-        return os.stat(path), compile(tree, str(path), "exec", dont_inherit=True)
-
-    rewriting._rewrite_test = rewritten  # noqa: SLF001
-
-
 def _line(raised):
     """The number of the line that a failed test was in."""
     trace = raised.__traceback__
@@ -119,13 +105,18 @@ class Reporter(session.Coroutines):
     """The plugin that reports."""
 
     def __init__(self, events, side):
-        self._events, self._side = events, side
+        self._events, self._side, self.code = events, side, None
         self._result, self._why = "passed", ""
 
     def _emit(self, name, result, why):
         text = (json.dumps([name, result, why[:WHY]]) + "\n").encode()
         while text:
             text = text[os.write(self._events, text) :]
+
+    @hookimpl(tryfirst=True)
+    def pytest_load_initial_conftests(self, early_config):
+        """Compile the tests, whose texts are not on disk."""
+        self.code.compile(early_config)
 
     @hookimpl(wrapper=True, tryfirst=True)
     def pytest_make_collect_report(self):
@@ -182,6 +173,6 @@ class Reporter(session.Coroutines):
             result, why = "raised", self._side.fault
         elif self._side.doubt:
             result, why = "unjudged", self._side.doubt
-        elif result != "passed" and self._side.met_objects:
+        elif result != "passed" and self._side.met_objects and not (result == "failed" and self._side.was_unequal):
             result = "unjudged"  # a stand-in may behave otherwise than the object; the run in one process decides
         self._emit(nodeid, result, why)
