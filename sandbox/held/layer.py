@@ -1,8 +1,8 @@
 """The fourth layer around the other three: what decides, in which order, and how little of it a model is told.
 
 The tests as shown come first, since what fails there may be told, and no tested code has met anything by then that a
-model does not know. The held-out calls come next, of which the sandbox learns inputs alone, and the whole tests last: whatever
-code in them carries out of its sandbox, by whatever way, comes too late for the other two.
+model does not know. The held-out calls come next, of which the sandbox learns inputs alone, and the whole tests last:
+whatever code in them carries out of its sandbox comes too late for the other two.
 """
 
 from __future__ import annotations
