@@ -101,7 +101,7 @@ def plan(files: Collection[SuiteFile], around: Surroundings) -> SplitPlan | None
         roots=roots,
         settings={config: around.settings_text} if config else {},
         judged=frozenset(judged),
-        whole=len(judged) == sum(len(file.names) for file in files),
+        whole=len(judged) == sum(len(file.names) for file in files) and not any(map(_may_have_others, files)),
         simple=_simple(fit) if all(map(_is_simple, fit)) and not around.conftests else {},
         conftests=tuple(around.conftests),
     )
@@ -113,10 +113,15 @@ def _simple(files: Collection[SuiteFile]) -> dict[str, tuple[str, ...]]:
     return of_files | {file.twin: tuple(file.names) for file in files if file.copied}
 
 
+def _may_have_others(file: SuiteFile) -> bool:
+    """Tell whether a file may hold tests that are not listed."""
+    return not isinstance(file.outline, Outline) or bool(file.outline.open_scopes)
+
+
 def _is_simple(file: SuiteFile) -> bool:
     """Tell whether a file has only functions that can be called as they are."""
     assert isinstance(file.outline, Outline)
-    return not _NEEDS_PYTEST.search(file.text) and all(
+    return not (_NEEDS_PYTEST.search(file.text) or file.outline.open_scopes) and all(
         case.required and not case.owner and not case.node.decorator_list and not any(_parameters(case.node))
         for case in file.outline.cases
     )
@@ -145,7 +150,7 @@ class _Reader:
         if not isinstance(file.outline, Outline) or not self._fit_helpers or self._is_in_package(file.path):
             return False
         tests = frozenset(case.node.name for case in file.outline.cases)
-        return not file.outline.open_scopes and self._is_fit(file.original, tests)
+        return self._is_fit(file.original, tests)
 
     def judged(self, file: SuiteFile) -> Iterator[str]:
         """The tests of a file whose results count, by their names in the run."""
