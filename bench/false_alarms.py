@@ -1,14 +1,15 @@
 """How often the judge is wrong: right answers that it refuses, wrong ones that it accepts, and the time of a verdict.
 
-    .venv/bin/python bench/false_alarms.py [--data HumanEval.jsonl.gz] [--parallel 2] [--limit N]
+    .venv/bin/python bench/false_alarms.py [--data HumanEval.jsonl.gz] [--repeat N] [--parallel 2] [--limit N] [--only WORD]
 
 Every answer goes the way of a task's change: the static checker, given tests, twins, held-out cases, in the sandbox
 that is chosen here and kept warm as the daemon keeps it. Both goals are zero; the exit status is 1 when one is missed.
+Part of the judge is random, so `--repeat` judges each answer several times.
 
-Without `--data` a dozen tasks of our own are judged. With it those of HumanEval (Chen et al., “Evaluating Large
-Language Models Trained on Code”, 2021; 164 tasks, MIT licence), which https://github.com/openai/human-eval has as
-`data/HumanEval.jsonl.gz`. It has no wrong answers, so they are made: a function that returns nothing, and the first of
-some mutants of the right one that plainly fails the tests.
+Judged are a dozen tasks of our own and the ordinary code of `bench/ordinary/`. With `--data` also those of HumanEval
+(Chen et al., “Evaluating Large Language Models Trained on Code”, 2021; 164 tasks, MIT licence), which
+https://github.com/openai/human-eval has as `data/HumanEval.jsonl.gz`. It has no wrong answers, so they are made: a
+function that returns nothing, and the first of some mutants of the right one that plainly fails the tests.
 """
 
 from __future__ import annotations
@@ -25,15 +26,18 @@ import ast
 import asyncio
 import gzip
 import json
+import os
 import statistics
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from agent.library import FileTree
+from bench import ordinary
+from bench.ordinary import KNOWN_REFUSALS
 from bench.pairs import PAIRS, Pair
 from core.gates import Finding, GateJob, Severity
 from core.held import SHARE
@@ -47,12 +51,14 @@ from sandbox.checks.gate import StaticGate
 from sandbox.checks.policy import Policy
 from sandbox.held.holding import hold
 from sandbox.hooks.hooks import CommandHooks
+from sandbox.layers import LayerStore
 from sandbox.runtime import Runtime, open_runtime
 from sandbox.warming import Warmed, warmed
 from test_runner import SuiteRunner
 
 T = TypeVar("T")
 
+HUMAN_EVAL = "HumanEval"
 MUTANTS = 6
 GATE = StaticGate(Policy(), CommandHooks(()), BanditReader())
 
@@ -87,12 +93,14 @@ def read(path: Path) -> list[Pair]:
 def _pair(row: dict[str, str]) -> Pair:
     name, right = row["entry_point"], row["prompt"] + row["canonical_solution"]
     tests = f"from {name} import *\n{row['test']}\n\ndef test_{name}():\n    check({name})\n"
-    return Pair(name=row["task_id"], module=name, tests=tests, right=right, wrong=())
+    return Pair(
+        name=row["task_id"], path=f"{name}.py", test_path=f"test_{name}.py", tests=tests, right=right, wrong=()
+    )
 
 
 async def with_wrong_answers(pair: Pair, sandbox: Sandbox) -> Pair:
     """The task with wrong answers, each seen to fail the tests when they simply run."""
-    made = mutation.mutants({f"{pair.module}.py": pair.right}, lambda _path: None, MUTANTS)
+    made = mutation.mutants({pair.path: pair.right}, lambda _path: None, MUTANTS)
     wrong = list[str]()
     for text in (_nothing(pair), *(mutant.text for mutant in made)):
         if len(wrong) < 2 and await _fails(pair, text, sandbox):
@@ -112,26 +120,39 @@ def _nothing(pair: Pair) -> str:
 async def _fails(pair: Pair, text: str, sandbox: Sandbox) -> bool:
     code = f"{pair.tests}\ntest_{pair.module}()\n"
     limits = replace(SNIPPET_LIMITS, wall_s=5.0)
-    ran = await run_python(code, files={f"{pair.module}.py": text}, sandbox=sandbox, limits=limits)
+    ran = await run_python(code, files={pair.path: text}, sandbox=sandbox, limits=limits)
     return ran.ended is Ended.EXITED and ran.exit_code == 1
 
 
-async def judged(pair: Pair, text: str, suite: SuiteRunner, *, right: bool) -> Judged:
-    """One answer through the judge."""
-    path, given = f"{pair.module}.py", {f"test_{pair.module}.py": pair.tests}
-    spec = TaskSpec(description=pair.name, tests=given)
-    started = time.perf_counter()
-    held = await asyncio.to_thread(hold, spec, (), SHARE)
-    report = await GATE.examine(GateJob(spec=spec, tree=FileTree({}), change={path: text}))
-    job = SuiteJob(base=FileTree({}), change={path: text}, given=given, held=held, wall_s=30.0, whole_tree=False)
-    verdict = await suite.judge(job)
-    return Judged(
-        pair=pair,
-        right=right,
-        verdict=verdict,
-        findings=tuple(found for found in report.findings if found.severity is not Severity.NOTE),
-        took_s=time.perf_counter() - started,
-    )
+class Judge:
+    """Judges answers in one sandbox, with the packages that they may import."""
+
+    def __init__(self, kept: Warmed, runtime: Runtime, folder: Path) -> None:
+        self._layers = LayerStore(folder / "packages", runtime, environ=os.environ)
+        self._suite = SuiteRunner(
+            kept.sandbox, runtime, emit=lambda _event: None, staging_dir=folder / "staging", layers=self._layers
+        )
+
+    async def __call__(self, pair: Pair, text: str, *, right: bool) -> Judged:
+        """One answer through the judge."""
+        base, change, given = FileTree(pair.base), pair.change(text), pair.given
+        spec = TaskSpec(description=pair.name, tests=given, language=pair.language, packages=pair.packages)
+        packages = (await self._layers.satisfy(pair.packages)).packages if pair.packages else {}
+        started = time.perf_counter()
+        held = await asyncio.to_thread(hold, spec, base.entries(), SHARE)
+        report = await GATE.examine(GateJob(spec=spec, tree=base, change=change))
+        job = SuiteJob(
+            base=base, change=change, given=given, held=held, language=pair.language, packages=packages, wall_s=30.0,
+            whole_tree=False,
+        )  # fmt: skip
+        verdict = await self._suite.judge(job)
+        return Judged(
+            pair=pair,
+            right=right,
+            verdict=verdict,
+            findings=tuple(found for found in report.findings if found.severity is not Severity.NOTE),
+            took_s=time.perf_counter() - started,
+        )
 
 
 @asynccontextmanager
@@ -155,50 +176,76 @@ async def bounded(room: asyncio.Semaphore, work: Awaitable[T]) -> T:
         return await work
 
 
-async def run(pairs: Sequence[Pair], a: argparse.Namespace) -> list[Judged]:
+async def run(groups: Mapping[str, Sequence[Pair]], a: argparse.Namespace) -> dict[str, list[Judged]]:
     """Judge every answer, some at a time."""
     room = asyncio.Semaphore(a.parallel)
     async with opened(a.sandbox, a.parallel) as (kept, runtime, folder):
-        sandbox = kept.sandbox
-        print(f"in {sandbox.name} ({kept.remark or 'started for each job'})")
-        suite = SuiteRunner(sandbox, runtime, emit=lambda _event: None, staging_dir=folder / "staging")
-        if a.data:
-            pairs = await asyncio.gather(*(bounded(room, with_wrong_answers(pair, sandbox)) for pair in pairs))
-        rights = [judged(pair, pair.right, suite, right=True) for pair in pairs]
-        wrongs = [judged(pair, text, suite, right=False) for pair in pairs for text in pair.wrong]
-        return await asyncio.gather(*(bounded(room, work) for work in [*rights, *wrongs]))
+        print(f"in {kept.sandbox.name} ({kept.remark or 'started for each job'})", flush=True)
+        judge, found = Judge(kept, runtime, folder), dict[str, list[Judged]]()
+        for name, pairs in groups.items():
+            if name == HUMAN_EVAL:
+                made = (bounded(room, with_wrong_answers(pair, kept.sandbox)) for pair in pairs)
+                pairs = await asyncio.gather(*made)  # noqa: PLW2901 (the same tasks, completed)
+            work = [judge(p, text, right=text is p.right) for _ in range(a.repeat) for p in pairs for text in p.answers]
+            found[name] = await asyncio.gather(*(bounded(room, one) for one in work))
+    return found
 
 
 def report(found: Sequence[Judged]) -> bool:
-    """Print the figures; true when both goals are met."""
+    """Print the figures of a group; true when both goals are met."""
     goals = []
     for right, word in ((True, "right answers refused"), (False, "wrong answers accepted")):
         some = [one for one in found if one.right is right]
-        missed = [one for one in some if one.missed]
+        missed = [one for one in some if one.missed and not (right and one.pair.name in KNOWN_REFUSALS)]
         labels = sorted({one.verdict.evidence.label.value for one in some if one.verdict.passed})
         times = sorted(one.took_s for one in some)
         print(
-            f"{word}: {len(missed)} of {len(some)} (goal 0)" + (f"; passes are {', '.join(labels)}" if labels else "")
+            f"  {word}: {len(missed)} of {len(some)} (goal 0)" + (f"; passes are {', '.join(labels)}" if labels else "")
         )
         for one in missed:
-            print(f"  {one.pair.name}: {one.why}")
+            print(f"    {one.pair.name}: {one.why}")
         if times:
             p95 = times[min(len(times) - 1, int(len(times) * 0.95))]
-            print(f"  a verdict takes {statistics.median(times) * 1000:.0f} ms (median), {p95 * 1000:.0f} ms (95 %)")
-        goals.append(not missed and bool(some))
+            print(f"    a verdict takes {statistics.median(times) * 1000:.0f} ms (median), {p95 * 1000:.0f} ms (95 %)")
+        goals.append(not missed)
+    report_known([one for one in found if one.right and one.pair.name in KNOWN_REFUSALS])
     return all(goals)
+
+
+def report_known(found: Sequence[Judged]) -> None:
+    """Print what became of the right answers that are known to be refused; they are no news and miss no goal."""
+    if found:
+        print(f"  known to be refused, and not counted above: {sum(one.missed for one in found)} of {len(found)}")
+    for one in found:
+        said = f"refused: {one.why}" if one.missed else "accepted: take it off the list"
+        print(f"    {one.pair.name}: {said}")
 
 
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, help="HumanEval.jsonl or HumanEval.jsonl.gz")
+    parser.add_argument("--repeat", type=int, default=1, help="how often each answer is judged")
     parser.add_argument("--parallel", type=int, default=2, help="answers judged at the same time")
-    parser.add_argument("--limit", type=int, help="only the first N tasks")
+    parser.add_argument("--limit", type=int, help="only the first N tasks of each group")
+    parser.add_argument("--only", default="", help="only the tasks with this in their name or path")
     parser.add_argument("--sandbox", default="auto")
     a = parser.parse_args()
-    pairs = (read(a.data) if a.data else list(PAIRS))[: a.limit]
-    if not report(asyncio.run(run(pairs, a))):
+    groups = {"our own dozen": list(PAIRS), "ordinary code": list(ordinary.pairs())}
+    if a.data:
+        groups[HUMAN_EVAL] = read(a.data)
+    chosen = {
+        name: [pair for pair in group if a.only in f"{pair.name}: {pair.path}"][: a.limit]
+        for name, group in groups.items()
+    }
+    if not any(chosen.values()):
+        parser.error(f"no task is called {a.only!r}")
+    started, goals = time.perf_counter(), list[bool]()
+    for name, found in asyncio.run(run({name: group for name, group in chosen.items() if group}, a)).items():
+        print(f"{name}:")
+        goals.append(report(found))
+    print(f"took {time.perf_counter() - started:.0f} s")
+    if not all(goals):
         raise SystemExit(1)
 
 

@@ -2,18 +2,54 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+from core.tasks import Files, Language
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """One task: `tests` decide about `module.py`; each of `wrong` is a whole text of it that must be refused."""
+    """One task: `tests` decide about the file at `path`; each of `wrong` is a whole text of it that must be refused.
+
+    `also` are further files of the answer, `beside` further files that come with the tests, `base` those of the commit
+    that the task starts from. `packages` are distributions that the answer may import.
+    """
 
     name: str
-    module: str
+    path: str
+    test_path: str
     tests: str
     right: str
     wrong: tuple[str, ...]
+    also: Files = field(default_factory=dict)
+    beside: Files = field(default_factory=dict)
+    base: Files = field(default_factory=dict)
+    packages: tuple[str, ...] = ()
+
+    @property
+    def module(self) -> str:
+        """The module's name."""
+        return PurePosixPath(self.path).stem
+
+    @property
+    def given(self) -> Files:
+        """All files of the tests."""
+        return {self.test_path: self.tests, **self.beside}
+
+    @property
+    def language(self) -> Language:
+        """What the answer is written in."""
+        return Language.PYTHON if self.path.endswith(".py") else Language.JAVASCRIPT
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """The right answer and then the wrong ones."""
+        return self.right, *self.wrong
+
+    def change(self, text: str) -> Files:
+        """All files of an answer with this text."""
+        return {self.path: text, **self.also}
 
 
 _TASKS = r"""
@@ -271,7 +307,9 @@ def _pair(text: str) -> Pair:
     tests, right, wrong = (
         part.strip() + "\n" for part in rest.replace("--- wrong\n", "--- right\n").split("--- right\n")
     )
-    return Pair(name=name, module=module, tests=tests, right=right, wrong=(wrong,))
+    return Pair(
+        name=name, path=f"{module}.py", test_path=f"test_{module}.py", tests=tests, right=right, wrong=(wrong,)
+    )
 
 
 PAIRS = tuple(map(_pair, _TASKS.split("\n=== ")[1:]))

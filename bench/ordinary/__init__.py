@@ -1,0 +1,105 @@
+"""Right answers as ordinary engineers write them, with their tests, which a judge must never refuse; most have a wrong one.
+
+The texts are `*.txt` beside this file, one for each kind of code. A pair begins with `=== its name: path of the answer`,
+where the path of the tests may follow after a comma, and the text of the tests. Then come parts, each below a line of
+its own:
+
+    --- right           the answer
+    --- wrong           another one, which must be refused: a whole text, or lines that go (`-`) and come (`+`)
+    --- also PATH       a further file of the answer
+    --- beside PATH     a further file that comes with the tests
+    --- base PATH       a file of the commit that the task starts from
+    --- packages NAME…  what the answer may import
+
+All are ours.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from bench.pairs import Pair
+
+FOLDER = Path(__file__).resolve().parent
+_PART = re.compile(r"^--- (right|wrong|also|beside|base|packages)(?: (.*))?\n", re.MULTILINE)
+
+KNOWN_REFUSALS: dict[str, str] = {
+    "cards that compare by rank": "its class has `<` alone; the copy of `a > b` is `a <= b`, which is a TypeError",
+    "Hypothesis drives a machine of states": "`TestX = Machine.TestCase` makes a test that no outline of the file lists",
+    "two conftests, one above the other": "imported in the mode `append`, both are the module `conftest`",
+}
+"""Name of a pair to the reason why its right answer is refused today; each is a false alarm that is still to be mended."""
+
+
+def pairs(folder: Path = FOLDER) -> tuple[Pair, ...]:
+    """All pairs, file by file.
+
+    Raises:
+        ValueError: a text breaks the form above, or two pairs share a name.
+    """
+    found = tuple(
+        pair for path in sorted(folder.glob("*.txt")) for pair in _pairs(path.name, path.read_text(encoding="utf-8"))
+    )
+    names = [pair.name for pair in found]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise ValueError(f"two pairs are called {twice[0]!r}")
+    return found
+
+
+def _pairs(where: str, text: str) -> Iterator[Pair]:
+    for part in ("\n" + text).split("\n=== ")[1:]:
+        head, _, rest = part.partition("\n")
+        try:
+            yield _pair(head, rest)
+        except ValueError as error:
+            raise ValueError(f"{where}, {head!r}: {error}") from None
+
+
+def _pair(head: str, text: str) -> Pair:
+    name, _, places = head.rpartition(": ")
+    path, _, test_path = places.partition(", ")
+    tests, *parts = _PART.split(text)
+    also, beside, base = dict[str, str](), dict[str, str](), dict[str, str]()
+    folders = {"also": also, "beside": beside, "base": base}
+    rights, wrongs, packages = list[str](), list[str](), list[str]()
+    for kind, said, body in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
+        if kind in folders:
+            folders[kind][said] = _text(body)
+        else:
+            {"right": rights, "wrong": wrongs, "packages": packages}[kind].append(said if said else _text(body))
+    if len(rights) != 1:
+        raise ValueError(f"has {len(rights)} right answers, not one")
+    return Pair(
+        name=name,
+        path=path,
+        test_path=test_path or _usual_test_path(path),
+        tests=_text(tests),
+        right=rights[0],
+        wrong=tuple(_wrong(rights[0], wrong) for wrong in wrongs),
+        also=also,
+        beside=beside,
+        base=base,
+        packages=tuple(name for line in packages for name in line.split()),
+    )
+
+
+def _text(part: str) -> str:
+    return part.strip("\n") + "\n"
+
+
+def _usual_test_path(path: str) -> str:
+    place = PurePosixPath(path)
+    return f"test_{place.name}" if place.suffix == ".py" else f"test/{place.stem}.test{place.suffix}"
+
+
+def _wrong(right: str, text: str) -> str:
+    """A wrong answer's whole text."""
+    lines = text.splitlines(keepends=True)
+    if not all(line.startswith(("-", "+")) for line in lines):
+        return text
+    old, new = ("".join(line[1:] for line in lines if line[0] == sign) for sign in "-+")
+    if right.count(old) != 1:
+        raise ValueError(f"what the wrong answer lacks stands {right.count(old)} times in the right one, not once")
+    return right.replace(old, new)
