@@ -7,10 +7,7 @@ from tests.hostile.verdicts.forgery import Did, Forgery, Kind, Suite, code
 
 
 def _only(name: str, suite: Suite, solution: str) -> Forgery:
-    return Forgery(
-        name=name, kind=Kind.DECLINED, suite=suite, files={"solution.py": code(solution)}, did=Did.VERIFIED
-    )
-
+    return Forgery(name=name, kind=Kind.DECLINED, suite=suite, files={"solution.py": code(solution)}, did=Did.VERIFIED)
 
 
 FORGERIES = (
