@@ -55,8 +55,9 @@ class Suite:
 class Forgery:
     """A wrong answer to the tests of a suite.
 
-    `files` is the change that a model sends, `did` what came of it without a defence. `may_pass` marks what no defence
-    inside the process can stop: it may pass, and is then neither `verified` nor passed over by the checker.
+    `files` is the change that a model sends, `did` what came of it without a defence. `carries` are texts that would
+    tell a model what was held out, as the forgery words them. `may_pass` marks what no defence inside the process can
+    stop: it may pass, and is then neither `verified` nor passed over by the checker.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Forgery:
     suite: Suite
     files: Mapping[str, str]
     did: Did = Did.ACCEPTED
+    carries: tuple[str, ...] = ()
     may_pass: bool = False
 
     @property
