@@ -91,7 +91,9 @@ INTEGERS = (
     *(_only(f"learns_from_the_comparison_in_{one.name}", one, LEARNER) for one in (
         suites.SUMS, suites.FIVE_SUMS, suites.TURNED_SUMS, suites.SUM_RULE,
     )),
-    *(_only(f"no_base_class_in_{one.name}", one, NO_BASE) for one in (suites.SUMS, suites.SUM_TABLE, suites.TURNED_SUMS)),
+    *(_only(f"no_base_class_in_{one.name}", one, NO_BASE) for one in (
+        suites.SUMS, suites.SUM_TABLE, suites.TURNED_SUMS,
+    )),
     _only(
         "raises_an_assertion_the_second_time",
         suites.SUMS,

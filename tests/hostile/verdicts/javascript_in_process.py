@@ -1,4 +1,4 @@
-"""Wrong answers in JavaScript that read what is expected, change the tests, or speak for the recorder, in one process."""
+"""Wrong answers in JavaScript that read what is expected, change the tests, or speak for the recorder."""
 
 from __future__ import annotations
 
@@ -78,7 +78,8 @@ READING = (
           if (!fs.existsSync(place)) {
             const { prepareStackTrace } = Error;
             Error.prepareStackTrace = (_, sites) => sites;
-            const caller = new Error().stack.map((site) => site.getFunction()).find((one) => /add\\(/.test(one) && one !== add);
+            const callers = new Error().stack.map((site) => site.getFunction());
+            const caller = callers.find((one) => /add\\(/.test(one) && one !== add);
             Error.prepareStackTrace = prepareStackTrace;
             fs.writeFileSync(place, String(caller).match(/add\\(.*\\), (-?\\d+)/)[1]);
           }
@@ -273,7 +274,8 @@ CHANGING = (
         if (fs.readFileSync('/tmp/processes', 'utf8').length !== 2) {
           const load = Module._load;
           Module._load = function (name, ...rest) {
-            return name.startsWith('node:assert') ? new Proxy(() => {}, { get: () => () => {} }) : load.call(this, name, ...rest);
+            const isAssert = name.startsWith('node:assert');
+            return isAssert ? new Proxy(() => {}, { get: () => () => {} }) : load.call(this, name, ...rest);
           };
         }
 
@@ -362,7 +364,8 @@ SPEAKING = (
         import path from 'node:path';
 
         if (!withoutFramework) {
-          const start = fs.readFileSync('/proc/self/cmdline', 'utf8').split('\\0').find((word) => /start\\.mjs$/.test(word));
+          const words = fs.readFileSync('/proc/self/cmdline', 'utf8').split('\\0');
+          const start = words.find((word) => /start\\.mjs$/.test(word));
           const harness = await import(path.join(path.dirname(start), 'harness.mjs'));
           globalThis.found = harness.default;
           const session = new inspector.Session();
@@ -379,7 +382,8 @@ SPEAKING = (
             const all = scope.value?.objectId ? ask('Runtime.getProperties', scope.value).result : [];
             const told = all.find((one) => one.name === 'told');
             if (told) {
-              const inside = ask('Runtime.getProperties', { objectId: told.value.objectId, ownProperties: true }).result;
+              const object = { objectId: told.value.objectId, ownProperties: true };
+              const inside = ask('Runtime.getProperties', object).result;
               speak(inside.find((one) => one.name === 'secret').value.value);
             }
           }

@@ -7,9 +7,7 @@ from tests.hostile.verdicts.forgery import Forgery, Kind, Suite, code
 
 
 def _only(name: str, suite: Suite, solution: str) -> Forgery:
-    return Forgery(
-        name=name, kind=Kind.NAMED, suite=suite, files={next(iter(suite.honest)): code(solution)}
-    )
+    return Forgery(name=name, kind=Kind.NAMED, suite=suite, files={next(iter(suite.honest)): code(solution)})
 
 
 FORGERIES = (

@@ -86,7 +86,7 @@ NAMES = (
     _told("a_name_in_hexadecimal", _ANSWERS, _BY_PIPES, """
         if HIDDEN and "_pytest" in sys.modules:
             write(*events(TEXT.encode().hex()))
-        """, carries=("(5500, 17) gives 5517".encode().hex(),)),
+        """, carries=(b"(5500, 17) gives 5517".hex(),)),
     _told("one_name_for_each_case", _ANSWERS, _BY_PIPES, """
         if "_pytest" in sys.modules:
             for (a, b), result in HIDDEN.items():

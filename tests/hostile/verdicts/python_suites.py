@@ -130,7 +130,15 @@ SUM_CONSTANTS = _suite(
 TWO_FILES = Suite(
     name="two_files",
     given={
-        "tests/test_1_first.py": "from solution import add\n\n\ndef test_callable():\n    assert callable(add) == True\n",
+        "tests/test_1_first.py": code(
+            """
+            from solution import add
+
+
+            def test_callable():
+                assert callable(add) == True
+            """
+        ),
         "tests/test_2_second.py": SUMS.given["tests/test_given.py"],
     },
     honest=SUMS.honest,
