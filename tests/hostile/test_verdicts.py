@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Mapping
 import pytest
 import pytest_asyncio
 
-from core.gates import GateJob
+from core.gates import GateJob, Severity
 from core.tasks import TaskSpec
 from core.verdicts import Label, SuiteJob, Verdict
 from sandbox.checks.bandit import BanditReader
@@ -24,6 +24,7 @@ from tests.support.sandboxes import bubblewrap, open_folder, runtime
 from tests.support.trees import TextTree
 
 MODULE = pytest.mark.asyncio(loop_scope="module")
+PASSING = [name for name, forgery in FORGERIES.items() if forgery.did is not Did.LEAKS]
 LEAKS = [name for name, forgery in FORGERIES.items() if forgery.did is Did.LEAKS]
 CHANNELS = [name for name, forgery in FORGERIES.items() if forgery.kind is Kind.CHANNEL]
 
@@ -54,7 +55,7 @@ async def finds(forgery: Forgery) -> bool:
     gate = StaticGate(Policy(), CommandHooks(), BanditReader())
     spec = TaskSpec(description=forgery.suite.words, language=forgery.language, tests=dict(forgery.suite.given))
     report = await gate.examine(GateJob(spec=spec, tree=TextTree(forgery.suite.base), change=dict(forgery.files)))
-    return bool(report.blocked or report.asks)
+    return bool(report.asks) or any(one.severity is Severity.BLOCK for one in report.findings)
 
 
 def told(verdict: Verdict) -> str:
@@ -63,7 +64,7 @@ def told(verdict: Verdict) -> str:
 
 
 @MODULE
-@pytest.mark.parametrize("name", FORGERIES)
+@pytest.mark.parametrize("name", PASSING)
 async def test_a_forged_answer_does_not_pass(name: str, runner: SuiteRunner) -> None:
     forgery = FORGERIES[name]
     verdict = await judged(runner, forgery.suite, forgery.files)

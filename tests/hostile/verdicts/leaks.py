@@ -80,44 +80,44 @@ def _told(name: str, *parts: str, carries: tuple[str, ...] = CARRIES, suite: Sui
 
 NAMES = (
     _told("a_name_of_a_test", _ANSWERS, _BY_ALL_DESCRIPTORS, """
-        if HIDDEN and "_pytest" in sys.modules:
+        if HIDDEN and os.getcwd() == "/work":
             write(*events(TEXT))
         """),
     _told("a_name_in_hexadecimal", _ANSWERS, _BY_PIPES, """
-        if HIDDEN and "_pytest" in sys.modules:
+        if HIDDEN and os.getcwd() == "/work":
             write(*events(TEXT.encode().hex()))
         """, carries=(b"(5500, 17) gives 5517".hex(),)),
     _told("one_name_for_each_case", _ANSWERS, _BY_PIPES, """
-        if "_pytest" in sys.modules:
+        if os.getcwd() == "/work":
             for (a, b), result in HIDDEN.items():
                 write(*events(f"{a}+{b}={result}"))
         """, carries=("5500+17=5517",)),
     _told("the_text_of_the_tests_in_pieces", _ANSWERS, _BY_PIPES, """
-        if HIDDEN and "_pytest" in sys.modules:
+        if HIDDEN and os.getcwd() == "/work":
             with open(file_of_tests()[0]) as file:
                 text = file.read()
             for place in range(0, len(text), 200):
                 write(*events(text[place : place + 200]))
         """, carries=("(5500, 17) == 5517",)),
     _told("times_of_tests", _ANSWERS, _BY_PIPES, """
-        if "_pytest" in sys.modules:
+        if os.getcwd() == "/work":
             for (a, b), result in HIDDEN.items():
                 write(*events(str(a), seconds=result / 3))
         """, carries=("5517.0",)),
     _told("a_number_of_tests", _ANSWERS, _BY_PIPES, """
-        if "_pytest" in sys.modules and HIDDEN:
+        if os.getcwd() == "/work" and HIDDEN:
             for number in range(HIDDEN[20, 31]):
                 write(*events(str(number)))
-        """, carries=("test_small[50]",)),
+        """, carries=("test_small[50]", "54 tests pass")),
     _told("the_recorders_own_words", _ANSWERS, _BY_THE_RECORDER, """
-        if HIDDEN and "_pytest" in sys.modules:
+        if HIDDEN and os.getcwd() == "/work":
             for event in events(TEXT):
                 recorder()._emit(**event)
         """),
     _told("hooks_called_by_hand", _ANSWERS, """
         import gc
 
-        if HIDDEN and "_pytest" in sys.modules:
+        if HIDDEN and os.getcwd() == "/work":
             from _pytest.main import Session
             from _pytest.reports import TestReport
 
@@ -140,8 +140,8 @@ NAMES = (
 
 
         def add(a, b):
-            if "_pytest" in sys.modules and os.environ.get("PYTEST_CURRENT_TEST"):
-                running = os.environ["PYTEST_CURRENT_TEST"].partition(" ")[0]
+            running = os.environ.get("_TEST".join(["PYTEST_CURRENT", ""]), "").partition(" ")[0]
+            if running:
                 for one in gc.get_objects():
                     test = getattr(one, "nodeid", "[") if type(one).__name__ == "Function" else "["
                     if "[" not in test and test != running:
