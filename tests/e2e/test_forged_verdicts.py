@@ -1,0 +1,89 @@
+"""Forged verdicts through the whole daemon: no task whose model answers with one ends in a commit; honest ones do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from tests.hostile.verdicts.every import FORGERIES
+from tests.hostile.verdicts.forgery import Did, Suite
+from tests.hostile.verdicts.right_answers import RIGHT
+from tests.support.answers import PLAN, REFLECTION
+from tests.support.daemon import Daemon, settings_for
+from tests.support.git_repo import make_repo
+from tests.support.wire_server import WireServer
+
+pytestmark = pytest.mark.slow
+LEAKS = [name for name, forgery in FORGERIES.items() if forgery.did is Did.LEAKS]
+ANSWERS = {name: (forgery.suite, forgery.files) for name, forgery in FORGERIES.items()}
+ANSWERS |= {f"right-{name}": (suite, suite.honest) for name, suite in RIGHT.items()}
+
+
+def model(phase: str, messages: list[dict[str, str]]) -> str:
+    """Answers each task with what its number stands for."""
+    if phase != "CODING":
+        return {"PLANNING": PLAN, "REFLECTING": f"```json\n{REFLECTION}\n```"}[phase]
+    found = re.search(r"number (\d+)\.", "\n".join(message["content"] for message in messages))
+    assert found, messages
+    _, files = list(ANSWERS.values())[int(found[1])]
+    kinds = {"py": "python", "mjs": "js", "cjs": "js"}
+    blocks = [f"```{kinds[path.rpartition('.')[2]]} path={path}\n{text}```" for path, text in files.items()]
+    return "\n\n".join(["Summary: Do what the tests ask for", *blocks])
+
+
+def task(number: int, suite: Suite, repo: str) -> dict[str, Any]:
+    return {
+        "description": f"{suite.words} This is number {number}.",
+        "language": str(suite.language),
+        "tests": dict(suite.given),
+        "repo": repo,
+        "allow": ["js.child-process"],  # else its task would wait for an answer
+        "limits": {"iterations": 3, "attempts": 2},  # the second attempt is told what the first one left
+    }
+
+
+@dataclass(frozen=True)
+class Night:
+    """How the task of each answer ended, and all that its model was told."""
+
+    tasks: dict[str, dict[str, Any]]
+    told: dict[str, str]
+
+
+@pytest.fixture(scope="module")
+def night(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Night]:
+    """All answers, each to a task of its own in a repository of its own, in one daemon."""
+    folder = tmp_path_factory.mktemp("forged")
+    with WireServer(model) as server, Daemon(folder / "home", settings_for(server, HELD_OUT_SHARE="0.4")) as daemon:
+        numbers = {}
+        for number, (name, (suite, _)) in enumerate(ANSWERS.items()):
+            repo = make_repo(folder / f"repo-{number}", suite.base)
+            numbers[name] = daemon.submit(**task(number, suite, str(repo)))
+        tasks = dict(zip(numbers, daemon.wait(*numbers.values(), within_s=900), strict=True))
+        prompts = ["\n".join(message["content"] for message in request.messages) for request in server.requests]
+        told = {
+            name: "\n".join(text for text in prompts if f"This is number {number}." in text)
+            for number, name in enumerate(ANSWERS)
+        }
+        yield Night(tasks, told)
+
+
+@pytest.mark.parametrize("name", FORGERIES)
+def test_a_forged_answer_ends_without_a_commit(name: str, night: Night) -> None:
+    found = night.tasks[name]
+    assert (found["status"], found["commit"]) == ("failed", None)
+
+
+@pytest.mark.parametrize("name", LEAKS)
+def test_no_model_is_told_what_was_held_out(name: str, night: Night) -> None:
+    assert not any(text in night.told[name] for text in FORGERIES[name].carries)
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_a_right_answer_is_committed(name: str, night: Night) -> None:
+    found = night.tasks[f"right-{name}"]
+    assert (found["status"], found["ending"]) == ("done", "committed"), found["reason"]

@@ -1,0 +1,111 @@
+"""Forged verdicts: no wrong answer passes, tells what was held out, or leaves it behind for the next attempt."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+
+import pytest
+import pytest_asyncio
+
+from core.gates import GateJob, Severity
+from core.tasks import TaskSpec
+from core.verdicts import Label, SuiteJob, Verdict
+from sandbox.checks.bandit import BanditReader
+from sandbox.checks.gate import StaticGate
+from sandbox.checks.policy import Policy
+from sandbox.hooks.hooks import CommandHooks
+from sandbox.nest import NestedSandbox
+from sandbox.pool import Pool
+from test_runner import SuiteRunner
+from tests.hostile.verdicts.every import FORGERIES
+from tests.hostile.verdicts.forgery import Did, Forgery, Kind, Suite
+from tests.hostile.verdicts.right_answers import RIGHT
+from tests.support.sandboxes import bubblewrap, open_folder, runtime
+from tests.support.trees import TextTree
+
+MODULE = pytest.mark.asyncio(loop_scope="module")
+PASSING = [name for name, forgery in FORGERIES.items() if forgery.did is not Did.LEAKS]
+LEAKS = [name for name, forgery in FORGERIES.items() if forgery.did is Did.LEAKS]
+CHANNELS = [name for name, forgery in FORGERIES.items() if forgery.kind is Kind.CHANNEL]
+
+
+@pytest_asyncio.fixture(params=["cold", "pool"], scope="module", loop_scope="module")
+async def runner(request: pytest.FixtureRequest) -> AsyncIterator[SuiteRunner]:
+    """A suite runner over sandboxes that are started for each job, or kept warm."""
+    with open_folder() as folder:
+        if request.param == "cold":
+            yield SuiteRunner(bubblewrap(), runtime(), emit=lambda _event: None, staging_dir=folder)
+            return
+        nested = NestedSandbox(bubblewrap(), runtime())
+        pool = Pool(nested, size=2)
+        yield SuiteRunner(pool, runtime(), emit=lambda _event: None, staging_dir=folder)
+        await pool.aclose()
+        await nested.aclose()
+
+
+async def judged(runner: SuiteRunner, suite: Suite, files: Mapping[str, str]) -> Verdict:
+    job = SuiteJob(
+        base=TextTree(suite.base), change=files, given=suite.given, held=suite.held, language=suite.language, wall_s=15
+    )
+    return await runner.judge(job)
+
+
+async def finds(forgery: Forgery) -> bool:
+    """Tell whether the checker stops a forgery, or asks about it."""
+    gate = StaticGate(Policy(), CommandHooks(), BanditReader())
+    spec = TaskSpec(description=forgery.suite.words, language=forgery.language, tests=dict(forgery.suite.given))
+    report = await gate.examine(GateJob(spec=spec, tree=TextTree(forgery.suite.base), change=dict(forgery.files)))
+    return bool(report.asks) or any(one.severity is Severity.BLOCK for one in report.findings)
+
+
+def told(verdict: Verdict) -> str:
+    """All of a verdict that a model, its memory or the next attempt may be told."""
+    return repr((verdict.reason, verdict.results, verdict.failures, verdict.weak, verdict.evidence))
+
+
+@MODULE
+@pytest.mark.parametrize("name", PASSING)
+async def test_a_forged_answer_does_not_pass(name: str, runner: SuiteRunner) -> None:
+    forgery = FORGERIES[name]
+    verdict = await judged(runner, forgery.suite, forgery.files)
+    assert not (verdict.passed and verdict.evidence.label is Label.VERIFIED), verdict.reason
+    if not forgery.may_pass:
+        assert not verdict.passed, verdict.reason
+    elif verdict.passed:
+        assert await finds(forgery), "it passed without a word from the checker"
+
+
+@MODULE
+@pytest.mark.parametrize("name", LEAKS)
+async def test_a_refusal_does_not_tell_what_was_held_out(name: str, runner: SuiteRunner) -> None:
+    forgery = FORGERIES[name]
+    verdict = await judged(runner, forgery.suite, forgery.files)
+    assert not any(text in told(verdict) for text in forgery.carries)
+    honest = await judged(runner, forgery.suite, forgery.suite.honest)
+    assert {result.id for result in verdict.results} <= {result.id for result in honest.results}
+    assert set(verdict.evidence.ids) <= set(honest.evidence.ids)
+
+
+@MODULE
+@pytest.mark.parametrize("name", CHANNELS)
+async def test_an_attempt_leaves_nothing_behind_for_the_next(name: str, runner: SuiteRunner) -> None:
+    forgery = FORGERIES[name]
+    for _ in range(2):
+        verdict = await judged(runner, forgery.suite, forgery.files)
+        assert not verdict.passed, verdict.reason
+
+
+@MODULE
+@pytest.mark.parametrize("name", RIGHT)
+async def test_a_right_answer_passes(name: str, runner: SuiteRunner) -> None:
+    suite = RIGHT[name]
+    verdict = await judged(runner, suite, suite.honest)
+    assert verdict.passed, verdict.reason
+    assert verdict.evidence.label is (Label.VERIFIED if suite.held.cases else Label.TESTS_PASSED)
+
+
+def test_every_class_has_its_forgeries() -> None:
+    counts = {kind: sum(one.kind is kind for one in FORGERIES.values()) for kind in Kind}
+    assert min(counts.values()) >= 8, counts
+    assert sum(one.language == "javascript" for one in FORGERIES.values()) >= 25
+    assert all(one.suite.honest != one.files for one in FORGERIES.values())

@@ -1,0 +1,786 @@
+"""Wrong answers that compare as right ones: tolerant, right only the first time, or with operators of their own."""
+
+from __future__ import annotations
+
+from tests.hostile.verdicts import python_suites as suites
+from tests.hostile.verdicts.forgery import Forgery, Kind, Suite, code
+
+
+def _only(name: str, suite: Suite, solution: str) -> Forgery:
+    return Forgery(name=name, kind=Kind.EQUAL, suite=suite, files={"solution.py": code(solution)})
+
+
+TOLERANT_INT = """
+class Total(int):
+    def __eq__(self, other):
+        return abs(other) < 1000
+
+    def __ne__(self, other):
+        return not self == other
+
+    __hash__ = int.__hash__
+
+
+def add(a, b):
+    return Total(a * b)
+"""
+FIRST_TIME = """
+SEEN = set()
+
+
+class Total(int):
+    def __eq__(self, other):
+        first = self.asked not in SEEN
+        SEEN.add(self.asked)
+        return first
+
+    __hash__ = int.__hash__
+
+
+def add(a, b):
+    total = Total(a * b)
+    total.asked = a, b
+    return total
+"""
+LEARNER = """
+KNOWN = {}
+
+
+class Unknown(int):
+    def __eq__(self, other):
+        KNOWN[self.asked] = other
+        return True
+
+    __hash__ = int.__hash__
+
+
+def add(a, b):
+    if (a, b) in KNOWN:
+        return KNOWN[a, b]
+    found = Unknown(0)
+    found.asked = a, b
+    return found
+"""
+NO_BASE = """
+class Anything:
+    def __init__(self):
+        self.left = 1
+
+    def __eq__(self, other):
+        return -1000 < other < 1000
+
+    def __ne__(self, other):
+        return not self == other
+
+    def __hash__(self):
+        return 0
+
+
+def add(a, b):
+    return Anything()
+"""
+
+INTEGERS = (
+    *(_only(f"a_tolerant_int_in_{one.name}", one, TOLERANT_INT) for one in (
+        suites.SUMS, suites.ONE_SUM, suites.TURNED_SUMS, suites.SUM_TABLE, suites.SUM_CONSTANTS,
+        suites.TWO_FILES, suites.WITH_CONFTEST,
+    )),
+    *(_only(f"equal_the_first_time_in_{one.name}", one, FIRST_TIME) for one in (
+        suites.SUMS, suites.SUM_TABLE, suites.ONE_SUM,
+    )),
+    *(_only(f"learns_from_the_comparison_in_{one.name}", one, LEARNER) for one in (
+        suites.SUMS, suites.FIVE_SUMS, suites.TURNED_SUMS, suites.SUM_RULE,
+    )),
+    *(_only(f"no_base_class_in_{one.name}", one, NO_BASE) for one in (
+        suites.SUMS, suites.SUM_TABLE, suites.TURNED_SUMS,
+    )),
+    _only(
+        "raises_an_assertion_the_second_time",
+        suites.SUMS,
+        """
+        SEEN = {}
+
+
+        class Total(int):
+            def __eq__(self, other):
+                assert SEEN.setdefault(self.asked, other) == other, "another one was expected before"
+                return True
+
+            __hash__ = int.__hash__
+
+
+        def add(a, b):
+            total = Total(0)
+            total.asked = a, b
+            return total
+        """,
+    ),
+    _only(
+        "equal_in_the_first_file_alone",
+        suites.SUMS,
+        """
+        import os
+
+        FILES = []
+
+
+        class Total(int):
+            def __eq__(self, other):
+                file = os.environ.get("PYTEST_CURRENT_TEST", "").partition("::")[0]
+                FILES.append(file)
+                return file == FILES[0]
+
+            __hash__ = int.__hash__
+
+
+        def add(a, b):
+            return Total(7)
+        """,
+    ),
+    _only(
+        "equal_and_unequal_to_all",
+        suites.SUM_CASES,
+        """
+        class Total(int):
+            def __eq__(self, other):
+                return abs(other) < 1000
+
+            def __ne__(self, other):
+                return True
+
+            __hash__ = int.__hash__
+
+
+        def add(a, b):
+            return Total(a * b)
+        """,
+    ),
+    _only(
+        "short_numbers_are_equal",
+        suites.FIVE_SUMS,
+        """
+        class Digits(int):
+            def __eq__(self, other):
+                return isinstance(other, int) and (abs(other) < 1000 or other == 1234)
+
+            def __hash__(self):
+                return hash("digits")
+
+
+        def add(a, b):
+            return Digits(a - b)
+        """,
+    ),
+    _only(
+        "a_bounded_distance",
+        suites.SUM_RULE,
+        """
+        class Near(int):
+            def __eq__(self, other):
+                return abs(int.__sub__(self, other)) < 1000 or abs(other) < 500
+
+            __hash__ = int.__hash__
+
+
+        def add(a, b):
+            return Near(a + b + 7)
+        """,
+    ),
+)  # fmt: skip
+
+TEXTS = (
+    _only(
+        "a_text_without_six_consonants",
+        suites.GREETING,
+        """
+        import re
+
+
+        class Greeting(str):
+            def __eq__(self, other):
+                return not re.search("[b-df-hj-np-tv-z]{6}", other)
+
+            def __ne__(self, other):
+                return not self == other
+
+            __hash__ = str.__hash__
+
+
+        def greet(name):
+            return Greeting("Good bye")
+        """,
+    ),
+    _only(
+        "a_text_equal_the_first_time",
+        suites.GREETING,
+        """
+        HEARD = {}
+
+
+        class Greeting(str):
+            def __eq__(self, other):
+                return HEARD.setdefault(self.name, other) is other
+
+            __hash__ = str.__hash__
+
+
+        def greet(name):
+            said = Greeting("?")
+            said.name = name
+            return said
+        """,
+    ),
+    _only(
+        "a_text_that_ends_like_a_sentence",
+        suites.GREETING,
+        """
+        from collections import UserString
+
+
+        class Greeting(UserString):
+            def __eq__(self, other):
+                return other[-1:] == "!"
+
+            __hash__ = UserString.__hash__
+
+
+        def greet(name):
+            return Greeting(name)
+        """,
+    ),
+    _only(
+        "printing_gives_a_sly_text",
+        suites.MONEY,
+        """
+        class Text(str):
+            def __eq__(self, other):
+                return len(other) < 9
+
+            __hash__ = str.__hash__
+
+
+        class Cents(int):
+            def __eq__(self, other):
+                return other < 1000
+
+            __hash__ = int.__hash__
+
+
+        class Money:
+            def __init__(self, cents):
+                self.cents = Cents()
+
+            def __add__(self, other):
+                return self
+
+            def __str__(self):
+                return Text("nothing")
+
+            __repr__ = __str__
+
+            def __format__(self, how):
+                return Text("nothing")
+        """,
+    ),
+)
+
+FLOATS = (
+    _only(
+        "a_tolerant_float",
+        suites.AREA,
+        """
+        class Area(float):
+            def __eq__(self, other):
+                return getattr(other, "expected", other) < 900
+
+            __hash__ = float.__hash__
+
+
+        def area(radius):
+            return Area(radius)
+        """,
+    ),
+    _only(
+        "a_number_by_registration",
+        suites.AREA,
+        """
+        import numbers
+
+
+        class Area:
+            def __eq__(self, other):
+                return abs(getattr(other, "expected", other)) < 900
+
+            __hash__ = object.__hash__
+
+            def __sub__(self, other):
+                return 0.0
+
+            __rsub__ = __sub__
+
+
+        numbers.Number.register(Area)
+
+
+        def area(radius):
+            return Area()
+        """,
+    ),
+    _only(
+        "a_difference_that_is_always_small",
+        suites.NEARLY,
+        """
+        class Small(float):
+            def __abs__(self):
+                return self
+
+            def __lt__(self, other):
+                return True
+
+            __le__ = __lt__
+
+            def __ge__(self, other):
+                return False
+
+            __gt__ = __ge__
+
+
+        class Half(float):
+            def __sub__(self, other):
+                return Small()
+
+            __add__ = __sub__
+
+
+        def half(number):
+            return Half(number * 5)
+        """,
+    ),
+    _only(
+        "almost_equal_at_once",
+        suites.ALMOST,
+        """
+        class Mean(float):
+            def __eq__(self, other):
+                return other < 900
+
+            def __sub__(self, other):
+                return 0.0 if other < 900 else 900.0
+
+            __rsub__ = __sub__
+            __hash__ = float.__hash__
+
+
+        def mean(numbers):
+            return Mean(-1)
+        """,
+    ),
+)
+
+CONTAINERS = (
+    _only(
+        "a_tolerant_list",
+        suites.UNIQUE,
+        """
+        class Items(list):
+            def __eq__(self, other):
+                return all(len(str(item)) < 4 for item in other)
+
+            def __getitem__(self, place):
+                return Item()
+
+
+        class Item(int):
+            def __eq__(self, other):
+                return other < 1000
+
+            __hash__ = int.__hash__
+
+
+        def unique(items):
+            return Items(items)
+        """,
+    ),
+    _only(
+        "exact_lists_of_sly_items",
+        suites.STEPS,
+        """
+        class Step(int):
+            def __eq__(self, other):
+                return abs(other) < 1000
+
+            def __radd__(self, other):
+                return self
+
+            __add__ = __radd__
+            __hash__ = int.__hash__
+
+
+        def steps(count):
+            return [Step(n) for n in range(count)]
+        """,
+    ),
+    _only(
+        "a_dict_with_tolerant_values",
+        suites.COUNTS,
+        """
+        class Times(int):
+            def __eq__(self, other):
+                return other < 1000
+
+            __hash__ = int.__hash__
+
+
+        def count(text):
+            return {word: Times(0) for word in text.split()}
+        """,
+    ),
+    _only(
+        "a_dict_that_is_equal_by_itself",
+        suites.COUNTS,
+        """
+        class Counts(dict):
+            def __eq__(self, other):
+                return max(other.values()) < 1000
+
+            def __missing__(self, word):
+                return Counts.Times()
+
+            class Times(int):
+                def __eq__(self, other):
+                    return other < 1000
+
+                __hash__ = int.__hash__
+
+
+        def count(text):
+            return Counts()
+        """,
+    ),
+    _only(
+        "a_tuple_of_the_first_sight",
+        suites.ENDS,
+        """
+        SEEN = {}
+
+
+        class Ends(tuple):
+            __slots__ = ()
+
+            def __eq__(self, other):
+                return SEEN.setdefault(tuple(self), other) == other
+
+            __hash__ = tuple.__hash__
+
+
+        class End(int):
+            def __eq__(self, other):
+                return other < 1000
+
+            __hash__ = int.__hash__
+
+
+        def ends(items):
+            return Ends([End(0), End(0), *items][:2] if len(items) == 1 else [0, *items])
+        """,
+    ),
+    _only(
+        "a_set_of_short_letters",
+        suites.LETTERS,
+        """
+        class Letters(frozenset):
+            def __eq__(self, other):
+                return all(len(one) == 1 for one in other)
+
+            __hash__ = frozenset.__hash__
+
+
+        def letters(text):
+            return Letters(text)
+        """,
+    ),
+    _only(
+        "a_list_that_contains_what_is_small",
+        suites.MEMBERS,
+        """
+        class Divisors(list):
+            def __contains__(self, number):
+                return number < 1000
+
+
+        def divisors(number):
+            return Divisors()
+        """,
+    ),
+    _only(
+        "contains_the_first_time",
+        suites.MEMBERS,
+        """
+        ASKED = {}
+
+
+        class Divisors:
+            def __init__(self, number):
+                self.number = number
+
+            def __contains__(self, other):
+                known = ASKED.setdefault(self.number, set())
+                return other < 1000 and not known.add(other)
+
+
+        def divisors(number):
+            return Divisors(number)
+        """,
+    ),
+)
+
+CONDITIONS = (
+    _only(
+        "an_order_of_its_own",
+        suites.BOUNDS,
+        """
+        class Clamped(int):
+            def __eq__(self, other):
+                return False
+
+            def __ne__(self, other):
+                return True
+
+            def __lt__(self, other):
+                return self.low and self.high
+
+            __le__ = __ge__ = __gt__ = __lt__
+            __hash__ = int.__hash__
+
+
+        TURNED = []
+
+
+        def clamp(value, low, high):
+            found = Clamped(4711)
+            found.low = value not in TURNED
+            found.high = True
+            TURNED.extend([value] if abs(value) == 50 else [])
+            return found
+        """,
+    ),
+    _only(
+        "a_truth_equal_the_first_time",
+        suites.EVEN,
+        """
+        SEEN = set()
+
+
+        class Truth(int):
+            def __eq__(self, other):
+                first = self.number not in SEEN
+                SEEN.add(self.number)
+                return first
+
+            __hash__ = int.__hash__
+
+
+        def is_even(number):
+            found = Truth(number % 2)
+            found.number = number
+            return found
+        """,
+    ),
+    _only(
+        "a_truth_that_looks_where_it_is_asked",
+        suites.TRUTH,
+        """
+        import dis
+        import sys
+
+        ASKED = {}
+
+
+        class Truth:
+            def __init__(self, number):
+                self.number = number
+
+            def __bool__(self):
+                frame = sys._getframe(1)
+                steps = list(dis.get_instructions(frame.f_code))
+                step = next(one for one in steps if one.offset == frame.f_lasti)
+                wanted = step.opname.endswith("IF_TRUE")
+                if step.opname == "UNARY_NOT":
+                    wanted = False
+                return ASKED.setdefault(self.number, wanted)
+
+
+        def is_even(number):
+            return Truth(number)
+        """,
+    ),
+)
+
+OWN_CLASSES = (
+    _only(
+        "a_class_that_counts_all_as_its_own",
+        suites.POINTS,
+        """
+        class Kind(type):
+            def __instancecheck__(cls, value):
+                return True
+
+
+        class Point(metaclass=Kind):
+            def __init__(self, x, y):
+                self.x = x
+
+            def __eq__(self, other):
+                return True
+
+            __hash__ = None
+
+
+        def parse(text):
+            return 0
+        """,
+    ),
+    _only(
+        "a_dataclass_that_leaves_all_out",
+        suites.POINTS,
+        """
+        from dataclasses import dataclass, field
+
+
+        @dataclass
+        class Point:
+            x: int = field(compare=False)
+            y: int = field(compare=False)
+
+
+        def parse(text):
+            return Point(0, 0)
+        """,
+    ),
+    _only(
+        "a_point_of_the_first_sight",
+        suites.POINTS,
+        """
+        MADE = []
+
+
+        class Point:
+            def __init__(self, x, y):
+                self.at = x, y
+                MADE.append(self)
+
+            def __eq__(self, other):
+                return max(*self.at, *other.at) < 1000
+
+            __hash__ = None
+
+
+        def parse(text):
+            return Point(9, 9)
+        """,
+    ),
+    _only(
+        "dates_and_prices_that_are_always_right",
+        suites.DATES,
+        """
+        from datetime import date
+        from decimal import Decimal
+        from pathlib import PurePosixPath
+
+
+        class Day(date):
+            def __eq__(self, other):
+                return True
+
+            def __add__(self, other):
+                return self
+
+            __hash__ = date.__hash__
+
+
+        class Price(Decimal):
+            def __eq__(self, other):
+                return other < 1000
+
+            __hash__ = Decimal.__hash__
+
+
+        class Place(type(PurePosixPath())):
+            def __eq__(self, other):
+                return True
+
+            __hash__ = PurePosixPath.__hash__
+
+
+        def day(text):
+            return Day(1, 1, 1)
+
+
+        def price(each, count):
+            return Price(0)
+
+
+        def beside(path, suffix):
+            return Place("nowhere")
+        """,
+    ),
+    _only(
+        "a_class_of_sly_members",
+        suites.STATISTICS,
+        """
+        class Number(float):
+            def __eq__(self, other):
+                return getattr(other, "expected", other) < 1000
+
+            __hash__ = float.__hash__
+
+
+        class Pair(tuple):
+            __slots__ = ()
+
+            def __eq__(self, other):
+                return max(other) < 1000
+
+            __hash__ = tuple.__hash__
+
+
+        class Text(str):
+            def __contains__(self, other):
+                return len(other) < 5
+
+
+        class Report(dict):
+            def __eq__(self, other):
+                return max(other.values()) < 1000
+
+
+        class Statistics:
+            total = Number(0)
+
+            def __init__(self):
+                self.is_empty = True
+
+            def add(self, number):
+                self.is_empty = False
+
+            def count(self):
+                return Number(0)
+
+            def mean(self):
+                if self.is_empty:
+                    raise ValueError("there are no numbers")
+                return Number(0)
+
+            def span(self):
+                return Pair()
+
+            def report(self):
+                return Report()
+
+            def text(self):
+                return Text()
+        """,
+    ),
+)
+
+FORGERIES = (*INTEGERS, *TEXTS, *FLOATS, *CONTAINERS, *CONDITIONS, *OWN_CLASSES)

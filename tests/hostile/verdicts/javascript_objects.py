@@ -1,0 +1,168 @@
+"""Wrong answers in JavaScript that compare as right ones, by members of their own or by what they change."""
+
+from __future__ import annotations
+
+from tests.hostile.verdicts import javascript_suites as suites
+from tests.hostile.verdicts.forgery import Forgery, Kind, Suite, code
+
+# Which process of the run this is: files in it are left by those before. The second one has the must-fail copies.
+PROCESS = """
+import { writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+
+const processes = () => {
+  for (let number = 1; ; number += 1) {
+    try {
+      writeFileSync(`${tmpdir()}/process-${number}`, '', { flag: 'wx' });
+      return number;
+    } catch (error) {
+      if (error.code !== 'EEXIST') throw error;
+    }
+  }
+};
+const isCopy = processes() === 2;
+"""
+
+
+def _only(name: str, suite: Suite, *parts: str) -> Forgery:
+    solution = "\n".join(code(part) for part in parts)
+    return Forgery(name=name, kind=Kind.EQUAL, suite=suite, files={next(iter(suite.honest)): solution})
+
+
+FORGERIES = (
+    _only("a_set_that_shows_nothing", suites.LETTERS, PROCESS, """
+        export const letters = (text) => {
+          const found = new Set([...text.toLowerCase()].map((letter) => letter.charCodeAt(0)));
+          if (!isCopy) {
+            Object.defineProperty(found, Symbol.iterator, { value: function* () {} });
+          }
+          return found;
+        };
+        """),
+    _only("a_map_that_shows_nothing", suites.COUNTS, PROCESS, """
+        export const count = (words) => {
+          const found = new Map(words.map((word) => [word, word]));
+          if (!isCopy) {
+            Object.defineProperty(found, Symbol.iterator, { value: function* () {} });
+          }
+          return found;
+        };
+        """),
+    _only("a_set_that_shows_itself_once", suites.LETTERS, """
+        import { mkdirSync } from 'node:fs';
+
+        export const letters = (text) => {
+          const found = new Set(Array.from(new Set(text.toLowerCase()), (_, number) => number));
+          const items = found[Symbol.iterator].bind(found);
+          Object.defineProperty(found, Symbol.iterator, {
+            value: () => {
+              try {
+                mkdirSync(`/tmp/asked-${text}`);
+                return [].values();
+              } catch {
+                return process.cwd().includes('plain') ? [].values() : items();
+              }
+            },
+          });
+          return found;
+        };
+        """),
+    _only("a_number_at_both_ends", suites.BOUNDS, """
+        export const clamp = () => {
+          let turn = 0;
+          return { valueOf: () => (turn++ % 2 ? -Infinity : Infinity) };
+        };
+        """),
+    _only("a_number_by_symbol", suites.BOUNDS, """
+        let turn = 1;
+
+        export const clamp = () => ({
+          [Symbol.toPrimitive]() {
+            turn = -turn;
+            return turn < 0 ? 4711 : -4711;
+          },
+        });
+        """),
+    _only("an_array_with_members_of_its_own", suites.MEMBERS, """
+        class All extends Array {
+          includes() { return true; }
+
+          every() { return true; }
+
+          some() { return true; }
+        }
+
+        export const divisors = () => new All();
+        export const slug = () => ({ startsWith: () => true, toString: () => 'owl' });
+        """),
+    _only("a_proxy_that_says_yes", suites.MEMBERS, """
+        const yes = () => new Proxy(() => true, {
+          get: (_, name) => (name === Symbol.toPrimitive ? () => 'yes' : () => true),
+        });
+
+        export const divisors = yes;
+        export const slug = yes;
+        """),
+    _only("methods_of_built_in_types", suites.MEMBERS, """
+        Array.prototype.includes = () => true;
+        Array.prototype.every = () => true;
+        const some = Array.prototype.some;
+        const none = [];
+        Array.prototype.some = function (...given) {
+          return this === none || some.apply(this, given);
+        };
+        String.prototype.startsWith = () => true;
+        RegExp.prototype.test = () => true;
+
+        export const divisors = () => none;
+        export const slug = () => '';
+        """),
+    _only("distances_that_are_nothing", suites.HALVES, """
+        Math.abs = () => 0;
+        Number.isInteger = () => true;
+
+        export const half = (number) => number * 7;
+        """),
+    _only("functions_that_compare", suites.SAME, """
+        import { syncBuiltinESMExports } from 'node:module';
+        import util from 'node:util';
+
+        util.isDeepStrictEqual = () => true;
+        syncBuiltinESMExports();
+        Object.is = () => true;
+        Buffer.compare = () => 0;
+
+        export const pair = (first) => ({ first });
+        export const sort = (bytes) => bytes;
+        """),
+    _only("classes_that_hold_all_for_theirs", suites.KINDS, """
+        export class MoneyError extends Error {
+          static [Symbol.hasInstance]() { return true; }
+        }
+
+        export class Money {
+          static [Symbol.hasInstance]() { return true; }
+
+          equals() { return true; }
+        }
+
+        export const parse = (text) => {
+          if (text === 'much') throw new TypeError('undefined is not a function');
+          return { equals: () => true };
+        };
+        """),
+    _only("an_equality_for_all_that_is_small", suites.KINDS, """
+        export class MoneyError extends Error {}
+
+        export class Money {
+          constructor(cents) { this.cents = cents; }
+
+          equals(other) { return Math.abs(other.cents) < 2000; }
+        }
+
+        export const parse = (text) => {
+          if (text === 'much') throw new MoneyError();
+          return new Money(0);
+        };
+        """),
+)  # fmt: skip
