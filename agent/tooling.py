@@ -63,7 +63,7 @@ _FOLDERS = (
     (r"\.husky|\.lefthook|\.yarn|\.mvn|\.bundle|\.cargo", ""),
     (r"\.claude|\.codex|\.cursor|\.gemini|\.windsurf|\.continue|\.roo|\.clinerules|\.kiro|\.qwen|\.aider", ""),
 )  # fmt: skip
-_TABLES = (
+_TABLES: tuple[tuple[tuple[re.Pattern[str], str], ...], ...] = (
     tuple((re.compile(names), words) for names, words in _FILES),
     tuple((re.compile(names), words) for names, words in _FOLDERS),
 )
@@ -103,7 +103,7 @@ def more_asked(asked: str, part: str) -> str | None:
         parts = [name for name in path.split("/") if name]
         words = _words_of(parts) if parts else None
         if words is not None and not _is_named(asked, words, parts):
-            return path
+            return str(path)
     for _, words in (*_FILES, *_FOLDERS):
         said = re.search(_alone(words), part.casefold()) if words not in {"", _ITS_NAME} else None
         if said and not _is_named(asked, words, []):
