@@ -10,6 +10,7 @@ import pytest
 
 from agent.drafting import Draft
 from agent.replies import reader
+from agent.view import View, misplaced
 from core.dialogue import Completion
 from core.errors import BadReply, GitError, InvalidTask, MergeConflict, SandboxError
 from core.paths import git_folder
@@ -144,6 +145,28 @@ def test_two_changes_that_make_a_repository_together_do_not_merge(tmp_path: Path
         bench.git.rebase(where, mine, git(repo, "rev-parse", "main"))
     assert set(refused.value.paths) == set(change)
     bench.git.close()
+
+
+def test_nothing_is_taken_back_that_would_leave_a_repository(tmp_path: Path, marks: Path) -> None:
+    whole = planted(marks)
+    repo = make_repo(tmp_path / "repo", {"docs/HEAD": whole.pop("docs/HEAD"), "a.py": ""})
+    git(repo, "rm", "-q", "docs/HEAD")
+    git(repo, "commit", "-qm", "Take out one half")
+    taken_out = git(repo, "rev-parse", "main")
+    write(repo, whole)
+    git(repo, "add", "-A")
+    git(repo, "commit", "-qm", "Put in the other")
+    bench = Bench(tmp_path / "bench")
+    where = bench.git.open(str(repo), None, 7, "x")
+    with pytest.raises(GitError, match="'docs' for a repository"):
+        bench.git.revert(where, taken_out, where.base, message())
+    bench.git.close()
+
+
+def test_a_test_of_the_agents_own_completes_none() -> None:
+    base = TextTree({"docs/HEAD": HEAD, "a.py": ""})
+    assert "for a repository" in str(misplaced("docs/refs/test_a.py", View(base, {})))
+    assert misplaced("docs/test_a.py", View(base, {})) is None
 
 
 @pytest.mark.parametrize(
