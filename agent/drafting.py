@@ -65,8 +65,9 @@ class Draft:
             paths.append(path)
 
     def _refusal(self, path: str, text: str | None) -> str | None:
-        before, spec = base_text(self._tree, path), self._spec
-        why = guards.refusal(path, text, before=before, given=spec.tests, asked=spec.description)
+        spec = self._spec
+        before, given, asked = base_text(self._tree, path), spec.tests, spec.description
+        why = guards.refusal(path, text, before=before, given=given, asked=asked, own=spec.files)
         if why := why or misplaced(path, View(self._tree, self._change), new=text is not None):
             return why
         return None if text is None else self._too_much(path, text, len(before or ""))

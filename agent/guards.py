@@ -11,6 +11,7 @@ import sys
 from collections.abc import Collection
 from pathlib import PurePosixPath
 
+from agent.tooling import unasked
 from core.paths import is_test_path
 
 _STEERING = frozenset(
@@ -22,25 +23,11 @@ _STEERING = frozenset(
 _SECTIONS = re.compile(r"^[ \t]*\[(?:tool[.:]pytest|pytest|testenv)[^\]]*\]", re.MULTILINE)
 _WITH_SECTIONS = frozenset({"pyproject.toml", "setup.cfg", "tox.ini"})
 _FRAMEWORK = frozenset({"pytest", "_pytest", "pluggy", "iniconfig", "hypothesis", "sortedcontainers", "packaging"})
-# What runs something for whoever opens the repository, steers other agents in it, or runs on the service that hosts it.
-_TOOLING = frozenset(
-    {
-        *(".envrc", ".mise.toml", ".pre-commit-config.yaml", ".gitlab-ci.yml", ".travis.yml"),
-        *(".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", ".pypirc", ".bazelrc"),
-        *(".exrc", ".vimrc", ".nvimrc", ".nvim.lua", ".dir-locals.el", ".gdbinit", ".lldbinit"),
-        *(".mcp.json", "AGENTS.md", "CLAUDE.md", "GEMINI.md", ".cursorrules", ".windsurfrules"),
-    }
-)
-_TOOLING_FOLDERS = (
-    ".vscode", ".idea", ".devcontainer", ".husky", ".github", ".gitlab", ".gitea", ".forgejo", ".circleci", ".claude",
-    ".codex", ".cursor", ".gemini", ".windsurf",
-)  # fmt: skip
-_WORKFLOWS = re.compile(
-    r"\b(git(hub|lab|ea) (action|workflow|ci|pipeline)s?|ci[ /]workflows?|workflow files?)\b", re.IGNORECASE
-)
 
 
-def refusal(path: str, text: str | None, *, before: str | None, given: Collection[str], asked: str) -> str | None:
+def refusal(
+    path: str, text: str | None, *, before: str | None, given: Collection[str], asked: str, own: Collection[str] = ()
+) -> str | None:
     """Say why CODING may not write this file, or None when it may.
 
     Args:
@@ -49,6 +36,7 @@ def refusal(path: str, text: str | None, *, before: str | None, given: Collectio
         before: the text that it has in the base, None when it is new there.
         given: the paths of the task's tests.
         asked: the task's description; tooling that it names may be written.
+        own: the paths of the files that the task brought; tooling among them may be written too.
     """
     name = PurePosixPath(path).name
     if path in given:
@@ -61,23 +49,11 @@ def refusal(path: str, text: str | None, *, before: str | None, given: Collectio
         return "is a test; tests are not written in this phase"
     if name in _WITH_SECTIONS and _sections(text) != _sections(before):
         return "changes how tests are run (a pytest section), which is fixed"
-    if _is_tooling(path) and not _is_asked_for(path, asked):
-        return "runs on the owner's machine or for his project, and was not asked for"
+    if path not in own and (what := unasked(path, text, before=before, asked=asked)):
+        return f"may not be written so: {what} runs or steers tools on the owner's machine, and was not asked for"
     if before is None and text is not None and (module := _hides(path)):
         return f"would hide the module {module!r} from everything that imports it; choose another name"
     return None
-
-
-def _is_tooling(path: str) -> bool:
-    folder, inside, _ = path.partition("/")
-    return PurePosixPath(path).name in _TOOLING or bool(inside and folder in _TOOLING_FOLDERS)
-
-
-def _is_asked_for(path: str, asked: str) -> bool:
-    """Tell whether the task names the file, the folder of its tool, or workflows where it is one."""
-    names = {PurePosixPath(path).name, path.partition("/")[0]}
-    is_workflow = path.startswith((".github/", ".gitlab/", ".gitea/", ".gitlab-ci.yml"))
-    return any(name in asked for name in names) or (is_workflow and bool(_WORKFLOWS.search(asked)))
 
 
 def _sections(text: str | None) -> list[str]:

@@ -19,6 +19,7 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 from agent.clarity import clarity
 from agent.replies import find_json, spoken
 from agent.replies.fences import blocks
+from agent.tooling import more_asked
 from core.masking import printable
 from core.paths import clash_among, is_test_path, path_fault
 from core.subtasks import FEWEST, MOST, Subtask
@@ -121,6 +122,10 @@ def _fault(number: int, one: SubtaskIn, count: int, case: Case, clear_enough: fl
     if all(map(is_test_path, one.files)):
         return f"Subtask {number} writes nothing but tests; every subtask brings its own."
     whole = "\n".join([one.description, *one.acceptance, *one.files])
+    if more := more_asked(case.task.spec.description, whole):
+        return (
+            f"Subtask {number} asks for {more!r}, which runs or steers tools on the owner's machine; the task does not."
+        )
     if len(one.description.split()) < LEAST_WORDS or clarity(TaskSpec(description=whole)) < clear_enough:
         return (
             f"Subtask {number} is too vague to be worked on alone: say what is made, where, and what goes in and out."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from core.paths import Spellings, at_or_below
+from core.paths import Spellings, at_or_below, git_folder
 from core.tasks import Change
 from core.tree import Tree
 
@@ -54,8 +54,13 @@ def misplaced(path: str, view: View, *, new: bool = True) -> str | None:
     """
     if found := at_or_below((path,), view.tree.unwritable()):
         return f"lies at or below {found[1]!r}, a symbolic link or a submodule; those are never written"
-    other = Spellings(view.paths()).clash(path) if new and path not in view else None
-    return other and f"cannot stand beside {other!r}: one would be a folder of the other, or only case differs"
+    if not new:
+        return None
+    paths = view.paths()
+    if path not in view and (other := Spellings(paths).clash(path)):
+        return f"cannot stand beside {other!r}: one would be a folder of the other, or only case differs"
+    folder = git_folder((path,), [*paths, path])
+    return None if folder is None else f"is refused: git would take the folder {folder or '.'!r} for a repository"
 
 
 def base_text(tree: Tree, path: str) -> str | None:

@@ -1,7 +1,8 @@
 """Which paths may be files of a repository, alone and together: one rule for tasks, models, staging and commits.
 
 A path is refused that could mean more than one thing: one that leaves the tree, that git, macOS or Windows take for
-`.git`, that a person reads otherwise than it is, or that a file system which ignores case takes for another file.
+`.git`, that Windows takes for a device, that a person reads otherwise than it is, or that a file system which ignores
+case takes for another file. Together, files may not make a folder that git takes for a repository.
 """
 
 from __future__ import annotations
@@ -21,6 +22,11 @@ _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 # Of all names that begin with .git only these: others steer git (.gitmodules, .gitattributes) or may be made to.
 _GIT_FILES = frozenset({".gitignore", ".gitkeep", ".github", ".gitlab", ".gitlab-ci.yml", ".gitea", ".gitlint"})
 _SHORT_GIT_NAME = re.compile(r"gi[a-z0-9]{1,6}~\d+")  # what Windows calls .git, .gitmodules and .gitattributes
+# With any ending, `aux.py` among them.
+_DEVICE = re.compile(r"con|prn|aux|nul|conin\$|conout\$|(com|lpt)\d")
+# Beside a file HEAD git looks for objects and refs, or for commondir, which says where they are; the others are what
+# such a folder is planted for, or come with it.
+_OF_REPOSITORIES = frozenset({"objects", "refs", "commondir", "gitdir", "config", "config.worktree", "packed-refs"})
 
 
 def path_fault(path: str) -> str | None:
@@ -41,6 +47,8 @@ def path_fault(path: str) -> str | None:
     for part in parts:
         if part[0] in "-~" or part[-1] in " ." or _is_git_name(part):
             return f"has a name that is not allowed ({part!r})"
+        if _DEVICE.fullmatch(_as_windows(part).partition(".")[0].rstrip()):
+            return f"has a name that Windows keeps for a device ({part!r}); choose another one"
     return None
 
 
@@ -51,10 +59,15 @@ def _mixes_alphabets(word: str) -> bool:
 
 
 def _is_git_name(part: str) -> bool:
-    """Tell whether git, HFS+ or NTFS may take a name for one of git's own. NTFS cuts at `:` and at final dots."""
-    folded = unicodedata.normalize("NFKC", part).casefold()
-    name = folded.partition(":")[0].rstrip(" .")
-    return bool(_SHORT_GIT_NAME.fullmatch(name)) or (name.startswith(".git") and folded not in _GIT_FILES)
+    """Tell whether git, HFS+ or NTFS may take a name for one of git's own."""
+    name = _as_windows(part)
+    plain = unicodedata.normalize("NFKC", part).casefold()
+    return bool(_SHORT_GIT_NAME.fullmatch(name)) or (name.startswith(".git") and plain not in _GIT_FILES)
+
+
+def _as_windows(part: str) -> str:
+    """A name without case, in plain letters and digits, and without the end that NTFS cuts off."""
+    return unicodedata.normalize("NFKC", part).casefold().partition(":")[0].rstrip(" .")
 
 
 def is_test_path(path: str) -> bool:
@@ -80,6 +93,42 @@ def at_or_below(paths: Iterable[str], places: Collection[str]) -> tuple[str, str
         return None
     pairs = ((path, place) for path in paths for place in (path, *folders_of(path)))
     return next(((path, place) for path, place in pairs if place in places), None)
+
+
+def is_git_folder(files: Iterable[str], folders: Iterable[str]) -> bool:
+    """Tell whether git may take a folder for a repository, or will once a little is added to it.
+
+    Its programs would then run for whoever calls git in there: the folder's `config` may name some. One part is
+    enough beside HEAD, since another change, or a program of the owner's, may bring the rest.
+
+    Args:
+        files: names of what lies in it and is no folder.
+        folders: names of the folders in it.
+    """
+    names = {_as_windows(name) for name in files}
+    return "head" in names and not _OF_REPOSITORIES.isdisjoint(names | {_as_windows(name) for name in folders})
+
+
+def git_folder(written: Iterable[str], paths: Collection[str]) -> str | None:
+    """The first folder around one of the written files that git may take for a repository; None where there is none.
+
+    Args:
+        written: paths of files that are new or changed.
+        paths: of all files that are then there, the written ones among them. The root is "".
+    """
+    heads = {path.rpartition("/")[0] for path in paths if _is_head(path)}
+    for folder in sorted(heads.intersection({around for path in written for around in ("", *folders_of(path))})):
+        below = [
+            path.removeprefix(f"{folder}/").split("/") for path in paths if not folder or path.startswith(f"{folder}/")
+        ]
+        if is_git_folder((parts[0] for parts in below if len(parts) == 1), (parts[0] for parts in below if parts[1:])):
+            return folder
+    return None
+
+
+def _is_head(path: str) -> bool:
+    # The first look is there for its speed: large trees are gone through for each file of a reply.
+    return ("head" in path.lower() or not path.isascii()) and _as_windows(path.rpartition("/")[2]) == "head"
 
 
 class Spellings:

@@ -27,7 +27,7 @@ from core.case_input import CaseIn
 from core.clock import no_number, to_text
 from core.errors import InvalidTask
 from core.held import ValueCase
-from core.paths import MAX_FILE_CHARS, MAX_FILES, MAX_TOTAL_CHARS, clash_among, path_fault
+from core.paths import MAX_FILE_CHARS, MAX_FILES, MAX_TOTAL_CHARS, clash_among, git_folder, path_fault
 from core.subtasks import RESERVED
 from core.tasks import Kind, Language, Limits, TaskSpec
 
@@ -163,6 +163,8 @@ class TaskIn(_Strict):
             raise ValueError(f"{both[0]!r} stands in both files and tests")
         if clash := clash_among([*self.files, *self.tests]):
             raise ValueError(f"{clash[0]!r} cannot stand beside {clash[1]!r} on every file system; rename one of them")
+        if (folder := git_folder([*self.files, *self.tests], [*self.files, *self.tests])) is not None:
+            raise ValueError(f"git would take the folder {folder or '.'!r} for a repository; rename HEAD in it")
         return self
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from core.errors import GitError, MergeConflict
 from core.revisions import Commit
 from gitrepo import protocol
-from gitrepo.objects import find
+from gitrepo.objects import find, planted
 from gitrepo.repository import Repository
 
 SHOWN = 3
@@ -22,13 +22,18 @@ def rebased(found: Repository, commit: Commit, tip: str, committer: bytes) -> Co
     once even where the target's history was rewritten; git learned to take it as an argument only in 2.40.
 
     Raises:
-        MergeConflict: both changed the same lines; the message shows them.
+        MergeConflict: both changed the same lines, which the message shows, or they make a folder together that git
+            takes for a repository.
     """
     ours, theirs = found.read_commit(commit.id), found.read_commit(tip)
     stand_in = found.write_commit(replace(theirs, parents=(commit.parent,)))
     merged, clean = three_way(found, stand_in, commit.id)
     if not clean:
         raise _conflict(found, merged, {stand_in: "the newer work", commit.id: "this change"})
+    if (folder := planted(theirs.tree, merged.tree, found.reader.tree)) is not None:
+        told = f"with the newer work, git would take the folder {folder or '.'!r} for a repository; rename HEAD in it"
+        inside = (path for path in found.tree(commit.id).records if not folder or path.startswith(f"{folder}/"))
+        raise MergeConflict(tuple(inside), told)
     new = replace(ours, tree=merged.tree, parents=(tip,), committer=committer)
     return replace(commit, id=found.write_commit(new), tree=merged.tree, parent=tip)
 

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from core.errors import GitError
-from core.paths import Spellings, folders_of, path_fault
+from core.paths import Spellings, folders_of, git_folder, is_git_folder, path_fault
 from core.tasks import Change
 
 REGULAR = frozenset({"100644", "100755", "100664"})
@@ -130,6 +130,29 @@ def find(root: str, path: str, load: Callable[[str], bytes]) -> str | None:
     return id_
 
 
+def planted(old: str, new: str, load: Callable[[str], bytes]) -> str | None:
+    """The first folder that differs between two trees and that git may take for a repository in the new one.
+
+    Args:
+        old: the id of a tree.
+        new: the id of the tree that comes after it.
+        load: gives the bytes of a tree object.
+    """
+    waiting = [("", old, new)]
+    while waiting:
+        path, before, after = waiting.pop()
+        if before == after:
+            continue
+        entries = list(parse_tree(load(after), len(after) // 2))
+        folders = {name: id_ for mode, name, id_ in entries if mode == FOLDER}
+        if is_git_folder((name for mode, name, _ in entries if mode != FOLDER), folders):
+            return path.rstrip("/")
+        earlier = parse_tree(load(before), len(before) // 2) if before else ()
+        were = {name: id_ for mode, name, id_ in earlier if mode == FOLDER}
+        waiting += [(f"{path}{name}/", were.get(name, ""), id_) for name, id_ in folders.items()]
+    return None
+
+
 def is_text(name: str) -> bool:
     """Tell whether a name was UTF-8; others cannot be shown, stored or sent."""
     return name.isascii() or not any("\ud800" <= char <= "\udfff" for char in name)
@@ -149,6 +172,7 @@ def edits_for(change: Change, before: Mapping[str, Record]) -> list[Edit]:
     kind: Literal["sha1", "sha256"] = "sha256" if any(len(r.id) == 64 for r in before.values()) else "sha1"
     paths = list(before)
     spellings = _spellings(change, before)
+    _check_folders(change, before)
     removals, writes = [], []
     for path, text in sorted(change.items()):
         _check_path(path, text, change, before, paths)
@@ -162,6 +186,13 @@ def edits_for(change: Change, before: Mapping[str, Record]) -> list[Edit]:
             if old is None or old.id != blob_id(data, kind):
                 writes.append(Edit(path=path, mode="100755" if old and old.mode == "100755" else "100644", data=data))
     return removals + writes
+
+
+def _check_folders(change: Change, before: Mapping[str, Record]) -> None:
+    written = [path for path, text in change.items() if text is not None]
+    after = [*written, *(path for path in before if path not in change)]
+    if (folder := git_folder(written, after)) is not None:
+        raise GitError(f"the folder {folder or '.'!r} may not be written to: git would take it for a repository")
 
 
 def _spellings(change: Change, before: Mapping[str, Record]) -> Spellings:

@@ -29,6 +29,8 @@ _OFF = (
     "tag.gpgSign=false", "push.gpgSign=false", "log.showSignature=false", "gpg.program=false", "gpg.ssh.program=false",
     "gpg.x509.program=false", "gc.auto=0", "maintenance.auto=false", "merge.conflictStyle=merge",
     "notes.displayRef=",
+    # Every call names its repository; none is to be found among the files of a tree, which may look like one.
+    "safe.bareRepository=explicit",
 )  # fmt: skip
 # A commit is only worth its name if it survives a power cut. One flush for all objects of a command (git 2.36) costs
 # little; fast-import's own pack is always dissolved into loose objects, so it need not be flushed as well.
@@ -37,7 +39,8 @@ _PATIENT = ("core.filesRefLockTimeout=10000", "core.packedRefsTimeout=10000")
 SETTINGS = tuple(part for setting in (*_OFF, *_DURABLE, *_PATIENT) for part in ("-c", setting))
 """Arguments for every git command on a repository."""
 PUSH_OPTIONS = ("--porcelain", "--no-verify", "--no-signed", "--no-follow-tags", "--no-recurse-submodules")
-PUSH_SETTINGS = ("-c", "core.hooksPath=/dev/null", "-c", "push.gpgSign=false", "-c", "push.recurseSubmodules=no")
+PUSH_SETTINGS = ("-c", "core.hooksPath=/dev/null", "-c", "push.gpgSign=false", "-c", "push.recurseSubmodules=no",
+                 "-c", "safe.bareRepository=explicit")  # fmt: skip
 RECEIVE_PACK = "git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c receive.autogc=false receive-pack"
 """How the other end is started when it is a folder on this machine: its hooks would run as the daemon."""
 

@@ -10,7 +10,7 @@ from core.revisions import Commit, LogLine
 from core.undo import undoes
 from gitrepo import protocol
 from gitrepo.merging import three_way
-from gitrepo.objects import flatten
+from gitrepo.objects import flatten, planted
 from gitrepo.repository import Repository
 
 _FORM = "--format=%H%x1f%ct%x1f%an%x1f%B"
@@ -24,7 +24,8 @@ def taken_back(found: Repository, commit: str, tip: str, message: bytes, committ
 
     Raises:
         MergeConflict: later commits changed the same lines; nothing but its paths is told.
-        GitError: the commit is a merge or the first of its history.
+        GitError: the commit is a merge or the first of its history, or git would take what
+            is left for a repository.
     """
     taken, newest = found.read_commit(commit), found.read_commit(tip)
     if len(taken.parents) != 1:
@@ -34,6 +35,8 @@ def taken_back(found: Repository, commit: str, tip: str, message: bytes, committ
     merged, clean = three_way(found, ours, theirs)
     if not clean:
         raise MergeConflict(merged.conflicts)
+    if (folder := planted(newest.tree, merged.tree, found.reader.tree)) is not None:
+        raise GitError(f"without this commit git would take the folder {folder or '.'!r} for a repository")
     made = replace(
         newest, tree=merged.tree, parents=(tip,), author=committer, committer=committer, message=message
     )  # fmt: skip

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from core.errors import SandboxError
-from core.paths import path_fault
+from core.paths import git_folder, path_fault
 
 MAX_FILE_BYTES = 64 << 20
 MAX_BYTES = 512 << 20
@@ -55,6 +55,9 @@ def pack(files: Iterable[tuple[str, bytes]], *, from_tree: bool = False, most: i
             raise SandboxError(f"the tree cannot be staged: more than {most >> 20} MB")
         index.append((path, len(content), sha256(content)))
         parts.append(content)
+    paths = [path for path, _, _ in index]
+    if not from_tree and (folder := git_folder(paths, paths)) is not None:
+        raise SandboxError(f"the folder {folder or '.'!r} cannot be staged: git would take it for a repository")
     return Packed(index=tuple(index), blob=b"".join(parts))
 
 

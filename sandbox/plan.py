@@ -136,7 +136,8 @@ class Planner:
     def __init__(self, job: SuiteJob, imports: ImportCache) -> None:
         self._job, self._imports = job, imports
         self._entries = job.base.entries()
-        self._sifted = steering.sift(job.change, base=self._before, given=job.given)
+        present = self._entries.keys() | job.start.keys()
+        self._sifted = steering.sift(job.change, base=self._before, given=job.given, present=present)
         own = {p: t for p, t in job.own.items() if p not in job.given and not steering.steers(p, t, self._before)}
         own_dropped = {p: "steers how tests are run" for p in job.own if p not in own and p not in job.given}
         self._dropped = {**self._sifted.dropped, **own_dropped}

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from core.paths import is_test_path, path_fault
+from core.paths import git_folder, is_test_path, path_fault
 from core.tasks import Change, Files
 from sandbox.pytest_settings import CONFIG_FILES, section
 
@@ -38,13 +38,14 @@ class Sifted:
     dropped: Mapping[str, str]
 
 
-def sift(change: Change, *, base: Callable[[str], str | None], given: Files) -> Sifted:
+def sift(change: Change, *, base: Callable[[str], str | None], given: Files, present: Collection[str] = ()) -> Sifted:
     """Divide a change.
 
     Args:
         change: path to new text, None for a removed file.
         base: the text of a file as it was before the change, None where there is none.
         given: the task's tests; the same text in the change is no fault.
+        present: the paths of all files as they were before.
     """
     folders = frozenset(_test_folders(given))
     dropped, kept, total = dict[str, str](), dict[str, str | None](), 0
@@ -57,7 +58,19 @@ def sift(change: Change, *, base: Callable[[str], str | None], given: Files) -> 
             dropped[path] = reason
         elif path not in given:
             kept[path] = text
+    _drop_repositories(kept, dropped, {path for path in (*present, *given) if kept.get(path, "") is not None})
     return Sifted(kept=kept, dropped=dropped)
+
+
+def _drop_repositories(kept: dict[str, str | None], dropped: dict[str, str], others: Collection[str]) -> None:
+    """Leave out what would stand in a folder that git takes for a repository."""
+    written = sorted(path for path, text in kept.items() if text is not None)
+    while (folder := git_folder(written, [*others, *written])) is not None:
+        inside = [path for path in written if not folder or path.startswith(f"{folder}/")]
+        for path in inside:
+            dropped[path] = f"git would take the folder {folder or '.'!r} for a repository"
+            del kept[path]
+        written = [path for path in written if path in kept]
 
 
 def _fault(

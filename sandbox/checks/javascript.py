@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from core import javascript
+from sandbox.checks import javascript_reaching, javascript_values
 from sandbox.checks.javascript_names import Names
 from sandbox.checks.python import MAX_CHARS, Hooks
 from sandbox.checks.sighting import Sighting
@@ -22,9 +23,6 @@ _WORD_CALLS = frozenset({"child_process.spawn", "child_process.spawnSync", "chil
 _CALLS = {
     "eval": "js.eval",
     "Function": "js.function-constructor",
-    "process.binding": "js.native",
-    "process._linkedBinding": "js.native",
-    "process.dlopen": "js.native",
     "process.reallyExit": "js.hard-exit",
     "process.abort": "js.hard-exit",
     "process.exit": "js.exit",
@@ -43,8 +41,6 @@ _VM = frozenset(f"vm.{name}" for name in ("runInThisContext", "runInNewContext",
                                           "compileFunction", "SourceTextModule"))  # fmt: skip
 _REMOVERS = frozenset({"rm", "rmSync", "rmdir", "rmdirSync", "unlink", "unlinkSync"})
 _READERS = frozenset({"readFile", "readFileSync", "createReadStream", "open", "openSync", "copyFile", "copyFileSync"})
-_BUILT_IN = frozenset({"Object", "Array", "String", "Number", "Function", "Promise", "JSON", "Math", "Date", "RegExp",
-                       "Map", "Set", "Symbol", "Error", "assert", "process"})  # fmt: skip
 _NATIVE_MODULES = frozenset({"ffi-napi", "ffi", "koffi", "bindings", "node-gyp-build", "v8", "inspector"})
 
 
@@ -60,13 +56,19 @@ def scan(path: str, text: str, hooks: Hooks, *, is_test: bool = False) -> list[S
     if len(text) > MAX_CHARS:
         return []
     nodes = list(javascript.walk(javascript.parse(path, text)))
-    reader = _Reader(nodes, hooks, is_test=is_test)
-    return list(dict.fromkeys(seen for node in nodes for seen in reader.read(node)))
+    names = Names(nodes)
+    reader = _Reader(names, hooks, is_test=is_test)
+    found = (
+        *(seen for node in nodes for seen in reader.read(node)),
+        *javascript_values.look(nodes, names),
+        *javascript_reaching.look(nodes, names, is_test=is_test),
+    )
+    return list(dict.fromkeys(found))
 
 
 class _Reader:
-    def __init__(self, nodes: list[Node], hooks: Hooks, *, is_test: bool) -> None:
-        self._names, self._hooks, self._is_test = Names(nodes), hooks, is_test
+    def __init__(self, names: Names, hooks: Hooks, *, is_test: bool) -> None:
+        self._names, self._hooks, self._is_test = names, hooks, is_test
 
     def read(self, node: Node) -> Iterator[Sighting]:
         match node.type:
@@ -74,8 +76,6 @@ class _Reader:
                 yield from self._call(node)
             case "import_statement":
                 yield from self._module(node, javascript.literal(node.child_by_field_name("source")))
-            case "assignment_expression":
-                yield from self._assignment(node)
             case "spread_element":
                 yield from self._environment(node, node.named_children[0] if node.named_children else None)
             case "for_in_statement":
@@ -91,7 +91,7 @@ class _Reader:
             yield _at(node, rule, target)
         for seen in self._hooks(self._commands(target, arguments)):
             yield replace(seen, line=node.start_point.row + 1)
-        if target == "require" or (function and function.type == "import"):
+        if target in {"require", "process.getBuiltinModule"} or (function and function.type == "import"):
             yield from self._loaded(node, arguments)
         if target in {"Object.entries", "Object.keys", "Object.values", "Object.assign", "JSON.stringify"}:
             yield from self._environment(node, arguments[-1] if arguments else None)
@@ -146,7 +146,7 @@ class _Reader:
     def _module(self, node: Node, name: str | None) -> Iterator[Sighting]:
         if name in {"node:test", "node:test/reporters"} and not self._is_test:
             yield _at(node, "js.test-detection", f"import of {name} outside of tests")
-        if (name or "").removeprefix("node:") in _NATIVE_MODULES:
+        if (name or "").removeprefix("node:").partition("/")[0] in _NATIVE_MODULES:
             yield _at(node, "js.native", f"import of {name}")
 
     def _member(self, node: Node) -> Iterator[Sighting]:
@@ -155,16 +155,6 @@ class _Reader:
         text = self._names.resolve(node) or ""
         if text.startswith(("process.env.NODE_TEST", "process.env.JEST_WORKER", "process.env.VITEST")):
             yield _at(node, "js.test-detection", text)
-
-    def _assignment(self, node: Node) -> Iterator[Sighting]:
-        """`Array.prototype.map = …`, `assert.equal = …`."""
-        left = node.child_by_field_name("left")
-        target = self._names.resolve(left) or ""
-        top, _, rest = target.partition(".")
-        if top in _BUILT_IN and rest and target not in {"process.exitCode", "process.title", "Error.stackTraceLimit"}:
-            if top == "process" and rest.startswith("env."):
-                return
-            yield _at(node, "js.swap", target)
 
     def _environment(self, node: Node, whole: Node | None) -> Iterator[Sighting]:
         if whole and self._names.resolve(whole) == "process.env":

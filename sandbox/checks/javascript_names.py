@@ -35,6 +35,23 @@ class Names:
             elif node.type == "variable_declarator":
                 self._declare(node)
 
+    @property
+    def declared(self) -> set[str]:
+        """The variables of the module."""
+        return set(self._bound)
+
+    def is_imported(self, name: str) -> bool:
+        """Tell whether a name stands for a module, or for a part of one."""
+        value = self._values.get(name)
+        return name in self._aliases or (value is not None and value.type in {"call_expression", "await_expression"}
+                                         and self.resolve(value) is not None)  # fmt: skip
+
+    def value_of(self, node: Node | None) -> Node | None:
+        """The expression that a variable is declared with, None for anything else or where there are several."""
+        if node is None or node.type != "identifier" or self._bound[said(node)] != 1:
+            return None
+        return self._values.get(said(node))
+
     def resolve(self, node: Node | None, depth: int = 0) -> str | None:
         """The dotted name that an expression stands for: `child_process.exec`; None when that is unknown."""
         if node is None or depth > _DEPTH:
@@ -52,7 +69,8 @@ class Names:
             case "member_expression":
                 return self._part(node, said(node.child_by_field_name("property")), depth)
             case "subscript_expression":
-                return self._part(node, javascript.literal(node.child_by_field_name("index")), depth)
+                name = self.text(node.child_by_field_name("index"), depth + 1)
+                return self._part(node, None if UNKNOWN in name else name, depth)
             case "call_expression":
                 return self._loaded(node, depth)
             case "parenthesized_expression" | "await_expression" | "sequence_expression" | "non_null_expression":
@@ -124,6 +142,9 @@ class Names:
         if function.type == "import" or said(function) in {"require", "process.getBuiltinModule"}:
             module = self.text(arguments.named_children[0], depth + 1) if arguments.named_children else UNKNOWN
             return None if UNKNOWN in module else module.removeprefix("node:")
+        if said(function) == "Reflect.get" and len(arguments.named_children) > 1:
+            base, name = self.resolve(arguments.named_children[0], depth + 1), self.text(arguments.named_children[1])
+            return f"{base}.{name}" if base and UNKNOWN not in name else None
         return None
 
     def _import(self, node: Node) -> None:
@@ -151,5 +172,7 @@ class Names:
             if inner.type == "shorthand_property_identifier_pattern":
                 self._aliases[said(inner)] = f"{module}.{said(inner)}"
             elif inner.type == "pair_pattern":
-                name = said(inner.child_by_field_name("key"))
+                key = inner.child_by_field_name("key")
+                computed = key is not None and key.type == "computed_property_name" and key.named_children
+                name = self.text(key.named_children[0]) if key and computed else said(key)
                 self._aliases[said(inner.child_by_field_name("value"))] = f"{module}.{name}"

@@ -181,7 +181,8 @@ class Names:
             module = self.text(node.args[0], depth + 1)
             return None if UNKNOWN in module or module.startswith(".") else _module(module, func)
         if func in {"builtins.vars", "builtins.globals", "builtins.locals"}:
-            return self.resolve(node.args[0], depth + 1) if node.args else "builtins"
+            base = self.resolve(node.args[0], depth + 1) if node.args else "builtins"
+            return f"{base}.__dict__" if base and node.args else base
         return None
 
     def _item(self, value: ast.AST, key: ast.AST, depth: int) -> str | None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import ast
 import functools
+import itertools
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from core.parsing import parse, parse_quietly
-from sandbox.checks import commands_in, eval_text
+from sandbox.checks import attributes, commands_in, eval_text, reaching, starting
+from sandbox.checks.classes import Classes
 from sandbox.checks.names import Names
 from sandbox.checks.python_calls import called, mentioned, shown
 from sandbox.checks.sighting import Sighting
@@ -19,8 +22,6 @@ from sandbox.hooks.commands import UNKNOWN, Command
 MAX_CHARS = 400_000
 MAX_DEPTH = 3
 _TEST_LIBRARIES = frozenset({"pytest", "_pytest", "unittest", "nose", "hypothesis", "doctest"})
-_FRAME_PARTS = frozenset({"f_back", "f_locals", "f_globals", "f_builtins", "tb_frame", "gi_frame", "cr_frame"})
-_INNARDS = frozenset({"__subclasses__", "__globals__", "__code__", "__closure__", "__mro__", "__bases__"})
 # As in PEP 263.
 _ENCODING = re.compile(r"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _USUAL_ENCODINGS = frozenset({"utf-8", "utf8", "utf-8-sig", "ascii", "us-ascii", "latin-1", "iso-8859-1", "cp1252"})
@@ -28,7 +29,11 @@ _CLIENTS = frozenset({
     "requests", "httpx", "aiohttp", "urllib3", "ftplib", "smtplib", "imaplib", "poplib", "telnetlib", "paramiko",
     "websockets", "http.client", "urllib.request", "xmlrpc.client", "grpc", "pycurl",
 })  # fmt: skip
-_HOOKS = frozenset({"modules", "meta_path", "path_hooks", "excepthook", "exit", "displayhook", "unraisablehook"})
+_HOOKS = frozenset({"modules", "meta_path", "path_hooks", "excepthook", "exit", "displayhook", "unraisablehook",
+                    "breakpointhook", "path_importer_cache"})  # fmt: skip
+_TABLES = frozenset({"builtins.__dict__", "sys.__dict__", "sys.path_importer_cache"})
+_FRAMEWORKS = frozenset({"pytest", "_pytest", "pluggy", "unittest", "hypothesis"})
+_WARNERS = frozenset({"showwarning", "formatwarning", "_showwarnmsg", "_formatwarnmsg", "warn", "warn_explicit"})
 _SHARED = frozenset({
     "os", "os.path", "time", "random", "json", "math", "pathlib.Path", "unittest", "unittest.TestCase", "pytest",
     "threading", "io", "socket", "subprocess", "operator", "functools",
@@ -54,8 +59,12 @@ def scan(text: str, hooks: Hooks, *, is_test: bool = False, depth: int = 0) -> l
     tree = parsed(text)
     if tree is None:
         return []
-    reader = _Reader(tree, hooks, is_test=is_test, depth=depth)
-    return list(dict.fromkeys((*_odd_encoding(text), *reader.read())))
+    names = Names(tree)
+    found = (
+        _odd_encoding(text), _Reader(names, hooks, is_test=is_test, depth=depth).read(), Classes(names).look(),
+        attributes.look(names), reaching.look(names, is_test=is_test), starting.look(names, tree),
+    )  # fmt: skip
+    return list(dict.fromkeys(itertools.chain.from_iterable(found)))
 
 
 def _odd_encoding(text: str) -> Iterator[Sighting]:
@@ -92,8 +101,8 @@ def parsed(text: str) -> ast.Module | None:
 
 
 class _Reader:
-    def __init__(self, tree: ast.Module, hooks: Hooks, *, is_test: bool, depth: int) -> None:
-        self._names, self._hooks, self._is_test, self._depth = Names(tree), hooks, is_test, depth
+    def __init__(self, names: Names, hooks: Hooks, *, is_test: bool, depth: int) -> None:
+        self._names, self._hooks, self._is_test, self._depth = names, hooks, is_test, depth
         nodes = self._names.nodes
         self._called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
         self._inner = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
@@ -167,14 +176,9 @@ class _Reader:
                 yield replace(inner, line=node.lineno)
 
     def _mention(self, node: ast.Attribute | ast.Name) -> Iterator[Sighting]:
-        """Functions that are named without being called, and attributes that tell by their name."""
+        """Functions that are named without being called."""
         if isinstance(node.ctx, ast.Store):
             return
-        if isinstance(node, ast.Attribute):
-            if node.attr in _FRAME_PARTS:
-                yield Sighting("python.frames", node.lineno, f"`.{node.attr}`")
-            elif node.attr in _INNARDS:
-                yield Sighting("python.introspection", node.lineno, f"`.{node.attr}`")
         if id(node) in self._types:
             return
         target = self._names.resolve(node)
@@ -213,20 +217,33 @@ class _Reader:
                 yield Sighting("python.test-detection", node.lineno, f"`{_shown(node)}`")
 
     def _assignment(self, targets: list[ast.expr]) -> Iterator[Sighting]:
-        for target in targets:
+        parts = (part for target in targets for part in (target.elts if isinstance(target, ast.Tuple) else [target]))
+        for target in parts:
             match target:
                 case ast.Attribute(value=value, attr=attr):
-                    base = self._names.resolve(value)
-                    swapped = base == "builtins" or (base == "sys" and attr in _HOOKS) or base in _SHARED
+                    rule = _swap(self._names.resolve(value) or "", attr)
                 case ast.Subscript(value=value, slice=key):
-                    base, attr = self._names.resolve(value), self._names.text(key)
+                    base = self._names.resolve(value)
                     own_name = isinstance(key, ast.Name) and key.id == "__name__"
                     # `globals()["x"] = …` is the module's own table, although built-ins are found through it.
                     swapped = base in {"builtins", "sys.modules"} and not own_name and not isinstance(value, ast.Call)
+                    rule = "python.swap" if swapped or base in _TABLES else None
                 case _:
                     continue
-            if swapped:
-                yield Sighting("python.swap", target.lineno, f"`{_shown(target)} = …`")
+            if rule:
+                yield Sighting(rule, target.lineno, f"`{_shown(target)} = …`")
+
+
+def _swap(base: str, attr: str) -> str | None:
+    """The rule that an assignment to an attribute of something imported belongs to."""
+    if base.startswith("builtins") or (base == "sys" and attr in _HOOKS) or base in _SHARED:
+        return "python.swap"
+    if base.partition(".")[0] in _FRAMEWORKS or (base == "warnings" and attr in _WARNERS):
+        return "python.swap"
+    around = (base[:place] for place, char in enumerate(base) if char == ".")
+    if any(one in _SHARED for one in around) and not base.startswith("os.environ"):
+        return "python.swap"
+    return "python.patching" if base and base.partition(".")[0] in sys.stdlib_module_names else None
 
 
 def _annotations(node: ast.AST) -> Iterator[ast.expr]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from sandbox.checks import commands_in
+from sandbox.checks import commands_in, reaching
 from sandbox.checks.commands_in import REMOVERS, RUNNERS, SHELL_TEXT
 from sandbox.checks.names import Names
 from sandbox.checks.sighting import Sighting
@@ -37,13 +37,11 @@ _BY_NAME: dict[str, str] = {
     **dict.fromkeys(
         ("pickle.load", "pickle.loads", "pickle.Unpickler", "marshal.load", "marshal.loads", "shelve.open", "dill.load",
          "dill.loads", "cloudpickle.load", "cloudpickle.loads", "joblib.load", "jsonpickle.decode"), "python.pickle"),
-    **dict.fromkeys(
-        ("sys._getframe", "sys._current_frames", "sys.settrace", "sys.setprofile", "inspect.stack",
-         "inspect.currentframe", "inspect.getouterframes", "inspect.trace", "threading.settrace", "gc.get_objects",
-         "gc.get_referrers", "gc.get_referents"), "python.frames"),
+    **reaching.BY_NAME,
     **dict.fromkeys(("os._exit", "os.abort", "posix._exit", "faulthandler._sigsegv"), "python.hard-exit"),
     **dict.fromkeys(("signal.signal", "signal.alarm", "signal.setitimer", "atexit.register"), "python.signals"),
 }  # fmt: skip
+_SWAPPED = frozenset({"builtins", "sys", "os", "pytest", "_pytest", "pluggy", "unittest", "hypothesis", "warnings"})
 _EXECS = ("os.exec", "os.spawn", "os.posix_spawn")
 _OPENERS = frozenset({"builtins.open", "io.open", "os.open", "codecs.open", "pathlib.Path", "os.listdir", "os.scandir",
                       "shutil.copy", "shutil.copytree", "shutil.copyfile"})  # fmt: skip
@@ -54,7 +52,8 @@ def mentioned(target: str) -> str | None:
     """The rule that a function belongs to, however it is used."""
     if target.startswith(_EXECS):
         return "python.os-exec"
-    return _BY_NAME.get(target)
+    # Of a few a part tells as much as the whole: `gc.callbacks.append`.
+    return _BY_NAME.get(target) or reaching.BY_NAME.get(target.rpartition(".")[0])
 
 
 def called(node: ast.Call, target: str | None, names: Names) -> Iterator[Sighting]:
@@ -102,7 +101,7 @@ def _dynamic(node: ast.Call, target: str, args: list[str], names: Names) -> Iter
         base = names.resolve(node.args[0])
         if base in _POWERFUL and UNKNOWN in args[1]:
             yield "python.dynamic-attribute"
-        if target == "builtins.setattr" and base == "builtins":
+        if target == "builtins.setattr" and (base or "").partition(".")[0] in _SWAPPED:
             yield "python.swap"
 
 

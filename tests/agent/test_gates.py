@@ -83,7 +83,8 @@ def test_a_syntax_verdict_shows_the_line_and_that_nothing_ran() -> None:
         ("pkg/json.py", None, None),
         ("json.py", "x = 1\n", None),
         ("pkg/mod.py", None, None),
-        ("Makefile", None, None),
+        ("Makefile", None, "owner's machine"),
+        ("requirements.txt", None, None),
     ],
 )
 def test_files_that_may_not_be_written_are_refused_with_a_reason(
@@ -100,7 +101,7 @@ def test_settings_may_change_but_not_how_tests_are_run() -> None:
     def said(text: str | None) -> str | None:
         return guards.refusal("pyproject.toml", text, before=before, given=[], asked="")
 
-    assert said(before.replace("'a'", "'b'") + "\n[tool.ruff]\nline-length = 100\n") is None
+    assert said(before.replace("'a'\n", "'b'\ndependencies = ['attrs']\n")) is None
     assert "how tests are run" in str(said(before.replace("-q", "--co")))
     assert "how tests are run" in str(said(None))
     assert guards.refusal(".envrc", "x", before=None, given=[], asked="Write an .envrc file") is None

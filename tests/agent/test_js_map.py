@@ -67,7 +67,7 @@ def test_what_does_not_parse_never_runs() -> None:
 
 def test_coding_may_not_install_or_steer() -> None:
     def refusal(path: str) -> str | None:
-        return guards.refusal(path, "x", before=None, given=(), asked="")
+        return guards.refusal(path, "{}", before=None, given=(), asked="")
 
     assert "installation" in (refusal("node_modules/assert/index.js") or "")
     assert "fixed" in (refusal("node.config.json") or "")

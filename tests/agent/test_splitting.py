@@ -36,6 +36,13 @@ def said(*parts: object) -> tuple[Subtask, ...] | str | None:
     return splitting.read(json.dumps({"subtasks": parts}), case(), 0.5)
 
 
+@pytest.mark.parametrize("more", ["Makefile", ".github/workflows/ci.yml", "noxfile.py"])
+def test_a_part_asks_for_no_tools_that_the_task_does_not(more: str) -> None:
+    assert more.lower() in str(said(part("a"), {**part("b"), "files": ["b.py", more]}))
+    described = {**part("b"), "description": f"{CLEAR.format('b')} Run it from the {more}."}
+    assert "the task does not" in str(said(part("a"), described))
+
+
 def test_parts_come_in_an_order_in_which_each_follows_what_it_needs() -> None:
     parts = said(part("c", 2, 3), part("b", 3), part("a", tests=["test_a.py"], acceptance=[]))
     assert isinstance(parts, tuple)

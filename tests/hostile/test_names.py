@@ -69,6 +69,13 @@ def looks_like_another(root: Path, name: str) -> bool:
     return len(set(names)) < len(names)
 
 
+def opens_a_device(root: Path, name: str) -> bool:
+    """Windows opens a device in its place, whatever its ending, and in whatever folder it stands."""
+    names = [unicodedata.normalize("NFKC", path.name).lower() for path in (root / "tree").rglob("*")]
+    stems = {name.partition(".")[0].partition(":")[0].strip() for name in names}
+    return bool(stems & {"con", "prn", "aux", "nul", "conin$", "conout$", "com1", "lpt9"})
+
+
 @dataclass(frozen=True, slots=True)
 class Name:
     """A name with the harm that it does to whoever writes it as it is."""
@@ -99,6 +106,16 @@ NAMES = {
     "has_a_letter_of_another_alphabet": Name("s\u0456te.py", looks_like_another),
     "is_an_option": Name("--upload-pack=evil", becomes_an_option),
     "is_a_home": Name("~root/file", becomes_an_option),
+    "is_the_terminal": Name("a/CON", opens_a_device),
+    "is_the_terminal_with_an_ending": Name("Con.tar.gz", opens_a_device),
+    "is_a_device_as_a_module": Name("aux.py", opens_a_device),
+    "is_a_device_as_a_folder": Name("nul/x.py", opens_a_device),
+    "is_a_device_with_a_stream": Name("prn:x.txt", opens_a_device),
+    "is_a_device_with_a_blank": Name("aux .py", opens_a_device),
+    "is_a_port": Name("src/COM1.log", opens_a_device),
+    "is_a_port_with_a_raised_digit": Name("com\u00b9", opens_a_device),
+    "is_another_port": Name("lpt9.d/x", opens_a_device),
+    "is_what_is_typed": Name("CONIN$", opens_a_device),
 }
 
 
@@ -215,7 +232,11 @@ def test_too_much_is_no_task_and_no_reply(name: str, root: Path) -> None:
 TOOLING = (
     ".envrc", ".vscode/tasks.json", ".github/workflows/a.yml", ".pre-commit-config.yaml", ".husky/pre-commit",
     ".devcontainer/devcontainer.json", ".mcp.json", "CLAUDE.md", "AGENTS.md", ".cursor/rules/a.mdc", ".nvim.lua",
-    ".dir-locals.el", ".gdbinit", ".yarnrc.yml",
+    ".dir-locals.el", ".gdbinit", ".yarnrc.yml", "noxfile.py", "tox.ini", "setup.cfg", "setup.py", "Dockerfile",
+    "web/Dockerfile.dev", "docker-compose.yml", "compose.override.yaml", "Makefile", "lib/makefile", "rules.mk",
+    "justfile", ".gitlab-ci.yml", ".circleci/config.yml", "azure-pipelines.yml", "Jenkinsfile", ".npmrc",
+    "sub/.vscode/settings.json", ".VSCode/tasks.json", "DOCKERFILE", "a.code-workspace", ".pdbrc", "jest.config.js",
+    "CMakeLists.txt", "fabfile.py", "pylintrc",
 )  # fmt: skip
 
 
