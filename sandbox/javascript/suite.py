@@ -19,7 +19,7 @@ from core.paths import is_test_path
 from core.tasks import Files
 from sandbox.javascript import names
 from sandbox.javascript.apart import Place, is_eligible, runs_typed
-from sandbox.javascript.copies import must_fail_copy
+from sandbox.javascript.copies import with_copy
 from sandbox.javascript.outline import Outline, outline
 from sandbox.twins import Role, SuiteFile
 
@@ -94,16 +94,16 @@ def _prepared(role: Role, path: str, text: str, root: Node, around: Around) -> S
     folder, ending = path[: path.rfind("/") + 1], PurePosixPath(path).suffix
     listed = {escaped(case.name): case.name for case in found.cases if case.name}
     keeps_name = _keeps_name(path, text, around)
-    twin, twin_text, twin_names = canary(folder)
+    staged_text, (twin, twin_text, twin_names) = text, canary(folder)
     if not keeps_name:
         twin, twin_names = _random_file(folder, ending), frozenset(listed)
-        twin_text = must_fail_copy(text, root, found, known, around.helper)
+        staged_text, twin_text = with_copy(text, root, found, known, around.helper)
     apart = runs_typed(path, around.versions) and is_eligible(path, text, root, known, around.place)
     return SuiteFile(
         role=role,
         path=path,
         staged=path if keeps_name else _random_file(folder, ending),
-        text=text,
+        text=staged_text,
         original=text,
         outline=found,
         names=listed,

@@ -75,8 +75,7 @@ process.on("uncaughtException", () => end("unjudged", "the test side failed"));
 process.on("beforeExit", () => end("raised", "a promise never settles"));
 
 const [original, copy] = told.files;
-const helper = new Twin(new AsyncLocalStorage());
-lock(globalThis, told.helper, Object.freeze(helper));
+lock(globalThis, told.helper, Object.freeze(new Twin(true, new AsyncLocalStorage()))); // originals come without it
 if ((await run(original)) && copy) {
   await run(copy);
 }

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from core.javascript import fault, parse
 from sandbox.javascript import names
-from sandbox.javascript.copies import must_fail_copy
+from sandbox.javascript.copies import with_copy
 from sandbox.javascript.outline import outline
 from sandbox.javascript.suite import Around, prepare
 from sandbox.mutation import mutants
