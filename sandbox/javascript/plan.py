@@ -66,7 +66,7 @@ class _NodePlanner(Planner):
         for path in suite.suite_paths(tests):
             yield suite.prepare(role, path, tests[path].replace("\r\n", "\n"), around)
 
-    def _split(self, files: tuple[SuiteFile, ...]) -> SplitPlan | None:
+    def _split(self, files: tuple[SuiteFile, ...], _conftests: Collection[str]) -> SplitPlan | None:
         fit = [file for file in files if file.plain]
         if not fit:
             return None
