@@ -22,15 +22,15 @@ TWINNED_FILES = 10
 class NodeRun:
     """What a run of node:test needs besides its files.
 
-    `program` and `flags` start Node.js, `helper` is the global that copies use. `plain` are the tests once more, path
-    to text, with the module `shim` in the place of node:test.
+    `program` and `flags` start Node.js, `helper` is the global that tests use. `pairs` are the files of the split run,
+    each with its must-fail copy if it has one; `modules` are those of them that are ES modules.
     """
 
     program: str
     flags: tuple[str, ...]
     helper: str
-    shim: str
-    plain: Mapping[str, str]
+    pairs: tuple[tuple[str, ...], ...]
+    modules: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

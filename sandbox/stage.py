@@ -136,9 +136,9 @@ def _node(plan: Plan, limits: SandboxLimits) -> dict[str, object] | None:
     run = plan.node
     if run is None:
         return None
-    told = {"secret": secrets.token_hex(12), "helper": run.helper, "shim": run.shim}
+    told = {"secret": secrets.token_hex(12), "helper": run.helper, "must_fail": plan.must_fail}
     heap = f"--max-old-space-size={max(LEAST_HEAP_MB, limits.memory_mb - BESIDE_HEAP_MB)}"
-    return {"path": run.program, "flags": [*run.flags, heap], "told": told, "plain": run.plain}
+    return {"path": run.program, "flags": [*run.flags, heap], "told": told, "pairs": run.pairs, "modules": sorted(run.modules)}
 
 
 def _command(command: tuple[str, ...], runtime: Runtime) -> tuple[str, ...]:

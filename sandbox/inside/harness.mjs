@@ -12,12 +12,14 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import fs from "node:fs";
 import test, { beforeEach } from "node:test";
 import { pathToFileURL } from "node:url";
-import { take, changed, lock } from "./seal.mjs";
+import { guard } from "./guard.mjs";
+import { compare, lock, take } from "./seal.mjs";
 import { Twin } from "./twin.mjs";
 
-const { writeSync, readFileSync, closeSync } = fs;
+const { writeSync, readFileSync, closeSync, fstatSync } = fs;
+const { reallyExit } = process;
 const { stringify } = JSON;
-const { apply, getPrototypeOf } = Reflect;
+const { apply, getOwnPropertyDescriptor, getPrototypeOf, ownKeys } = Reflect;
 const { exec } = RegExp.prototype;
 const { slice, indexOf, replaceAll, split } = String.prototype;
 const genuinePrototype = assert.AssertionError.prototype;
@@ -31,7 +33,9 @@ const text = (value) => stringify(typeof value === "string" ? value : `${value}`
 
 let told;
 let events;
+let pipe;
 let sealed;
+const changed = { __proto__: null };
 let path = "";
 let name = "";
 let failures = 0;
@@ -40,15 +44,30 @@ const started = new Promise((resolve) => {
   announce = resolve;
 });
 
+/** The number of what a descriptor leads to; tested code may close ours and put something in its place. */
+function place(descriptor) {
+  return getOwnPropertyDescriptor(fstatSync(descriptor), "ino")?.value;
+}
+
 function emit(line) {
+  if (place(events) !== pipe) {
+    reallyExit(70); // the report has no end then
+  }
   writeSync(events, `${told.secret}${line}\n`);
+}
+
+/** Look whether what results rest on is what it was. */
+function look() {
+  compare(sealed, (name) => {
+    changed[name] = true;
+  });
 }
 
 /** Say in the output whose it is from here on. */
 function mark(id) {
   for (;;) {
     try {
-      writeSync(1, `${told.token}${id}\n`);
+      writeSync(1, `${told.token}${call(replaceAll, id, "\n", " ")}\n`);
       return;
     } catch (error) {
       // Full for the moment: Node.js makes this descriptor one that does not wait.
@@ -142,7 +161,7 @@ function framesOf(error) {
 function details(error, otherwise) {
   const message = property(error, "message");
   const said = typeof message === "string" ? message : typeof error === "string" ? error : otherwise;
-  const shown = call(slice, call(replaceAll, said, "file://", ""), 0, MESSAGE);
+  const shown = call(slice, call(replaceAll, call(replaceAll, said, "file://", ""), `${told.helper}.is(`, "("), 0, MESSAGE);
   return `"kind":${text(kindOf(error))},"message":${text(shown)},"frames":${framesOf(error)}`;
 }
 
@@ -181,6 +200,7 @@ class Recorder {
   take(event) {
     const { type, data } = event;
     const { nesting } = data;
+    look();
     if (type === "test:dequeue") {
       const id = `${told.path}::${this.#running.enter(nesting, data.name)}`;
       emit(`{"e":"now","id":${text(id)}}`);
@@ -192,7 +212,8 @@ class Recorder {
       this.#ended(type, nesting, data);
     } else if (type === "test:plan" && nesting === 0) {
       mark("");
-      emit(`{"e":"finish","exit":${failures ? 1 : 0},"changed":${changed(sealed, text)}}`);
+      look();
+      emit(`{"e":"finish","exit":${failures ? 1 : 0},"changed":${stringify(ownKeys(changed))}}`);
     }
   }
 
@@ -223,6 +244,7 @@ export default async function* report(source) {
 function disguise() {
   process.argv = [process.argv[0], path];
   process.execArgv = [];
+  process.title = "node"; // the words of the command line tell copies from originals
 }
 
 /** Run the file that the descriptor `toldFd` tells of. */
@@ -230,12 +252,14 @@ export async function main(toldFd, eventsFd) {
   told = JSON.parse(readFileSync(toldFd, "utf8"));
   closeSync(toldFd);
   events = eventsFd;
+  pipe = place(events);
   path = told.workspace + told.path;
-  lock(globalThis, told.helper, Object.freeze(new Twin(new AsyncLocalStorage())));
+  lock(globalThis, told.helper, Object.freeze(new Twin(told.must_fail, new AsyncLocalStorage())));
   // A turn of the loop before each test: the events before it are told by the time its own code runs.
   beforeEach(() => new Promise((resolve) => later(resolve)));
   await started;
   disguise();
+  guard();
   sealed = take(assert, test);
   try {
     await import(pathToFileURL(path).href);

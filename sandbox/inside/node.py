@@ -35,29 +35,6 @@ def suite(job: Job) -> Found:
     return total.answer(total.stopped or "exited")
 
 
-def plain(job: Job) -> Found:
-    """The tests once more, with a plain module in the place of node:test; returns what `Child.watch` does."""
-    told, left = job["node"]["told"], job["wall_s"]
-    results: dict[str, str] = {}
-    found: Found = {}
-    with open(os.path.join(CODE, "shim.cjs"), "rb") as file:
-        shim = file.read()
-    for path, text in job["node"]["plain"].items():
-        _write(path, text.encode("utf-8", "surrogatepass"))
-        _write(os.path.join(os.path.dirname(path), told["shim"]), shim)
-        found = _run(job, path, left, [*job["node"]["flags"], os.path.join(CODE, "plain.mjs")])
-        left -= found["duration_s"]
-        for line in found["events"].splitlines():
-            name, _, result = line.removeprefix(told["secret"]).partition("\t")
-            results[name] = result if line.startswith(told["secret"]) else FORGED
-    return {**found, "events": json.dumps(results)}
-
-
-def _write(path: str, content: bytes) -> None:
-    with open(path, "wb") as file:
-        file.write(content)
-
-
 def _run(job: Job, path: str, left: float, words: list[str]) -> Found:
     """One file in a process of its own."""
     child = Child(become, [job["node"]["path"], *words])
@@ -78,9 +55,14 @@ def become(told: int, reporting: int, words: Sequence[str]) -> NoReturn:
     """In a forked child: turn into Node.js."""
     for descriptor in (told, reporting):
         os.set_inheritable(descriptor, True)
+    execute([*words, str(told), str(reporting)])
+
+
+def execute(words: Sequence[str]) -> NoReturn:
+    """Become Node.js, with little of the environment."""
     env = {name: os.environ[name] for name in KEPT if name in os.environ}
     env["PATH"] = os.pathsep.join(dict.fromkeys((os.path.dirname(words[0]), "/usr/bin", "/bin")))
-    os.execve(words[0], [*words, str(told), str(reporting)], env)  # noqa: S606 (no shell is wanted)
+    os.execve(words[0], list(words), env)  # noqa: S606 (no shell is wanted)
 
 
 class Report:

@@ -2,9 +2,9 @@
 //
 // Tests may well replace parts of `process`, of `fs` or of other modules; nothing here rests on them.
 //
-// The functions of node:assert and node:test cannot be replaced from here on; others can be added beside them. What
-// both are built on is remembered and compared at the end. This is one layer of several: code that puts everything
-// back in time is not noticed here.
+// The functions of node:assert and node:test cannot be replaced from here on; others can be added beside them. Two on
+// which every result rests cannot be either; what else both are built on is remembered, and compared at each event of a
+// test. This is one layer of several: code that puts everything back in time is not noticed here.
 
 import { AsyncResource } from "node:async_hooks";
 import { EventEmitter } from "node:events";
@@ -13,6 +13,7 @@ import { Readable, Transform, Writable } from "node:stream";
 const { ownKeys, getOwnPropertyDescriptor, defineProperty, getPrototypeOf, apply } = Reflect;
 const { push } = Array.prototype;
 const { freeze } = Object;
+const OPTIONS = ["only", "skip", "todo", "timeout", "signal", "concurrency", "plan", "expectFailure"]; // of a test
 
 /** Define what can be neither seen in a listing nor changed. */
 export function lock(owner, name, value) {
@@ -31,25 +32,50 @@ export function take(assert, test) {
   for (const object of locked) {
     fix(object);
   }
+  hold(AsyncResource.prototype, "runInAsyncScope");
+  hold(Readable.prototype, "push");
+  const generated = getPrototypeOf(async function* () {}.prototype);
   const watched = [
     AsyncResource.prototype, EventEmitter.prototype, Readable.prototype, Writable.prototype, Transform.prototype,
-    Promise.prototype, Promise, Function.prototype, Error, getPrototypeOf(async function* () {}.prototype),
+    Promise.prototype, Promise, Function.prototype, Error, Object.prototype, generated, getPrototypeOf(generated),
+    getPrototypeOf([][Symbol.iterator]()),
   ];
   return freeze({ objects: watched, seen: watched.map(look) });
 }
 
-/** The changed properties as a JSON list of their names. `text` writes a string. */
-export function changed(before, text) {
-  let found = "";
+const replaced = [];
+
+/** Keep a method what it is; objects below its owner may still have one of their own. */
+function hold(owner, name) {
+  const { value, enumerable } = getOwnPropertyDescriptor(owner, name);
+  const set = function (other) {
+    if (this === owner) {
+      apply(push, replaced, [label(owner, name)]);
+    } else {
+      defineProperty(this, name, { value: other, writable: true, enumerable: true, configurable: true });
+    }
+  };
+  defineProperty(owner, name, { get: () => value, set, enumerable, configurable: false });
+}
+
+/** Call `note` with the name of each property that is not what it was. */
+export function compare(before, note) {
   for (let i = 0; i < before.objects.length; i += 1) {
     const [names, values] = before.seen[i];
     for (let j = 0; j < names.length; j += 1) {
       if (valueOf(before.objects[i], names[j]) !== values[j]) {
-        found += `${found ? "," : ""}${text(label(before.objects[i], names[j]))}`;
+        note(label(before.objects[i], names[j]));
       }
     }
   }
-  return `[${found}]`;
+  for (let i = 0; i < OPTIONS.length; i += 1) {
+    if (getOwnPropertyDescriptor(Object.prototype, OPTIONS[i])) {
+      note(`Object.prototype.${OPTIONS[i]}`);
+    }
+  }
+  for (let i = 0; i < replaced.length; i += 1) {
+    note(replaced[i]);
+  }
 }
 
 function fix(object) {

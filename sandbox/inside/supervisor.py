@@ -52,7 +52,7 @@ def serve(libraries, split=None):
     if job["split"]:
         later = {*job["watched"], *job["split"]["hidden"]}
         held, kept = files.unpack(job, source, later)
-        answer["split"] = split.run(job, kept)
+        answer["split"] = split_run(job, kept, split)
         made = {""}
         for path, content in held.items():
             files.put(path, content, made, files.FIXED if path in job["watched"] else None)
@@ -67,6 +67,16 @@ def serve(libraries, split=None):
         answer["suite"] = suite(job, first)
         answer["altered"] = watch.touched()
     reply(key, answer)
+
+
+def split_run(job, kept, split):
+    """Run the tests with the tested code in another process; None where that cannot be."""
+    if job["node"] is None:
+        return split.run(job, kept)
+    from . import node_split  # noqa: PLC0415 (only where it is needed)
+
+    split.discard()
+    return node_split.run(job, kept)
 
 
 def hide():

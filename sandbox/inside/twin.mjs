@@ -1,7 +1,7 @@
-// What the must-fail copies of tests use at run time, where their text alone cannot make a check fail.
+// What tests are handed over to at run time: in must-fail copies it makes checks fail, in their originals nothing.
 //
-// It is there in the processes of the originals too, under the same name, so that nothing tells one from the other.
-// As in `harness.mjs`, what it calls is bound before the tested code runs.
+// Both have the same calls of it in their texts, under the same name, so that nothing tells one from the other. As in
+// `harness.mjs`, what it calls is bound before the tested code runs.
 
 import assert from "node:assert";
 import { isDeepStrictEqual } from "node:util";
@@ -11,19 +11,29 @@ const { AssertionError } = assert;
 const { apply, getPrototypeOf, ownKeys } = Reflect;
 const { create, freeze } = Object;
 const { isArray } = Array;
-const { isFinite: isFiniteNumber, isNaN: isNotANumber } = Number;
+const { isFinite: isFiniteNumber, isInteger, isNaN: isNotANumber } = Number;
 const { floor, random } = Math;
 const { set: setEntry } = Map.prototype;
-const { add: addItem } = Set.prototype;
+const { add: addItem, has: hasItem } = Set.prototype;
 const { toUpperCase, slice } = String.prototype;
+const { exec } = RegExp.prototype;
 const [MapOf, SetOf, DateOf, BigIntOf] = [Map, Set, Date, BigInt];
 const [plain, mapping, items, dates] = [Object.prototype, Map.prototype, Set.prototype, Date.prototype];
+const LETTERS = "bcdfghjklmnpqrstvwxz";
+const KEEPS = { __proto__: null, throws: 1, rejects: 1, doesNotThrow: 1, doesNotReject: 1 }; // of its arguments
+const OPPOSITE = {
+  __proto__: null, notEqual: "equal", notStrictEqual: "strictEqual", notDeepEqual: "deepEqual", match: "doesNotMatch",
+  notDeepStrictEqual: "deepStrictEqual", doesNotMatch: "match", throws: "doesNotThrow", rejects: "doesNotReject",
+  doesNotThrow: "throws", doesNotReject: "rejects",
+};
 
 export class Twin {
+  #mustFail;
   #reached;
 
   /** `storage` tells which test a call belongs to. */
-  constructor(storage) {
+  constructor(mustFail, storage) {
+    this.#mustFail = mustFail;
     this.#reached = storage;
   }
 
@@ -33,26 +43,36 @@ export class Twin {
     }
   }
 
-  /** Compare with another value than `right`; where none can be made, turn the comparison round. */
-  differ(method, left, right) {
+  /** Make the call of a check; a copy compares with another value, or makes the opposite one. */
+  check(method, check, ...values) {
+    if (!this.#mustFail) {
+      return apply(check, undefined, values);
+    }
     this.#note();
+    const opposite = OPPOSITE[method];
+    if (opposite !== undefined) {
+      return KEEPS[method] ? checks[opposite](values[0]) : checks[opposite](values[0], values[1]);
+    }
+    const [left, right] = values;
     const other = perturbed(right);
     if (isDeepStrictEqual(other, right)) {
-      const opposite = `not${apply(toUpperCase, method[0], [])}${apply(slice, method, [1])}`;
-      return checks[opposite](left, right);
+      return checks[`not${apply(toUpperCase, method[0], [])}${apply(slice, method, [1])}`](left, right);
     }
-    return checks[method](left, other);
+    return check(left, other);
   }
 
-  /** Call another check in a check's place. */
-  turned(method, ...values) {
+  /** A condition; a copy has its opposite. */
+  is(value) {
+    if (!this.#mustFail) {
+      return value;
+    }
     this.#note();
-    return checks[method](...values);
+    return !value;
   }
 
-  /** Fail after a test that passed without reaching a changed check; one that reached it has to fail there. */
-  mustFail(callback) {
-    if (typeof callback !== "function") {
+  /** A test's function. A copy that passed without reaching a changed check fails afterwards; else it has to there. */
+  run(callback) {
+    if (!this.#mustFail || typeof callback !== "function") {
       return callback;
     }
     const run = (self, args) => {
@@ -93,18 +113,20 @@ function settled(callback, self, args, check) {
   return apply(callback, self, [args[0], done]);
 }
 
-/** Another value of the same type and shape; the value itself where none can be made. */
+const among = (count) => floor(random() * count);
+
+/** A near value of the same type and shape; the value itself where none can be made. */
 function perturbed(value) {
-  const step = 1000 + floor(random() * 9000);
+  const step = 1 + among(3);
   switch (typeof value) {
     case "boolean":
       return !value;
     case "number":
-      return isFiniteNumber(value) && value + step !== value ? value + step : step;
+      return number(value, step);
     case "bigint":
-      return value + BigIntOf(step);
+      return value + BigIntOf(among(2) ? step : -step);
     case "string":
-      return `${value}bcdfgh`;
+      return text(value);
     case "undefined":
       return step;
     case "object":
@@ -114,6 +136,24 @@ function perturbed(value) {
   }
 }
 
+function number(value, step) {
+  if (!isFiniteNumber(value)) {
+    return step;
+  }
+  const moved = isInteger(value) ? value + (among(2) ? step : -step) : value * (1 + (among(2) ? step : -step) / 100);
+  return moved === value ? value / 2 : moved;
+}
+
+function text(value) {
+  const place = among(value.length);
+  const letter = LETTERS[among(LETTERS.length)];
+  if (value === "" || !among(3) || apply(exec, /[^A-Za-z]/, [value[place]])) {
+    return `${value}${letter}`;
+  }
+  const put = letter === value[place] ? "y" : letter;
+  return `${apply(slice, value, [0, place])}${put}${apply(slice, value, [place + 1])}`;
+}
+
 function perturbedObject(value, step) {
   if (value === null) {
     return step;
@@ -121,8 +161,13 @@ function perturbedObject(value, step) {
   switch (getPrototypeOf(value)) {
     case mapping:
       return apply(setEntry, new MapOf(value), [{}, step]);
-    case items:
-      return apply(addItem, new SetOf(value), [step]);
+    case items: {
+      let added = step;
+      while (apply(hasItem, value, [added])) {
+        added += 1;
+      }
+      return apply(addItem, new SetOf(value), [added]);
+    }
     case dates:
       return new DateOf(isNotANumber(+value) ? step : +value + step);
     case plain:
@@ -133,14 +178,15 @@ function perturbedObject(value, step) {
   }
 }
 
-/** A copy with every item another one; with one item more where there is none. */
+/** A copy with one item or every item another one; with one item more where there is none. */
 function filled(made, value, added, step) {
   const names = ownKeys(value);
-  let count = 0;
-  for (let i = 0; i < names.length; i += 1) {
-    if (names[i] !== "length") {
-      made[names[i]] = perturbed(value[names[i]]);
-      count += 1;
+  const count = isArray(value) ? names.length - 1 : names.length;
+  const chosen = among(2) ? -1 : among(count);
+  for (let i = 0, place = 0; i < names.length; i += 1) {
+    if (names[i] !== "length" || !isArray(value)) {
+      made[names[i]] = chosen < 0 || chosen === place ? perturbed(value[names[i]]) : value[names[i]];
+      place += 1;
     }
   }
   if (count === 0) {

@@ -1,4 +1,7 @@
-"""Makes the must-fail copy of a file of node:test: one changed check in each test, or a failure at its end."""
+"""Makes the must-fail copy of a file of node:test: one changed check in each test, or a failure at its end.
+
+Where a copy has the helper in its text its original has it too: what tells them apart is in no file.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +34,8 @@ class _Found:
     possible: list[Check] = field(default_factory=list)
 
 
-def must_fail_copy(text: str, root: Node, found: Outline, names: Names, helper: str) -> str:
-    """The file's text with each of its tests made to fail.
+def with_copy(text: str, root: Node, found: Outline, names: Names, helper: str) -> tuple[str, str]:
+    """The file's text as its original is staged, and with each of its tests made to fail.
 
     Args:
         text: the file.
@@ -41,7 +44,7 @@ def must_fail_copy(text: str, root: Node, found: Outline, names: Names, helper: 
         names: what its names stand for.
         helper: the name of the run-time helper, a global of the run.
     """
-    return _Copy(root, found, names, helper).text(text)
+    return _Copy(root, found, names, helper).texts(text)
 
 
 class _Copy:
@@ -51,23 +54,25 @@ class _Copy:
         self._perturber = Perturber(names, helper, self._chance)
         self._callbacks = {case.callback.id for case in found.cases if case.callback}
 
-    def text(self, text: str) -> str:
-        edits, helpers = list[Edit](), False
+    def texts(self, text: str) -> tuple[str, str]:
+        mine, shared, uncertain = list[Edit](), list[Edit](), False
         for callback in (case.callback for case in self._cases if case.callback):
             checks = self._checks(callback)
-            helpers |= not checks.certain
-            edits += self._failing(callback, checks)
-        if helpers:
-            edits += [check.marked for check in self._outside()]
-        return edited(text.encode("utf-8", "surrogatepass"), edits)
-
-    def _failing(self, callback: Node, checks: _Found) -> Iterator[Edit]:
-        if checks.certain:
+            if not checks.certain:
+                uncertain = True
+                shared += self._failing_at_its_end(callback, checks)
+                continue
             best = min(check.rank for check in checks.certain)
-            yield from self._chance.choice([check for check in checks.certain if check.rank is best]).edits
-            return
-        yield from (check.marked for check in checks.possible)
-        yield Edit(callback.start_byte, callback.start_byte, f"{self._helper}.mustFail(")
+            chosen = self._chance.choice([check for check in checks.certain if check.rank is best])
+            (shared if chosen.needs_helper else mine).extend(chosen.edits)
+        if uncertain:
+            shared += [check.handed for check in self._outside()]
+        raw = text.encode("utf-8", "surrogatepass")
+        return edited(raw, shared), edited(raw, [*mine, *shared])
+
+    def _failing_at_its_end(self, callback: Node, checks: _Found) -> Iterator[Edit]:
+        yield from (check.handed for check in checks.possible)
+        yield Edit(callback.start_byte, callback.start_byte, f"{self._helper}.run(")
         yield Edit(callback.end_byte, callback.end_byte, ")")
 
     def _checks(self, callback: Node) -> _Found:

@@ -8,12 +8,15 @@ from dataclasses import replace
 
 from core.dependencies import ImportCache
 from core.errors import SandboxError
+from core.paths import is_test_path
 from core.tasks import Files
 from core.verdicts import SuiteJob
-from sandbox.javascript import commands, suite
+from sandbox.javascript import apart, commands, suite
+from sandbox.javascript.apart import Place
 from sandbox.javascript.program import INSTALL, Node
 from sandbox.javascript.suite import Around
 from sandbox.plan import NodeRun, Plan, Planner
+from sandbox.split import SplitPlan
 from sandbox.twins import Role, SuiteFile
 
 
@@ -30,32 +33,72 @@ def make(job: SuiteJob, imports: ImportCache, node: Node | None) -> Plan:
     """
     if node is None:
         raise SandboxError(INSTALL)
-    planner = _NodePlanner(job, imports)
+    planner = _NodePlanner(job, imports, node)
     planned = planner.plan()
     for file in planned.files:
         if why := node.refusal(file.path):
             raise SandboxError(why)
     run = NodeRun(
-        program=node.path, flags=node.flags, helper=planner.helper, shim=planner.shim, plain=dict(planner.texts)
+        program=node.path,
+        flags=node.flags,
+        helper=planner.helper,
+        pairs=tuple(_with_copy(file) for file in planned.files if file.plain),
+        modules=planner.modules(planned),
     )
     return replace(planned, node=run)
 
 
+def _with_copy(file: SuiteFile) -> tuple[str, ...]:
+    return (file.staged, file.twin) if file.copied else (file.staged,)
+
+
 class _NodePlanner(Planner):
-    def __init__(self, job: SuiteJob, imports: ImportCache) -> None:
+    def __init__(self, job: SuiteJob, imports: ImportCache, node: Node) -> None:
+        self._node = node
         self.helper = f"_{secrets.token_hex(4)}"
-        self.shim = f"{secrets.token_hex(6)}.cjs"
-        self.texts: dict[str, str] = {}
         super().__init__(job, imports)
 
     def _prepared(self, role: Role, tests: Files, beside: Files) -> Iterator[SuiteFile]:
         paths = self._entries.keys() | self._over.keys()
-        around = Around(tests=beside, paths=paths, helper=self.helper, shim=self.shim)
+        around = Around(
+            tests=beside, paths=paths, helper=self.helper, text_of=self._text, versions=self._node.numbers
+        )
         for path in suite.suite_paths(tests):
-            found = suite.prepare(role, path, tests[path].replace("\r\n", "\n"), around)
-            if found.plain:
-                self.texts[found.file.staged] = found.plain
-            yield found.file
+            yield suite.prepare(role, path, tests[path].replace("\r\n", "\n"), around)
+
+    def _split(self, files: tuple[SuiteFile, ...], _conftests: Collection[str]) -> SplitPlan | None:
+        fit = [file for file in files if file.plain]
+        if not fit:
+            return None
+        texts = {file.staged: file.original for file in fit} | {file.twin: file.twin_text for file in fit if file.copied}
+        judged = frozenset(f"{file.staged}::{name}" for file in fit for name in file.plain)
+        return SplitPlan(
+            suites=tuple(texts),
+            texts=texts,
+            hidden=self._withheld(files),
+            roots=(),
+            settings={},
+            judged=judged,
+            whole=len(judged) == sum(len(file.names) for file in files),
+            simple={path: file.plain for file in fit for path in _with_copy(file)},
+        )
+
+    def _withheld(self, files: tuple[SuiteFile, ...]) -> tuple[str, ...]:
+        """All tests of the tree, but for what the tested code imports although its path says that it is one."""
+        place, tests = self._place(), {*self._tests, *(file.path for file in files)}
+        named = {path for path in self._present if is_test_path(path)} - tests
+        if named:
+            named -= {one for file in files if file.plain for one in apart.helpers(file.path, file.original, place)}
+        return tuple(sorted(tests | named))
+
+    def modules(self, planned: Plan) -> frozenset[str]:
+        """The files of the split run that are ES modules, under their paths in the run."""
+        place = self._place()
+        found = (file for file in planned.files if file.plain and apart.is_module(file.path, file.original, place))
+        return frozenset(path for file in found for path in _with_copy(file))
+
+    def _place(self) -> Place:
+        return Place(present=self._present, tests=self._tests.keys(), text_of=self._text)
 
     def _canary(self, folder: str) -> tuple[str, str, frozenset[str]]:
         return suite.canary(folder)

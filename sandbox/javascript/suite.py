@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import re
 import secrets
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
@@ -18,9 +18,9 @@ from core.javascript import is_source, literal, parse, walk
 from core.paths import is_test_path
 from core.tasks import Files
 from sandbox.javascript import names
-from sandbox.javascript.copies import must_fail_copy
+from sandbox.javascript.apart import Place, is_eligible, runs_typed
+from sandbox.javascript.copies import with_copy
 from sandbox.javascript.outline import Outline, outline
-from sandbox.source import Edit, edited
 from sandbox.twins import Role, SuiteFile
 
 if TYPE_CHECKING:
@@ -33,30 +33,26 @@ _FOLDER_ONLY = re.compile(
     r"|dirname\(\s*(?:fileURLToPath\(\s*import\.meta\.url\s*\)|__filename|import\.meta\.filename)\s*\)"
 )
 _OWN_PATH = re.compile(r"__filename|import\.meta\.(?:filename|url)|require\.main|process\.argv|[sS]napshot")
-# What the stand-in for node:test does not have.
-_NEEDS_RUNNER = re.compile(
-    r"\bmock\b|[sS]napshot|\.plan\(|\.signal\b|\btimeout\s*:|\bconcurrency\b|\.assert\b|\.(?:only|runOnly)\b|\.waitFor\b"
-    r"|\.(?:fullName|filePath|passed|error)\b"
-)
 _TEST_MODULE = "node:test"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Around:
-    """What decides how a file may be changed: the other tests, all paths of the tree, and two names of this run."""
+    """What decides how a file may be changed: the other tests, all paths of the tree, and the name of the helper.
+
+    `text_of` reads a file of the tree that is no test, `versions` are the major and minor version of Node.js.
+    """
 
     tests: Files
     paths: Collection[str]
     helper: str
-    shim: str
+    text_of: Callable[[str], str | None] = lambda _path: None
+    versions: tuple[int, int] = (20, 14)
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prepared:
-    """A test file ready to run, and its text for the run without node:test, empty where it needs more than that."""
-
-    file: SuiteFile
-    plain: str = ""
+    @property
+    def place(self) -> Place:
+        """The same for the run with the tested code in another process."""
+        return Place(present=self.paths, tests=self.tests.keys(), text_of=self.text_of)
 
 
 def is_suite(path: str) -> bool:
@@ -83,31 +79,31 @@ def canary(folder: str) -> tuple[str, str, frozenset[str]]:
     return _random_file(folder, ".mjs"), text, frozenset({name})
 
 
-def prepare(role: Role, path: str, text: str, around: Around) -> Prepared:
+def prepare(role: Role, path: str, text: str, around: Around) -> SuiteFile:
     """Prepare one test file; one that does not parse, or is nested beyond reason, is run as it is."""
     root = parse(path, text)
     if not root.has_error:
         with contextlib.suppress(RecursionError):
             return _prepared(role, path, text, root, around)
-    return Prepared(file=SuiteFile(role=role, path=path, staged=path, text=text, original=text))
+    return SuiteFile(role=role, path=path, staged=path, text=text, original=text)
 
 
-def _prepared(role: Role, path: str, text: str, root: Node, around: Around) -> Prepared:
+def _prepared(role: Role, path: str, text: str, root: Node, around: Around) -> SuiteFile:
     known = names.read(root)
     found = _opened(outline(root, known), path, around)
     folder, ending = path[: path.rfind("/") + 1], PurePosixPath(path).suffix
     listed = {escaped(case.name): case.name for case in found.cases if case.name}
     keeps_name = _keeps_name(path, text, around)
-    twin, twin_text, twin_names = canary(folder)
+    staged_text, (twin, twin_text, twin_names) = text, canary(folder)
     if not keeps_name:
         twin, twin_names = _random_file(folder, ending), frozenset(listed)
-        twin_text = must_fail_copy(text, root, found, known, around.helper)
-    plain = _plain(text, root, around)
-    file = SuiteFile(
+        staged_text, twin_text = with_copy(text, root, found, known, around.helper)
+    apart = runs_typed(path, around.versions) and is_eligible(path, text, root, known, around.place)
+    return SuiteFile(
         role=role,
         path=path,
         staged=path if keeps_name else _random_file(folder, ending),
-        text=text,
+        text=staged_text,
         original=text,
         outline=found,
         names=listed,
@@ -116,9 +112,8 @@ def _prepared(role: Role, path: str, text: str, root: Node, around: Around) -> P
         twin_names=twin_names,
         copied=not keeps_name,
         mirrored=not keeps_name,
-        plain=tuple(name for name, known_as in listed.items() if known_as in found.required) if plain else (),
+        plain=tuple(name for name, known_as in listed.items() if known_as in found.required) if apart else (),
     )
-    return Prepared(file=file, plain=plain if file.plain else "")
 
 
 def escaped(name: str) -> str:
@@ -149,18 +144,6 @@ def _keeps_name(path: str, text: str, around: Around) -> bool:
     if _OWN_PATH.search(_FOLDER_ONLY.sub("", text)) or any(name in other for other in around.tests.values()):
         return True
     return any(name in part for other in around.paths if other != path for part in other.split("/"))
-
-
-def _plain(text: str, root: Node, around: Around) -> str:
-    """The file with a stand-in imported in the place of node:test."""
-    if _NEEDS_RUNNER.search(text):
-        return ""
-    edits = [
-        Edit(node.start_byte, node.end_byte, f"'./{around.shim}'")
-        for node in walk(root)
-        if node.type == "string" and literal(node) == _TEST_MODULE
-    ]
-    return edited(text.encode("utf-8", "surrogatepass"), edits) if edits else ""
 
 
 def _random_file(folder: str, ending: str) -> str:

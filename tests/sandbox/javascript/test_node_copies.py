@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from core.javascript import fault, parse
 from sandbox.javascript import names
-from sandbox.javascript.copies import must_fail_copy
+from sandbox.javascript.copies import with_copy
 from sandbox.javascript.outline import outline
 from sandbox.javascript.suite import Around, prepare
 from sandbox.mutation import mutants
@@ -171,9 +171,9 @@ def test_every_changed_literal_is_another_value_to_node() -> None:
 
 def test_a_file_that_is_nested_beyond_reason_is_run_as_it_is() -> None:
     text = HEAD + "test('x', () => { equal(" + "[" * 3000 + "]" * 3000 + ", 1); });\n"
-    around = Around(tests={}, paths=(), helper="_h", shim="s.cjs")
+    around = Around(tests={}, paths=(), helper="_h")
     found = prepare(Role.GIVEN, "test/a.test.mjs", text, around)
-    assert (found.file.staged, found.file.outline) == ("test/a.test.mjs", None)
+    assert (found.staged, found.outline) == ("test/a.test.mjs", None)
 
 
 FUNCTIONS = """export function total(numbers, limit = 3) {

@@ -1,0 +1,161 @@
+// What stays on the code side, as the tests see it: proxies whose every use is asked for over the link.
+//
+// Nothing is sent that the test did not itself hand over: which properties there are is asked for as a whole, so that
+// looking for an expected one does not tell of it.
+
+import { check, property } from "./properties.mjs";
+
+const [CALLABLE, LIST, HIDDEN] = [1, 2, 4];
+const INSPECT = Symbol.for("nodejs.util.inspect.custom");
+
+/** What a proxy stands on: something of the same nature without properties of its own. */
+function targetOf(shape) {
+  if (!(shape & CALLABLE)) {
+    return shape & LIST ? [] : {};
+  }
+  const target = function () {}.bind();
+  delete target.name;
+  delete target.length;
+  return target;
+}
+
+class Traps {
+  #link;
+  #shape;
+  #isStrict;
+  #listed;
+  #turn = -1;
+  proxy;
+
+  constructor(link, shape, isStrict) {
+    this.#link = link;
+    this.#shape = shape;
+    this.#isStrict = isStrict;
+  }
+
+  /** Its own properties, by key. */
+  #own() {
+    if (this.#turn !== this.#link.turns) {
+      const told = this.#link.ask("own", [this.proxy]);
+      this.#listed = new Map(told.map((one) => property(one, this.#link.decode)));
+      this.#turn = this.#link.turns;
+    }
+    return this.#listed;
+  }
+
+  get(target, key, receiver) {
+    if (key === INSPECT) {
+      return undefined; // asked for by messages of errors alone
+    }
+    const known = this.#turn === this.#link.turns ? this.#listed.get(key) : undefined;
+    return known && "value" in known ? known.value : this.#link.ask("get", [this.proxy, key, receiver]);
+  }
+
+  set(target, key, value, receiver) {
+    if (this.#isStrict && receiver === this.proxy) {
+      this.#link.ask("assign", [this.proxy, key, value]);
+      return true;
+    }
+    return this.#link.ask("set", [this.proxy, key, value, receiver]) === true;
+  }
+
+  has(target, key) {
+    return this.#link.ask("has", [this.proxy, key]) === true;
+  }
+
+  deleteProperty(target, key) {
+    return this.#link.ask("delete", [this.proxy, key]) === true;
+  }
+
+  ownKeys(target) {
+    if (this.#shape & HIDDEN) {
+      this.#link.refuse("an object is compared that keeps something inside");
+    }
+    return [...new Set([...this.#own().keys(), ...Reflect.ownKeys(target)])];
+  }
+
+  getOwnPropertyDescriptor(target, key) {
+    const found = this.#own().get(key);
+    const fixed = Reflect.getOwnPropertyDescriptor(target, key);
+    return found ? { ...found, configurable: fixed ? fixed.configurable : true } : fixed;
+  }
+
+  /** What is frozen over there becomes so here, since a proxy cannot say otherwise than what it stands on. */
+  isExtensible(target) {
+    if (Reflect.isExtensible(target) && this.#link.ask("extensible", [this.proxy]) !== true) {
+      Reflect.setPrototypeOf(target, this.getPrototypeOf());
+      for (const [key, descriptor] of this.#own()) {
+        Reflect.defineProperty(target, key, descriptor);
+      }
+      Reflect.preventExtensions(target);
+    }
+    return Reflect.isExtensible(target);
+  }
+
+  getPrototypeOf() {
+    const above = this.#link.ask("above", [this.proxy]);
+    check(above === null || typeof above === "object" || typeof above === "function");
+    return above;
+  }
+
+  apply(target, self, given) {
+    return this.#link.ask("call", [this.proxy, self], given);
+  }
+
+  construct(target, given, made) {
+    if (made !== this.proxy) {
+      this.#link.refuse("a test derives a class from one of the tested code");
+    }
+    return this.#link.ask("new", [this.proxy], given);
+  }
+
+  defineProperty() {
+    return this.#link.refuse("a test defines a property of an object of the tested code");
+  }
+
+  setPrototypeOf() {
+    return this.#link.refuse("a test changes what an object of the tested code is derived from");
+  }
+
+  preventExtensions() {
+    return this.#link.refuse("a test freezes an object of the tested code");
+  }
+}
+
+export class Handles {
+  #link;
+  #isStrict;
+  #proxies = new Map();
+  #numbers = new WeakMap();
+
+  constructor(link, isStrict) {
+    this.#link = link;
+    this.#isStrict = isStrict;
+  }
+
+  /** Make proxies for what was named for the first time: pairs of number and shape. */
+  take(told) {
+    for (const [number, shape] of told) {
+      check(Number.isInteger(number) && Number.isInteger(shape) && !this.#proxies.has(number));
+      const traps = new Traps(this.#link, shape, this.#isStrict);
+      traps.proxy = new Proxy(targetOf(shape), traps);
+      this.#proxies.set(number, traps.proxy);
+      this.#numbers.set(traps.proxy, number);
+    }
+  }
+
+  known(number) {
+    check(this.#proxies.has(number));
+    return this.#proxies.get(number);
+  }
+
+  /** The JSON that names a value on the other side. */
+  name(value) {
+    const number = this.#numbers.get(value);
+    if (number === undefined) {
+      this.#link.refuse(typeof value === "function" ? "a function of the test goes to the tested code"
+        : "an object of the test's own kind goes to the tested code");
+    }
+    return `["h",${number}]`;
+  }
+}

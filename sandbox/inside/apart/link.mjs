@@ -1,0 +1,269 @@
+// The test side's end of a split run: asks the code side, waits for its answer, and keeps what that does to a result.
+//
+// A test is judged only if all that it needed could be carried over. What could not is kept (`Unjudged`), also where
+// the test catches the error; an answer that is none, or none at all, ends the code side for good (`Broken`).
+
+import { AssertionError } from "node:assert";
+import { promiseHooks } from "node:v8";
+import { Channel, Closed, TooLarge } from "./channel.mjs";
+import { Graph } from "./graph.mjs";
+import { Handles } from "./handles.mjs";
+import { Unpackable, check } from "./properties.mjs";
+
+const CALLS = 20_000; // of one test
+const ALL_CALLS = 40_000;
+const BYTES = 48 << 20;
+const SLOW_MS = 4000;
+const MANY = 500;
+const now = () => performance.now();
+
+class Unjudged extends Error {}
+class Broken extends Error {}
+
+export class Link {
+  #channel;
+  #graph;
+  #handles;
+  #deferred = new Map();
+  #thrownThere = new WeakSet();
+  #modules = new Map();
+  #calls = 0;
+  #callsBefore = 0;
+  #bytes = 0;
+  #started = now();
+  #asked = false;
+  #busy = false;
+  #depth = 0; // of tests inside of tests
+  #pumping = false;
+  #idle = false; // nothing is left to do on the other side
+  #outside = "";
+  #unjudged = "";
+  #broken = "";
+  #hurt = "";
+  turns = 0; // how often tested code may have run: what was looked up before is out of date then
+
+  constructor(descriptor, isStrict) {
+    this.#channel = new Channel(descriptor);
+    this.#handles = new Handles(this, isStrict);
+    this.#graph = new Graph({
+      first: 1,
+      other: (value) => this.#handles.name(value),
+      known: (number) => this.#handles.known(number),
+      track: () => this.refuse("a promise of the tests goes to the tested code"),
+      promise: (number) => this.#promise(number),
+    });
+    promiseHooks.onBefore(() => this.#turn());
+  }
+
+  get decode() {
+    return this.#graph.decode;
+  }
+
+  /** Ask for an action; returns its value or raises what the tested code raised. */
+  ask(action, given, rest = []) {
+    const said = this.#exchange(action, given, rest);
+    if (action === "own") {
+      return said[1];
+    }
+    const value = this.#trusting(() => this.#graph.decode(said[1]));
+    if (said[0] === "raised") {
+      throw this.#thrown(value);
+    }
+    return value;
+  }
+
+  /** Import a module of the workspace: its number and the pairs of name and value that it exports. */
+  import(specifier, changed) {
+    const said = this.#exchange("import", [], [], JSON.stringify(specifier));
+    if (said[0] === "raised") {
+      throw this.#thrown(this.#trusting(() => this.#graph.decode(said[1])));
+    }
+    return this.#trusting(() => {
+      const [number, ...pairs] = said[1];
+      this.#modules.set(number, changed);
+      return pairs.map((pair) => pair.map(this.#graph.decode));
+    });
+  }
+
+  #thrown(value) {
+    if (typeof value === "object" && value !== null) {
+      this.#thrownThere.add(value);
+    }
+    return value;
+  }
+
+  /** Tell whether an error came from the tested code, or says that there is none any more. */
+  isTheirs(error) {
+    return error instanceof Broken || typeof error !== "object" || this.#thrownThere.has(error);
+  }
+
+  /** Note that a test cannot be judged. */
+  refuse(why) {
+    this.#unjudged ||= why;
+    throw new Unjudged(why);
+  }
+
+  /** Begin a test, which may be one inside of another; what was missing outside of tests counts for all of them. */
+  begin() {
+    if (this.#depth === 0) {
+      this.#outside ||= this.#unjudged;
+      this.#unjudged = this.#outside;
+      this.#hurt = "";
+      this.#callsBefore = this.#calls;
+    }
+    this.#depth += 1;
+  }
+
+  /** What an error makes of a test: `failed` where an assertion of its own did, else `raised`. */
+  blame(error) {
+    return error instanceof AssertionError && !this.isTheirs(error) ? "failed" : "raised";
+  }
+
+  /** The result of the test that ends, as `[result, why]`. */
+  weigh(result, why) {
+    const found = this.#weighed(result, why);
+    this.#depth -= 1;
+    if (this.#depth === 0) {
+      this.#unjudged = "";
+    }
+    return found;
+  }
+
+  #weighed(result, why) {
+    if (this.#hurt) {
+      return ["raised", this.#hurt];
+    }
+    if (this.#unjudged) {
+      return ["unjudged", this.#unjudged];
+    }
+    if (result !== "passed" && this.#isStale()) {
+      return ["unjudged", "something that both sides hold has changed"];
+    }
+    return [result, why];
+  }
+
+  #isStale() {
+    try {
+      return !this.#broken && (this.#graph.isStale() || this.ask("stale", []));
+    } catch {
+      return true;
+    }
+  }
+
+  #exchange(action, given, rest, plain = "") {
+    this.#limit();
+    this.#busy = true;
+    this.turns += action === "own" || action === "above" || action === "has" ? 0 : 1;
+    try {
+      const list = (values) => values.map(this.#graph.encode).join(",");
+      const text = this.#write(() => `${JSON.stringify(action)},[${plain || list(given)}],[${list(rest)}]`);
+      const said = this.#trusting(() => {
+        this.#bytes += this.#channel.send(`[${text}]`);
+        return this.#channel.receive();
+      });
+      this.#asked = action !== "tick";
+      this.#trusting(() => this.#take(said));
+      return said;
+    } finally {
+      this.#busy = false;
+      this.#pump();
+    }
+  }
+
+  #write(said) {
+    try {
+      return this.#graph.write(said);
+    } catch (error) {
+      return this.refuse(error instanceof Unjudged || error instanceof Unpackable ? error.message : "the test side failed");
+    }
+  }
+
+  /** Do what only an honest code side lets succeed. */
+  #trusting(work) {
+    try {
+      return work();
+    } catch (error) {
+      if (error instanceof Unjudged) {
+        throw error;
+      }
+      if (error instanceof TooLarge || error instanceof Unpackable) {
+        this.refuse("an answer is too large");
+      }
+      this.#broken = error instanceof Closed || error.code === "EPIPE" || error.code === "ECONNRESET"
+        ? "the tested code ended its process" : "the tested code's process gave an answer that is none";
+      this.#hurt = this.#broken;
+      throw new Broken(this.#broken);
+    }
+  }
+
+  #take(said) {
+    check(Array.isArray(said) && said.length === 6);
+    const [how, , news, moved, descriptions, handles] = said;
+    this.#handles.take(handles);
+    this.#graph.read(descriptions);
+    if (how === "large") {
+      this.refuse("an answer is too large");
+    }
+    check(how === "value" || how === "raised" || how === "idle");
+    this.#idle = how === "idle";
+    for (const [number, state, value] of news) {
+      const { resolve, reject } = this.#deferred.get(number);
+      this.#deferred.delete(number);
+      const found = this.#graph.decode(value);
+      state === "f" ? resolve(found) : reject(this.#thrown(found));
+    }
+    for (const [number, name, value] of moved) {
+      this.#modules.get(number)(name, this.#graph.decode(value));
+    }
+  }
+
+  #limit() {
+    if (this.#broken) {
+      this.#hurt = this.#broken;
+      throw new Broken(this.#broken);
+    }
+    this.#calls += 1;
+    const many = this.#calls - this.#callsBefore > CALLS || this.#calls > ALL_CALLS || this.#bytes > BYTES;
+    if (many || (now() - this.#started > SLOW_MS && this.#calls > MANY)) {
+      this.refuse("too many calls, or too large ones");
+    }
+  }
+
+  #promise(number) {
+    let deferred;
+    const promise = new Promise((resolve, reject) => {
+      deferred = { resolve, reject };
+    });
+    this.#deferred.set(number, deferred);
+    promise.catch(() => {}); // whoever waits for it hears of it
+    return promise;
+  }
+
+  /** Before each turn of a promise here: let those of the other side have theirs. */
+  #turn() {
+    if (this.#asked && !this.#busy && !this.#broken) {
+      this.#quietly("tick");
+    }
+  }
+
+  /** When nothing is left to do here: wait until a promise of the other side settles. */
+  #pump() {
+    if (!this.#pumping && this.#deferred.size > 0 && !this.#idle && !this.#broken) {
+      this.#pumping = true;
+      setImmediate(() => setImmediate(() => {
+        this.#pumping = false;
+        if (this.#deferred.size > 0 && !this.#broken) {
+          this.#quietly("wait");
+        }
+      }));
+    }
+  }
+
+  #quietly(action) {
+    try {
+      this.#exchange(action, [], []);
+    } catch {
+      // It is kept, and the next question fails by it.
+    }
+  }
+}

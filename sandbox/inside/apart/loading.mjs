@@ -1,0 +1,87 @@
+// Loads a test file from its text, with stand-ins for node:test and for the modules of the workspace.
+//
+// Nothing of the workspace is executed here. Modules of Node.js are those of Node.js: which ones a file may import was
+// decided when it was read.
+
+import { createRequire, isBuiltin } from "node:module";
+import * as modules from "node:module";
+import vm from "node:vm";
+
+const FRAMEWORK = "node:test";
+const here = createRequire(import.meta.url);
+
+/** A module that exports these values by name; also returns what sets one of them later. */
+async function made(exported, identifier) {
+  const built = new vm.SyntheticModule(Object.keys(exported), () => {
+    for (const [name, value] of Object.entries(exported)) {
+      built.setExport(name, value);
+    }
+  }, { identifier });
+  await built.link(() => {});
+  await built.evaluate();
+  return built;
+}
+
+export class Loader {
+  #link;
+  #framework;
+  #file;
+  #known = new Map();
+
+  /** `framework` is the stand-in, with its exports as properties; `file` has `path` and `text`, and says whether it `isModule`. */
+  constructor(link, framework, file) {
+    this.#link = link;
+    this.#framework = framework;
+    this.#file = file;
+  }
+
+  /** Run the file. */
+  async run() {
+    const { path, isModule } = this.#file;
+    const text = /\.[cm]?ts$/.test(path) ? modules.stripTypeScriptTypes(this.#file.text) : this.#file.text;
+    await (isModule ? this.#runModule(path, text) : this.#runScript(path, text));
+  }
+
+  async #runModule(path, text) {
+    const importModuleDynamically = (specifier) => this.#module(specifier);
+    const module = new vm.SourceTextModule(text, { identifier: `file://${path}`, importModuleDynamically });
+    await module.link((specifier) => this.#module(specifier));
+    await module.evaluate();
+  }
+
+  #runScript(path, text) {
+    const module = { exports: {} };
+    const importModuleDynamically = (specifier) => this.#module(specifier);
+    const parameters = ["exports", "require", "module", "__filename", "__dirname"];
+    const run = vm.compileFunction(text, parameters, { filename: path, importModuleDynamically });
+    const folder = path.slice(0, path.lastIndexOf("/"));
+    run.call(module.exports, module.exports, (specifier) => this.#required(specifier), module, path, folder);
+  }
+
+  #module(specifier) {
+    if (!this.#known.has(specifier)) {
+      this.#known.set(specifier, this.#found(specifier));
+    }
+    return this.#known.get(specifier);
+  }
+
+  async #found(specifier) {
+    if (specifier === FRAMEWORK) {
+      return made({ ...this.#framework, default: this.#framework }, specifier);
+    }
+    if (isBuiltin(specifier)) {
+      return made(await import(specifier), specifier);
+    }
+    let built;
+    const pairs = this.#link.import(specifier, (name, value) => built.setExport(name, value));
+    built = await made({ __proto__: null, ...Object.fromEntries(pairs) }, specifier);
+    return built;
+  }
+
+  #required(specifier) {
+    if (specifier === FRAMEWORK) {
+      return this.#framework;
+    }
+    return isBuiltin(specifier) ? here(specifier) : this.#link.ask("require", [specifier]);
+  }
+}
