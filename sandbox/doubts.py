@@ -69,8 +69,9 @@ def _split_doubt(answer: Answer, plan: Plan) -> str:
         path, _, rest = test.partition("::")
         name = f"{path}::{rest.partition('[')[0]}"
         if result in {"failed", "raised"} and (name in plan.split.judged or not rest):
-            file = next((file for file in plan.files if file.staged == path), None)
-            where = f"{file.path}::{file.names.get(rest.partition('[')[0], rest)}" if file and rest else path
+            file = next((file for file in plan.files if path in {file.staged, file.twin}), None)
+            own = f"::{file.names.get(rest.partition('[')[0], rest)}" if file and rest else ""
+            where = f"{file.path if file else path}{own}"
             return f"{where} passes in one process with the code and fails with the code in another one: {why}"
     if found.how == "timeout" and found.duration_s > SLOWER * answer.session.duration_s:
         return f"the tests did not end within {found.duration_s:.0f} s with the code in another process"

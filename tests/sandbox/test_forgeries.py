@@ -20,6 +20,7 @@ GIVEN = {
         "def test_b():\n    assert add(-1, 1) == 0\n\n\ndef test_c():\n    assert add(10, 20) == 30\n"
     )
 }
+ELSEWHERE = "passes in one process with the code and fails with the code in another one"
 WRONG = "def add(a, b):\n    return a * b\n"
 TWO = {"tests/test_1.py": "from solution import add\n\n\ndef test_callable():\n    assert callable(add) == True\n"}
 TWO |= {"tests/test_2.py": GIVEN["tests/test_given.py"]}
@@ -69,7 +70,7 @@ FORGERIES = {
     "is_equal_to_everything": only(
         "class Yes(int):\n    def __eq__(self, other):\n        return True\n    __hash__ = int.__hash__\n\n"
         "def add(a, b):\n    return Yes()\n",
-        reason="did not fail",
+        reason="is equal to 5 and to other values",
     ),
     "makes_failures_skips": only(
         f"import builtins, pytest\n{WRONG}\nclass Skip(pytest.skip.Exception):\n    def __init__(self, *args):\n"
@@ -87,13 +88,13 @@ FORGERIES = {
     ),
     "answers_only_under_pytest": only(
         "import sys\n\ndef add(a, b):\n    return a + b if '_pytest' in sys.modules else a * b\n",
-        reason="ends otherwise without it",
+        reason=ELSEWHERE,
     ),
     "reads_the_answer_from_the_test": only(
         "import linecache, re, sys\n\ndef add(a, b):\n    frame = sys._getframe(1)\n"
         "    line = linecache.getline(frame.f_code.co_filename, frame.f_lineno)\n"
         "    return int(re.search(r'== (-?\\d+)', line)[1])\n",
-        reason="did not fail",
+        reason=ELSEWHERE,
     ),
     "prints_a_summary_and_leaves": only(
         "import os\nos.write(1, b'...\\n3 passed in 0.01s\\n')\nos._exit(0)\n", reason="ended by itself"
@@ -108,7 +109,7 @@ FORGERIES = {
         "data = ''.join(json.dumps(line) + '\\n' for line in lines).encode()\n"
         "for fd in range(3, 256):\n    try:\n        os.write(fd, data)\n    except OSError:\n        pass\n"
         "os._exit(0)\n",
-        reason="no result outside pytest",
+        reason="the process of the tested code answered without end",
     ),
     "steals_and_rewrites_the_signed_answer": only(
         f"import os, time\n{WRONG}\nif os.fork() == 0:\n    os.setsid()\n    try:\n"
@@ -144,7 +145,7 @@ FORGERIES = {
     ),
     "answers_only_while_a_test_is_current": only(
         "import os\n\ndef add(a, b):\n    return a + b if 'PYTEST_CURRENT_TEST' in os.environ else a * b\n",
-        reason="ends otherwise without it",
+        reason=ELSEWHERE,
     ),
     "rewrites_the_report_at_the_end": only(
         f"import atexit, pathlib\n{WRONG}\natexit.register(pathlib.Path('report.xml').write_text, {GREEN!r})\n",
@@ -270,6 +271,17 @@ async def test_a_forged_pass_is_refused(name: str, judge: Judge, tmp_path: Path)
     assert forgery.reason in judged.reason
     assert frozenset(judged.evidence.dropped) == forgery.dropped
     assert forgery.fools is None or fooled is forgery.fools
+
+
+@pytest.mark.parametrize("name", ["is_equal_to_everything", "reads_the_answer_from_the_test"])
+async def test_must_fail_copies_refuse_a_forgery_whose_tests_cannot_run_apart(name: str, judge: Judge) -> None:
+    given = {path: text.replace("()", "(capsys)") for path, text in GIVEN.items()}
+    forged, honest = await asyncio.gather(
+        judge(FORGERIES[name].files, given), judge({"solution.py": "def add(a, b):\n    return a + b\n"}, given)
+    )
+    assert "did not fail" in forged.reason
+    assert honest.passed, honest.reason
+    assert honest.evidence.twins == 3
 
 
 async def test_the_honest_answer_passes_where_the_forgeries_fail(judge: Judge) -> None:

@@ -28,7 +28,7 @@ TABLE = f"KNOWN = {SHOWN!r}\n\n"
 LOOK_UP = f"{TABLE}def add(a, b):\n    return KNOWN.get((a, b), 0)\n"
 
 # Knows our protocol: finds the pipe for events among the frames below it and writes what the recorder would have
-# written for originals and must-fail copies, and what the run without pytest would have; calls it answers by table.
+# written for originals, or for must-fail copies; calls from another process it answers by table.
 PROTOCOL = f"""import json, os, re, sys
 
 {TABLE}
@@ -45,9 +45,8 @@ def rows(twin):
     return [passed[0], call, passed[2]] if twin else passed
 
 
-def events_of(path):
+def events_of(path, twin):
     text = open(path).read()
-    twin = "PYTEST_DONT_REWRITE" in text
     fail = {{"when": "call", "kind": "AssertionError", "message": "assert 1 == 2", "frames": []}} if twin else None
     for name in re.findall(r"^def (test\\w+)", text, re.M):
         yield {{"e": "start", "id": f"{{path}}::{{name}}"}}
@@ -55,14 +54,11 @@ def events_of(path):
 
 
 def forge(config, events):
-    if isinstance(config["files"], dict):
-        names = [f"{{path}}::{{name}}" for path, names in config["files"].items() for name in names]
-        os.write(events, json.dumps(dict.fromkeys(names, "passed")).encode())
-        os._exit(0)
-    lines = [event for path in config["files"] for event in events_of(path)]
-    lines.append({{"e": "finish", "exit": 1, "changed": []}})
+    twin = config["brief"]
+    lines = [event for path in config["files"] for event in events_of(path, twin)]
+    lines.append({{"e": "finish", "exit": int(twin), "changed": []}})
     os.write(events, "".join(json.dumps(line) + "\\n" for line in lines).encode())
-    os._exit(1)
+    os._exit(int(twin))
 
 
 for frame in frames():
@@ -121,10 +117,20 @@ def _all() -> dict[tuple[int, int], int]:
     return {(int(a), int(b)): int(c) for a, b, c in found}
 
 
-async def test_the_forger_of_the_protocol_gets_past_all_other_layers(judge: Judge) -> None:
+async def test_the_forger_of_the_protocol_is_refused_by_what_it_does_in_a_process_of_its_own(judge: Judge) -> None:
     verdict = await judged(judge, PROTOCOL, HeldOut())
-    assert verdict.passed, verdict.reason
+    assert not verdict.passed
+    assert "passes in one process with the code and fails with the code in another one" in verdict.reason
+
+
+async def test_the_forger_of_the_protocol_is_believed_where_no_test_can_run_apart_and_that_is_told(
+    judge: Judge,
+) -> None:
+    given = {path: text.replace("()", "(capsys)") for path, text in GIVEN.items()}
+    verdict = await judge({"solution.py": PROTOCOL}, given)
+    assert verdict.passed, f"{verdict.reason}: if this is refused now, so much the better; say so in docs/security.md"
     assert verdict.evidence.label is Label.TESTS_PASSED
+    assert "3 of 3 tests were judged in one process with the code alone" in verdict.evidence.notes
 
 
 FORGERIES = {

@@ -120,7 +120,7 @@ async def test_calls_see_no_test_of_the_task(judge: Judge) -> None:
         assert verdict.passed, verdict.unseen
 
 
-async def test_objects_that_cannot_be_judged_leave_the_tests_as_the_judge(judge: Judge) -> None:
+async def test_an_object_where_a_plain_value_is_expected_is_a_wrong_answer(judge: Judge) -> None:
     tests = {
         "test_vector.py": "from vector import add\n\n\ndef test_add():\n"
         + "".join(f"    assert add(({n}, 1), (2, 3)) == ({n + 2}, 4)\n" for n in range(10, 16))
@@ -133,9 +133,23 @@ async def test_objects_that_cannot_be_judged_leave_the_tests_as_the_judge(judge:
     out = of_tests(tests, "", 0.25)
     assert out.cases
     verdict = await judge({"vector.py": vector}, tests, held=out)
+    assert not verdict.passed
+    assert "gives a value of the wrong type" in verdict.reason
+    assert (verdict.evidence.label, verdict.evidence.held_out) == (Label.TESTS_PASSED, 0)
+
+
+async def test_objects_whose_truth_alone_is_asked_for_leave_the_tests_as_the_judge(judge: Judge) -> None:
+    tests = {
+        "test_cart.py": "from cart import filled\n\n\ndef test_filled():\n"
+        + "".join(f"    assert filled({n})\n" for n in range(10, 16))
+    }
+    cart = "class Cart:\n    pass\n\n\ndef filled(count):\n    return Cart() if count else None\n"
+    out = of_tests(tests, "", 0.25)
+    assert out.cases
+    verdict = await judge({"cart.py": cart}, tests, held=out)
     assert verdict.passed, verdict.unseen
     assert (verdict.evidence.label, verdict.evidence.held_out) == (Label.TESTS_PASSED, 0)
-    assert any("could not be judged" in note for note in verdict.evidence.notes)
+    assert any("could not be judged by value" in note for note in verdict.evidence.notes)
 
 
 async def test_a_module_that_only_the_tests_can_find_is_left_to_them(judge: Judge) -> None:

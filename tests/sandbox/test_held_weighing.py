@@ -85,8 +85,8 @@ def test_an_equal_value_of_the_same_type_is_right_however_it_is_compared(value: 
         (4, 4.0, F.TYPE, F.RIGHT), (1, True, F.TYPE, F.RIGHT), ((1, 2), [1, 2], F.TYPE, F.TYPE),
         (4, 5, F.VALUE, F.VALUE),
         ([1], [True], F.VALUE, F.RIGHT), ({1: 2}, {1: 2.0}, F.VALUE, F.RIGHT), ({1}, frozenset({1}), F.TYPE, F.RIGHT),
-        ("a", b"a", F.TYPE, F.TYPE), (5, Always(3), F.TYPE, F.UNKNOWN), (5, Always(5), F.TYPE, F.RIGHT),
-        (4, Odd(), F.TYPE, F.UNKNOWN), ([4], [Odd()], F.TYPE, F.UNKNOWN), ((1, 2), Pair(1, 2), F.TYPE, F.RIGHT),
+        ("a", b"a", F.TYPE, F.TYPE), (5, Always(3), F.TYPE, F.VALUE), (5, Always(5), F.TYPE, F.RIGHT),
+        (4, Odd(), F.TYPE, F.TYPE), ([4], [Odd()], F.TYPE, F.TYPE), ((1, 2), Pair(1, 2), F.TYPE, F.RIGHT),
         ({"a": 1}, collections.Counter("a"), F.TYPE, F.RIGHT), ({"a": 2}, collections.Counter("a"), F.TYPE, F.VALUE),
         (0.5, Decimal("0.5"), F.TYPE, F.RIGHT), (0.5, Fraction(1, 2), F.TYPE, F.RIGHT), (None, False, F.TYPE, F.TYPE),
         (float("nan"), float("nan"), F.RIGHT, F.VALUE), (0.0, -0.0, F.RIGHT, F.RIGHT),
@@ -126,7 +126,8 @@ def test_near_takes_no_more_than_that(expect: object, value: object, more: dict[
     ("compare", "value", "finding"),
     [
         (Compare.TRUE, [0], F.RIGHT), (Compare.TRUE, 0, F.VALUE), (Compare.FALSE, "", F.RIGHT),
-        (Compare.FALSE, 1, F.VALUE), (Compare.TRUE, Odd(), F.UNKNOWN),
+        (Compare.FALSE, 1, F.VALUE), (Compare.TRUE, Odd(), F.UNKNOWN), (Compare.FALSE, Odd(), F.UNKNOWN),
+        (Compare.TRUE, [Odd()], F.UNKNOWN), (Compare.TRUE, Always(0), F.VALUE), (Compare.FALSE, Always(0), F.RIGHT),
     ],
 )  # fmt: skip
 def test_truth_is_judged_by_plain_values(compare: Compare, value: object, finding: Finding) -> None:
@@ -162,8 +163,10 @@ def nested(wrap: Callable[[Any], Any], depth: int) -> Any:
     return value
 
 
-def test_what_is_too_deep_or_too_large_is_unknown() -> None:
+def test_what_is_too_deep_or_too_large_is_not_the_value_that_is_expected() -> None:
     for value in (nested(lambda inner: [inner], 200), list(range(300_000))):
-        assert found(Compare.EQUAL, 4, value) is F.UNKNOWN
+        assert found(Compare.EQUAL, 4, value) is F.TYPE
+        assert found(Compare.STRICT, 4, value) is F.TYPE
+        assert weigh(ValueCase(call="m:f", compare=Compare.TRUE), reply(value)) is F.UNKNOWN
         assert not plainly(reply(value))
     assert plainly(reply([1, {"a": (2,)}]))

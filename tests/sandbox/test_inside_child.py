@@ -1,20 +1,48 @@
 from __future__ import annotations
 
-import json
+import os
+from collections.abc import Sequence
+
+import pytest
 
 from sandbox.inside import child
 
 
-def test_only_failures_of_decisive_files_settle_a_run() -> None:
-    def settled(*events: object) -> bool:
-        text = "".join(json.dumps(event) + "\n" for event in events)
-        return child.settled(text.encode(), ["t.py"])
+JOB = {"wall_s": 30.0, "output_bytes": 1 << 20, "token": "--mark--"}
 
-    assert settled({"e": "end", "id": "t.py::test_a", "fail": {"kind": "E"}})
-    assert settled({"e": "collect", "id": "t.py"})
-    assert not settled({"e": "end", "id": "t.py::test_a", "fail": None})
-    assert not settled({"e": "end", "id": "other.py::test_a", "fail": {"kind": "E"}})
-    assert not settled({"e": "end"}, "text", 7, {"e": "end", "id": 3, "fail": {}}, None)
+
+def reporting(_told: int, events: int, words: Sequence[str]) -> int:
+    os.write(events, words[0].encode())
+    os.write(1, words[1].encode())
+    return 3
+
+
+def waiting(told: int, events: int, _words: Sequence[str]) -> int:
+    os.write(events, child.read_all(told))
+    return 0
+
+
+def test_a_child_is_watched_to_its_end() -> None:
+    found = child.Child(reporting, ["event", "text"]).watch(JOB)
+    assert found.pop("duration_s") >= 0
+    assert found == {"ended": "exited", "exit": 3, "events": "event", "output": {"": "text"}}
+
+
+def test_a_spared_child_goes_on_when_another_one_ends() -> None:
+    first = child.Child(waiting, [])
+    child.Child(reporting, ["event", "text"]).watch(JOB, spare=[first.pid])
+    first.send(b"still here")
+    assert first.watch(JOB)["events"] == "still here"
+
+
+def test_a_child_that_is_discarded_leaves_no_process_and_no_descriptor() -> None:
+    before = set(os.listdir("/proc/self/fd"))
+    unwanted = child.Child(waiting, [])
+    unwanted.discard()
+    assert set(os.listdir("/proc/self/fd")) == before
+    with pytest.raises(ChildProcessError):
+        os.waitpid(unwanted.pid, os.WNOHANG)
+    unwanted.discard()
 
 
 def test_output_is_told_apart_by_test_and_cut_from_the_front() -> None:

@@ -35,12 +35,27 @@ def test_files_are_written_with_their_modes_and_unwanted_ones_are_passed_over() 
     listed = [("a/b/c.py", b"one", True), ("gone", b"two", False), ("run", b"#!/bin/sh\n", True), ("t.py", b"", True)]
     told, source = job(listed, watched=["t.py"], again=True)
     before = os.umask(0o077)
-    kept = files.unpack(told, source)
+    held, kept = files.unpack(told, source)
     os.umask(before)
     assert {p: Path(p).stat().st_mode & 0o777 for p in kept} == {"a/b/c.py": 0o644, "run": 0o755, "t.py": 0o444}
     assert Path("a").stat().st_mode & 0o777 == 0o755
     assert kept["a/b/c.py"] == Path("a/b/c.py").read_bytes() == b"one"
     assert not Path("gone").exists()
+    assert held == {}
+
+
+def test_files_for_later_are_held_back_and_nothing_of_them_is_on_disk() -> None:
+    listed = [("a.py", b"one", True), ("tests/t.py", b"two", True), ("gone.py", b"three", False)]
+    told, source = job(listed, watched=["tests/t.py"], again=True)
+    held, kept = files.unpack(told, source, {"tests/t.py", "gone.py"})
+    assert (held, kept) == ({"tests/t.py": b"two"}, {"a.py": b"one"})
+    assert [str(path) for path in Path().rglob("*")] == ["a.py"]
+
+
+def test_nothing_is_kept_where_nobody_asks_for_it() -> None:
+    told, source = job([("a.py", b"one", True)])
+    assert files.unpack(told, source) == ({}, {})
+    assert Path("a.py").read_bytes() == b"one"
 
 
 def test_a_cut_off_stream_ends_the_run() -> None:

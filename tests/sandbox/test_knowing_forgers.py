@@ -1,7 +1,8 @@
-"""Forgers that know the given tests or the recorder's words: three layers believe them, the fourth does not.
+"""Forgers that know the given tests or the recorder's words, and how far they get.
 
-What the model has read it can answer, and what runs beside the recorder can speak for it. So none of these is ever
-`verified`, and each is refused where a single held-out case is asked.
+What the model has read it can answer: a table of all answers is right in every process, is never `verified`, and is
+refused where a single held-out case is asked. What runs beside the recorder can speak for it, and what runs beside the
+tests can read them; neither helps where the tests run once more with the tested code in another process.
 """
 
 from __future__ import annotations
@@ -28,23 +29,40 @@ FORGERS = {
         f"import gc, json, os, sys\n{WRONG}\n"
         "def passed(when):\n    return [when, 'passed', False, False, None, False, 0.0]\n\n"
         "for recorder in gc.get_objects():\n    if type(recorder).__name__ == 'Recorder':\n"
-        "        def forged(event, real=recorder._dumps, left=[3]):\n"
-        "            if event['e'] == 'end' and left[0]:\n                left[0] -= 1\n"
+        "        def forged(event, recorder=recorder, real=recorder._dumps):\n"
+        "            if event['e'] == 'end' and not recorder._brief:\n"
         "                event['rows'] = [passed(when) for when in ('setup', 'call', 'teardown')]\n"
-        "                event['fail'] = None\n            return real(event)\n\n        recorder._dumps = forged\n"
-        "frame = sys._getframe()\nwhile frame and not ('config' in frame.f_locals and 'results' in frame.f_locals):\n"
-        "    frame = frame.f_back\nif frame:\n    names = frame.f_locals['config']['files'].items()\n"
-        "    told = {f'{path}::{name}': 'passed' for path, names in names for name in names}\n"
-        "    os.write(frame.f_locals['events'], json.dumps(told).encode())\n    os._exit(0)\n"
+        "                event['fail'] = None\n"
+        "            if event['e'] == 'finish' and not recorder._brief:\n"
+        "                event['exit'] = 0\n                os.write(recorder._events, (real(event) + '\\n').encode())\n"
+        "                os._exit(0)\n            return real(event)\n\n        recorder._dumps = forged\n"
     ),
 }
+IN_ONE_PROCESS = ("learns_the_answers_from_the_first_who_asks", "speaks_for_the_recorder")
 
 
-@pytest.mark.parametrize("name", FORGERS)
-async def test_one_who_knows_the_tests_is_believed_and_not_verified(name: str, judge: Judge) -> None:
-    verdict = await judge({"solution.py": FORGERS[name]}, GIVEN)
+async def test_a_table_of_all_answers_is_believed_and_not_verified(judge: Judge) -> None:
+    verdict = await judge({"solution.py": FORGERS["has_a_table_of_the_answers"]}, GIVEN)
     assert verdict.passed, f"{verdict.reason}: if this is refused now, so much the better; say so in docs/security.md"
     assert verdict.evidence.label is Label.TESTS_PASSED
+
+
+@pytest.mark.parametrize("name", IN_ONE_PROCESS)
+async def test_one_who_needs_the_tests_in_its_own_process_is_refused(name: str, judge: Judge) -> None:
+    verdict = await judge({"solution.py": FORGERS[name]}, GIVEN)
+    assert not verdict.passed
+    assert "passes in one process with the code and fails with the code in another one" in verdict.reason
+    assert verdict.evidence.label is not Label.VERIFIED
+
+
+async def test_one_who_speaks_for_the_recorder_is_believed_where_no_test_can_run_apart_and_that_is_told(
+    judge: Judge,
+) -> None:
+    given = {path: text.replace("()", "(capsys)") for path, text in GIVEN.items()}
+    verdict = await judge({"solution.py": FORGERS["speaks_for_the_recorder"]}, given)
+    assert verdict.passed, f"{verdict.reason}: if this is refused now, so much the better; say so in docs/security.md"
+    assert verdict.evidence.label is Label.TESTS_PASSED
+    assert "3 of 3 tests were judged in one process with the code alone" in verdict.evidence.notes
 
 
 @pytest.mark.parametrize("name", FORGERS)

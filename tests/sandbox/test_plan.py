@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from core.dependencies import ImportCache
@@ -82,8 +83,9 @@ def test_regression_tests_run_as_they_are_with_a_canary_where_there_are_no_copie
     found = make(given={}, regression=("tests/test_old.py", "tests/gone.py"))
     (file,) = found.files
     assert (file.role, file.staged, file.path) == (Role.REGRESSION, "tests/test_old.py", "tests/test_old.py")
-    assert found.twins == (file.twin,)
+    assert (file.copied, found.order) == (False, (file.staged, file.twin))
     assert set(found.mounted) == {file.twin}
+    assert plan.copies(found) is None
     beside = make(regression=("tests/test_old.py",))
     assert [bool(one.twin) for one in beside.files] == [True, False]
 
@@ -94,7 +96,8 @@ def test_a_command_of_many_files_runs_them_as_they_are() -> None:
     many = make(given={}, base=base, command=("pytest",))
     assert all(file.staged != file.path for file in few.files)
     assert all(file.staged == file.path for file in many.files)
-    assert len(many.twins) == 1
+    assert sum(bool(file.twin) for file in many.files) == 1
+    assert not any(file.copied for file in many.files)
 
 
 def test_another_command_runs_only_where_there_are_no_tests() -> None:
@@ -102,9 +105,66 @@ def test_another_command_runs_only_where_there_are_no_tests() -> None:
     assert make(command=("make", "test")).command == ()
 
 
-def test_copies_alone_run_without_their_originals() -> None:
+def test_tests_and_their_copies_run_in_sandboxes_that_do_not_have_the_others() -> None:
     found = make()
-    alone = plan.copies_alone(found)
-    assert alone.order == found.twins
-    assert set(alone.mounted) == set(found.twins)
-    assert alone.twins == ()
+    (file,) = found.files
+    tests, copies = plan.originals(found), plan.copies(found)
+    assert copies
+    assert (tests.order, set(tests.mounted)) == ((file.staged,), {file.staged})
+    assert (copies.order, set(copies.mounted)) == ((file.twin,), {file.twin})
+    assert not any(one.twin for one in (*tests.files, *copies.files))
+    assert copies.mounted[file.twin] == file.twin_text.encode()
+    assert (tests.must_fail, copies.must_fail) == (False, True)
+    assert (tests.split, copies.split) == (found.split, None)
+    assert tests.texts == copies.texts == found.texts
+    assert tests.removed == copies.removed == found.removed
+
+
+def test_a_run_of_some_copies_names_no_others() -> None:
+    copies = plan.copies(make())
+    assert copies
+    (name, *_) = copies.files[0].names
+    chosen = replace(copies, only=(f"{copies.files[0].staged}::{name}",))
+    assert chosen.order == chosen.only
+
+
+def test_a_canary_stays_beside_the_tests_that_it_stands_for() -> None:
+    found = make(given={"tests/test_given.py": "def test_x():\n    assert __file__\n"})
+    (file,) = found.files
+    tests = plan.originals(found)
+    assert (file.copied, tests.order) == (False, (file.staged, file.twin))
+    assert set(tests.mounted) == {file.twin}
+
+
+def test_the_tests_alone_end_at_the_first_that_fails() -> None:
+    found = make()
+    alone = plan.tests_alone(found)
+    assert alone.order == (found.files[0].staged,)
+    assert set(alone.mounted) == {found.files[0].staged}
+    assert alone.options == (*found.options, "-x")
+    assert alone.split is None
+
+
+def test_the_split_run_has_the_given_tests_their_copies_and_settings_from_the_base() -> None:
+    base = {**BASE, "conftest.py": "import pytest\n", "pytest.ini": "[pytest]\npythonpath = lib\n"}
+    found = make({"app.py": "x = 1\n"}, base)
+    (file,) = found.files
+    assert found.split
+    assert found.split.suites == (file.staged, file.twin)
+    assert found.split.texts == {"conftest.py": "import pytest\n", file.staged: file.text, file.twin: file.twin_text}
+    assert found.split.settings == {"pytest.ini": base["pytest.ini"]}
+    assert found.split.roots == ("tests/", "", "lib/")
+    assert found.split.conftests == found.split.hidden == ("conftest.py",)
+    assert not found.split.simple
+    assert found.split.judged == {f"{file.staged}::{name}" for name in file.names}
+    assert found.split.whole
+
+
+def test_a_base_whose_settings_load_plugins_has_no_split_run() -> None:
+    assert make().split is None
+
+
+def test_calls_have_no_split_run() -> None:
+    found = make({"app.py": "x = 1\n"}, {})
+    assert found.split
+    assert plan.calls_alone(found, {}, [("app", "f", [], {})]).split is None

@@ -10,11 +10,9 @@ from sandbox.twins import Role, SuiteFile, Surroundings
 
 
 def prepare(
-    tests: dict[str, str], paths: tuple[str, ...] = (), settings: PytestSettings | None = None, conftests: bool = False
+    tests: dict[str, str], paths: tuple[str, ...] = (), settings: PytestSettings | None = None
 ) -> list[SuiteFile]:
-    around = Surroundings(
-        settings=settings or PytestSettings(), texts="\n".join(tests.values()), paths=paths, conftests=conftests
-    )
+    around = Surroundings(settings=settings or PytestSettings(), texts="\n".join(tests.values()), paths=paths)
     return list(twins.prepare(Role.GIVEN, tests, around))
 
 
@@ -51,6 +49,7 @@ def test_each_test_has_a_copy_under_the_same_random_name_in_another_file() -> No
     found = only(SIMPLE)
     assert found.twin not in {found.staged, found.path}
     assert found.twin_names == found.names.keys()
+    assert found.copied
     ast.parse(found.twin_text)
     assert "== 1\n" not in found.twin_text
     assert "== 2\n" not in found.twin_text
@@ -83,6 +82,7 @@ def test_a_test_whose_name_may_matter_keeps_it(text: str) -> None:
 def test_a_file_whose_name_may_matter_keeps_it_and_has_a_canary(text: str, paths: tuple[str, ...]) -> None:
     found = only(text, paths=paths)
     assert found.staged == found.path
+    assert not found.copied
     assert not found.twin_names & found.names.keys()
     assert found.twin_text.count("def ") == 1
 
@@ -109,16 +109,12 @@ def test_a_file_that_another_imports_keeps_its_name() -> None:
     assert other.staged != "tests/test_other.py"
 
 
-def test_only_plain_functions_run_without_pytest() -> None:
-    text = (
-        "import os\ndef test_a(): assert 1\ndef test_b(tmp_path): assert 1\nasync def test_c(): assert 1\n"
-        "@deco\ndef test_d(): assert 1\nclass TestX:\n    def test_e(self): assert 1\n"
-    )
+@pytest.mark.parametrize("text", [SIMPLE, "def test_x(): assert __file__\n"])
+def test_a_file_alone_has_neither_a_copy_nor_a_canary(text: str) -> None:
     found = only(text)
-    assert [found.names[name] for name in found.plain] == ["test_a"]
-    assert only("import pytest\ndef test_a(): assert 1\n").plain == ()
-    (with_conftest,) = prepare({"tests/test_a.py": text}, conftests=True)
-    assert with_conftest.plain == ()
+    alone = found.alone()
+    assert (alone.twin, alone.twin_text, alone.twin_names, alone.copied) == ("", "", frozenset(), False)
+    assert (alone.staged, alone.text, alone.names) == (found.staged, found.text, found.names)
 
 
 def test_only_test_files_are_prepared_and_all_python_files_where_no_name_says_so() -> None:

@@ -36,7 +36,9 @@ async def test_ids_of_tests_go_to_the_run_and_back(rounds: Rounds) -> None:
 
 async def test_a_run_of_trials_has_no_copies_and_does_not_end_at_a_failure(rounds: Rounds) -> None:
     plan = (await stage(trying.job(), rounds)).plan
-    assert plan.twins == ()
+    assert not any(file.twin or file.copied for file in plan.files)
+    assert plan.order == tuple(file.staged for file in plan.files)
+    assert plan.split is None
     assert "-x" not in plan.options
 
 
