@@ -99,6 +99,7 @@ class Split:
     """
 
     how: str
+    exit_code: int | None
     results: Mapping[str, tuple[str, str]]
     duration_s: float
 
@@ -287,4 +288,4 @@ def _split(data: Mapping[str, Any]) -> Split:
             continue
         if (before := results.get(str(name))) is None or before[0] == "passed":
             results[str(name)] = str(result), str(why)
-    return Split(how=data["ended"], results=results, duration_s=data["duration_s"])
+    return Split(how=data["ended"], exit_code=data["exit"], results=results, duration_s=data["duration_s"])

@@ -73,6 +73,8 @@ def _split_doubt(answer: Answer, plan: Plan) -> str:
             own = f"::{file.names.get(rest.partition('[')[0], rest)}" if file and rest else ""
             where = f"{file.path if file else path}{own}"
             return f"{where} passes in one process with the code and fails with the code in another one: {why}"
+    if found.exit_code is not None and found.exit_code < 0:
+        return f"the tests were ended by signal {-found.exit_code} while the code was in another process"
     if found.how == "timeout" and found.duration_s > SLOWER * answer.session.duration_s:
         return f"the tests did not end within {found.duration_s:.0f} s with the code in another process"
     return ""

@@ -61,7 +61,6 @@ def staged(plan: Plan, base: Tree, runtime: Runtime, trees: TreeStore, limits: S
         "watched": sorted(digests.keys() & {*plan.mounted, *(file.staged for file in plan.files)}),
         "split": _split(plan, files),
     }
-    told["again"] = told["split"] is not None
     job = SandboxJob(
         argv=_argv(plan, runtime),
         mounts=runtime.mounts,
@@ -138,7 +137,13 @@ def _node(plan: Plan, limits: SandboxLimits) -> dict[str, object] | None:
         return None
     told = {"secret": secrets.token_hex(12), "helper": run.helper, "must_fail": plan.must_fail}
     heap = f"--max-old-space-size={max(LEAST_HEAP_MB, limits.memory_mb - BESIDE_HEAP_MB)}"
-    return {"path": run.program, "flags": [*run.flags, heap], "told": told, "pairs": run.pairs, "modules": sorted(run.modules)}
+    return {
+        "path": run.program,
+        "flags": [*run.flags, heap],
+        "told": told,
+        "pairs": run.pairs,
+        "modules": sorted(run.modules),
+    }
 
 
 def _command(command: tuple[str, ...], runtime: Runtime) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ def serve(libraries):
     supervisor.hide()
     job, source = files.receive(0)
     key = bytes.fromhex(job.pop("key"))
-    files.unpack(job, source)
+    files.write(files.contents(job, source), job["watched"])
     first.send(marshal.dumps({"calls": job["calls"], "paths": job["session"]["paths"]}))
     answer = {"python": sys.version.split()[0], "calls": first.watch(job)}
     supervisor.reply(key, answer)

@@ -181,10 +181,8 @@ class Side:
     def _other(self, tag, rest):
         if tag == "x":
             return standard.made(str(rest[0]), self.unpack(rest[1]))
-        if tag == "B":
-            return getattr(builtins, str(rest[0]))
-        if tag == "S" and str(rest[0]).partition(".")[0] in sys.stdlib_module_names:
-            return getattr(importlib.import_module(rest[0]), rest[1])
+        if tag in ("B", "S"):
+            return _known(*rest) if tag == "S" else _known("builtins", rest[0])
         if tag != "h":
             raise ValueError("not a packed value")
         number = int(rest[0], 16)
@@ -234,6 +232,16 @@ class Side:
         if kind not in self._stand_ins:
             self._stand_ins[kind] = type(Remote)(kind.__name__, (Remote,), {"__class__": property(lambda _self: kind)})
         return self._stand_ins[kind]
+
+
+def _known(module, name):
+    """A class that this side has as well; nothing else, since whatever it is would be believed here."""
+    if str(module).partition(".")[0] not in sys.stdlib_module_names:
+        raise ValueError("not a class of the standard library")
+    found = getattr(importlib.import_module(module), str(name))
+    if not isinstance(found, type) and found not in (NotImplemented, ...):
+        raise ValueError("not a class")
+    return found
 
 
 class _Packer(values.Packer):

@@ -11,7 +11,7 @@ memory map, of which there is no news, needs a change of their mode first, of wh
 import json
 import os
 import struct
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 from typing import IO, Any
 
 SCRIPT, PLAIN, FIXED = 0o755, 0o644, 0o444
@@ -27,30 +27,27 @@ def receive(descriptor: int) -> tuple[dict[str, Any], IO[bytes]]:
     return json.loads(source.read(int(source.readline()))), source
 
 
-def unpack(job: dict[str, Any], source: IO[bytes], later: Collection[str] = ()) -> tuple[Files, Files]:
-    """Write the files below the working folder.
+def contents(job: dict[str, Any], source: IO[bytes]) -> Iterator[tuple[str, bytes]]:
+    """The files that are wanted, path and bytes, as they come.
 
     Args:
-        job: `files` has path, size in bytes and whether it is wanted, of each; `again` asks to keep them in memory.
+        job: `files` has path, size in bytes and whether it is wanted, of each.
         source: the bytes of all files.
-        later: paths that are not written yet.
-
-    Returns:
-        The files that were not written, and those that were where `again` is set; path to bytes.
     """
-    fixed, held, kept, made = set(job["watched"]), Files(), Files(), {""}
-    os.umask(0o022)
     for path, size, wanted in job["files"]:
         content = source.read(size)
         if len(content) != size:
             raise SystemExit("the files were cut off")
-        if wanted and path in later:
-            held[path] = content
-        elif wanted:
-            put(path, content, made, FIXED if path in fixed else None)
-            if job["again"]:
-                kept[path] = content
-    return held, kept
+        if wanted:
+            yield path, content
+
+
+def write(found: Iterable[tuple[str, bytes]], fixed: Collection[str]) -> None:
+    """Write files below the working folder; those that are `fixed` are read-only."""
+    made = {""}
+    os.umask(0o022)
+    for path, content in found:
+        put(path, content, made, FIXED if path in fixed else None)
 
 
 def put(path: str, content: bytes, made: set[str], mode: int | None = None) -> None:

@@ -5,7 +5,6 @@ of their memory and descriptors, and since Linux 6.12 send them no signals; that
 allows every file.
 """
 # Importing pathlib would cost every start of the sandbox some milliseconds.
-# ruff: noqa: PTH123
 
 import ctypes
 import os

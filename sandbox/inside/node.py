@@ -5,7 +5,7 @@ an end, and its exit status must be what its report says; from all of them comes
 `session.py`.
 """
 # Importing pathlib would cost every start of the sandbox some milliseconds.
-# ruff: noqa: PTH100, PTH109, PTH118, PTH120, PTH123
+# ruff: noqa: PTH100, PTH109, PTH118, PTH120
 
 import json
 import os

@@ -5,7 +5,7 @@ test side, which has the text of its file in memory alone; the two speak over a 
 the test side, so what it reports is believed.
 """
 # Importing pathlib would cost every start of the sandbox some milliseconds.
-# ruff: noqa: PTH103, PTH112, PTH118, PTH120
+# ruff: noqa: PTH103, PTH118, PTH120
 
 import contextlib
 import functools
@@ -89,7 +89,9 @@ class _Pair:
         mine, theirs = socket.socketpair()
         words = [job["node"]["path"], *job["node"]["flags"]]
         beside = os.path.join(folder, os.path.dirname(path), "")
-        self._code = _forked(functools.partial(_code_side, theirs.fileno(), [*words, *_code_words(theirs, beside)]), folder)
+        self._code = _forked(
+            functools.partial(_code_side, theirs.fileno(), [*words, *_code_words(theirs, beside)]), folder
+        )
         tests = [*words, MODULES_OF_TEXTS, os.path.join(SIDES, "tests.mjs")]
         self._tests = Child(functools.partial(_test_side, mine.fileno()), tests)
         mine.close()

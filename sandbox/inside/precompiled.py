@@ -50,6 +50,10 @@ class Precompiled:
             code = self._ready[path] = compile(tree, path, "exec", dont_inherit=True)
             self._expected.update(((path, name), found) for name, found in _codes(code, "") if name in bare)
 
+    def of(self, path):
+        """The code of a file; an error of the file itself where it is no Python."""
+        return self._ready.get(path) or compile(self._texts[path], path, "exec", dont_inherit=True)
+
     def differs(self, item):
         """Tell whether a test runs other code than was compiled for it."""
         function = getattr(item, "function", None)

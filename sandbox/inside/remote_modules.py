@@ -45,18 +45,17 @@ class Finder:
     Args:
         side: the connection.
         helpers: full name to path and text, for modules of the tests; the text is None for a package without one.
-        tests: the names of test modules, which pytest imports itself.
         libraries: import paths of the test libraries.
     """
 
-    def __init__(self, side, helpers, tests, libraries):
-        self._side, self._helpers, self._tests = side, helpers, tests
+    def __init__(self, side, helpers, libraries):
+        self._side, self._helpers = side, helpers
         self._libraries, self._known = libraries, {}
 
     def find_spec(self, name, _path=None, _target=None):
         """Where a module comes from; None leaves it to the usual finders."""
         top = name.partition(".")[0]
-        if name.rpartition(".")[2] in self._tests or top in sys.stdlib_module_names or self._is_library(top):
+        if top in sys.stdlib_module_names or self._is_library(top):
             return None
         found = self._helpers.get(name)
         is_package = bool(found) and found[0].endswith(("/", "__init__.py"))

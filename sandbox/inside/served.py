@@ -67,9 +67,7 @@ class Server:
         self._root = os.getcwd() + os.sep
         self._objects, self._numbers, self._given = [], {}, []
         self._held, self._next = {}, 0
-        self._builtins = {
-            id(value): name for name, value in vars(builtins).items() if isinstance(value, type) or callable(value)
-        }
+        self._builtins = {id(value): name for name, value in vars(builtins).items() if isinstance(value, type)}
         self._builtins |= {id(NotImplemented): "NotImplemented", id(...): "Ellipsis"}
 
     def serve(self):

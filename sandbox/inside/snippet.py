@@ -13,7 +13,7 @@ from . import files
 def main():
     """Take code, files and input from standard input; end as the snippet ends."""
     job, source = files.receive(0)
-    files.unpack(job, source)
+    files.write(files.contents(job, source), ())
     given = os.memfd_create("stdin")
     with open(given, "wb", closefd=False) as file:
         file.write(source.read())

@@ -1,16 +1,21 @@
-"""The test side of a split run: pytest on tests whose texts are in memory only, with the tested code elsewhere.
+"""The test side of a split run: pytest on tests that are in memory only, with the tested code elsewhere.
 
-On disk the test files are empty, since the code side can read what lies there. Each test is reported on one line of
-JSON, `[id, result, why]`: `passed`, `failed` by an assertion, `raised` where the tested code raised or ended, or
-`unjudged` where it needs what a split run does not carry, or failed with stand-ins for objects of the tested code.
+Nothing is read from disk once the code side runs, since that side can read and write whatever lies there. Each test is
+reported on one line of JSON, `[id, result, why]`: `passed`, `failed` by an assertion, `raised` where the tested code
+raised or ended, or `unjudged` where it needs what a split run does not carry, or failed with stand-ins for objects of
+the tested code.
 """
 # Importing pathlib would cost every start of the sandbox some milliseconds.
-# ruff: noqa: PTH103, PTH109, PTH118, PTH119, PTH120, PTH122, PTH123
+# ruff: noqa: PTH109, PTH118, PTH119, PTH122, PTH123
 
 import json
 import os
 import sys
+from functools import partial
+from pathlib import Path
+from types import ModuleType
 
+import pytest
 from _pytest.config import hookimpl
 from _pytest.outcomes import Failed
 
@@ -33,19 +38,18 @@ def run(config, events, descriptor, libraries):
         libraries: import paths of the test libraries.
     """
     session.prepare(config, libraries)
-    lay_out(config)
-    side = Side(descriptor)
+    side, here = Side(descriptor), os.getcwd()
     helpers = dict(_helpers(config["texts"], config["suites"], config["roots"]))
-    tests = {os.path.splitext(os.path.basename(path))[0] for path in (*config["suites"], *config["conftests"])}
-    sys.meta_path.insert(0, Finder(side, helpers, tests, libraries))
-    reporter = Reporter(events, side)
+    sys.meta_path.insert(0, Finder(side, helpers, libraries))
     if config["simple"]:
-        return call_directly(config, reporter)
-    texts, here = config["texts"], os.getcwd()
-    paths = (*config["suites"], *config["conftests"])
-    reporter.code = Precompiled({os.path.join(here, p): texts[p].encode("utf-8", "surrogatepass") for p in paths})
-    reporter.code.install()
-    return session.pytest_main(session.words(config), reporter)
+        return call_directly(config, Reporter(events, side))
+    for path, text in config["settings"].items():
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    texts, paths = config["texts"], (*config["conftests"], *config["suites"])
+    code = Precompiled({os.path.join(here, path): texts[path].encode("utf-8", "surrogatepass") for path in paths})
+    plugin = Tests(events, side, code, config)
+    return session.pytest_main(session.words({**config, "files": ()}), plugin)
 
 
 def call_directly(config, reporter):
@@ -65,16 +69,6 @@ def call_directly(config, reporter):
                 reporter.take(error)
             reporter.pytest_runtest_logfinish(f"{path}::{name}")
     return 0
-
-
-def lay_out(config):
-    """Make the folder that the tests seem to lie in, with empty files and pytest's settings."""
-    for path in (*config["suites"], *config["conftests"]):
-        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-        open(path, "wb").close()
-    for path, text in config["settings"].items():
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
 
 
 def _helpers(texts, suites, roots):
@@ -105,18 +99,13 @@ class Reporter(session.Coroutines):
     """The plugin that reports."""
 
     def __init__(self, events, side):
-        self._events, self._side, self.code = events, side, None
+        self._events, self._side = events, side
         self._result, self._why = "passed", ""
 
     def _emit(self, name, result, why):
         text = (json.dumps([name, result, why[:WHY]]) + "\n").encode()
         while text:
             text = text[os.write(self._events, text) :]
-
-    @hookimpl(tryfirst=True)
-    def pytest_load_initial_conftests(self, early_config):
-        """Compile the tests, whose texts are not on disk."""
-        self.code.compile(early_config)
 
     @hookimpl(wrapper=True, tryfirst=True)
     def pytest_make_collect_report(self):
@@ -176,3 +165,55 @@ class Reporter(session.Coroutines):
         elif result != "passed" and self._side.met_objects and not (result == "failed" and self._side.was_unequal):
             result = "unjudged"  # a stand-in may behave otherwise than the object; the run in one process decides
         self._emit(nodeid, result, why)
+
+
+class Tests(Reporter):
+    """The plugin that has pytest collect tests from memory, and reports.
+
+    Args:
+        events: takes the report.
+        side: the connection to the code side.
+        code: compiled tests and conftests, by absolute path.
+        config: as in `run`.
+    """
+
+    def __init__(self, events, side, code, config):
+        super().__init__(events, side)
+        self._code, self._config = code, config
+
+    @hookimpl(tryfirst=True)
+    def pytest_load_initial_conftests(self, early_config):
+        """Compile the tests."""
+        self._code.compile(early_config)
+
+    def pytest_sessionstart(self, session):
+        """Take up conftests, the uppermost first; what is below may replace what is above."""
+        for path in sorted(self._config["conftests"], key=lambda path: path.count("/")):
+            made = self._made(path)
+            session.config.pluginmanager.register(made, f"conftest of {path.rpartition('/')[0] or 'all'}")
+
+    def _made(self, path):
+        module = ModuleType(os.path.splitext(os.path.basename(path))[0])
+        module.__file__ = os.path.join(os.getcwd(), path)
+        exec(self._code.of(module.__file__), vars(module))  # noqa: S102 (a test of the suite: that is its run)
+        return module
+
+    def pytest_collection(self, session):
+        """Collect the tests."""
+        session.items = items = []
+        for path in self._config["suites"]:
+            node = InMemory.from_parent(session, path=Path(os.getcwd(), path))
+            node.make = partial(self._made, path)
+            items.extend(session.genitems(node))
+        hook = session.config.hook
+        hook.pytest_collection_modifyitems(session=session, config=session.config, items=items)
+        hook.pytest_collection_finish(session=session)
+        session.testscollected = len(items)
+        return True
+
+
+class InMemory(pytest.Module):
+    """A file of tests that is not on disk; `make` makes its module."""
+
+    def _getobj(self):
+        return self.make()

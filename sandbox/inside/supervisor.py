@@ -50,15 +50,15 @@ def serve(libraries, split=None):
     key = bytes.fromhex(job.pop("key"))
     answer = {"python": sys.version.split()[0]}
     if job["split"]:
-        later = {*job["watched"], *job["split"]["hidden"]}
-        held, kept = files.unpack(job, source, later)
-        answer["split"] = split_run(job, kept, split)
-        made = {""}
-        for path, content in held.items():
-            files.put(path, content, made, files.FIXED if path in job["watched"] else None)
+        found = dict(files.contents(job, source))
+        unseen = {*job["watched"], *job["split"]["hidden"]}
+        answer["split"] = split_run(job, {path: text for path, text in found.items() if path not in unseen}, split)
+        if os.listdir():  # noqa: PTH208 (pathlib is slow to import)
+            raise SystemExit("something was written where the workspace was to be")
+        files.write(found.items(), job["watched"])
     else:
         split.discard()
-        files.unpack(job, source)
+        files.write(files.contents(job, source), job["watched"])
     watch = files.Watch(job["watched"])
     if job["command"]:
         first.discard()

@@ -127,7 +127,9 @@ class _Reader:
             case "call_expression" if said(node.child_by_field_name("function")) in {"import", "require"}:
                 return self._may_import(literal(next(iter(arguments(node)), None)), node)
             case "member_expression":
-                return self._may_use(said(node.child_by_field_name("object")), said(node.child_by_field_name("property")))
+                return self._may_use(
+                    said(node.child_by_field_name("object")), said(node.child_by_field_name("property"))
+                )
             case "new_expression":
                 return said(node.child_by_field_name("constructor")) != "Date" or bool(arguments(node))
             case "pair":
@@ -155,7 +157,12 @@ class _Reader:
         """No name of what is not there; the argument of a running test may only be asked for what the stand-in has."""
         name = said(node)
         if name in self._known.contexts and node.type == "identifier" and node.parent is not None:
-            return node.parent.type in {"formal_parameters", "arrow_function", "member_expression", "required_parameter"}
+            return node.parent.type in {
+                "formal_parameters",
+                "arrow_function",
+                "member_expression",
+                "required_parameter",
+            }
         return name not in _NAMES
 
 

@@ -83,7 +83,9 @@ def _changed(leaf: Node, taken: set[str], chance: random.Random) -> Edit:
             return _put(leaf, str(chance.choice(_STEPS)))
         case "array" | "object":
             step = chance.choice(_STEPS)
-            return Edit(leaf.start_byte + 1, leaf.start_byte + 1, str(step) if leaf.type == "array" else f"other: {step}")
+            return Edit(
+                leaf.start_byte + 1, leaf.start_byte + 1, str(step) if leaf.type == "array" else f"other: {step}"
+            )
     return _text(leaf, chance)
 
 

@@ -60,9 +60,7 @@ class _NodePlanner(Planner):
 
     def _prepared(self, role: Role, tests: Files, beside: Files) -> Iterator[SuiteFile]:
         paths = self._entries.keys() | self._over.keys()
-        around = Around(
-            tests=beside, paths=paths, helper=self.helper, text_of=self._text, versions=self._node.numbers
-        )
+        around = Around(tests=beside, paths=paths, helper=self.helper, text_of=self._text, versions=self._node.numbers)
         for path in suite.suite_paths(tests):
             yield suite.prepare(role, path, tests[path].replace("\r\n", "\n"), around)
 
@@ -70,7 +68,9 @@ class _NodePlanner(Planner):
         fit = [file for file in files if file.plain]
         if not fit:
             return None
-        texts = {file.staged: file.original for file in fit} | {file.twin: file.twin_text for file in fit if file.copied}
+        texts = {file.staged: file.original for file in fit} | {
+            file.twin: file.twin_text for file in fit if file.copied
+        }
         judged = frozenset(f"{file.staged}::{name}" for file in fit for name in file.plain)
         return SplitPlan(
             suites=tuple(texts),

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from core.javascript import is_source, literal, parse, walk
+from core.javascript import is_source, parse, walk
 from core.paths import is_test_path
 from core.tasks import Files
 from sandbox.javascript import names
