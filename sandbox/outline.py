@@ -57,7 +57,7 @@ class _Reader:
     def __init__(self, tree: ast.Module, settings: PytestSettings) -> None:
         self._tree, self._settings = tree, settings
         self._classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
-        self.open_scopes: set[str] = {""} if self._makes_tests() else set()
+        self.open_scopes: set[str] = {"", *self._classes_made_otherwise()} if self._makes_tests() else set()
 
     def module(self) -> Iterator[Case]:
         """The tests at the top and in classes; those under a condition are known but not required."""
@@ -112,6 +112,14 @@ class _Reader:
     def _is_local_or_plain(self, base: ast.expr) -> bool:
         name = base.id if isinstance(base, ast.Name) else getattr(base, "attr", "")
         return name in self._classes or name in {"object", "TestCase", "IsolatedAsyncioTestCase", "ABC", "Generic"}
+
+    def _classes_made_otherwise(self) -> Iterator[str]:
+        """Names that a class of tests may get at the top of the module by an import or by being assigned."""
+        for node in self._tree.body:
+            if isinstance(node, ast.ImportFrom):
+                yield from (alias.asname or alias.name for alias in node.names)
+            elif isinstance(node, ast.Assign):
+                yield from (target.id for target in node.targets if isinstance(target, ast.Name))
 
     def _makes_tests(self) -> bool:
         """Tell whether the module may get tests otherwise than by definitions."""

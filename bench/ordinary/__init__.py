@@ -25,11 +25,7 @@ from bench.pairs import Pair
 FOLDER = Path(__file__).resolve().parent
 _PART = re.compile(r"^--- (right|wrong|also|beside|base|packages)(?: (.*))?\n", re.MULTILINE)
 
-KNOWN_REFUSALS: dict[str, str] = {
-    "cards that compare by rank": "its class has `<` alone; the copy of `a > b` is `a <= b`, which is a TypeError",
-    "Hypothesis drives a machine of states": "`TestX = Machine.TestCase` makes a test that no outline of the file lists",
-    "two conftests, one above the other": "imported in the mode `append`, both are the module `conftest`",
-}
+KNOWN_REFUSALS: dict[str, str] = {}
 """Name of a pair to the reason why its right answer is refused today; each is a false alarm that is still to be mended."""
 
 

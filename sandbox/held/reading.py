@@ -150,8 +150,8 @@ def _almost(arguments: list[ast.expr], named: dict[str, ast.expr], scope: Scope)
 
 
 def _raising(statement: ast.With, scope: Scope) -> ValueCase | None:
-    """`with pytest.raises(X): f(…)`."""
-    if len(statement.items) != 1 or len(statement.body) != 1:
+    """`with pytest.raises(X): f(…)`; what the block binds may be looked at afterwards, so then it is none."""
+    if len(statement.items) != 1 or len(statement.body) != 1 or statement.items[0].optional_vars:
         return None
     context, body = statement.items[0].context_expr, statement.body[0]
     if not isinstance(context, ast.Call) or _name(context.func) not in _RAISES or not context.args:
