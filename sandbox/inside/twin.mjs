@@ -115,8 +115,8 @@ function settled(callback, self, args, check) {
 
 const among = (count) => floor(random() * count);
 
-/** A near value of the same type and shape; the value itself where none can be made. */
-function perturbed(value) {
+/** A near value of the same type and shape; the value itself where none can be made. `above` are those it is in. */
+function perturbed(value, above = []) {
   const step = 1 + among(3);
   switch (typeof value) {
     case "boolean":
@@ -130,7 +130,7 @@ function perturbed(value) {
     case "undefined":
       return step;
     case "object":
-      return perturbedObject(value, step);
+      return perturbedObject(value, step, above);
     default:
       return value;
   }
@@ -154,9 +154,14 @@ function text(value) {
   return `${apply(slice, value, [0, place])}${put}${apply(slice, value, [place + 1])}`;
 }
 
-function perturbedObject(value, step) {
+function perturbedObject(value, step, above) {
   if (value === null) {
     return step;
+  }
+  for (let i = 0; i < above.length; i += 1) {
+    if (above[i] === value) {
+      return value;
+    }
   }
   switch (getPrototypeOf(value)) {
     case mapping:
@@ -172,20 +177,25 @@ function perturbedObject(value, step) {
       return new DateOf(isNotANumber(+value) ? step : +value + step);
     case plain:
     case null:
-      return filled(create(getPrototypeOf(value)), value, "other", step);
+      return filled(create(getPrototypeOf(value)), value, "other", step, above);
     default:
-      return isArray(value) ? filled([], value, 0, step) : value;
+      return isArray(value) ? filled([], value, 0, step, above) : value;
   }
 }
 
 /** A copy with one item or every item another one; with one item more where there is none. */
-function filled(made, value, added, step) {
+function filled(made, value, added, step, above) {
+  const inside = [];
+  for (let i = 0; i < above.length; i += 1) {
+    inside[i] = above[i];
+  }
+  inside[inside.length] = value;
   const names = ownKeys(value);
   const count = isArray(value) ? names.length - 1 : names.length;
   const chosen = among(2) ? -1 : among(count);
   for (let i = 0, place = 0; i < names.length; i += 1) {
     if (names[i] !== "length" || !isArray(value)) {
-      made[names[i]] = chosen < 0 || chosen === place ? perturbed(value[names[i]]) : value[names[i]];
+      made[names[i]] = chosen < 0 || chosen === place ? perturbed(value[names[i]], inside) : value[names[i]];
       place += 1;
     }
   }

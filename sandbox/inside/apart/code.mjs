@@ -27,6 +27,30 @@ const exit = process.reallyExit;
 const drain = process._tickCallback;
 const [CALLABLE, LIST, HIDDEN] = [1, 2, 4];
 
+const SHARED = [
+  Object, Array, String, Number, Function, Promise, Map, Set, Date, RegExp, Error, Symbol, Boolean, BigInt,
+];
+const extended = [globalThis, Math, JSON];
+for (const constructor of SHARED) {
+  extended.push(constructor, constructor.prototype);
+}
+const known = extended.map((owner) => new Set(ownKeys(owner)));
+const { has: hasItem } = Set.prototype;
+
+/** The names that were added to what the language brings along. */
+function added() {
+  const found = [];
+  for (let i = 0; i < extended.length; i += 1) {
+    const keys = ownKeys(extended[i]);
+    for (let j = 0; j < keys.length; j += 1) {
+      if (typeof keys[j] === "string" && !apply(hasItem, known[i], [keys[j]])) {
+        found[found.length] = keys[j];
+      }
+    }
+  }
+  return found;
+}
+
 const channel = new Channel(+process.argv[2]);
 const base = pathToFileURL(process.argv[3]);
 const objects = [];
@@ -131,7 +155,7 @@ const actions = {
   new: (called, given) => construct(called, given),
   require: (specifier) => createRequire(base)(specifier),
   extensible: (owner) => isExtensible(owner),
-  stale: () => graph.isStale(),
+  stale: () => [graph.isStale(), added()],
   own(owner) {
     const keys = ownKeys(owner);
     const seen = isProxy(owner) ? copied(owner, keys) : owner;
@@ -171,7 +195,7 @@ function imported(namespace) {
   const keys = ownKeys(namespace);
   modules[number] = [number, namespace, values];
   answer("value", () => {
-    let text = `${number}`;
+    let text = `${number},${encode(namespace)}`;
     for (let i = 0; i < keys.length; i += 1) {
       if (typeof keys[i] === "string") {
         values[keys[i]] = namespace[keys[i]];

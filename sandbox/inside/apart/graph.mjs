@@ -17,7 +17,7 @@ const { toString: digits } = BigInt.prototype;
 const descriptionOf = Reflect.getOwnPropertyDescriptor(Symbol.prototype, "description").get;
 const { for: registered, keyFor } = Symbol;
 const bigOf = BigInt;
-const ROOM = [32_000, 2_000]; // characters of descriptions that are looked at again with each message: at first, later
+const ROOM = [64_000, 2_000]; // characters of descriptions that are looked at again with each message: at first, later
 const EARLY = 300; // messages
 const OBJECTS = 200_000;
 const SPECIAL = { __proto__: null, NaN, Infinity, "-Infinity": -Infinity, "-0": -0 };
@@ -35,6 +35,7 @@ export class Graph {
   #queue = [];
   #messages = 0;
   #naming = false;
+  hasLost = false; // something that both hold is not looked at any more
 
   /**
    * `side.first` is the first of its numbers, odd or even; `side.other(value)` names what does not cross as JSON,
@@ -160,6 +161,9 @@ export class Graph {
       if (entry.place === i && (left -= entry.text?.length ?? 0) >= 0) {
         kept[kept.length] = entry;
         this.#enqueue(entry);
+      } else if (entry.place === i) {
+        entry.place = -1;
+        this.hasLost = true;
       }
     }
     this.#recent = [];

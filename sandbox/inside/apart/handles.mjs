@@ -144,6 +144,12 @@ export class Handles {
     }
   }
 
+  replace(proxy, object) {
+    const number = this.#numbers.get(proxy);
+    this.#proxies.set(number, object);
+    this.#numbers.set(object, number);
+  }
+
   known(number) {
     check(this.#proxies.has(number));
     return this.#proxies.get(number);

@@ -15,6 +15,7 @@ const ALL_CALLS = 40_000;
 const BYTES = 48 << 20;
 const SLOW_MS = 4000;
 const MANY = 500;
+const MISSING = /([\w$]+) is not (?:a function|a constructor|defined)$/;
 const now = () => performance.now();
 
 class Unjudged extends Error {}
@@ -39,6 +40,7 @@ export class Link {
   #outside = "";
   #unjudged = "";
   #broken = "";
+  #missing; // a name that a test asked for in vain
   #hurt = "";
   turns = 0; // how often tested code may have run: what was looked up before is out of date then
 
@@ -72,17 +74,22 @@ export class Link {
     return value;
   }
 
-  /** Import a module of the workspace: its number and the pairs of name and value that it exports. */
+  /** Import a module of the workspace: what stands for it, and the pairs of name and value that it exports. */
   import(specifier, changed) {
     const said = this.#exchange("import", [], [], JSON.stringify(specifier));
     if (said[0] === "raised") {
       throw this.#thrown(this.#trusting(() => this.#graph.decode(said[1])));
     }
     return this.#trusting(() => {
-      const [number, ...pairs] = said[1];
+      const [number, namespace, ...pairs] = said[1];
       this.#modules.set(number, changed);
-      return pairs.map((pair) => pair.map(this.#graph.decode));
+      return [this.#graph.decode(namespace), pairs.map((pair) => pair.map(this.#graph.decode))];
     });
+  }
+
+  /** Let an object of this side stand for the one that a proxy stood for. */
+  replace(proxy, object) {
+    this.#handles.replace(proxy, object);
   }
 
   #thrown(value) {
@@ -116,6 +123,7 @@ export class Link {
 
   /** What an error makes of a test: `failed` where an assertion of its own did, else `raised`. */
   blame(error) {
+    this.#missing = this.isTheirs(error) ? undefined : MISSING.exec(error.message)?.[1];
     return error instanceof AssertionError && !this.isTheirs(error) ? "failed" : "raised";
   }
 
@@ -136,17 +144,23 @@ export class Link {
     if (this.#unjudged) {
       return ["unjudged", this.#unjudged];
     }
-    if (result !== "passed" && this.#isStale()) {
-      return ["unjudged", "something that both sides hold has changed"];
-    }
-    return [result, why];
+    const lacking = result === "passed" || this.#broken ? "" : this.#lacking();
+    return lacking ? ["unjudged", lacking] : [result, why];
   }
 
-  #isStale() {
+  /** Why a failure may be due to what this side does not have; empty when it has all. */
+  #lacking() {
+    if (!this.#graph.hasLost && this.#missing === undefined) {
+      return "";
+    }
     try {
-      return !this.#broken && (this.#graph.isStale() || this.ask("stale", []));
-    } catch {
-      return true;
+      const [isStale, added] = this.ask("stale", []);
+      if (this.#graph.hasLost && (isStale || this.#graph.isStale())) {
+        return "something that both sides hold has changed";
+      }
+      return added.includes(this.#missing) ? "the tested code adds to what the language brings along" : "";
+    } catch (error) {
+      return error instanceof Broken ? "" : `the test side failed: ${error.message}`;
     }
   }
 

@@ -10,7 +10,7 @@ import vm from "node:vm";
 const FRAMEWORK = "node:test";
 const here = createRequire(import.meta.url);
 
-/** A module that exports these values by name; also returns what sets one of them later. */
+/** A module that exports these values by name. */
 async function made(exported, identifier) {
   const built = new vm.SyntheticModule(Object.keys(exported), () => {
     for (const [name, value] of Object.entries(exported)) {
@@ -73,8 +73,9 @@ export class Loader {
       return made(await import(specifier), specifier);
     }
     let built;
-    const pairs = this.#link.import(specifier, (name, value) => built.setExport(name, value));
+    const [proxy, pairs] = this.#link.import(specifier, (name, value) => built.setExport(name, value));
     built = await made({ __proto__: null, ...Object.fromEntries(pairs) }, specifier);
+    this.#link.replace(proxy, built.namespace);
     return built;
   }
 
