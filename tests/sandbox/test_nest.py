@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 from collections.abc import AsyncIterator, Callable
@@ -32,6 +33,12 @@ def shell(script: str, **more: object) -> SandboxJob:
 def zygotes() -> list[psutil.Process]:
     """Processes of ours that sandboxes are forked from."""
     return [p for p in psutil.Process().children(recursive=True) if "zygote" in " ".join(words(p))]
+
+
+def kill_zygotes() -> None:
+    for process in zygotes():
+        with contextlib.suppress(ProcessLookupError):  # the end of one may end the next
+            os.kill(process.pid, signal.SIGKILL)
 
 
 async def until(happened: Callable[[], object]) -> None:
@@ -69,16 +76,14 @@ async def test_what_needs_other_mounts_gets_a_sandbox_of_its_own(nested: NestedS
 
 async def test_a_zygote_that_was_killed_is_replaced(nested: NestedSandbox) -> None:
     assert (await nested.run(shell("echo 1"))).stdout == b"1\n"
-    for process in zygotes():
-        os.kill(process.pid, signal.SIGKILL)
+    kill_zygotes()
     await until(lambda: not any(task.result().is_alive for task in nested._zygotes.values()))
     assert (await nested.run(shell("echo 2"))).stdout == b"2\n"
 
 
 async def test_killing_the_zygote_ends_what_runs(nested: NestedSandbox) -> None:
     running = await a_long_job(nested)
-    for process in zygotes():
-        os.kill(process.pid, signal.SIGKILL)
+    kill_zygotes()
     result = await asyncio.wait_for(running, 5)
     assert (result.ended, result.exit_code) == (Ended.KILLED, -signal.SIGKILL)
 
