@@ -74,6 +74,30 @@ async def test_what_needs_other_mounts_gets_a_sandbox_of_its_own(nested: NestedS
     assert not zygotes()
 
 
+DEVICE_TIMES = """
+import os
+for name in ("null", "zero", "full", "random", "urandom", "tty"):
+    path = f"/dev/{name}"
+    before = os.stat(path)
+    try:
+        os.utime(path, (17, 17))
+    except OSError:
+        pass
+    if name in ("zero", "urandom"):
+        open(path, "rb", 0).read(4)
+    if name == "null":
+        open(path, "wb", 0).write(b"text")
+    after = os.stat(path)
+    print(name, before.st_atime_ns == after.st_atime_ns, before.st_mtime_ns == after.st_mtime_ns)
+"""
+
+
+async def test_devices_work_and_their_times_are_no_mailbox(nested: NestedSandbox) -> None:
+    found = await nested.run(SandboxJob(argv=("/usr/bin/python3", "-c", DEVICE_TIMES), limits=LIMITS))
+    names = ("null", "zero", "full", "random", "urandom", "tty")
+    assert found.stdout.decode().splitlines() == [f"{name} True True" for name in names]
+
+
 async def test_a_zygote_that_was_killed_is_replaced(nested: NestedSandbox) -> None:
     assert (await nested.run(shell("echo 1"))).stdout == b"1\n"
     kill_zygotes()
