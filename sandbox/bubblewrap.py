@@ -42,8 +42,8 @@ COUNTERS = tuple(
     f"/proc/{name}"
     for name in (
         "stat", "loadavg", "vmstat", "interrupts", "softirqs", "diskstats", "schedstat", "zoneinfo", "buddyinfo",
-        "locks", "pagetypeinfo", "cgroups", "sys/fs/inode-nr", "sys/fs/inode-state", "sys/fs/dentry-state",
-        "sys/fs/file-nr", "sys/fs/aio-nr", "sys/kernel/pty/nr",
+        "locks", "pagetypeinfo", "cgroups", "pressure/cpu", "pressure/io", "pressure/memory", "sys/fs/inode-nr",
+        "sys/fs/inode-state", "sys/fs/dentry-state", "sys/fs/file-nr", "sys/fs/aio-nr", "sys/kernel/pty/nr",
     )
     if Path("/proc", name).exists()
 )  # fmt: skip

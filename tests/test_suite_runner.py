@@ -286,7 +286,10 @@ async def test_tests_of_every_style_pass_for_a_right_answer(judge: Judge) -> Non
     verdict = await judge(ADD, {f"tests/test_{style}.py": HEAD + text for style, text in STYLES.items()})
     assert verdict.passed, f"{verdict.reason} {verdict.failures}"
     assert verdict.evidence.twins == len(verdict.results), "a copy for each, and a canary for the file with one test"
-    assert verdict.evidence.notes == ("tests/test_own_file.py keeps its name and has a canary in place of copies",)
+    assert verdict.evidence.notes == (
+        "tests/test_own_file.py keeps its name and has a canary in place of copies",
+        "13 of 25 tests were judged in one process with the code alone",
+    )
 
 
 async def test_a_hypothesis_test_passes_and_shows_its_counterexample(judge: Judge) -> None:

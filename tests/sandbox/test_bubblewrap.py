@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -8,11 +9,20 @@ from pathlib import Path
 import pytest
 
 from core.isolation import Ended, SandboxJob, SandboxLimits
-from sandbox.bubblewrap import BubblewrapSandbox
+from sandbox.bubblewrap import STILL, BubblewrapSandbox
 from tests.support.processes import mark, started
-from tests.support.sandboxes import bubblewrap, hierarchy, own_groups
+from tests.support.sandboxes import bubblewrap, hierarchy, opened, own_groups
 
 SHELL = ("/bin/sh", "-c")
+THERE = [
+    f"/proc/{name}"
+    for name in (
+        "stat", "loadavg", "vmstat", "interrupts", "softirqs", "diskstats", "schedstat", "zoneinfo", "buddyinfo",
+        "locks", "pagetypeinfo", "cgroups", "pressure/cpu", "pressure/io", "pressure/memory", "sys/fs/inode-nr",
+        "sys/fs/inode-state", "sys/fs/dentry-state", "sys/fs/file-nr", "sys/fs/aio-nr", "sys/kernel/pty/nr",
+    )
+    if Path("/proc", name).exists()
+]  # fmt: skip
 
 
 @pytest.fixture
@@ -34,6 +44,45 @@ async def test_what_is_mounted_can_be_written_in_two_places_only(box: Bubblewrap
     mounts = [line.split() for line in result.stdout.decode().splitlines()]
     writable = {path for _, path, _, mode, *_ in mounts if mode.startswith("rw") and not path.startswith("/dev/")}
     assert writable == {"/tmp", "/work"}
+
+
+COUNTED = """
+import json, os, sys
+def read():
+    return {path: open(path, "rb").read().decode() for path in json.loads(sys.argv[1])}
+def written(path):
+    try:
+        os.close(os.open(path, os.O_WRONLY))
+    except OSError:
+        return False
+    return True
+before = read()
+for _ in range(20):
+    if os.fork() == 0:
+        os._exit(0)
+    os.wait()
+files = [open(sys.executable) for _ in range(50)]
+print(json.dumps([before, read() == before, [path for path in before if written(path)]]))
+"""
+
+
+@pytest.mark.parametrize("name", ["bubblewrap", "nested"])
+async def test_counters_of_the_whole_machine_stand_still(name: str, folder: Path) -> None:
+    async with opened(name, folder) as box:
+        found = await box.run(SandboxJob(argv=("/usr/bin/python3", "-c", COUNTED, json.dumps(THERE))))
+    seen, still, written = json.loads(found.stdout)
+    assert seen == {path: STILL.get(path, "") for path in THERE}
+    assert {"/proc/stat", "/proc/loadavg", "/proc/vmstat"} <= seen.keys()
+    assert still
+    assert written == []
+
+
+@pytest.mark.parametrize("name", ["bubblewrap", "nested"])
+async def test_programs_find_the_processors_on_still_counters(name: str, folder: Path) -> None:
+    code = "import os; print(os.cpu_count(), len(open('/proc/stat').read().split('cpu')) - 2)"
+    async with opened(name, folder) as box:
+        found = await box.run(SandboxJob(argv=("/usr/bin/python3", "-c", code)))
+    assert found.stdout.decode() == f"{os.cpu_count()} {os.cpu_count()}\n"
 
 
 async def test_the_memory_of_a_job_is_measured_where_there_are_groups(box: BubblewrapSandbox) -> None:

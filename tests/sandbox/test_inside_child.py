@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
 from sandbox.inside import child
-
 
 JOB = {"wall_s": 30.0, "output_bytes": 1 << 20, "token": "--mark--"}
 
@@ -20,6 +20,10 @@ def reporting(_told: int, events: int, words: Sequence[str]) -> int:
 def waiting(told: int, events: int, _words: Sequence[str]) -> int:
     os.write(events, child.read_all(told))
     return 0
+
+
+def descriptors() -> set[str]:
+    return {path.name for path in Path("/proc/self/fd").iterdir()}
 
 
 def test_a_child_is_watched_to_its_end() -> None:
@@ -36,10 +40,10 @@ def test_a_spared_child_goes_on_when_another_one_ends() -> None:
 
 
 def test_a_child_that_is_discarded_leaves_no_process_and_no_descriptor() -> None:
-    before = set(os.listdir("/proc/self/fd"))
+    before = descriptors()
     unwanted = child.Child(waiting, [])
     unwanted.discard()
-    assert set(os.listdir("/proc/self/fd")) == before
+    assert descriptors() == before
     with pytest.raises(ChildProcessError):
         os.waitpid(unwanted.pid, os.WNOHANG)
     unwanted.discard()

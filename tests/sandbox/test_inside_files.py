@@ -16,9 +16,9 @@ def _there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def job(listed: list[tuple[str, bytes, bool]], **told: Any) -> tuple[dict[str, Any], io.BytesIO]:
+def job(listed: list[tuple[str, bytes, bool]]) -> tuple[dict[str, Any], io.BytesIO]:
     shown = [(path, len(content), wanted) for path, content, wanted in listed]
-    return {"files": shown, "watched": [], "again": False, **told}, io.BytesIO(b"".join(c for _, c, _ in listed))
+    return {"files": shown}, io.BytesIO(b"".join(content for _, content, _ in listed))
 
 
 def test_what_was_packed_outside_is_read_inside(tmp_path: Path) -> None:
@@ -31,38 +31,28 @@ def test_what_was_packed_outside_is_read_inside(tmp_path: Path) -> None:
     os.close(descriptor)
 
 
-def test_files_are_written_with_their_modes_and_unwanted_ones_are_passed_over() -> None:
-    listed = [("a/b/c.py", b"one", True), ("gone", b"two", False), ("run", b"#!/bin/sh\n", True), ("t.py", b"", True)]
-    told, source = job(listed, watched=["t.py"], again=True)
+def test_wanted_files_come_with_their_bytes_and_others_are_passed_over() -> None:
+    told, source = job([("a/b.py", b"one", True), ("gone", b"two", False), ("c", b"", True), ("d", b"three", True)])
+    assert list(files.contents(told, source)) == [("a/b.py", b"one"), ("c", b""), ("d", b"three")]
+    assert not list(Path().iterdir())
+
+
+def test_files_are_written_with_their_modes() -> None:
+    found = {"a/b/c.py": b"one", "run": b"#!/bin/sh\n", "t.py": b"", "a/d.py": b"two"}
     before = os.umask(0o077)
-    held, kept = files.unpack(told, source)
+    files.write(found.items(), ["t.py"])
     os.umask(before)
-    assert {p: Path(p).stat().st_mode & 0o777 for p in kept} == {"a/b/c.py": 0o644, "run": 0o755, "t.py": 0o444}
+    modes = {"a/b/c.py": 0o644, "a/d.py": 0o644, "run": 0o755, "t.py": 0o444}
+    assert {path: Path(path).stat().st_mode & 0o777 for path in found} == modes
     assert Path("a").stat().st_mode & 0o777 == 0o755
-    assert kept["a/b/c.py"] == Path("a/b/c.py").read_bytes() == b"one"
-    assert not Path("gone").exists()
-    assert held == {}
-
-
-def test_files_for_later_are_held_back_and_nothing_of_them_is_on_disk() -> None:
-    listed = [("a.py", b"one", True), ("tests/t.py", b"two", True), ("gone.py", b"three", False)]
-    told, source = job(listed, watched=["tests/t.py"], again=True)
-    held, kept = files.unpack(told, source, {"tests/t.py", "gone.py"})
-    assert (held, kept) == ({"tests/t.py": b"two"}, {"a.py": b"one"})
-    assert [str(path) for path in Path().rglob("*")] == ["a.py"]
-
-
-def test_nothing_is_kept_where_nobody_asks_for_it() -> None:
-    told, source = job([("a.py", b"one", True)])
-    assert files.unpack(told, source) == ({}, {})
-    assert Path("a.py").read_bytes() == b"one"
+    assert {path: Path(path).read_bytes() for path in found} == found
 
 
 def test_a_cut_off_stream_ends_the_run() -> None:
     told, source = job([("a", b"whole", True)])
     source.truncate(2)
     with pytest.raises(SystemExit, match="cut off"):
-        files.unpack(told, source)
+        list(files.contents(told, source))
 
 
 def test_nothing_is_followed_or_overwritten(tmp_path: Path) -> None:

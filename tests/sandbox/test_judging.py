@@ -67,7 +67,7 @@ COPY_ONE, COPY_TWO = map(failed, COPIES)
 SESSION = Session(how="exited", exit_code=0, tests=(ONE, TWO), finishes=(0,), output={}, duration_s=0.1)
 OF_COPIES = Session(how="exited", exit_code=1, tests=(COPY_ONE, COPY_TWO), finishes=(1,), output={}, duration_s=0.1)
 APART = dict.fromkeys(IDS, ("passed", "")) | dict.fromkeys(COPIES, ("failed", "AssertionError"))
-SPLIT = Split(how="exited", results=APART, duration_s=0.1)
+SPLIT = Split(how="exited", exit_code=0, results=APART, duration_s=0.1)
 ANSWER = Answer(python="3.11", session=SESSION, split=SPLIT)
 
 
@@ -183,6 +183,7 @@ DEVIATIONS: Mapping[str, tuple[Run, str]] = {
     "no end in another process": (
         split({}, how="timeout", duration_s=8.0), "did not end within 8 s with the code in another process",
     ),
+    "an end by a signal in another process": (split({}, exit_code=-9), "ended by signal 9 while the code"),
     "a copy that passes in another process": (split({COPIES[1]: ("passed", "")}), "the must-fail copies were not run"),
     "a copy that raises in another process": (split({COPIES[1]: ("raised", "")}), "the must-fail copies were not run"),
 }  # fmt: skip

@@ -34,8 +34,9 @@ FORGERS = {
         "                event['rows'] = [passed(when) for when in ('setup', 'call', 'teardown')]\n"
         "                event['fail'] = None\n"
         "            if event['e'] == 'finish' and not recorder._brief:\n"
-        "                event['exit'] = 0\n                os.write(recorder._events, (real(event) + '\\n').encode())\n"
-        "                os._exit(0)\n            return real(event)\n\n        recorder._dumps = forged\n"
+        "                event['exit'] = 0\n"
+        "                os.write(recorder._events, (real(event) + '\\n').encode())\n                os._exit(0)\n"
+        "            return real(event)\n\n        recorder._dumps = forged\n"
     ),
 }
 IN_ONE_PROCESS = ("learns_the_answers_from_the_first_who_asks", "speaks_for_the_recorder")

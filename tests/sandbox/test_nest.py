@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 from collections.abc import AsyncIterator, Callable
@@ -32,6 +33,12 @@ def shell(script: str, **more: object) -> SandboxJob:
 def zygotes() -> list[psutil.Process]:
     """Processes of ours that sandboxes are forked from."""
     return [p for p in psutil.Process().children(recursive=True) if "zygote" in " ".join(words(p))]
+
+
+def kill_zygotes() -> None:
+    for process in zygotes():
+        with contextlib.suppress(ProcessLookupError):  # the end of one may end the next
+            os.kill(process.pid, signal.SIGKILL)
 
 
 async def until(happened: Callable[[], object]) -> None:
@@ -67,18 +74,40 @@ async def test_what_needs_other_mounts_gets_a_sandbox_of_its_own(nested: NestedS
     assert not zygotes()
 
 
+DEVICE_TIMES = """
+import os
+for name in ("null", "zero", "full", "random", "urandom", "tty"):
+    path = f"/dev/{name}"
+    before = os.stat(path)
+    try:
+        os.utime(path, (17, 17))
+    except OSError:
+        pass
+    if name in ("zero", "urandom"):
+        open(path, "rb", 0).read(4)
+    if name == "null":
+        open(path, "wb", 0).write(b"text")
+    after = os.stat(path)
+    print(name, before.st_atime_ns == after.st_atime_ns, before.st_mtime_ns == after.st_mtime_ns)
+"""
+
+
+async def test_devices_work_and_their_times_are_no_mailbox(nested: NestedSandbox) -> None:
+    found = await nested.run(SandboxJob(argv=("/usr/bin/python3", "-c", DEVICE_TIMES), limits=LIMITS))
+    names = ("null", "zero", "full", "random", "urandom", "tty")
+    assert found.stdout.decode().splitlines() == [f"{name} True True" for name in names]
+
+
 async def test_a_zygote_that_was_killed_is_replaced(nested: NestedSandbox) -> None:
     assert (await nested.run(shell("echo 1"))).stdout == b"1\n"
-    for process in zygotes():
-        os.kill(process.pid, signal.SIGKILL)
+    kill_zygotes()
     await until(lambda: not any(task.result().is_alive for task in nested._zygotes.values()))
     assert (await nested.run(shell("echo 2"))).stdout == b"2\n"
 
 
 async def test_killing_the_zygote_ends_what_runs(nested: NestedSandbox) -> None:
     running = await a_long_job(nested)
-    for process in zygotes():
-        os.kill(process.pid, signal.SIGKILL)
+    kill_zygotes()
     result = await asyncio.wait_for(running, 5)
     assert (result.ended, result.exit_code) == (Ended.KILLED, -signal.SIGKILL)
 

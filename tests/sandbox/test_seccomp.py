@@ -1,17 +1,21 @@
 from __future__ import annotations
 
+import asyncio
 import functools
 import platform
 import struct
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from core.isolation import SandboxJob
 from sandbox import seccomp
-from tests.support.sandboxes import bubblewrap
+from tests.support.sandboxes import bubblewrap, opened
 
 ALLOW, KILL = 0x7FFF0000, 0x80000000
-EPERM, ENOSYS, EAFNOSUPPORT = (0x00050000 | number for number in (1, 38, 97))
+EPERM, ENOSYS, EOPNOTSUPP, EAFNOSUPPORT = (0x00050000 | number for number in (1, 38, 95, 97))
 
 
 @functools.cache
@@ -80,6 +84,16 @@ CASES = [
     ("block device", X86, 133, (0, 0x6000 | 0o600), EPERM),
     ("character device", X86, 259, (0, 0, 0x2000 | 0o600), EPERM),
     ("character device", ARM, 33, (0, 0, 0x2000 | 0o600), EPERM),
+    ("a read by a vector", X86, 327, (3, 0, 1, 0, 0, 0), ALLOW),
+    ("a read by a vector", ARM, 286, (3, 0, 1, 0, 0, 0), ALLOW),
+    ("a read of high priority", X86, 327, (3, 0, 1, 0, 0, 0x1), ALLOW),
+    ("a read from memory or not at all", X86, 327, (3, 0, 1, 0, 0, 0x8), EOPNOTSUPP),
+    ("a read from memory or not at all", ARM, 286, (3, 0, 1, 0, 0, 0x8), EOPNOTSUPP),
+    ("a read from memory with more flags", X86, 327, (3, 0, 1, 0, 0, 0x9), EOPNOTSUPP),
+    ("which pages are in memory", X86, 27, (), EPERM),
+    ("which pages are in memory", ARM, 232, (), EPERM),
+    ("how many pages are in memory", X86, 451, (), EPERM),
+    ("how many pages are in memory", ARM, 451, (), EPERM),
     ("x32 read", X86, 0x40000000, (), KILL),
 ]
 
@@ -103,6 +117,53 @@ def test_every_denied_call_is_denied_and_other_instruction_sets_are_killed(machi
 def test_an_unknown_machine_has_no_filter() -> None:
     with pytest.raises(KeyError):
         seccomp.program("vax")
+
+
+IN_MEMORY = """
+import ctypes, mmap, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+source = os.open(sys.executable, os.O_RDONLY)
+def told(name, call):
+    try:
+        print(name, bool(call()))
+    except OSError as error:
+        print(name, os.strerror(error.errno))
+def checked(result):
+    if result:
+        raise OSError(ctypes.get_errno(), "")
+    return True
+def pages():
+    size = os.fstat(source).st_size
+    libc.mmap.restype = ctypes.c_void_p
+    place = libc.mmap(None, ctypes.c_size_t(size), mmap.PROT_READ, mmap.MAP_SHARED, source, ctypes.c_long(0))
+    return checked(libc.mincore(ctypes.c_void_p(place), ctypes.c_size_t(size), (ctypes.c_char * (size // 4096 + 1))()))
+def whole():
+    place, count = (ctypes.c_uint64 * 2)(0, 0), (ctypes.c_uint64 * 5)()
+    return checked(libc.syscall(451, source, place, count, 0))
+told("a read", lambda: os.preadv(source, [bytearray(9)], 0))
+told("a read from memory", lambda: os.preadv(source, [bytearray(9)], 0, os.RWF_NOWAIT))
+told("pages", pages)
+told("whole files", whole)
+"""
+
+
+def in_memory_by(python: str) -> str:
+    """What the calls tell without a filter."""
+    return subprocess.run([python, "-c", IN_MEMORY], capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.parametrize("name", ["bubblewrap", "nested"])
+async def test_no_call_tells_what_another_sandbox_has_read(name: str, folder: Path) -> None:
+    bare = await asyncio.to_thread(in_memory_by, sys.executable)
+    assert bare.startswith("a read True\na read from memory True\npages True\n")
+    async with opened(name, folder) as box:
+        found = await box.run(SandboxJob(argv=("/usr/bin/python3", "-c", IN_MEMORY)))
+    assert found.stdout.decode().splitlines() == [
+        "a read True",
+        "a read from memory Operation not supported",
+        "pages Operation not permitted",
+        "whole files Operation not permitted",
+    ]
 
 
 async def test_the_kernel_takes_the_filter_and_keeps_to_it() -> None:
