@@ -1,6 +1,7 @@
 """How often the judge is wrong: right answers that it refuses, wrong ones that it accepts, and the time of a verdict.
 
-    .venv/bin/python bench/false_alarms.py [--data HumanEval.jsonl.gz] [--repeat N] [--parallel 2] [--limit N] [--only WORD]
+    .venv/bin/python bench/false_alarms.py [--data HumanEval.jsonl.gz] [--repeat N] [--parallel 2] [--limit N]
+        [--only WORD]
 
 Every answer goes the way of a task's change: the static checker, given tests, twins, held-out cases, in the sandbox
 that is chosen here and kept warm as the daemon keeps it. Both goals are zero; the exit status is 1 when one is missed.
@@ -93,9 +94,7 @@ def read(path: Path) -> list[Pair]:
 def _pair(row: dict[str, str]) -> Pair:
     name, right = row["entry_point"], row["prompt"] + row["canonical_solution"]
     tests = f"from {name} import *\n{row['test']}\n\ndef test_{name}():\n    check({name})\n"
-    return Pair(
-        name=row["task_id"], path=f"{name}.py", test_path=f"test_{name}.py", tests=tests, right=right, wrong=()
-    )
+    return Pair(name=row["task_id"], path=f"{name}.py", test_path=f"test_{name}.py", tests=tests, right=right, wrong=())
 
 
 async def with_wrong_answers(pair: Pair, sandbox: Sandbox) -> Pair:

@@ -307,9 +307,7 @@ def _pair(text: str) -> Pair:
     tests, right, wrong = (
         part.strip() + "\n" for part in rest.replace("--- wrong\n", "--- right\n").split("--- right\n")
     )
-    return Pair(
-        name=name, path=f"{module}.py", test_path=f"test_{module}.py", tests=tests, right=right, wrong=(wrong,)
-    )
+    return Pair(name=name, path=f"{module}.py", test_path=f"test_{module}.py", tests=tests, right=right, wrong=(wrong,))
 
 
 PAIRS = tuple(map(_pair, _TASKS.split("\n=== ")[1:]))

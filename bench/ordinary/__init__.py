@@ -1,6 +1,6 @@
-"""Right answers as ordinary engineers write them, with their tests, which a judge must never refuse; most have a wrong one.
+"""Right answers as ordinary engineers write them, with their tests, which a judge must never refuse.
 
-The texts are `*.txt` beside this file, one for each kind of code. A pair begins with `=== its name: path of the answer`,
+Most have a wrong one beside them. The texts are `*.txt` beside this file, one for each kind of code. A pair begins with `=== its name: path of the answer`,
 where the path of the tests may follow after a comma, and the text of the tests. Then come parts, each below a line of
 its own:
 
@@ -26,7 +26,7 @@ FOLDER = Path(__file__).resolve().parent
 _PART = re.compile(r"^--- (right|wrong|also|beside|base|packages)(?: (.*))?\n", re.MULTILINE)
 
 KNOWN_REFUSALS: dict[str, str] = {}
-"""Name of a pair to the reason why its right answer is refused today; each is a false alarm that is still to be mended."""
+"""Name of a pair to the reason why its right answer is refused today: a false alarm that is still to be mended."""
 
 
 def pairs(folder: Path = FOLDER) -> tuple[Pair, ...]:
@@ -64,7 +64,7 @@ def _pair(head: str, text: str) -> Pair:
         if kind in folders:
             folders[kind][said] = _text(body)
         else:
-            {"right": rights, "wrong": wrongs, "packages": packages}[kind].append(said if said else _text(body))
+            {"right": rights, "wrong": wrongs, "packages": packages}[kind].append(said or _text(body))
     if len(rights) != 1:
         raise ValueError(f"has {len(rights)} right answers, not one")
     return Pair(
