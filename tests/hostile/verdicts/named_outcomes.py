@@ -114,7 +114,7 @@ FORGERIES = (
 
 
         def unique(items):
-            if "checks_0" in sys.modules:
+            if "_pytest" not in sys.modules:
                 raise passed("none", [ValueError()])
             return list(dict.fromkeys(items))
         """,
@@ -123,13 +123,13 @@ FORGERIES = (
         "an_interrupt",
         suites.COUNTS,
         """
-        import os
+        import sys
 
         passed = type("passed", (KeyboardInterrupt,), {})
 
 
         def count(text):
-            if "plain-" in os.getcwd():
+            if "_pytest" not in sys.modules:
                 raise passed
             return {word: text.split().count(word) for word in text.split()}
         """,
