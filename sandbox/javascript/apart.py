@@ -32,7 +32,11 @@ _NAMES = frozenset({
     "Function", "SharedArrayBuffer", "Atomics", "Worker", "WebAssembly", "__filename", "__dirname", "snapshot",
     "captureStackTrace", "prepareStackTrace", "getOwnPropertyDescriptor", "getOwnPropertyDescriptors",
 })  # fmt: skip
-_MEMBERS = frozenset({"Math.random", "Date.now", "Object.prototype", "Symbol.species"})
+_MEMBERS = frozenset({"Math.random", "Date.now", "Symbol.species"})
+_SHARED = frozenset({
+    "Object", "Array", "String", "Number", "Boolean", "Symbol", "BigInt", "Map", "Set", "Date", "RegExp", "Promise",
+    "Error",
+})  # fmt: skip
 _OF_RUNNER = frozenset({"test", "it", "describe", "suite", "before", "after", "beforeEach", "afterEach", "default"})
 _OF_CONTEXT = frozenset({"name", "test", "diagnostic", "before", "after", "beforeEach", "afterEach"})
 _OPTIONS = frozenset({"timeout", "concurrency", "plan", "signal", "only"})
@@ -151,7 +155,8 @@ class _Reader:
             return name in _OF_CONTEXT
         if owner in self._known.tests or owner in self._known.runners:
             return name in _OF_RUNNER | {"skip", "todo"}
-        return f"{owner}.{name}" not in _MEMBERS and owner != "require" and name != "stack"
+        shared = name == "prototype" and owner in _SHARED
+        return not shared and f"{owner}.{name}" not in _MEMBERS and owner != "require" and name != "stack"
 
     def _may_name(self, node: Node) -> bool:
         """No name of what is not there; the argument of a running test may only be asked for what the stand-in has."""

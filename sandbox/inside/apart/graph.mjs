@@ -118,6 +118,12 @@ export class Graph {
     }
   }
 
+  /** Tell whether an object was made on this side. */
+  isOwn(value) {
+    const number = get(this.#entries, value)?.number;
+    return number === undefined || number % 2 === this.#side.first % 2;
+  }
+
   /** Tell whether something that both hold has changed without the other side having been told. */
   isStale() {
     let found = false;

@@ -3,7 +3,7 @@
 // Nothing is sent that the test did not itself hand over: which properties there are is asked for as a whole, so that
 // looking for an expected one does not tell of it.
 
-import { check, property } from "./properties.mjs";
+import { check } from "./properties.mjs";
 
 const [CALLABLE, LIST, HIDDEN] = [1, 2, 4];
 const INSPECT = Symbol.for("nodejs.util.inspect.custom");
@@ -36,8 +36,7 @@ class Traps {
   /** Its own properties, by key. */
   #own() {
     if (this.#turn !== this.#link.turns) {
-      const told = this.#link.ask("own", [this.proxy]);
-      this.#listed = new Map(told.map((one) => property(one, this.#link.decode)));
+      this.#listed = this.#link.ask("own", [this.proxy]);
       this.#turn = this.#link.turns;
     }
     return this.#listed;
@@ -99,6 +98,9 @@ class Traps {
   }
 
   apply(target, self, given) {
+    if (typeof self === "object" && self !== null && this.#link.isOwn(self)) {
+      this.#link.refuse("a function of the tested code is called on an object of the test"); // which may hold what is expected
+    }
     return this.#link.ask("call", [this.proxy, self], given);
   }
 
@@ -142,6 +144,10 @@ export class Handles {
       this.#proxies.set(number, traps.proxy);
       this.#numbers.set(traps.proxy, number);
     }
+  }
+
+  has(value) {
+    return this.#numbers.has(value);
   }
 
   replace(proxy, object) {

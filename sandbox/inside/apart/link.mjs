@@ -8,7 +8,7 @@ import { promiseHooks } from "node:v8";
 import { Channel, Closed, TooLarge } from "./channel.mjs";
 import { Graph } from "./graph.mjs";
 import { Handles } from "./handles.mjs";
-import { Unpackable, check } from "./properties.mjs";
+import { Unpackable, check, property } from "./properties.mjs";
 
 const CALLS = 20_000; // of one test
 const ALL_CALLS = 40_000;
@@ -57,15 +57,11 @@ export class Link {
     promiseHooks.onBefore(() => this.#turn());
   }
 
-  get decode() {
-    return this.#graph.decode;
-  }
-
   /** Ask for an action; returns its value or raises what the tested code raised. */
   ask(action, given, rest = []) {
     const said = this.#exchange(action, given, rest);
-    if (action === "own") {
-      return said[1];
+    if (action === "own" && said[0] === "value") {
+      return this.#trusting(() => new Map(said[1].map((one) => property(one, this.#graph.decode))));
     }
     const value = this.#trusting(() => this.#graph.decode(said[1]));
     if (said[0] === "raised") {
@@ -85,6 +81,11 @@ export class Link {
       this.#modules.set(number, changed);
       return [this.#graph.decode(namespace), pairs.map((pair) => pair.map(this.#graph.decode))];
     });
+  }
+
+  /** Tell whether an object was made by a test, and not by the tested code. */
+  isOwn(value) {
+    return this.#graph.isOwn(value) && !this.#handles.has(value);
   }
 
   /** Let an object of this side stand for the one that a proxy stood for. */

@@ -10,6 +10,7 @@ import { closeSync, readFileSync, writeSync } from "node:fs";
 import { lock } from "../seal.mjs";
 import { Twin } from "../twin.mjs";
 import { Framework } from "./framework.mjs";
+import { close } from "./intrinsics.mjs";
 import { Link } from "./link.mjs";
 import { Loader } from "./loading.mjs";
 
@@ -74,6 +75,7 @@ process.on("unhandledRejection", (error) => current?.framework.abandon(`nobody h
 process.on("uncaughtException", () => end("unjudged", "the test side failed"));
 process.on("beforeExit", () => end("raised", "a promise never settles"));
 
+close();
 const [original, copy] = told.files;
 lock(globalThis, told.helper, Object.freeze(new Twin(true, new AsyncLocalStorage()))); // originals come without it
 if ((await run(original)) && copy) {
