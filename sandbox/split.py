@@ -30,7 +30,8 @@ PURE = frozenset({
 
 _NAMES = frozenset({
     "open", "exec", "eval", "compile", "globals", "locals", "vars", "dir", "id", "input", "__import__", "breakpoint",
-    "memoryview", "__file__", "os", "sys", "pathlib", "Path", "PurePath", "mock", "copy",
+    "memoryview", "__file__", "os", "sys", "pathlib", "Path", "PurePath", "mock", "copy", "MonkeyPatch",
+    "hash",  # of texts it is another one in each process
     # fixtures of pytest's that look at the process of the tests
     "capsys", "capfd", "capsysbinary", "capfdbinary", "caplog", "monkeypatch", "recwarn", "request", "tmpdir",
     "tmp_path_factory", "pytester", "testdir", "cache", "doctest_namespace", "pytestconfig", "mocker", "benchmark",
@@ -38,7 +39,10 @@ _NAMES = frozenset({
 _CALLS = frozenset({
     "assertIs", "assertIsNot", "assertLogs", "assertNoLogs", "assertWarns", "assertWarnsRegex", "warns",
     "deprecated_call", "usefixtures", "filterwarnings", "patch", "importorskip", "enterContext", "asyncio", "anyio",
+    "MonkeyPatch",
 })  # fmt: skip
+_FOR_PATHS = frozenset({"os", "sys", "pathlib"})
+_IN_ORDER = frozenset({"list", "tuple", "str", "repr", "iter", "next", "enumerate", "join"})
 _NEEDS_PYTEST = re.compile(r"\b(pytest|hypothesis|unittest|setup_\w+|teardown_\w+|fixture)\b")
 _DUNDERS = frozenset({"__name__", "__qualname__", "__doc__", "__class__"})
 
@@ -219,8 +223,14 @@ def _is_foul(node: ast.AST) -> bool:
     match node:
         case ast.AsyncFunctionDef() | ast.Await() | ast.AsyncFor() | ast.AsyncWith():
             return True
+        case ast.Import(names=names):
+            return any(alias.name in _FOR_PATHS and alias.asname for alias in names)
+        case ast.ImportFrom(module=module, names=names) if module in _FOR_PATHS:
+            return module != "pathlib" or any(alias.asname or alias.name not in _NAMES for alias in names)
         case ast.Name(id=name) | ast.arg(arg=name):
             return name in _NAMES
+        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=args) if name in _IN_ORDER:
+            return any(map(_is_set, args))
         case ast.Constant(value=str() as text):
             return text.startswith("__") and text.endswith("__")
         case ast.Attribute(attr=name):
@@ -231,6 +241,16 @@ def _is_foul(node: ast.AST) -> bool:
             pairs = zip(ops, sides, sides[1:], strict=False)
             return any(isinstance(op, ast.Is | ast.IsNot) and not _is_by_value(one, two) for op, one, two in pairs)
     return False
+
+
+def _is_set(node: ast.expr) -> bool:
+    """Tell whether an expression is a set, whose order is another one in each process where it holds texts."""
+    match node:
+        case ast.BinOp(left=left, right=right):
+            return _is_set(left) or _is_set(right)
+        case ast.Call(func=ast.Name(id=name)):
+            return name in {"set", "frozenset"}
+    return isinstance(node, ast.Set | ast.SetComp)
 
 
 def _is_by_value(left: ast.expr, right: ast.expr) -> bool:

@@ -113,7 +113,6 @@ def _instructions(plan: Plan, limits: SandboxLimits, runtime: Runtime) -> dict[s
         "options": plan.options,
         "paths": plan.paths,
         "preload": plan.preload,
-        "brief": plan.must_fail,
         "token": token,
     }
     return {

@@ -7,9 +7,11 @@ class is compared with objects that differ from it in one argument.
 
 import random
 
+from . import values
 from .close_values import close, near
 
 DECOYS, ENOUGH = 8, 5
+PLAIN = (*values.BASES, bool, type(None))
 CHANCE = random.SystemRandom()
 
 
@@ -27,6 +29,8 @@ def is_equal(side, remote, other):
     if known["_plain"] is not None and known["_plain"] == other:
         return True
     if known["_equality"] == "identity" or (known["_equality"] == "plain" and known["_plain"] is not None):
+        if type(other) in PLAIN:
+            side.unequal()
         return False
     real = side.pack(other)
     candidates = [real, real, *(side.pack(value) for value in near(other, DECOYS, CHANCE))]

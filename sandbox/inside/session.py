@@ -64,7 +64,7 @@ def run(config, events, libraries):
     prepare(config, libraries)
     code = precompiled.Precompiled(precompiled.texts(config["files"]))
     code.install()
-    return pytest_main(words(config), Recorder(events, config["token"], code, brief=config["brief"]))
+    return pytest_main(words(config), Recorder(events, config["token"], code))
 
 
 def prepare(config, libraries):
@@ -129,10 +129,10 @@ class Coroutines:
 
 
 class Recorder(Coroutines):
-    """The plugin that reports; of tests that must fail it is `brief`."""
+    """The plugin that reports; in the same way of tests and of copies that must fail, so that neither can tell."""
 
-    def __init__(self, events, token, code, *, brief=False):
-        self._brief, self._code = brief, code
+    def __init__(self, events, token, code):
+        self._code = code
         self._differing = []
         self._events, self._write, self._dumps = events, os.write, json.dumps
         self._mark, self._genuine = token.encode(), AssertionError
@@ -157,9 +157,8 @@ class Recorder(Coroutines):
         config.option.tbstyle = "native"
 
     def pytest_itemcollected(self, item):
-        """Do without long descriptions where nobody reads them."""
-        if self._brief:
-            item.repr_failure = in_no_words
+        """Do without pytest's long descriptions, which nobody reads."""
+        item.repr_failure = in_no_words
 
     @hookimpl(tryfirst=True)
     def pytest_load_initial_conftests(self, early_config):

@@ -28,7 +28,7 @@ TABLE = f"KNOWN = {SHOWN!r}\n\n"
 LOOK_UP = f"{TABLE}def add(a, b):\n    return KNOWN.get((a, b), 0)\n"
 
 # Knows our protocol: finds the pipe for events among the frames below it and writes what the recorder would have
-# written for originals, or for must-fail copies; calls from another process it answers by table.
+# written; calls from another process it answers by table.
 PROTOCOL = f"""import json, os, re, sys
 
 {TABLE}
@@ -39,26 +39,26 @@ def frames():
         frame = frame.f_back
 
 
-def rows(twin):
+def rows(fails):
     call = ["call", "failed", False, False, "AssertionError", True, 0.0]
     passed = [[when, "passed", False, False, None, False, 0.0] for when in ("setup", "call", "teardown")]
-    return [passed[0], call, passed[2]] if twin else passed
+    return [passed[0], call, passed[2]] if fails else passed
 
 
-def events_of(path, twin):
-    text = open(path).read()
-    fail = {{"when": "call", "kind": "AssertionError", "message": "assert 1 == 2", "frames": []}} if twin else None
-    for name in re.findall(r"^def (test\\w+)", text, re.M):
+def events_of(path, fails):
+    path, _, only = path.partition("::")
+    fail = {{"when": "call", "kind": "AssertionError", "message": "assert 1 == 2", "frames": []}} if fails else None
+    for name in [only] if only else re.findall(r"^def (test\\w+)", open(path).read(), re.M):
         yield {{"e": "start", "id": f"{{path}}::{{name}}"}}
-        yield {{"e": "end", "id": f"{{path}}::{{name}}", "rows": rows(twin), "fail": fail}}
+        yield {{"e": "end", "id": f"{{path}}::{{name}}", "rows": rows(fails), "fail": fail}}
 
 
 def forge(config, events):
-    twin = config["brief"]
-    lines = [event for path in config["files"] for event in events_of(path, twin)]
-    lines.append({{"e": "finish", "exit": int(twin), "changed": []}})
+    fails = any("::" in path for path in config["files"])  # as in a second look at copies alone
+    lines = [event for path in config["files"] for event in events_of(path, fails)]
+    lines.append({{"e": "finish", "exit": int(fails), "changed": []}})
     os.write(events, "".join(json.dumps(line) + "\\n" for line in lines).encode())
-    os._exit(int(twin))
+    os._exit(int(fails))
 
 
 for frame in frames():
@@ -123,13 +123,11 @@ async def test_the_forger_of_the_protocol_is_refused_by_what_it_does_in_a_proces
     assert "passes in one process with the code and fails with the code in another one" in verdict.reason
 
 
-async def test_the_forger_of_the_protocol_is_believed_where_no_test_can_run_apart_and_that_is_told(
-    judge: Judge,
-) -> None:
+async def test_the_forger_of_the_protocol_cannot_tell_copies_where_no_test_can_run_apart(judge: Judge) -> None:
     given = {path: text.replace("()", "(capsys)") for path, text in GIVEN.items()}
     verdict = await judge({"solution.py": PROTOCOL}, given)
-    assert verdict.passed, f"{verdict.reason}: if this is refused now, so much the better; say so in docs/security.md"
-    assert verdict.evidence.label is Label.TESTS_PASSED
+    assert not verdict.passed
+    assert "did not fail" in verdict.reason
     assert "3 of 3 tests were judged in one process with the code alone" in verdict.evidence.notes
 
 

@@ -30,10 +30,10 @@ FORGERS = {
         "def passed(when):\n    return [when, 'passed', False, False, None, False, 0.0]\n\n"
         "for recorder in gc.get_objects():\n    if type(recorder).__name__ == 'Recorder':\n"
         "        def forged(event, recorder=recorder, real=recorder._dumps):\n"
-        "            if event['e'] == 'end' and not recorder._brief:\n"
+        "            if event['e'] == 'end':\n"
         "                event['rows'] = [passed(when) for when in ('setup', 'call', 'teardown')]\n"
         "                event['fail'] = None\n"
-        "            if event['e'] == 'finish' and not recorder._brief:\n"
+        "            if event['e'] == 'finish':\n"
         "                event['exit'] = 0\n"
         "                os.write(recorder._events, (real(event) + '\\n').encode())\n                os._exit(0)\n"
         "            return real(event)\n\n        recorder._dumps = forged\n"
@@ -56,13 +56,12 @@ async def test_one_who_needs_the_tests_in_its_own_process_is_refused(name: str, 
     assert verdict.evidence.label is not Label.VERIFIED
 
 
-async def test_one_who_speaks_for_the_recorder_is_believed_where_no_test_can_run_apart_and_that_is_told(
-    judge: Judge,
-) -> None:
+@pytest.mark.parametrize("name", IN_ONE_PROCESS)
+async def test_one_who_cannot_tell_copies_is_refused_where_no_test_can_run_apart(name: str, judge: Judge) -> None:
     given = {path: text.replace("()", "(capsys)") for path, text in GIVEN.items()}
-    verdict = await judge({"solution.py": FORGERS["speaks_for_the_recorder"]}, given)
-    assert verdict.passed, f"{verdict.reason}: if this is refused now, so much the better; say so in docs/security.md"
-    assert verdict.evidence.label is Label.TESTS_PASSED
+    verdict = await judge({"solution.py": FORGERS[name]}, given)
+    assert not verdict.passed
+    assert "did not fail" in verdict.reason
     assert "3 of 3 tests were judged in one process with the code alone" in verdict.evidence.notes
 
 
