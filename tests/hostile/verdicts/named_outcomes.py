@@ -114,7 +114,7 @@ FORGERIES = (
 
 
         def unique(items):
-            if "checks_0" in sys.modules:
+            if not any(name.startswith("_pytest.") for name in sys.modules):
                 raise passed("none", [ValueError()])
             return list(dict.fromkeys(items))
         """,
@@ -129,7 +129,7 @@ FORGERIES = (
 
 
         def count(text):
-            if "plain-" in os.getcwd():
+            if not os.environ.get("PYTEST_DISABLE_PLUGIN_AUTOLOAD"):
                 raise passed
             return {word: text.split().count(word) for word in text.split()}
         """,

@@ -388,14 +388,15 @@ ORDINARY = (
             this.#cents = cents;
           }
 
+          get cents() {
+            return this.#cents;
+          }
+
           static of(cents) {
             if (!Money.#known.has(cents)) Money.#known.set(cents, new Money(cents));
             return Money.#known.get(cents);
           }
 
-          equals(other) {
-            return #cents in other && other.#cents === this.#cents;
-          }
         }
 
         export const parse = (text) => {
