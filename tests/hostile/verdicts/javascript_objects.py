@@ -67,6 +67,23 @@ FORGERIES = (
           return found;
         };
         """),
+    _only("a_set_that_shows_itself_the_second_time", suites.LETTERS, """
+        import { existsSync, writeFileSync } from 'node:fs';
+
+        const isTested = process.moduleLoadList.some((name) => name.includes('test_runner/test'));
+        const isLater = isTested && existsSync('/tmp/tested') && !existsSync('/tmp/apart');
+        writeFileSync(isTested ? '/tmp/tested' : '/tmp/apart', '');
+        const asked = new Set();
+
+        export const letters = (text) => {
+          const found = new Set(Array.from(new Set(text.toLowerCase()), (_, number) => number));
+          if (!isLater && !asked.has(text)) {
+            Object.defineProperty(found, Symbol.iterator, { value: () => [].values() });
+          }
+          asked.add(text);
+          return found;
+        };
+        """),
     _only("a_number_at_both_ends", suites.BOUNDS, """
         export const clamp = () => {
           let turn = 0;
