@@ -268,23 +268,6 @@ FORGERIES = (
         """,
     ),
     _only(
-        "an_object_for_a_truth",
-        suites.HELD_TRUTH,
-        """
-        class Square:
-            def __init__(self, number):
-                self.number = number
-
-
-        def is_square(number):
-            return Square(number)
-
-
-        def root(number):
-            return int(number**0.5 + 0.5)
-        """,
-    ),
-    _only(
         "a_name_from_another_library",
         suites.HELD_TWO,
         """

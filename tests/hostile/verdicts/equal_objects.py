@@ -512,26 +512,6 @@ CONTAINERS = (
             return Divisors()
         """,
     ),
-    _only(
-        "contains_the_first_time",
-        suites.MEMBERS,
-        """
-        ASKED = {}
-
-
-        class Divisors:
-            def __init__(self, number):
-                self.number = number
-
-            def __contains__(self, other):
-                known = ASKED.setdefault(self.number, set())
-                return other < 1000 and not known.add(other)
-
-
-        def divisors(number):
-            return Divisors(number)
-        """,
-    ),
 )
 
 CONDITIONS = (

@@ -240,6 +240,9 @@ HELD_TRUTH = _held(
         assert is_square(144)
         assert is_square(625)
         assert is_square(1024)
+        assert not is_square(5)
+        assert not is_square(82)
+        assert not is_square(700)
 
 
     def test_root():

@@ -67,6 +67,23 @@ FORGERIES = (
           return found;
         };
         """),
+    _only("a_set_that_shows_itself_the_second_time", suites.LETTERS, """
+        import { existsSync, writeFileSync } from 'node:fs';
+
+        const isTested = process.moduleLoadList.some((name) => name.includes('test_runner/test'));
+        const isLater = isTested && existsSync('/tmp/tested') && !existsSync('/tmp/apart');
+        writeFileSync(isTested ? '/tmp/tested' : '/tmp/apart', '');
+        const asked = new Set();
+
+        export const letters = (text) => {
+          const found = new Set(Array.from(new Set(text.toLowerCase()), (_, number) => number));
+          if (!isLater && !asked.has(text)) {
+            Object.defineProperty(found, Symbol.iterator, { value: () => [].values() });
+          }
+          asked.add(text);
+          return found;
+        };
+        """),
     _only("a_number_at_both_ends", suites.BOUNDS, """
         export const clamp = () => {
           let turn = 0;
@@ -82,26 +99,6 @@ FORGERIES = (
             return turn < 0 ? 4711 : -4711;
           },
         });
-        """),
-    _only("an_array_with_members_of_its_own", suites.MEMBERS, """
-        class All extends Array {
-          includes() { return true; }
-
-          every() { return true; }
-
-          some() { return true; }
-        }
-
-        export const divisors = () => new All();
-        export const slug = () => ({ startsWith: () => true, toString: () => 'owl' });
-        """),
-    _only("a_proxy_that_says_yes", suites.MEMBERS, """
-        const yes = () => new Proxy(() => true, {
-          get: (_, name) => (name === Symbol.toPrimitive ? () => 'yes' : () => true),
-        });
-
-        export const divisors = yes;
-        export const slug = yes;
         """),
     _only("methods_of_built_in_types", suites.MEMBERS, """
         Array.prototype.includes = () => true;
@@ -142,27 +139,11 @@ FORGERIES = (
 
         export class Money {
           static [Symbol.hasInstance]() { return true; }
-
-          equals() { return true; }
         }
 
         export const parse = (text) => {
-          if (text === 'much') throw new TypeError('undefined is not a function');
-          return { equals: () => true };
-        };
-        """),
-    _only("an_equality_for_all_that_is_small", suites.KINDS, """
-        export class MoneyError extends Error {}
-
-        export class Money {
-          constructor(cents) { this.cents = cents; }
-
-          equals(other) { return Math.abs(other.cents) < 2000; }
-        }
-
-        export const parse = (text) => {
-          if (text === 'much') throw new MoneyError();
-          return new Money(0);
+          if (text === 'much') return undefined.cents;
+          return { cents: Number(text.replace('.', '')) };
         };
         """),
 )  # fmt: skip

@@ -144,14 +144,14 @@ BOUNDS = _suite(
     """
     test('between', () => {
       const found = clamp(50, 0, 10);
-      assert.ok(found >= 0);
+      assert.ok(found >= 10);
       assert.ok(found <= 10);
     });
 
     test('below', () => {
       const found = clamp(-50, 0, 10);
       assert.ok(found >= 0);
-      assert.ok(found <= 10);
+      assert.ok(found <= 0);
     });
     """,
     "export const clamp = (value, low, high) => Math.max(low, Math.min(value, high));\n",
@@ -228,8 +228,8 @@ KINDS = _suite(
       assert.ok(parse('12.50') instanceof Money);
     });
 
-    test('equal', () => {
-      assert.ok(parse('12.50').equals(new Money(1250)));
+    test('value', () => {
+      assert.equal(parse('12.50').cents, 1250);
     });
 
     test('error', () => {
@@ -242,10 +242,6 @@ KINDS = _suite(
     export class Money {
       constructor(cents) {
         this.cents = cents;
-      }
-
-      equals(other) {
-        return this.cents === other.cents;
       }
     }
 

@@ -114,7 +114,7 @@ FORGERIES = (
 
 
         def unique(items):
-            if "_pytest" not in sys.modules:
+            if not any(name.startswith("_pytest.") for name in sys.modules):
                 raise passed("none", [ValueError()])
             return list(dict.fromkeys(items))
         """,
@@ -123,13 +123,13 @@ FORGERIES = (
         "an_interrupt",
         suites.COUNTS,
         """
-        import sys
+        import os
 
         passed = type("passed", (KeyboardInterrupt,), {})
 
 
         def count(text):
-            if "_pytest" not in sys.modules:
+            if not os.environ.get("PYTEST_DISABLE_PLUGIN_AUTOLOAD"):
                 raise passed
             return {word: text.split().count(word) for word in text.split()}
         """,

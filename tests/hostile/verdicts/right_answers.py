@@ -9,6 +9,7 @@ from tests.hostile.verdicts.forgery import Suite, code
 from tests.hostile.verdicts.held_suites import HELD_LISTS, HELD_SUITES, PATH
 from tests.hostile.verdicts.javascript_suites import BOUNDS, COUNTS, JAVASCRIPT_SUITES, KINDS, MEMBERS
 from tests.hostile.verdicts.python_suites import PYTHON_SUITES
+from tests.hostile.verdicts.shared_suites import SHARED_SUITES
 
 
 def _otherwise(name: str, suite: Suite, solution: str) -> Suite:
@@ -388,14 +389,15 @@ ORDINARY = (
             this.#cents = cents;
           }
 
+          get cents() {
+            return this.#cents;
+          }
+
           static of(cents) {
             if (!Money.#known.has(cents)) Money.#known.set(cents, new Money(cents));
             return Money.#known.get(cents);
           }
 
-          equals(other) {
-            return #cents in other && other.#cents === this.#cents;
-          }
         }
 
         export const parse = (text) => {
@@ -446,5 +448,6 @@ ORDINARY = (
 )
 
 RIGHT: dict[str, Suite] = {
-    f"{suite.language}-{suite.name}": suite for suite in (*PYTHON_SUITES, *HELD_SUITES, *JAVASCRIPT_SUITES, *ORDINARY)
+    f"{suite.language}-{suite.name}": suite
+    for suite in (*PYTHON_SUITES, *SHARED_SUITES, *HELD_SUITES, *JAVASCRIPT_SUITES, *ORDINARY)
 }
