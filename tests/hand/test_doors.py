@@ -84,6 +84,15 @@ def test_an_invalid_task_is_refused_with_its_fields_and_exit_code_2(either: Home
     assert either.cli("a", "--depends-on", "7").err == "error: depends_on: there is no task 7\n"
 
 
+def test_of_many_faults_the_first_are_told_and_the_others_counted(either: Home) -> None:
+    sent = [part for number in range(80) for part in ("--allow", f"A{number}")]
+    said = either.cli("do it", *sent)
+    assert (said.code, said.err.count("\n")) == (2, 51)
+    assert said.err.endswith("error: and 30 more\n")
+    told = json.loads(either.cli("do it", *sent, "--json").err)
+    assert (len(told["fields"]), told["more"]) == (50, 30)
+
+
 def test_cancel_and_retry_move_a_task(either: Home) -> None:
     either.cli("do it")
     assert either.cli("--cancel", "1").out == "task 1 cancelled\n"
