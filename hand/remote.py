@@ -232,7 +232,9 @@ def _error(status: int, failed: Failed, task_id: int) -> NightshiftError:
     match status:
         case http.client.BAD_REQUEST | http.client.UNPROCESSABLE_ENTITY:
             return InvalidTask(failed.fields or {"task": failed.error}, failed.more)
-        case http.client.UNAUTHORIZED | http.client.FORBIDDEN:
+        case http.client.UNAUTHORIZED:
+            return NotAllowed("the daemon asks for its token: set API_TOKEN here as it was set where the daemon started")
+        case http.client.FORBIDDEN:
             return NotAllowed(failed.error)
         case http.client.NOT_FOUND:
             return UnknownTask(task_id)
