@@ -81,8 +81,22 @@ def test_a_wrong_token_is_told_and_guessing_is_slowed_down(server: Client) -> No
     session = log_in(server, TOKEN).headers["set-cookie"].split(";")[0]
     statuses = [log_in(server, f"guess {number}").status for number in range(25)]
     assert statuses[-1] == 429
-    assert server.get("/api/status", Authorization=f"Bearer {TOKEN}").status == 429
+    refused = server.get("/api/status", Authorization="Bearer wrong")
+    assert (refused.status, int(refused.headers["retry-after"]) >= 1) == (429, True)
     assert server.get("/api/status", Cookie=session).status == 200
+
+
+def test_the_owner_is_let_in_whoever_guessed_before_from_the_same_address(server: Client) -> None:
+    for number in range(100):
+        server.get("/api/status", Authorization=f"Bearer guess {number}")
+    for _ in range(3):
+        assert server.get("/api/status", Authorization=f"Bearer {TOKEN}").status == 200
+        entered = log_in(server, TOKEN)
+        assert (entered.status, entered.headers["location"]) == (303, "/")
+        assert "set-cookie" in entered.headers
+        assert server.get("/api/status", Authorization="Bearer guess").status == 429
+    headers = {"Content-Type": "text/plain", "Authorization": f"Bearer {TOKEN}"}
+    assert server.request("POST", "/api/task", b"x", headers).status == 201
 
 
 def test_another_page_cannot_log_a_browser_in(server: Client) -> None:
