@@ -26,7 +26,7 @@ from assembly.settings_door import settings_door
 from assembly.store import Store, open_store
 from assembly.tidying import sweep_orphans, tidying
 from assembly.undoing import Reverts, undo_of
-from assembly.web import Acts, open_web
+from assembly.web import Acts, entrance, open_web
 from config import VERSION, Settings, service_manager
 from core.clock import Clocks
 from core.errors import ConfigError
@@ -146,7 +146,7 @@ class Daemon:
         gc.freeze()  # what the libraries made stays anyway; looking through it again and again takes time
         before = self._house.last_run
         self._emit(Kind.DAEMON_STARTED, f"version {VERSION}, process {os.getpid()}, {host.url}. {before}".rstrip(". "))
-        self._say(greeting(self.status(), host.url, before))
+        self._say(greeting(self.status(), host.url, before, entrance(self._settings)))
         async with asyncio.TaskGroup() as group:
             side = [
                 group.create_task(self._house.keeper.run()),

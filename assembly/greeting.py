@@ -23,9 +23,9 @@ HOW_TO_GET_ONE = (
 )
 
 
-def greeting(status: DaemonStatus, url: str, before: str = "") -> str:
-    """The message, as plain text; `before` says how the last run ended."""
-    return "\n".join(_lines(status, url, before))
+def greeting(status: DaemonStatus, url: str, before: str = "", entrance: str = "") -> str:
+    """The message, as plain text; `before` says how the last run ended, `entrance` what visitors are asked for."""
+    return "\n".join(_lines(status, url, before, entrance))
 
 
 def in_a_line(status: DaemonStatus) -> str:
@@ -36,8 +36,9 @@ def in_a_line(status: DaemonStatus) -> str:
     return f"{status.state.value}, {busy} of {len(status.workers)} workers busy{rest}"
 
 
-def _lines(status: DaemonStatus, url: str, before: str) -> Iterator[str]:
+def _lines(status: DaemonStatus, url: str, before: str, entrance: str) -> Iterator[str]:
     yield f"Nightshift {status.version} is {status.state.value}: {url}"
+    yield from filter(None, [entrance])
     yield ""
     yield from (_model(model) for model in status.models)
     yield from _sandbox(status)

@@ -81,8 +81,17 @@ def _started(host: Host, port_file: Path, stack: ExitStack) -> Host:
     return host
 
 
+def entrance(settings: Settings) -> str:
+    """What visitors are asked for, in a sentence for the owner; empty where nothing is."""
+    if settings.api_token:
+        return "Dashboard and API ask for the token that is set as API_TOKEN."
+    if settings.sandbox == "process":
+        return f"Dashboard and API ask for a token, because the sandbox isolates nothing: see {settings.token_file}"
+    return ""
+
+
 def _host(settings: Settings, desk: Desk) -> Host:
-    """With the weakest sandbox the code of a task could reach this API, so writing takes a token then.
+    """With the weakest sandbox the code of a task could reach this API, so it takes a token then.
 
     It is kept in a file that only the owner can read.
     """

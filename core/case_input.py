@@ -13,22 +13,23 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from core import literals
+from core import literals, plain_data
 from core.held import Compare, ValueCase
 from core.parsing import parse
+from core.strict import Strict
 
 MAX_CASES = 500
+MAX_CASES_CHARS = 4_000_000
+"""How long the literals of all cases of a task may be together, as they are sent and as they are stored."""
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 _CALL = re.compile(rf"{_NAME}(\.{_NAME})*[.:]{_NAME}(\.{_NAME})*")
 _LITERAL = "literal"
 
 
-class CaseIn(BaseModel):
+class CaseIn(Strict):
     """One case as a person writes it. `tolerance` is how far numbers may lie apart, relatively or absolutely."""
-
-    model_config = ConfigDict(extra="forbid")
 
     call: Annotated[str, Field(max_length=300)]
     args: list[Any] = Field(default_factory=list)
@@ -47,9 +48,8 @@ class CaseIn(BaseModel):
     @field_validator("args", "kwargs", "expect")
     @classmethod
     def _writable(cls, value: Any, info: ValidationInfo) -> Any:
-        items = value if isinstance(value, list) else value.values() if info.field_name == "kwargs" else [value]
-        for item in items:
-            literals.write(_value(item))
+        if why := _why_unwritable(str(info.field_name), value, info.context):
+            raise ValueError(why)
         return value
 
     @model_validator(mode="after")
@@ -61,6 +61,23 @@ class CaseIn(BaseModel):
         return self
 
 
+def room_for_all() -> literals.Room:
+    """What all cases of a task may take up; the context in which they are validated."""
+    return literals.Room(MAX_CASES_CHARS, f"too much: the cases may have {MAX_CASES_CHARS:,} characters together")
+
+
+def _why_unwritable(name: str, value: Any, room: literals.Room | None) -> str:
+    """Said rather than raised: the fault is kept until all are known, and its traceback would keep the values."""
+    try:
+        meant = _named(value, room) if name == "kwargs" else _value(value, room)
+        if plain_data.too_deep(meant):
+            return plain_data.TOO_DEEP
+        literals.write(tuple(meant) if name == "args" else meant, room)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
 def to_case(read: CaseIn) -> ValueCase:
     """The case that a person wrote; without `expect` and `raises` an oracle has to know it."""
     module, colon, function = read.call.partition(":")
@@ -70,7 +87,7 @@ def to_case(read: CaseIn) -> ValueCase:
     return ValueCase(
         call=f"{module}:{function}",
         args=literals.write(tuple(map(_value, read.args))),
-        kwargs=literals.write({name: _value(value) for name, value in read.kwargs.items()}),
+        kwargs=literals.write(_named(read.kwargs)),
         compare=Compare.RAISES if read.raises else Compare.STRICT,
         expect=expect,
         raises=(read.raises.rpartition(".")[2],) if read.raises else (),
@@ -97,8 +114,6 @@ def as_input(case: ValueCase) -> dict[str, Any]:
 def fault(cases: Sequence[CaseIn], oracle: Mapping[str, str] | str) -> str | None:
     """Say why these cases and this oracle cannot judge together, or None."""
     unknown = [case for case in cases if case.raises is None and "expect" not in case.model_fields_set]
-    if len(cases) > MAX_CASES:
-        return f"too many cases: at most {MAX_CASES}"
     if unknown and not oracle:
         return f"{unknown[0].call}: give expect or raises, or an oracle that knows the answer"
     if oracle and not unknown:
@@ -108,7 +123,7 @@ def fault(cases: Sequence[CaseIn], oracle: Mapping[str, str] | str) -> str | Non
     for path, text in oracle_files(cases, oracle).items():
         try:
             parse(text if path.endswith(".py") else "")
-        except (SyntaxError, ValueError, RecursionError) as error:
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             return f"the oracle is no Python: {path}: {error}"
     return None
 
@@ -120,14 +135,19 @@ def oracle_files(cases: Sequence[CaseIn], oracle: Mapping[str, str] | str) -> di
     return {f"{to_case(cases[0]).module.replace('.', '/')}.py": oracle} if oracle and cases else {}
 
 
-def _value(said: Any) -> Any:
+def _named(said: Mapping[str, Any], room: literals.Room | None = None) -> dict[str, Any]:
+    """The arguments by name; an argument may be called `literal`."""
+    return {name: _value(value, room) for name, value in said.items()}
+
+
+def _value(said: Any, room: literals.Room | None = None) -> Any:
     """What a person's JSON means: a mapping with `literal` alone is a Python literal."""
     if isinstance(said, dict) and said.keys() == {_LITERAL}:
-        return literals.read(str(said[_LITERAL]))
+        return literals.read(str(said[_LITERAL]), room)
     if isinstance(said, list):
-        return [_value(item) for item in said]
+        return [_value(item, room) for item in said]
     if isinstance(said, dict):
-        return {key: _value(item) for key, item in said.items()}
+        return {key: _value(item, room) for key, item in said.items()}
     return said
 
 

@@ -37,6 +37,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from core import faults
 from core.states import Ending
 
 if TYPE_CHECKING:
@@ -64,11 +65,13 @@ class TaskError(NightshiftError):
 
 
 class InvalidTask(TaskError):
-    """What was sent is not a task."""
+    """What was sent is not a task. `fields` says why, within bounds; `more` is how many faults it leaves out."""
 
-    def __init__(self, fields: Mapping[str, str]) -> None:
-        self.fields = dict(fields)
-        super().__init__("; ".join(f"{name}: {why}" for name, why in self.fields.items()))
+    def __init__(self, fields: Mapping[str, str], more: int = 0) -> None:
+        self.fields = faults.bounded(fields)
+        self.more = more + len(fields) - len(self.fields)
+        told = [f"{name}: {why}" for name, why in self.fields.items()]
+        super().__init__("; ".join(filter(None, [*told, faults.and_more(self.more)])))
 
 
 class UnknownTask(TaskError):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from core.errors import InvalidTask
+from core.plain_data import shallow
 from core.states import Phase
 from core.tasks import TaskSpec
 from core.work import Work
@@ -44,7 +45,7 @@ def forked_spec(spec: TaskSpec, fork: Fork, note: str) -> TaskSpec:
     if len(said) > MAX_DESCRIPTION_CHARS:
         raise InvalidTask({"note": f"too long: with the task's words it has {len(said):,} characters; shorten it"})
     origin = {"task_id": fork.source, "attempt": fork.attempt, "step_no": fork.step_no, "model": fork.model}
-    metadata = {**spec.metadata, "forked_from": origin}
+    metadata = {**shallow(spec.metadata), "forked_from": origin}
     description = said or spec.description
     return replace(spec, description=description, key=None, depends_on=(), not_before=None, metadata=metadata)
 

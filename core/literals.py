@@ -2,7 +2,8 @@
 
 What can be written: numbers, texts, bytes, booleans, None, lists, tuples, dicts, sets and what a few constant
 operators make of these (`10**6`, `[0] * 5`, `-1`, `1 + 2j`), and `set()`, `frozenset(…)` and `float("nan")`, which have
-no literal of their own. Sizes are bounded, so that a short text cannot become a value that fills the memory.
+no literal of their own. Sizes are bounded, so that a short text cannot become a value that fills the memory, nor one
+that is small in memory, because its parts are the same list, and endless to walk through.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from core.parsing import parse_expression
 
 MAX_TEXT = 200_000
 MAX_ITEMS = 100_000
+"""How many items one multiplication may make; all those of a literal may make `MAX_TEXT`."""
 MAX_BITS = 50_000
 
 _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
@@ -28,62 +30,84 @@ _CALLS: dict[str, Callable[..., Any]] = {"set": set, "frozenset": frozenset, "fl
 _NUMBERS = (int, float, complex)
 
 
-def read(text: str) -> Any:
-    """The value that a text writes down.
+class Room:
+    """How much may still be made, of items and characters; `fault` says what is too much.
+
+    What is taken from a room is taken from the one that it lies `within` as well.
+    """
+
+    def __init__(self, most: int, fault: str, within: Room | None = None) -> None:
+        self._left, self._fault, self._within = most, fault, within
+
+    def take(self, count: int) -> None:
+        """Use some of it up; raises ValueError when it is used up."""
+        self._left -= count
+        if self._within:
+            self._within.take(count)
+        if self._left < 0:
+            raise ValueError(self._fault)
+
+
+def read(text: str, within: Room | None = None) -> Any:
+    """The value that a text writes down; what it takes to read it is taken from `within`.
 
     Raises:
         ValueError: it is no literal, or too large.
     """
     if len(text) > MAX_TEXT:
         raise ValueError(f"longer than {MAX_TEXT} characters")
+    if within:
+        within.take(len(text))
     try:
-        return value_of(parse_expression(text.strip()))
+        return value_of(parse_expression(text.strip()), within)
     except (SyntaxError, RecursionError, MemoryError) as error:
         raise ValueError(f"is no Python literal ({type(error).__name__})") from None
 
 
-def write(value: object) -> str:
-    """The text from which `read` makes the same value again.
+def write(value: object, within: Room | None = None) -> str:
+    """The text from which `read` makes the same value again; its length is taken from `within`.
 
     Raises:
         ValueError: the value is not one of those that can be written.
     """
-    text = _text(value)
+    too_long = f"longer than {MAX_TEXT} characters"
+    text = _text(value, Room(MAX_TEXT, too_long, within))
     if len(text) > MAX_TEXT:
-        raise ValueError(f"longer than {MAX_TEXT} characters")
+        raise ValueError(too_long)
     return text
 
 
-def value_of(node: ast.expr) -> Any:
+def value_of(node: ast.expr, within: Room | None = None) -> Any:
     """The value of an expression that is made of literals alone.
 
     Raises:
         ValueError: it is not.
     """
     try:
-        return _value(node)
+        return _value(node, Room(MAX_TEXT, "the sequences are too long", within))
     except (TypeError, ArithmeticError, RecursionError, MemoryError) as error:
         raise ValueError(f"has no value ({type(error).__name__})") from None
 
 
-def _value(node: ast.expr) -> Any:
+def _value(node: ast.expr, room: Room) -> Any:
     match node:
         case ast.Constant(value=value) if value is not ...:
             return value
         case ast.List(elts=items):
-            return [_value(item) for item in items]
+            return [_value(item, room) for item in items]
         case ast.Tuple(elts=items):
-            return tuple(_value(item) for item in items)
+            return tuple(_value(item, room) for item in items)
         case ast.Set(elts=items):
-            return {_value(item) for item in items}
+            return {_value(item, room) for item in items}
         case ast.Dict(keys=keys, values=values) if None not in keys:
-            return {_value(key): _value(value) for key, value in zip(keys, values, strict=True) if key is not None}
+            pairs = ((key, item) for key, item in zip(keys, values, strict=True) if key is not None)
+            return {_value(key, room): _value(item, room) for key, item in pairs}
         case ast.UnaryOp(op=ast.USub() | ast.UAdd() | ast.Not(), operand=operand):
-            return _signed(node.op, _value(operand))
+            return _signed(node.op, _value(operand, room))
         case ast.BinOp(left=left, op=operator_, right=right) if type(operator_) in _OPERATORS:
-            return _operated(operator_, _value(left), _value(right))
+            return _operated(operator_, _value(left, room), _value(right, room), room)
         case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in _CALLS and len(arguments) < 2:
-            return _called(name, [_value(argument) for argument in arguments])
+            return _called(name, [_value(argument, room) for argument in arguments])
     raise ValueError(f"is no literal: {ast.unparse(node)[:80]}")
 
 
@@ -95,21 +119,39 @@ def _signed(sign: ast.unaryop, value: Any) -> Any:
     return -value if isinstance(sign, ast.USub) else +value
 
 
-def _operated(sign: ast.operator, left: Any, right: Any) -> Any:
+def _operated(sign: ast.operator, left: Any, right: Any, room: Room) -> Any:
     numbers = isinstance(left, _NUMBERS) and isinstance(right, _NUMBERS)
     if isinstance(sign, ast.Pow):
         small = numbers and abs(right) <= MAX_BITS and _bits(left) * abs(right) <= MAX_BITS
         if not small:
             raise ValueError("the power is too large")
-    elif isinstance(sign, ast.Mult) and not numbers:
+    elif isinstance(sign, ast.Mult) and numbers:
+        if _bits(left) + _bits(right) > 2 * MAX_BITS:
+            raise ValueError("the product is too large")
+    elif isinstance(sign, ast.Mult):
         times, items = (left, right) if isinstance(left, int) else (right, left)
-        if not isinstance(times, int) or not isinstance(items, str | bytes | list | tuple):
-            raise ValueError("cannot be multiplied")
-        if times * len(items) > MAX_ITEMS:
-            raise ValueError("the sequence is too long")
+        _check_repetition(times, items, room)
     elif not numbers and (not isinstance(sign, ast.Add) or type(left) is not type(right)):
         raise ValueError("only numbers can be reckoned with")
     return _OPERATORS[type(sign)](left, right)
+
+
+def _check_repetition(times: Any, items: Any, room: Room) -> None:
+    if not isinstance(times, int) or not isinstance(items, str | bytes | list | tuple):
+        raise ValueError("cannot be multiplied")
+    if times * len(items) > MAX_ITEMS:
+        raise ValueError("the sequence is too long")
+    # What an item holds is not copied, but whoever walks through the value meets it each time.
+    room.take(max(1, times) * _weight(items))
+
+
+def _weight(value: Any) -> int:
+    """How many items and characters a value has, all the way down."""
+    if isinstance(value, str | bytes):
+        return len(value)
+    if isinstance(value, dict):
+        return sum(_weight(key) + _weight(item) for key, item in value.items())
+    return 1 + sum(map(_weight, value)) if isinstance(value, list | tuple | set | frozenset) else 1
 
 
 def _bits(value: complex) -> int:
@@ -122,27 +164,35 @@ def _called(name: str, arguments: list[Any]) -> Any:
     return _CALLS[name](*arguments)
 
 
-def _text(value: object) -> str:
+def _text(value: object, room: Room) -> str:
     kind = type(value)
     if kind is list or kind is tuple or kind is set or kind is frozenset:
-        return _sequence(value)
+        return _sequence(value, room)
     if kind is dict:
         assert isinstance(value, dict)
-        return "{" + ", ".join(f"{_text(key)}: {_text(item)}" for key, item in value.items()) + "}"
-    if kind is float:
-        assert isinstance(value, float)
-        return repr(value) if math.isfinite(value) else f"float('{value}')"
+        room.take(2)
+        return "{" + ", ".join(f"{_text(key, room)}: {_text(item, room)}" for key, item in value.items()) + "}"
     if kind is int:
         assert isinstance(value, int)
-        return repr(value) if value.bit_length() < 10_000 else hex(value)  # printing in decimal has a limit
-    finite = kind is complex and isinstance(value, complex) and cmath.isfinite(value)
-    if value is None or kind in (bool, str, bytes) or finite:
+        text = repr(value) if value.bit_length() < 10_000 else hex(value)  # printing in decimal has a limit
+    elif kind is float and isinstance(value, float):
+        text = repr(value) if math.isfinite(value) else f"float('{value}')"
+    else:
+        text = _constant(value)
+    room.take(len(text))
+    return text
+
+
+def _constant(value: object) -> str:
+    finite = type(value) is complex and cmath.isfinite(value)
+    if value is None or type(value) in (bool, str, bytes) or finite:
         return repr(value)
-    raise ValueError(f"a {kind.__name__} cannot be written as a literal")
+    raise ValueError(f"a {type(value).__name__} cannot be written as a literal")
 
 
-def _sequence(value: Any) -> str:
-    items = [_text(item) for item in (value if isinstance(value, list | tuple) else sorted(value, key=repr))]
+def _sequence(value: Any, room: Room) -> str:
+    room.take(2)
+    items = [_text(item, room) for item in (value if isinstance(value, list | tuple) else sorted(value, key=repr))]
     inside = ", ".join(items)
     match value:
         case list():

@@ -12,7 +12,6 @@ from typing import Annotated, Any
 from pydantic import (
     BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     StrictBool,
     StrictFloat,
@@ -22,25 +21,37 @@ from pydantic import (
     model_validator,
 )
 
-from core import case_input
-from core.case_input import CaseIn
+from core import case_input, plain_data
+from core.case_input import MAX_CASES, CaseIn
 from core.clock import no_number, to_text
 from core.errors import InvalidTask
 from core.held import ValueCase
 from core.paths import MAX_FILE_CHARS, MAX_FILES, MAX_TOTAL_CHARS, clash_among, git_folder, path_fault
+from core.strict import Strict
 from core.subtasks import RESERVED
 from core.tasks import Kind, Language, Limits, TaskSpec
 
 MAX_METADATA_CHARS = 64_000
+MAX_DEPENDENCIES = 1000
+MAX_NAMES = 200
+MAX_WORDS = 1000
+MAX_WORD_CHARS = 100_000
 
 PositiveInt = Annotated[StrictInt, Field(ge=1, lt=2**53)]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", str_strip_whitespace=False)
+def _few(files: object) -> object:
+    """Looked at before the files are: each that is no text would be a fault of its own."""
+    if isinstance(files, Mapping) and len(files) > MAX_FILES:
+        raise ValueError(_TOO_MUCH)
+    return files
 
 
-class LimitsIn(_Strict):
+_TOO_MUCH = f"too much: at most {MAX_FILES} files and {MAX_TOTAL_CHARS} characters together"
+FilesIn = Annotated[dict[str, str], BeforeValidator(_few)]
+
+
+class LimitsIn(Strict):
     """What a person may say about limits."""
 
     attempts: PositiveInt | None = None
@@ -56,7 +67,7 @@ class LimitsIn(_Strict):
     work_mb: Annotated[StrictInt, Field(ge=1, le=65_536)] | None = None
 
 
-class TaskIn(_Strict):
+class TaskIn(Strict):
     """A task as a person writes it; the field names are those of the API."""
 
     description: Annotated[str, Field(min_length=1, max_length=100_000)]
@@ -65,10 +76,12 @@ class TaskIn(_Strict):
     base: Annotated[str, Field(min_length=1, max_length=250)] | None = None
     kind: Kind | None = None
     language: Language = Language.PYTHON
-    tests: dict[str, str] = Field(default_factory=dict)
-    test_command: list[Annotated[str, Field(min_length=1)]] = Field(default_factory=list)
-    files: dict[str, str] = Field(default_factory=dict)
-    depends_on: list[PositiveInt] = Field(default_factory=list)
+    tests: FilesIn = Field(default_factory=dict)
+    test_command: list[Annotated[str, Field(min_length=1, max_length=MAX_WORD_CHARS)]] = Field(
+        default_factory=list, max_length=MAX_WORDS
+    )
+    files: FilesIn = Field(default_factory=dict)
+    depends_on: list[PositiveInt] = Field(default_factory=list, max_length=MAX_DEPENDENCIES)
     key: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     not_before: Annotated[datetime | None, BeforeValidator(no_number)] = None
     limits: LimitsIn = Field(default_factory=LimitsIn)
@@ -77,12 +90,14 @@ class TaskIn(_Strict):
     clarify: StrictBool | None = None
     split: StrictBool | None = None
     integrate: StrictBool | None = None
-    allow: list[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_.-]{0,80}$")]] = Field(default_factory=list)
-    packages: list[Annotated[str, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,80}[A-Za-z0-9])?$")]] = Field(
-        default_factory=list
+    allow: list[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_.-]{0,80}$")]] = Field(
+        default_factory=list, max_length=MAX_NAMES
     )
-    cases: list[CaseIn] = Field(default_factory=list)
-    oracle: dict[str, str] | str = Field(default_factory=dict)
+    packages: list[Annotated[str, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,80}[A-Za-z0-9])?$")]] = Field(
+        default_factory=list, max_length=MAX_NAMES
+    )
+    cases: list[CaseIn] = Field(default_factory=list, max_length=MAX_CASES)
+    oracle: FilesIn | str = Field(default_factory=dict)
     metadata: dict[str, Any] = Field(default_factory=dict)
 
     @field_validator("description")
@@ -102,7 +117,7 @@ class TaskIn(_Strict):
                 raise ValueError(f"longer than {MAX_FILE_CHARS} characters")
             return files
         if len(files) > MAX_FILES or sum(map(len, files.values())) > MAX_TOTAL_CHARS:
-            raise ValueError(f"too much: at most {MAX_FILES} files and {MAX_TOTAL_CHARS} characters together")
+            raise ValueError(_TOO_MUCH)
         for path, text in files.items():
             if why := path_fault(path):
                 raise ValueError(f"{path!r}: {why}")
@@ -172,12 +187,14 @@ def parse_spec(data: object) -> TaskSpec:
     """Make a task of what a person sent.
 
     Raises:
-        InvalidTask: names each wrong field and how to mend it.
+        InvalidTask: names the wrong fields and how to mend them.
     """
     if not isinstance(data, Mapping):
         raise InvalidTask({"task": "must be a mapping with at least a description"})
+    if misshapen := plain_data.check(data):
+        raise InvalidTask(misshapen)
     try:
-        read = TaskIn.model_validate(dict(data))
+        read = TaskIn.model_validate(dict(data), context=case_input.room_for_all())
     except ValidationError as error:
         raise InvalidTask(_faults(error)) from None
     values = read.model_dump()

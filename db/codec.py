@@ -53,8 +53,11 @@ def decode(kind: type[T], text: str) -> T:
     adapter = _adapter(kind)
     try:
         return adapter.validate_json(text)
-    except ValueError:  # a lone surrogate, which pydantic's own parser refuses, or a real fault
-        return adapter.validate_python(json.loads(text))
+    except ValueError:  # a lone surrogate or a depth that pydantic's own parser refuses, or a real fault
+        try:
+            return adapter.validate_python(json.loads(text))
+        except RecursionError:
+            raise ValueError("it is nested too deeply") from None
 
 
 def storable(text: str) -> str:

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from core.clock import Clock, to_text
 from core.errors import IllegalMove, InvalidTask, StaleFence
 from core.events import Event, Kind, Level
+from core.faults import listed
 from core.queueing import Submitted
 from core.states import ENDED, OPEN, Ending, Status, may_move
 from core.subtasks import whole_of
@@ -49,7 +50,7 @@ class TaskMoves:
             return Submitted(task_id=known, status=rows.read(conn, known).task.status, created=False)
         now, needed = self._clock(), rows.statuses(conn, spec.depends_on)
         if unknown := [str(other) for other in spec.depends_on if other not in needed]:
-            raise InvalidTask({field: f"there is no task {', '.join(unknown)}"})
+            raise InvalidTask({field: f"there is no task {listed(unknown)}"})
         if fault := lost(needed):
             raise InvalidTask({field: fault})
         status = first_status(needed, spec.not_before, now)
@@ -237,7 +238,7 @@ def first_status(needed: dict[int, Status], not_before: datetime | None, now: da
 def lost(needed: dict[int, Status]) -> str:
     """Say which of these dependencies will not be done, or nothing."""
     ended = [f"{other} ({status})" for other, status in needed.items() if status in ENDED - {Status.DONE}]
-    return f"depends on what did not succeed: task {', '.join(ended)}" if ended else ""
+    return f"depends on what did not succeed: task {listed(ended)}" if ended else ""
 
 
 def title(spec: TaskSpec) -> str:

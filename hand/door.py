@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from server.lists.bulk import BulkDone, BulkIn, Prioritised
     from server.pausing import CheckpointAsked
     from server.renewal import Renewed
-    from server.schemas import DaemonReport, Logs, Moved, Paused, Submitted, TaskDetail, Tasks
+    from server.schemas import DaemonReport, Logs, Moved, Paused, TaskDetail, Tasks
+    from server.submitted import Submitted
 
 
 class DaemonGone(NightshiftError):

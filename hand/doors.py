@@ -12,6 +12,7 @@ from config import VERSION, Settings
 from hand.door import DaemonGone, Door
 from hand.local import LocalDoor
 from hand.remote import RemoteDoor
+from server.gate.access import known_token
 from upkeep.instance_lock import is_held
 
 PROBE_WALL_S = 2.0
@@ -46,17 +47,9 @@ def _local(settings: Settings) -> LocalDoor:
 
 
 def _remote(settings: Settings, timeout_s: float) -> RemoteDoor:
-    return RemoteDoor(settings.flask_host, _port(settings), _token(settings), timeout_s=timeout_s)
-
-
-def _token(settings: Settings) -> str | None:
-    """The owner's token, or the one that the daemon made for itself (`server.gate.access.kept_token`)."""
-    if settings.api_token:
-        return settings.api_token.get_secret_value()
-    try:
-        return settings.token_file.read_text(encoding="ascii").strip() or None
-    except OSError:
-        return None
+    own = settings.api_token.get_secret_value() if settings.api_token else None
+    token = known_token(own, settings.token_file)
+    return RemoteDoor(settings.flask_host, _port(settings), token, timeout_s=timeout_s)
 
 
 def _port(settings: Settings) -> int:

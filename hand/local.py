@@ -45,11 +45,11 @@ from server.schemas import (
     Moved,
     Paused,
     SavedReplies,
-    Submitted,
     TaskDetail,
     Tasks,
     logs_of,
 )
+from server.submitted import Submitted
 
 WRITE_WALL_S = 30.0
 T = TypeVar("T")

@@ -33,7 +33,8 @@ from server.course.forking import Forked, ForkIn
 from server.lists.bulk import BulkDone, BulkIn, Prioritised
 from server.pausing import CheckpointAsked
 from server.renewal import Renewed
-from server.schemas import Answer, DaemonReport, Failed, Logs, Moved, Paused, Submitted, TaskDetail, Tasks
+from server.schemas import Answer, DaemonReport, Failed, Logs, Moved, Paused, TaskDetail, Tasks
+from server.submitted import Submitted
 
 MAX_ANSWER_BYTES = 50_000_000
 TOO_SOON_TRIES = 10
@@ -230,8 +231,10 @@ class RemoteDoor:
 def _error(status: int, failed: Failed, task_id: int) -> NightshiftError:
     match status:
         case http.client.BAD_REQUEST | http.client.UNPROCESSABLE_ENTITY:
-            return InvalidTask(failed.fields or {"task": failed.error})
-        case http.client.UNAUTHORIZED | http.client.FORBIDDEN:
+            return InvalidTask(failed.fields or {"task": failed.error}, failed.more)
+        case http.client.UNAUTHORIZED:
+            return NotAllowed("the daemon asks for its token: set API_TOKEN here as it was set where the daemon started")
+        case http.client.FORBIDDEN:
             return NotAllowed(failed.error)
         case http.client.NOT_FOUND:
             return UnknownTask(task_id)

@@ -7,9 +7,11 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 import click
 
+from core import faults
 from core.errors import InvalidTask, NightshiftError
 from core.masking import printable
 from hand.command import command
@@ -38,8 +40,10 @@ def call(arguments: Sequence[str]) -> int:
 def tell(error: NightshiftError, as_json: bool) -> None:
     """Write an error to the standard error stream, in the API's shape where JSON was asked for."""
     if as_json:
-        fields = error.fields if isinstance(error, InvalidTask) else {}
-        print(json.dumps({"error": str(error), "fields": fields}), file=sys.stderr)
+        told: dict[str, Any] = {"error": str(error), "fields": {}}
+        if isinstance(error, InvalidTask):
+            told |= {"fields": error.fields, **({"more": error.more} if error.more else {})}
+        print(json.dumps(told), file=sys.stderr)
         return
     for line in _lines(error):
         print(f"error: {printable(line)}", file=sys.stderr)
@@ -47,7 +51,8 @@ def tell(error: NightshiftError, as_json: bool) -> None:
 
 def _lines(error: NightshiftError) -> Sequence[str]:
     if isinstance(error, InvalidTask):
-        return [f"{name}: {why}" for name, why in error.fields.items()]
+        told = [f"{name}: {why}" for name, why in error.fields.items()]
+        return [*told, faults.and_more(error.more)] if error.more else told
     return str(error).split("\n")
 
 

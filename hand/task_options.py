@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from core.plain_data import TOO_DEEP
 from core.tasks import Limits
 
 SAME_NAME = ("priority", "base", "kind", "language", "key", "review", "audit", "clarify", "split", "integrate")
@@ -83,6 +84,8 @@ def _cases(path: str | None) -> list[Any]:
         cases = yaml.safe_load(_read(Path(path).expanduser())) if path else []
     except yaml.YAMLError as error:
         raise click.UsageError(f"--cases: {path}: {' '.join(str(error).split())[:200]}") from None
+    except RecursionError:
+        raise click.UsageError(f"--cases: {path}: {TOO_DEEP}") from None
     if not isinstance(cases, list):
         raise click.UsageError(
             f"--cases: {path}: must be a list; a case is like {{call: module.f, args: [1], expect: 2}}"

@@ -17,7 +17,7 @@ from core.events import Event, Kind, Level
 from core.ports import Sink
 from core.queueing import Submitted
 from core.tasks import TaskSpec
-from intake.marked_yaml import Fault
+from intake.marked_yaml import Fault, bounded
 from intake.tasks_file import Entry, Reading
 from intake.watcher import OnCrash, Watcher
 
@@ -58,7 +58,7 @@ class Inbox:
 
     def refuse(self, faults: Sequence[Fault]) -> None:
         """Tell the faults of a reading."""
-        for fault in faults:
+        for fault in bounded(faults):
             data = {"file": self._name, "line": fault.line, "column": fault.column}
             message = f"{self._name}:{fault}"
             self._emit(Event(kind=Kind.INBOX_REJECTED, level=Level.WARNING, message=message, data=data))

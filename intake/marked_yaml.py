@@ -7,17 +7,18 @@ the composer (which recurses) sees the text.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import yaml
 from yaml.constructor import SafeConstructor
 from yaml.reader import Reader
 
+from core import faults
 from core.errors import NightshiftError
+from core.plain_data import MAX_DEPTH, MAX_VALUES
 
-MAX_DEPTH = 50
 MAX_NUMBER_CHARS = 100
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _TAG = "tag:yaml.org,2002:"
@@ -39,11 +40,19 @@ class Fault:
 
 
 class BrokenFile(NightshiftError):
-    """The file cannot be used; names every fault, with the file's name where it is known."""
+    """The file cannot be used; names the faults, the first ones of many, with the file's name where it is known."""
 
-    def __init__(self, faults: Iterable[Fault], name: str = "") -> None:
-        self.faults = tuple(sorted(faults, key=lambda f: (f.line, f.column)))
+    def __init__(self, found: Iterable[Fault], name: str = "") -> None:
+        self.faults = bounded(sorted(found, key=lambda f: (f.line, f.column)))
         super().__init__("\n".join(f"{name}:{fault}" if name else str(fault) for fault in self.faults))
+
+
+def bounded(found: Sequence[Fault]) -> tuple[Fault, ...]:
+    """The first faults, each cut, and in place of the others how many there are; once bounded they stay as they are."""
+    first = found if len(found) <= faults.MOST + 1 else found[: faults.MOST]
+    told = tuple(replace(fault, message=faults.cut(fault.message, faults.WHY_CHARS)) for fault in first)
+    rest = found[len(first) :]
+    return (*told, replace(rest[0], message=faults.and_more(len(rest)))) if rest else told
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,10 +106,12 @@ def _fault(node: Any, message: str) -> Fault:
 
 
 def _check_events(text: str) -> None:
-    depth = 0
+    depth = count = 0
     for event in yaml.parse(text, Loader=_LOADER):
         if isinstance(event, yaml.AliasEvent):
             raise BrokenFile([_fault(event, "aliases (*name) are not allowed here; write the value out")])
+        if isinstance(event, yaml.NodeEvent) and (count := count + 1) > MAX_VALUES:
+            raise BrokenFile([_fault(event, f"the file holds more than {MAX_VALUES:,} values; split it")])
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
             if depth > MAX_DEPTH:

@@ -18,11 +18,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from core.errors import InvalidTask
+from core.faults import MOST, and_more
 from core.submission import as_input, parse_spec
 from core.tasks import TaskSpec
 from intake.marked_yaml import BrokenFile, Fault, Marked, parse
@@ -109,13 +111,18 @@ def read_tasks(text: str) -> Reading:
         reader.take(item)
     if faults:
         raise BrokenFile(faults)
-    return Reading(entries=tuple(reader.entries.values()), notices=tuple(reader.notices))
+    return Reading(entries=tuple(reader.entries.values()), notices=_few(reader.notices))
 
 
 def content_key(spec: TaskSpec, after: tuple[str, ...] = ()) -> str:
     """A key made of what the task says: SHA-256 of its fields that differ from their defaults."""
     text = json.dumps([as_input(replace(spec, key=None)), list(after)], sort_keys=True, ensure_ascii=False)
     return "file:" + hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _few(notices: Sequence[str]) -> tuple[str, ...]:
+    rest = and_more(len(notices) - MOST) if len(notices) > MOST else ""
+    return tuple(filter(None, (*notices[:MOST], rest)))
 
 
 def _top_fault(message: str) -> Fault:

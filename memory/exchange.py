@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,12 +11,15 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter, V
 
 from core.clock import from_text, to_text
 from core.errors import NotLessons
+from core.faults import WHY_CHARS, cut
 from core.masking import Masker
+from core.plain_data import read_json
 from db.codec import encode
 from db.sqlite import Connection
 from memory.lessons import MAX_CODE, MAX_ERROR, MAX_FIX, MAX_LESSON
 
 MAX_LINES = 200_000
+MAX_LINE_VALUES = 1000
 MAX_FAULTS = 20
 _SLACK = 200
 _FAILURES = (
@@ -105,7 +107,7 @@ def read(text: str) -> list[FailureIn | PatternIn]:
 
 
 def _parsed(line: str) -> Mapping[str, Any]:
-    data = json.loads(line)
+    data = read_json(line, most_values=MAX_LINE_VALUES)
     if not isinstance(data, dict):
         raise ValueError("must be a JSON object")
     for name in ("created_at", "learned_at"):
@@ -117,7 +119,7 @@ def _parsed(line: str) -> Mapping[str, Any]:
 def _said(error: ValueError) -> str:
     if isinstance(error, ValidationError):
         first = error.errors(include_url=False)[0]
-        return f"{'.'.join(map(str, first['loc'])) or 'it'}: {first['msg']}"
+        return cut(f"{'.'.join(map(str, first['loc'])) or 'it'}: {first['msg']}", WHY_CHARS)
     return str(error)
 
 

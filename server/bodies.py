@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from flask import Request
 
+from core import plain_data
+
+MOST_VALUES = 20_000
+"""What a body other than a task's may hold."""
+
 
 class BadBody(ValueError):
-    """The body cannot be read; `status` is 400 or 415."""
+    """The body cannot be read; `status` is 400 or 415, `fields` says why where it is known which they are."""
 
-    def __init__(self, why: str, status: int = 400) -> None:
-        self.status = status
+    def __init__(self, why: str, status: int = 400, fields: dict[str, str] | None = None) -> None:
+        self.status, self.fields = status, fields or {}
         super().__init__(why)
 
 
@@ -24,22 +28,23 @@ def read_task_body(request: Request) -> object:
     """
     if request.mimetype == "text/plain":
         return {"description": _text(request)}
-    return read_json(request)
+    return read_json(request, most_values=plain_data.MAX_VALUES)
 
 
-def read_json(request: Request) -> object:
+def read_json(request: Request, *, most_values: int = MOST_VALUES) -> Any:
     """The value of a JSON body.
 
     Raises:
-        BadBody: it is of another media type or is no JSON.
+        BadBody: it is of another media type, is no JSON, or is too much of it.
     """
     if request.mimetype != "application/json":
         sent = request.mimetype or "no Content-Type"
         raise BadBody(f"send application/json, or a task's description as text/plain; this was {sent}", 415)
     try:
-        return json.loads(_text(request), object_pairs_hook=_once, parse_constant=_no_constant)
-    except RecursionError:
-        raise BadBody("the JSON is nested too deeply") from None
+        return plain_data.read_json(_text(request), most_values=most_values)
+    except plain_data.BadData as error:
+        why = f"{error.field}: {error}" if error.field else f"the body {error}"
+        raise BadBody(why, fields={error.field: str(error)} if error.field else None) from None
     except ValueError as error:
         raise BadBody(f"the body is not JSON: {error}") from None
 
@@ -51,16 +56,3 @@ def _text(request: Request) -> str:
         return request.get_data(cache=False).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise BadBody(f"the body is not UTF-8 (byte {error.start})") from None
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A name that is given twice would silently lose one of its values."""
-    values = dict(pairs)
-    if len(values) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"{next(n for n in names if names.count(n) > 1)!r} is given twice")
-    return values
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from flask import Flask, Response, make_response, render_template, request
 from werkzeug.exceptions import HTTPException
 
+from core import faults
 from core.errors import (
     ConfigError,
     GitError,
@@ -30,6 +31,7 @@ from server.schemas import Failed
 from settings.config_file import ConfigChanged
 from weekly.stored import UnknownReport
 
+MAX_CHARS = faults.MOST * (faults.NAME_CHARS + faults.WHY_CHARS + 4)
 _log = logging.getLogger(__name__)
 
 
@@ -39,7 +41,7 @@ def register(app: Flask) -> None:
     app.register_error_handler(BadQuery, _invalid)
     app.register_error_handler(ConfigChanged, lambda error: answer(409, str(error), by_name(error)))
     app.register_error_handler(ConfigError, lambda error: answer(422, str(error), by_name(error)))
-    app.register_error_handler(BadBody, lambda error: answer(error.status, str(error)))
+    app.register_error_handler(BadBody, lambda error: answer(error.status, str(error), error.fields))
     app.register_error_handler(UnknownTask, lambda error: answer(404, str(error)))
     app.register_error_handler(UnknownApproval, lambda error: answer(404, str(error)))
     app.register_error_handler(UnknownStep, lambda error: answer(404, str(error)))
@@ -56,16 +58,17 @@ def register(app: Flask) -> None:
     app.register_error_handler(Exception, _broken)
 
 
-def answer(status: int, error: str, fields: Mapping[str, str] | None = None) -> Response:
-    """An error as the asker understands it."""
+def answer(status: int, error: str, fields: Mapping[str, str] | None = None, more: int = 0) -> Response:
+    """An error as the asker understands it, within the bounds of `core.faults`; `more` faults are not in `fields`."""
+    told = faults.bounded(fields or {})
+    failed = Failed(error=faults.cut(error, MAX_CHARS), fields=told, more=more + len(fields or {}) - len(told))
     if request.path.startswith("/api/") or not request.accept_mimetypes.accept_html:
-        body = Failed(error=error, fields=dict(fields or {})).model_dump_json()
-        return Response(body, status, mimetype="application/json")
-    return make_response(render_template("error.html", status=status, error=error, fields=fields), status)
+        return Response(failed.model_dump_json(), status, mimetype="application/json")
+    return make_response(render_template("error.html", status=status, error=failed.error, fields=told), status)
 
 
 def _invalid(error: InvalidTask | BadQuery) -> Response:
-    return answer(400, str(error), error.fields)
+    return answer(400, str(error), error.fields, error.more)
 
 
 def _busy(error: Busy) -> Response:

@@ -43,7 +43,7 @@ def document(version: str) -> Json:
                 "token": {
                     "type": "http",
                     "scheme": "bearer",
-                    "description": "API_TOKEN; needed where more than the owner's programs can reach the daemon.",
+                    "description": "API_TOKEN; where it is set nothing but `/healthz` is answered without it.",
                 }
             },
         },

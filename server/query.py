@@ -7,6 +7,8 @@ from urllib.parse import parse_qsl
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from core import faults
+
 MAX_ID = 2**63 - 1
 
 Id = Annotated[int, Field(ge=1, le=MAX_ID)]
@@ -33,11 +35,13 @@ class LoginQuery(Query):
 
 
 class BadQuery(ValueError):
-    """Query parameters are wrong; `fields` says for each why."""
+    """Query parameters are wrong; `fields` says why, within bounds; `more` is how many faults it leaves out."""
 
     def __init__(self, fields: dict[str, str]) -> None:
-        self.fields = fields
-        super().__init__("; ".join(f"{name}: {why}" for name, why in fields.items()))
+        self.fields = faults.bounded(fields)
+        self.more = len(fields) - len(self.fields)
+        told = [f"{name}: {why}" for name, why in self.fields.items()]
+        super().__init__("; ".join(filter(None, [*told, faults.and_more(self.more)])))
 
 
 _Q = TypeVar("_Q", bound=Query)
@@ -63,10 +67,10 @@ def read_query(model: type[_Q], query: str) -> _Q:
 
 def _faults(error: ValidationError, model: type[Query]) -> dict[str, str]:
     known = ", ".join(model.model_fields) or "none"
-    faults = error.errors(include_url=False, include_input=False)
+    items = error.errors(include_url=False, include_input=False)
     return {
         str(item["loc"][0]): f"unknown parameter; known are: {known}"
         if item["type"] == "extra_forbidden"
         else item["msg"]
-        for item in faults
+        for item in items
     }

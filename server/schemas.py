@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -30,17 +31,14 @@ class Answer(BaseModel):
 
 
 class Failed(Answer):
-    """Every error has this shape; `fields` names the parts of the request that were wrong, and why."""
+    """Every error has this shape; `fields` names the parts of the request that were wrong, and why.
+
+    Of many faults the first are told; then `more` is there and says how many others there are.
+    """
 
     error: str
     fields: dict[str, str] = Field(default_factory=dict)
-
-
-class Submitted(Answer):
-    """The task that was made, or that the same key made before."""
-
-    task_id: int
-    status: Status
+    more: int = Field(0, exclude_if=operator.not_)
 
 
 class Moved(Answer):

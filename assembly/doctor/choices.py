@@ -12,6 +12,7 @@ from assembly.doctor.findings import Finding, fault, note, ok, quoted, warning
 from assembly.doctor.patient import Patient, mode_of
 from settings.places import Places
 
+SAFE_TOKEN_CHARS = 16
 _OTHERS = 0o077
 
 
@@ -48,7 +49,11 @@ def _secrets(patient: Patient) -> list[str]:
     return [name for name in fields if isinstance(getattr(patient.settings, name), SecretStr)]
 
 
-def _secret(name: str, _: Patient) -> Finding:
+def _secret(name: str, patient: Patient) -> Finding:
+    chars = len(getattr(patient.settings, name).get_secret_value())
+    if name == "api_token" and chars < SAFE_TOKEN_CHARS:
+        told = f"has {chars} characters: it can be found by trying, for the right token is let in whatever came before"
+        return warning(name, told, "set a longer one: python3 -c 'import secrets; print(secrets.token_urlsafe(32))'")
     return ok(name, "is set; it is shown nowhere")
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from assembly.doctor.findings import Finding, fault, note, ok, warning
 from assembly.doctor.patient import Patient, read_json
+from server.gate.access import known_token
 
 _ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104  # read, never bound
 WALL_S = 5.0
@@ -97,7 +98,7 @@ def _port(patient: Patient) -> int:
 def _get(patient: Patient, port: int, path: str) -> dict[str, Any]:
     """The JSON of an answer, whatever its status."""
     settings = patient.settings
-    token = settings.api_token.get_secret_value() if settings.api_token else ""
+    token = known_token(settings.api_token.get_secret_value() if settings.api_token else None, settings.token_file)
     connection = http.client.HTTPConnection(
         _ANYWHERE.get(settings.flask_host, settings.flask_host), port, timeout=WALL_S
     )

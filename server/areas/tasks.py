@@ -12,7 +12,8 @@ from server.endpoint import Call, Endpoint, Reply
 from server.lists.task_answers import task_detail
 from server.lists.task_list import TasksQuery, list_of_tasks
 from server.reviewing import Reviewing
-from server.schemas import Moved, Submitted, TaskDetail, Tasks
+from server.schemas import Moved, TaskDetail, Tasks
+from server.submitted import Submitted
 
 
 def submit_task(call: Call) -> Reply:

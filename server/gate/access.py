@@ -20,7 +20,12 @@ SESSION_S = 30 * 24 * 3600
 
 
 class Access:
-    """Compares what was presented with the token, in constant time, and slows down guessing."""
+    """Compares what was presented with the token, in constant time, and slows down guessing.
+
+    The right token is let in whatever was presented before, by the same address too: on the loopback all programs have
+    one address, and a guesser among them must not shut out the owner. So what keeps guessers out is a long token; that
+    wrong ones are counted for each address tells who keeps sending them to wait.
+    """
 
     def __init__(self, token: str) -> None:
         if not token:
@@ -37,23 +42,21 @@ class Access:
         """Judge what a request's headers present.
 
         Raises:
-            Refused: this address presented too many wrong tokens lately.
+            Refused: it is wrong, and this address presented too many wrong tokens lately.
         """
         scheme, _, sent = (header(scope, b"authorization") or "").partition(" ")
         if scheme.lower() == "bearer":
             return self.admits_token(scope, sent.strip())
-        # A session is too long to be guessed, so it is not counted: guesses of others cannot lock its owner out.
+        # A session is too long to be guessed, so it is not counted.
         session = self._sent_session(header(scope, b"cookie") or "")
         return session is not None and _same(session, self.session)
 
     def admits_token(self, scope: Scope, sent: str) -> bool:
         """Judge a token; raises as `admits` does."""
-        address = scope["client"][0] if scope.get("client") else "socket"
-        self._attempts.check(address)
-        same = _same(sent, self._token)
-        if not same:
-            self._attempts.failed(address)
-        return same
+        if _same(sent, self._token):
+            return True
+        self._attempts.failed(scope["client"][0] if scope.get("client") else "socket")
+        return False
 
     def _sent_session(self, cookies: str) -> str | None:
         pairs = (part.strip().partition("=") for part in cookies.split(";"))
@@ -61,7 +64,9 @@ class Access:
 
 
 def _same(sent: str, right: str) -> bool:
-    return hmac.compare_digest(sent.encode("utf-8", "surrogatepass"), right.encode())
+    """Compare digests: of two texts the time would tell whether they are as long as each other."""
+    one, other = (hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() for text in (sent, right))
+    return hmac.compare_digest(one, other)
 
 
 def kept_token(path: Path) -> str:
@@ -73,6 +78,16 @@ def kept_token(path: Path) -> str:
     if write_once(path, token := secrets.token_urlsafe(32), mode=0o600):
         return token
     return path.read_text(encoding="ascii").strip() or _remade(path)
+
+
+def known_token(set_by_owner: str | None, path: Path) -> str | None:
+    """The token that the daemon of this home asks for: the owner's, or the one in the file, where there is one."""
+    if set_by_owner:
+        return set_by_owner
+    try:
+        return path.read_text(encoding="ascii").strip() or None
+    except (OSError, UnicodeDecodeError):
+        return None
 
 
 def _remade(path: Path) -> str:

@@ -4,8 +4,9 @@ Every page in the owner's browser can send requests to 127.0.0.1, and a page who
 even read the answers. So nothing is inferred: the `Host` must be one of a list of exact texts (that stops rebinding),
 a request that shows signs of a browser must come from one of our own pages (exact `Origin`, Fetch-Metadata; another
 port of the same host is `same-site` and refused), and only a top-level navigation may come from elsewhere. Programs
-send neither header and pass; where more than the owner can reach us they need the token. `Origin` is never compared
-with `Host`: both are the attacker's when a name is rebound.
+send neither header and pass. Where a token is set nothing is shown or done without it, whoever asks and wherever from;
+only the login, what its page is drawn with and `/healthz` are open. `Origin` is never compared with `Host`: both are the
+attacker's when a name is rebound.
 
 The guard is ASGI and stands before everything, since a check inside Flask would not cover the native stream.
 """
@@ -57,14 +58,13 @@ class Policy:
 
     `hosts` are exact authorities (`name:port`, lower case), `origins` exact origins. `own_address` also takes the
     address that the connection arrived at, for a server bound to all addresses: an address cannot be rebound.
-    A unix socket lies in a folder of the owner's alone; it is spared the token unless `token_for_socket`.
+    A token is asked for wherever there is one, by reads as by writes. A unix socket lies in a folder of the owner's
+    alone; it is spared the token unless `token_for_socket`.
     """
 
     hosts: frozenset[str]
     origins: frozenset[str]
     own_address: bool = False
-    token_for_reads: bool = False
-    token_for_writes: bool = False
     token_for_socket: bool = False
     max_body_bytes: int = 20_000_000
     body_wall_s: float = 60.0
@@ -73,11 +73,15 @@ class Policy:
 
 
 class Guard:
-    """ASGI middleware; see the module."""
+    """ASGI middleware; see the module.
+
+    Args:
+        app: what stands behind it.
+        policy: whom it lets in.
+        access: knows the token; None where none is asked for.
+    """
 
     def __init__(self, app: App, policy: Policy, access: Access | None = None) -> None:
-        if access is None and (policy.token_for_reads or policy.token_for_writes):
-            raise ValueError("a policy that asks for a token needs one")
         self._app = app
         self._policy = policy
         self._access = access
@@ -158,12 +162,10 @@ class Guard:
             raise _token_needed(scope)
 
     def _needs_token(self, scope: Scope) -> bool:
-        path, policy = scope["path"], self._policy
+        path = scope["path"]
         if path in OPEN_PATHS or path.startswith("/static/"):
             return False
-        if _by_socket(scope) and not policy.token_for_socket:
-            return False
-        return policy.token_for_reads if scope["method"] in SAFE_METHODS else policy.token_for_writes
+        return self._policy.token_for_socket or not _by_socket(scope)
 
 
 def _by_socket(scope: Scope) -> bool:

@@ -46,15 +46,12 @@ class Attempts:
         self._burst = burst
         self._buckets: OrderedDict[str, Bucket] = OrderedDict()
 
-    def check(self, address: str) -> None:
-        """Raise `Refused` when this address guessed wrongly too often."""
-        if (bucket := self._buckets.get(address)) and (wait_s := bucket.wait_s()):
-            raise too_many("too many wrong tokens", wait_s)
-
     def failed(self, address: str) -> None:
-        """Count a wrong token."""
+        """Count a wrong token; raises `Refused` when this address presented too many."""
         bucket = self._buckets.setdefault(address, Bucket(self._rate_per_s, self._burst))
         self._buckets.move_to_end(address)
+        if wait_s := bucket.wait_s():
+            raise too_many("too many wrong tokens", wait_s)
         bucket.take()
         if len(self._buckets) > MAX_ADDRESSES:
             self._buckets.popitem(last=False)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from core.plain_data import shallow
 from core.subtasks import Family
 from core.tasks import Task
 from server.schemas import Child, Iteration, TaskDetail, TaskSummary
@@ -31,7 +32,7 @@ def task_detail(task: Task, rows: Sequence[IterationRow], family: Family, pruned
         "base": spec.base,
         "key": spec.key,
         "depends_on": list(spec.depends_on),
-        "metadata": dict(spec.metadata),
+        "metadata": shallow(spec.metadata),  # older versions took what no answer can hold
         "parent": family.whole,
         "children": [_child(part) for part in family.parts],
         "iterations": _iterations(rows),

@@ -20,7 +20,7 @@ class Listen:
         port: 0 takes a free one.
         socket_path: a unix socket besides, in a folder that is made private to this user.
         names: further names by which browsers reach the server, each as `name:port` (behind a proxy: `name`).
-        token: needed for every write when set; for reads too when other machines can reach the address.
+        token: needed for all that is read and written, when set.
         exposed: code of the tasks might reach this server, because the sandbox in use cannot prevent it.
         threads: how many requests Flask answers at once.
         max_body_bytes: larger requests are refused.
@@ -63,8 +63,6 @@ class Listen:
             hosts=frozenset(hosts),
             origins=frozenset({f"http://{host}" for host in hosts} | {f"https://{name}" for name in names}),
             own_address=is_wildcard(self.address),
-            token_for_reads=not is_loopback(self.address),
-            token_for_writes=self.token is not None,
             token_for_socket=self.exposed,
             max_body_bytes=self.max_body_bytes,
             writes_per_s=self.writes_per_s,

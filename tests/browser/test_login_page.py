@@ -1,4 +1,4 @@
-"""A daemon that other machines can reach: nothing is shown before the token was given, and the session is safe."""
+"""A daemon that asks for a token, whoever can reach it: nothing is shown before it was given; the session is safe."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ TOKEN = "a-long-token-for-the-owner-alone"
 WRONG = "That is not the token of this daemon."
 
 
-@pytest.fixture(scope="module")
-def night(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Night]:
-    """One that listens on all addresses."""
+@pytest.fixture(scope="module", params=["0.0.0.0", "127.0.0.1"])
+def night(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Night]:
+    """One that listens on all addresses, and one on the loopback alone."""
     room = shared(tmp_path_factory).copied(tmp_path_factory.mktemp("reachable") / "room")
-    with awake(room, FLASK_HOST="0.0.0.0", API_TOKEN=TOKEN) as (daemon, server):
+    with awake(room, FLASK_HOST=request.param, API_TOKEN=TOKEN) as (daemon, server):
         yield Night(room=room, daemon=daemon, server=server)
 
 

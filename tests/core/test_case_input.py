@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from core import literals
+from core.case_input import MAX_CASES
 from core.case_input import as_input as written
 from core.errors import InvalidTask
 from core.held import Compare
@@ -61,6 +62,9 @@ def test_a_case_can_be_written_as_what_a_person_would_send(sent: dict[str, Any])
         ({"call": "a.f", "raises": "E", "tolerance": 0.1}, "tolerance"),
         ({"call": "a.f"}, "or an oracle"),
         ({"call": "a.f", "expect": 1, "want": 2}, "known are call"),
+        ({"call": "a.f", "expect": 1, "args": [{"literal": "[" * 60 + "]" * 60}]}, "nested more than"),
+        ({"call": "a.f", "expect": 1, "args": ["x" * 150_000, "y" * 150_000]}, "longer than"),
+        ({"call": "a.f", "expect": 1, "kwargs": {"a": "x" * 150_000, "b": "y" * 150_000}}, "longer than"),
     ],
 )
 def test_a_faulty_case_is_refused_with_a_reason(sent: dict[str, Any], hint: str) -> None:
@@ -92,3 +96,31 @@ def test_a_faulty_oracle_is_refused_with_a_reason(more: dict[str, Any], hint: st
 def test_an_oracle_without_a_question_is_refused() -> None:
     with pytest.raises(InvalidTask, match="without expect"):
         spec({"call": "a.f", "expect": 1}, oracle="def f(): pass\n")
+
+
+def test_no_more_cases_are_taken_than_can_be_held() -> None:
+    case = {"call": "a.f", "expect": 1}
+    assert len(spec(*[case] * MAX_CASES).cases) == MAX_CASES
+    with pytest.raises(InvalidTask, match=f"at most {MAX_CASES}"):
+        spec(*[case] * (MAX_CASES + 1))
+
+
+def test_cases_may_be_so_long_together() -> None:
+    case = {"call": "a.f", "expect": 1, "args": ["x" * 190_000]}
+    assert len(spec(*[case] * 20).cases) == 20
+    with pytest.raises(InvalidTask, match=r"cases\.21\.args: too much"):
+        spec(*[case] * 22)
+
+
+def test_short_cases_of_long_values_count_as_long_as_these() -> None:
+    case = {"call": "a.f", "expect": 1, "args": [{"literal": "[0] * 60000"}]}
+    with pytest.raises(InvalidTask) as refused:
+        spec(*[case] * 100)
+    assert refused.value.more + len(refused.value.fields) > 80
+    assert "too much" in refused.value.fields["cases.40.args"]
+
+
+def test_an_oracle_that_no_parser_can_hold_is_refused() -> None:
+    for text in ("x = " + "-" * 900_000 + "1", "x = " + "(" * 10_000, "x = a" + ".b" * 300_000):
+        with pytest.raises(InvalidTask, match="is no Python"):
+            spec({"call": "a.f", "args": [1]}, oracle=text)

@@ -48,6 +48,33 @@ def test_anything_else_is_refused(text: str) -> None:
         literals.read(text)
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["[[0]*100000]*1000", "[[[[0]*1000]*1000]*1000]*1000", "{((((0,)*1000,)*1000,)*1000,)}",
+     "[" + "[0]*50000," * 15_000 + "]", "[" * 90 + "0," * 50_000 + "]*1" * 90, "*".join(["7**15000"] * 400)],
+    ids=["twice", "four_times", "hashed", "side_by_side", "by_one", "powers"],
+)  # fmt: skip
+def test_a_short_text_becomes_no_value_that_is_endless_to_walk_through(text: str) -> None:
+    with pytest.raises(ValueError, match="too l"):
+        literals.read(text)
+
+
+def test_a_value_that_only_looks_small_is_not_written() -> None:
+    shared: list[object] = [0] * 1000
+    for _ in range(5):
+        shared = [shared] * 1000
+    with pytest.raises(ValueError, match="longer than"):
+        literals.write(shared)
+
+
+def test_several_texts_may_share_a_room() -> None:
+    room = literals.Room(100, "too much together")
+    assert literals.read("[0] * 20", room) == [0] * 20
+    assert literals.write("x" * 40, room) == repr("x" * 40)
+    with pytest.raises(ValueError, match="too much together"):
+        literals.read("'" + "x" * 40 + "'", room)
+
+
 def test_objects_have_no_literal() -> None:
     with pytest.raises(ValueError, match="object cannot be written"):
         literals.write([object()])

@@ -90,6 +90,63 @@ def test_all_faults_are_reported_together() -> None:
     assert refused.value.fields.keys() == {"description", "priority", "kind", "x"}
 
 
+@pytest.mark.parametrize("field", ["metadata", "cases", "files", "description", "nothing_we_know"])
+def test_a_field_that_is_nested_too_deeply_is_refused_by_its_name(field: str) -> None:
+    deep: Any = 1
+    for _ in range(300):
+        deep = {"a": deep}
+    with pytest.raises(InvalidTask) as refused:
+        parse_spec({"description": "x", field: deep})
+    assert refused.value.fields == {field: "nested more than 50 deep; make it flatter"}
+
+
+def test_what_was_taken_so_deep_before_is_taken_still() -> None:
+    deep: Any = 1
+    for _ in range(49):
+        deep = {"a": deep}
+    spec = parse_spec({"description": "x", "metadata": {"a": deep}})
+    assert as_input(spec) == {"description": "x", "metadata": {"a": deep}}
+
+
+def test_of_many_unknown_fields_some_are_named_and_the_others_counted() -> None:
+    with pytest.raises(InvalidTask) as refused:
+        parse_spec({"description": "x", "limits": {f"k{number}": 1 for number in range(200_000)}})
+    (why,) = refused.value.fields.values()
+    assert why.startswith("unknown fields: k0, k1, k2, k3, k4, k5, k6, k7, k8, k9 and 199,990 more; known are attempts")
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "hint"),
+    [
+        ("depends_on", [""] * 1001, "at most 1000"),
+        ("test_command", ["x"] * 1001, "at most 1000"),
+        ("test_command", ["x" * 200_000], "at most 100000"),
+        ("allow", ["A"] * 201, "at most 200"),
+        ("packages", ["requests"] * 201, "at most 200"),
+        ("tests", {f"test_{number}.py": 1 for number in range(501)}, "at most 500"),
+        ("files", {f"{number}.py": 1 for number in range(501)}, "at most 500"),
+        ("oracle", {f"{number}.py": 1 for number in range(501)}, "at most 500"),
+    ],
+)
+def test_a_list_that_is_too_long_is_one_fault_whatever_it_holds(field: str, value: Any, hint: str) -> None:
+    with pytest.raises(InvalidTask) as refused:
+        parse_spec({"description": "x", field: value})
+    assert len(refused.value.fields) <= 2
+    assert any(hint in why for why in refused.value.fields.values())
+
+
+def test_where_everything_is_wrong_the_answer_stays_small() -> None:
+    wrong: dict[str, Any] = {
+        "description": 1, "depends_on": [""] * 1000, "test_command": [""] * 1000, "allow": ["A"] * 200,
+        "packages": [""] * 200, "tests": {f"{number}": 1 for number in range(500)},
+        "cases": [{f"u{number}": 1 for number in range(40)}] * 500,
+    }  # fmt: skip
+    with pytest.raises(InvalidTask) as refused:
+        parse_spec(wrong)
+    assert refused.value.more > 20_000
+    assert len(str(refused.value)) < 20_000
+
+
 @given(json)
 def test_any_json_is_a_task_or_refused_by_name(sent: Any) -> None:
     try:

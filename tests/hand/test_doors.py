@@ -18,6 +18,7 @@ from core.states import Ending
 from db import checkpoints
 from db.holds import Holds
 from server.desk import Desk
+from server.gate.access import kept_token
 from tests.support.home import Home, Said
 from upkeep.instance_lock import InstanceLock
 
@@ -82,6 +83,15 @@ def test_an_invalid_task_is_refused_with_its_fields_and_exit_code_2(either: Home
     assert faults(said).keys() == {"description", "limits.iterations"}
     assert faults(either.cli("a", "--depends-on", "7", "--json")) == {"depends_on": "there is no task 7"}
     assert either.cli("a", "--depends-on", "7").err == "error: depends_on: there is no task 7\n"
+
+
+def test_of_many_faults_the_first_are_told_and_the_others_counted(either: Home) -> None:
+    sent = [part for number in range(80) for part in ("--allow", f"A{number}")]
+    said = either.cli("do it", *sent)
+    assert (said.code, said.err.count("\n")) == (2, 51)
+    assert said.err.endswith("error: and 30 more\n")
+    told = json.loads(either.cli("do it", *sent, "--json").err)
+    assert (len(told["fields"]), told["more"]) == (50, 30)
 
 
 def test_cancel_and_retry_move_a_task(either: Home) -> None:
@@ -272,6 +282,26 @@ def test_a_token_is_sent_where_one_is_set_and_missed_where_not(home: Home) -> No
         assert (said.code, said.out) == (5, "")
         assert "token" in said.err
         (home.path / "config.yaml").write_text(f"api_token: {'t' * 20}\n")
+        assert home.cli("do it").out == "task 1 queued\n"
+
+
+def test_with_a_token_reading_needs_it_too(home: Home) -> None:
+    with home.daemon(token="t" * 20):
+        for asked in (("--status",), ("--history",), ("--logs",), ("--show", "1"), ("--approvals",)):
+            said = home.cli(*asked)
+            assert (said.code, said.out) == (5, "")
+            assert said.err == (
+                "error: the daemon asks for its token: set API_TOKEN here as it was set where the daemon started\n"
+            )
+        (home.path / "config.yaml").write_text(f"api_token: {'t' * 20}\n")
+        assert home.cli("--status").code == 0
+        assert home.cli("--history").code == 0
+
+
+def test_a_token_that_the_daemon_made_itself_is_found(home: Home) -> None:
+    file = load_settings(home=home.path).token_file
+    with home.daemon(token=kept_token(file), exposed=True):
+        assert home.cli("--status").code == 0
         assert home.cli("do it").out == "task 1 queued\n"
 
 

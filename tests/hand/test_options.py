@@ -142,3 +142,9 @@ def test_cases_and_an_oracle_are_read_from_files(home: Home) -> None:
     assert spec.oracle == {"shop.py": oracle.read_text()}
     cases.write_text("call: shop.total\n")
     assert "must be a list" in home.cli("do it", "--cases", str(cases)).err
+
+
+def test_a_file_of_cases_that_is_nested_without_end_is_refused(home: Home) -> None:
+    (home.path / "cases.json").write_text("[" * 10_000 + "]" * 10_000)
+    said = home.cli("do it", "--cases", str(home.path / "cases.json"))
+    assert (said.code, "nested more than 50 deep" in said.err) == (2, True)

@@ -102,6 +102,14 @@ def test_an_entry_that_the_queue_refuses_is_told_and_the_others_are_taken(house:
     assert house.read(text.replace("99", "1"))[0] == "tasks.yaml: 2 new of 3 entries"
 
 
+def test_of_many_refused_entries_the_first_are_told_and_the_others_counted(house: House) -> None:
+    text = "tasks:\n" + "".join(f"- {{description: d{number}, depends_on: [99]}}\n" for number in range(200))
+    told = house.read(text)
+    assert len(told) == 52
+    assert told[1] == "tasks.yaml:2:1: depends_on: there is no task 99"
+    assert told[-1].endswith(": and 150 more")
+
+
 def test_identical_entries_are_told_to_their_author(house: House) -> None:
     (message,) = house.read("tasks: [a, a]")
     assert message == "tasks.yaml: 1 new of 1 entry; line 1: the same task as in line 1; it is submitted once"

@@ -195,6 +195,41 @@ def test_deep_nesting_is_refused_without_deep_recursion() -> None:
     assert fault == "1:57: nested more than 50 deep"
 
 
+def test_of_many_faults_the_first_are_named_and_the_others_counted(tmp_path: Path) -> None:
+    text = "tasks:\n" + "".join(f"- {{description: x, k{number}: 1}}\n" for number in range(5000))
+    found = faults_of(text)
+    assert (found[0], found[49], found[50]) == (found[0], found[49], "52:20: and 4,950 more")
+    assert found[0].startswith("2:20: k0: unknown field; known are description,")
+    assert found[49].startswith("51:20: k49: unknown field")
+    assert len(found) == 51
+    (tmp_path / "tasks.yaml").write_text(text)
+    with pytest.raises(BrokenFile, match=r"tasks\.yaml:52:20: and 4,950 more$"):
+        load_file(tmp_path / "tasks.yaml")
+
+
+def test_long_keys_are_told_cut() -> None:
+    (fault,) = faults_of(f"tasks:\n- {{description: x, {'k' * 1_000_000}: 1}}")
+    assert len(fault) < 2000
+
+
+def test_a_file_with_too_many_values_is_refused_before_they_are_made() -> None:
+    (fault,) = faults_of("tasks: [" + "a," * 400_000 + "]")
+    assert fault == "1:600003: the file holds more than 300,000 values; split it"
+
+
+def test_of_many_notices_the_first_are_told_and_the_others_counted() -> None:
+    notices = read_tasks("tasks:\n" + "- a\n" * 200).notices
+    assert (len(notices), notices[-1]) == (51, "and 149 more")
+
+
+def test_nesting_is_bounded_as_in_every_other_door() -> None:
+    deep = "{a: " * 46 + "1" + "}" * 46
+    assert only(f"tasks:\n- {{description: x, metadata: {deep}}}").spec.metadata
+    assert faults_of(f"tasks:\n- {{description: x, metadata: {'{a: ' * 60}1{'}' * 60}}}") == [
+        "2:218: nested more than 50 deep"
+    ]
+
+
 def test_a_huge_file_is_refused_without_being_read_whole(tmp_path: Path) -> None:
     path = tmp_path / "tasks.yaml"
     with path.open("wb") as stream:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from server.gate.guard import Guard, Policy
 from server.serving.listen import Listen
 from tests.support.desk import Client, make_desk, serving
 from tests.support.raw_http import ask, chunk
@@ -178,13 +177,6 @@ def test_writes_are_limited_and_the_refusal_says_when_to_come_back(tmp_path: Pat
         assert 1 <= int(refused.headers["retry-after"]) <= 2
         assert client.get("/api/status").status == 200
     desk.database.close()
-
-
-def test_a_policy_that_asks_for_a_token_cannot_be_built_without_one() -> None:
-    async def app(*_: object) -> None: ...
-
-    with pytest.raises(ValueError, match="token"):
-        Guard(app, Policy(hosts=frozenset(), origins=frozenset(), token_for_writes=True))
 
 
 def test_a_name_that_the_owner_lists_is_served_with_its_origins(tmp_path: Path) -> None:

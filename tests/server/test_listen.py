@@ -11,8 +11,7 @@ def test_the_loopback_needs_no_token(address: str) -> None:
     Listen(address=address).check()
     policy = Listen(address=address).policy(5000)
     assert policy.hosts == {"127.0.0.1:5000", "localhost:5000", "[::1]:5000"}
-    assert not policy.token_for_reads
-    assert not policy.token_for_writes
+    assert not policy.token_for_socket
 
 
 @pytest.mark.parametrize("address", ["0.0.0.0", "::", "192.168.1.5", "fe80::1", "127.0.0.1.evil.example", "10.0.0.1"])
@@ -21,18 +20,13 @@ def test_any_other_address_is_refused_without_a_token(address: str) -> None:
     with pytest.raises(ConfigError, match=r"FLASK_HOST.*API_TOKEN"):
         Listen(address=address).check()
     Listen(address=address, token="t").check()
-    policy = Listen(address=address, token="t").policy(5000)
-    assert policy.token_for_reads
-    assert policy.token_for_writes
+    assert not Listen(address=address, token="t").policy(5000).token_for_socket
 
 
 def test_the_weakest_sandbox_needs_a_token_on_the_loopback_too() -> None:
     with pytest.raises(ConfigError, match="API_TOKEN"):
         Listen(exposed=True).check()
-    policy = Listen(exposed=True, token="t").policy(5000)
-    assert policy.token_for_writes
-    assert policy.token_for_socket
-    assert not policy.token_for_reads
+    assert Listen(exposed=True, token="t").policy(5000).token_for_socket
 
 
 def test_an_address_of_the_network_is_its_own_only_name() -> None:

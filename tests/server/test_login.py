@@ -1,13 +1,18 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
 
+from server.contract import ENDPOINTS
+from server.pages.page_table import PAGES
 from server.serving.listen import Listen
 from tests.support.desk import Client, Got, make_desk, serving
+from tests.support.sse import Listener
+from tests.support.worked_task import submit
 
 TOKEN = "a-token-of-the-owner"
 
@@ -76,20 +81,78 @@ def test_a_wrong_token_is_told_and_guessing_is_slowed_down(server: Client) -> No
     session = log_in(server, TOKEN).headers["set-cookie"].split(";")[0]
     statuses = [log_in(server, f"guess {number}").status for number in range(25)]
     assert statuses[-1] == 429
-    assert server.get("/api/status", Authorization=f"Bearer {TOKEN}").status == 429
+    refused = server.get("/api/status", Authorization="Bearer wrong")
+    assert (refused.status, int(refused.headers["retry-after"]) >= 1) == (429, True)
     assert server.get("/api/status", Cookie=session).status == 200
+
+
+def test_the_owner_is_let_in_whoever_guessed_before_from_the_same_address(server: Client) -> None:
+    for number in range(100):
+        server.get("/api/status", Authorization=f"Bearer guess {number}")
+    for _ in range(3):
+        assert server.get("/api/status", Authorization=f"Bearer {TOKEN}").status == 200
+        entered = log_in(server, TOKEN)
+        assert (entered.status, entered.headers["location"]) == (303, "/")
+        assert "set-cookie" in entered.headers
+        assert server.get("/api/status", Authorization="Bearer guess").status == 429
+    headers = {"Content-Type": "text/plain", "Authorization": f"Bearer {TOKEN}"}
+    assert server.request("POST", "/api/task", b"x", headers).status == 201
 
 
 def test_another_page_cannot_log_a_browser_in(server: Client) -> None:
     assert log_in(server, TOKEN, Origin="https://evil.example").status == 403
 
 
-def test_on_the_loopback_a_token_guards_writes_alone(tmp_path: Path) -> None:
+@pytest.fixture(params=[False, True], ids=["set", "made_for_the_weakest_sandbox"])
+def on_the_loopback(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Client]:
     desk = make_desk(tmp_path)
-    with serving(desk, Listen(port=0, token=TOKEN, exposed=True)) as server:
-        assert server.get("/api/status").status == 200
-        assert server.get("/").status == 200
-        assert server.post("/api/task", {"description": "x"}).status == 401
-        headers = {"Content-Type": "text/plain", "Authorization": f"Bearer {TOKEN}"}
-        assert server.request("POST", "/api/task", b"x", headers).status == 201
+    submit(desk, "a task that is nobody else's business")
+    with serving(desk, Listen(port=0, token=TOKEN, exposed=request.param)) as client:
+        yield client
     desk.database.close()
+
+
+READ = [
+    *(endpoint.path for endpoint in ENDPOINTS if endpoint.method == "GET" and endpoint.path != "/healthz"),
+    *(page.path for page in PAGES), "/task/{task_id}/call/1/0/0", "/nothing/of/ours", "/static", "/api/tasks/",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("path", READ)
+def test_on_the_loopback_a_token_guards_all_that_can_be_read(on_the_loopback: Client, path: str) -> None:
+    address = re.sub(r"\{\w+\}", "1", path)
+    for method in ("GET", "HEAD", "OPTIONS"):
+        got = on_the_loopback.request(method, address)
+        assert got.status == 401, method
+        assert b"nobody" not in got.body
+    assert on_the_loopback.get(address, Cookie="nightshift_00000000=x").status == 401
+    assert on_the_loopback.get(address, Authorization="Bearer wrong").status == 401
+
+
+def test_on_the_loopback_a_token_guards_all_that_can_be_written(on_the_loopback: Client) -> None:
+    for endpoint in ENDPOINTS:
+        if endpoint.method != "GET":
+            got = on_the_loopback.request(endpoint.method, re.sub(r"\{\w+\}", "1", endpoint.path), b"{}")
+            assert got.status == 401, endpoint.path
+    headers = {"Content-Type": "text/plain", "Authorization": f"Bearer {TOKEN}"}
+    assert on_the_loopback.request("POST", "/api/task", b"x", headers).status == 201
+
+
+def test_what_the_login_is_drawn_with_and_the_health_stay_open(on_the_loopback: Client) -> None:
+    for path in ("/login", "/healthz", "/static/login.js", "/static/base.css", "/static/style.css"):
+        assert on_the_loopback.get(path).status == 200, path
+    drawn = on_the_loopback.get("/login").text
+    for address in re.findall(r'(?:src|href)="(/static/[^"]+)"', drawn):
+        assert on_the_loopback.get(address).status == 200, address
+    assert "task" not in on_the_loopback.get("/healthz").text
+
+
+def test_with_the_token_or_a_session_all_of_it_can_be_read(on_the_loopback: Client, listen: type[Listener]) -> None:
+    session = log_in(on_the_loopback, TOKEN).headers["set-cookie"].split(";")[0]
+    for path in ("/", "/logs", "/task/1", "/metrics", "/api/tasks", "/api/logs/download", "/api/openapi.json"):
+        assert on_the_loopback.get(path, Cookie=session).status == 200, path
+        assert on_the_loopback.get(path, Authorization=f"Bearer {TOKEN}").status == 200, path
+    port = on_the_loopback.host.port
+    for header in (f"Cookie: {session}", f"Authorization: Bearer {TOKEN}"):
+        assert listen(port, "?after=0", header=header).take(1)[0][2]["event"] == "task_submitted"
+    assert listen(port, "?after=0").status == 401

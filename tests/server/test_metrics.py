@@ -124,6 +124,7 @@ def test_figures_stand_behind_the_guard_as_all_that_is_read(desk: Desk, client: 
     assert client.get("/metrics", Host="evil.example").status == 403
     assert client.get("/metrics", Origin="https://evil.example").status == 403
     token = "t" * 40
-    with serving(desk, Listen(port=0, address="0.0.0.0", token=token)) as guarded:
-        assert guarded.get("/metrics").status == 401
-        assert guarded.get("/metrics", Authorization=f"Bearer {token}").status == 200
+    for address in ("0.0.0.0", "127.0.0.1"):
+        with serving(desk, Listen(port=0, address=address, token=token)) as guarded:
+            assert guarded.get("/metrics").status == 401
+            assert guarded.get("/metrics", Authorization=f"Bearer {token}").status == 200

@@ -19,10 +19,17 @@ class Listener:
         query: appended to the path.
         last_id: sent as `Last-Event-ID`.
         receive_buffer: bytes that the kernel takes in for a client that reads nothing.
+        header: a line of the request's head.
     """
 
     def __init__(
-        self, port: int, query: str = "", *, last_id: int | None = None, receive_buffer: int | None = None
+        self,
+        port: int,
+        query: str = "",
+        *,
+        last_id: int | None = None,
+        receive_buffer: int | None = None,
+        header: str = "",
     ) -> None:
         self._socket = socket.socket()
         if receive_buffer:
@@ -30,7 +37,8 @@ class Listener:
         self._socket.settimeout(10)
         self._socket.connect(("127.0.0.1", port))
         resume = f"Last-Event-ID: {last_id}\r\n" if last_id is not None else ""
-        head = f"GET /api/logs/stream{query} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n{resume}\r\n"
+        own = f"{header}\r\n" if header else ""
+        head = f"GET /api/logs/stream{query} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n{own}{resume}\r\n"
         self._socket.sendall(head.encode())
         self._file = self._socket.makefile("rb")
         self.head = "".join(line.decode() for line in iter(self._file.readline, b"\r\n"))

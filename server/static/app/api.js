@@ -54,8 +54,9 @@ export const put = sending('PUT');
 
 /** One sentence for what went wrong with a request. */
 export function fault(answer) {
-  const {error = 'the request failed', fields = {}} = answer.data ?? {};
+  const {error = 'the request failed', fields = {}, more = 0} = answer.data ?? {};
   const named = Object.entries(fields).map(([name, why]) => `${name}: ${why}`);
+  if (more) named.push(`and ${more} more`);
   return named.length ? named.join('; ') : error;
 }
 

@@ -15,8 +15,10 @@ from pydantic import SecretStr
 from assembly.doctor import brains, cages, choices, machine, places, repositories, running, storage, versions
 from assembly.doctor.findings import Finding, Grade
 from assembly.doctor.patient import Patient, patient
+from config import load_settings
 from core.queueing import HoldSource
 from db.backups import make
+from server.gate.access import kept_token
 from tests.support.git_repo import git, make_repo
 from tests.support.home import Home
 from tests.support.wire_server import WireServer
@@ -104,6 +106,14 @@ def test_secrets_that_others_may_read_are_told_and_never_shown(home: Home) -> No
     for name in (".env", "config.yaml"):
         (home.path / name).chmod(0o600)
     assert not graves(choices.settings(patient(home.path)))
+
+
+def test_a_token_that_can_be_guessed_is_told(home: Home) -> None:
+    short = with_settings(home, api_token=SecretStr("letmein"))
+    told = look(choices.settings(short), "api_token")
+    assert (told.grade, "7 characters" in told.text, "letmein" in str(told)) == (Grade.WARNING, True, False)
+    long = with_settings(home, api_token=SecretStr("x" * 16))
+    assert look(choices.settings(long), "api_token").grade is Grade.OK
 
 
 # --- home and disk
@@ -203,6 +213,18 @@ def test_a_daemon_that_answers_tells_what_holds_it(home: Home) -> None:
     held = look(found, "hold")
     assert "holiday" in held.text
     assert held.mend.startswith("it goes on ")
+
+
+@pytest.mark.parametrize("whose", ["owner", "daemon"])
+def test_a_daemon_that_asks_for_a_token_is_shown_it(home: Home, whose: str) -> None:
+    home.path.mkdir()
+    token = "t" * 20
+    if whose == "owner":
+        (home.path / "config.yaml").write_text(f"api_token: {token}\n")
+    else:
+        token = kept_token(load_settings(home=home.path).token_file)
+    with home.daemon(token=token):
+        assert look(running.daemon(patient(home.path)), "state").text.startswith("running, version")
 
 
 def test_a_lock_without_an_answer_is_a_fault(home: Home) -> None:

@@ -58,6 +58,7 @@ function byField(data) {
   const known = new Set([...Object.keys(BLANK), 'base', 'language', 'key', 'after', 'command', 'packages', 'notBefore',
     ...LIMITS.map(({name}) => name), ...SWITCHES.map(({name}) => name)]);
   const rest = Object.entries(found).filter(([name]) => name && !known.has(name)).map(([name, why]) => `${name}: ${why}`);
+  if (data.more) rest.push(`and ${data.more} more`);
   found[''] = rest.join('; ') || (Object.keys(data.fields ?? {}).length ? '' : data.error);
   return found;
 }

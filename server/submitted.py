@@ -1,0 +1,13 @@
+"""What the API answers to a task that was sent."""
+
+from __future__ import annotations
+
+from core.states import Status
+from server.schemas import Answer
+
+
+class Submitted(Answer):
+    """The task that was made, or that the same key made before."""
+
+    task_id: int
+    status: Status

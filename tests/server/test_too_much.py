@@ -1,0 +1,137 @@
+"""Bodies within the limit of size that are too much all the same: a small answer, and others are served meanwhile."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.tasks import TaskSpec
+from server.desk import Desk
+from tests.support.desk import Client, Got, make_desk, serving
+from tests.support.worked_task import submit, work_on
+
+JSON = {"Content-Type": "application/json"}
+SMALL = 50_000
+
+
+def many(count: int) -> str:
+    return "{" + ",".join(f'"k{number}":1' for number in range(count)) + "}"
+
+
+def deep(depth: int) -> str:
+    return '{"a":' * depth + "1" + "}" * depth
+
+
+BODIES = {
+    "unknown_fields": many(1_200_000),
+    "unknown_limits": '{"description":"x","limits":' + many(140_000) + "}",
+    "wrong_items": '{"description":"x","depends_on":[' + '"",' * 5_000_000 + '""]}',
+    "wrong_cases": '{"description":"x","cases":[' + '{"u":1},' * 100_000 + "1]}",
+    "unknown_tasks": '{"description":"x","depends_on":[' + ",".join(map(str, range(1, 1001))) + "]}",
+    "a_long_name": '{"description":"x","' + "k" * 19_000_000 + '":1}',
+    "a_long_name_twice": '{"' + "k" * 9_000_000 + '":1,"' + "k" * 9_000_000 + '":1}',
+    "a_name_twice_among_many": many(140_000)[:-1] + ',"k139999":1}',
+    "lists": "[" + "[]," * 6_000_000 + "[]]",
+    "brackets": "[" * 19_000_000,
+    "quotes": '"' * 19_000_000,
+    "an_endless_text": '"' + '\\"' * 9_000_000,
+    "an_endless_value": '{"description":"x","cases":[{"call":"a.f","args":[{"literal":"[[[0]*9999]*9999]*9999"}]}]}',
+}
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_the_answer_to_too_much_is_small_and_others_are_served(shared: Client, name: str) -> None:
+    answers: list[Got] = []
+    sender = threading.Thread(target=lambda: answers.append(shared.request("POST", "/api/task", BODIES[name], JSON)))
+    sender.start()
+    health = shared.get("/healthz")
+    sender.join()
+    assert (answers[0].status, health.status) == (400, 200)
+    assert len(answers[0].body) < SMALL
+    assert answers[0].json["error"]
+
+
+def test_faults_that_are_not_told_are_counted(shared: Client) -> None:
+    got = shared.post("/api/task", {"description": "x", "files": dict.fromkeys(map(str, range(300)), 5)})
+    assert (len(got.json["fields"]), got.json["more"]) == (50, 250)
+    assert got.json["error"].endswith("; and 250 more")
+
+
+def test_faults_that_are_all_told_leave_none_to_count(shared: Client) -> None:
+    assert shared.post("/api/task", {"priority": "x"}).json.keys() == {"error", "fields"}
+
+
+def test_many_wrong_parameters_of_a_query_are_told_as_briefly(shared: Client) -> None:
+    got = shared.get("/api/tasks?" + "&".join(f"k{number}=1" for number in range(5000)))
+    assert got.status == 400
+    assert (len(got.json["fields"]), got.json["more"]) == (50, 4950)
+
+
+@pytest.mark.parametrize("path", ["/api/tasks/bulk", "/api/decisions", "/api/pause", "/api/lessons/import"])
+@pytest.mark.parametrize("body", ["unknown_fields", "lists", "brackets", "a_long_name"])
+def test_every_body_is_bounded(shared: Client, path: str, body: str) -> None:
+    got = shared.request("POST", path, BODIES[body], JSON)
+    assert (got.status, len(got.body) < SMALL) == (400, True)
+
+
+@pytest.mark.parametrize("depth", [51, 300, 900, 100_000])
+@pytest.mark.parametrize("field", ["metadata", "limits", "cases", "what_we_do_not_know"])
+def test_a_field_that_is_nested_too_deeply_is_named(shared: Client, field: str, depth: int) -> None:
+    got = shared.request("POST", "/api/task", f'{{"description": "x", "{field}": {deep(depth)}}}', JSON)
+    assert got.status == 400
+    assert got.json["fields"] == {field: "nested more than 50 deep; make it flatter"}
+
+
+def test_metadata_is_taken_as_deep_as_is_said_and_shown_whole(client: Client) -> None:
+    body = f'{{"description": "x", "metadata": {deep(50)}}}'
+    assert client.request("POST", "/api/task", body, JSON).status == 201
+    assert client.get("/api/task/1").json["metadata"] == json.loads(deep(50))
+
+
+# ---- tasks of a version that took any depth
+
+
+def stored(desk: Desk, depth: int) -> None:
+    metadata: dict[str, Any] = {"kept": "as it was", "deep": json.loads(deep(depth))}
+    desk.queue.submit(TaskSpec(description="Do it", metadata=metadata)).result()
+
+
+@pytest.mark.parametrize("depth", [60, 300, 400])
+def test_a_task_that_an_older_version_took_can_be_read(client: Client, desk: Desk, depth: int) -> None:
+    stored(desk, depth)
+    shown = client.get("/api/task/1")
+    assert shown.status == 200
+    assert shown.json["metadata"]["kept"] == "as it was"
+    assert "nested more than 50 deep; the rest is not shown" in shown.text
+    for path in ("/task/1", "/api/task/1/timeline", "/api/tasks", "/"):
+        assert client.get(path).status == 200, path
+
+
+def test_it_can_be_worked_on_and_forked(client: Client, desk: Desk) -> None:
+    stored(desk, 300)
+    work_on(desk)
+    assert client.get("/api/task/1").json["status"] == "done"
+    forked = client.post("/api/task/1/fork", {"step_no": 0})
+    assert forked.status == 201
+    assert client.get(f"/api/task/{forked.json['task_id']}").json["metadata"]["forked_from"]["task_id"] == 1
+
+
+def test_what_no_parser_can_read_any_more_ends_its_task_and_no_other(tmp_path: Path) -> None:
+    desk = make_desk(tmp_path)
+    first, second = submit(desk, "a"), submit(desk, "b")
+    text = '{"description": "a", "metadata": ' + deep(20_000) + "}"
+    desk.database.write(
+        lambda conn: conn.execute("UPDATE task_specs SET spec = ? WHERE task_id = ?", (text, first))
+    ).result()
+    with serving(desk) as client:
+        assert client.get(f"/api/task/{first}").status == 200
+        claimed = desk.queue.claim("worker-1").result()
+        assert claimed is not None
+        assert claimed.id == second
+        ended = client.get(f"/api/task/{first}").json
+        assert (ended["status"], "cannot be read" in ended["reason"]) == ("failed", True)
+    desk.database.close()
