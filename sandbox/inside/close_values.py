@@ -13,84 +13,107 @@ if TYPE_CHECKING:
     from typing import Any
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
-TRIES = 4
-"""How often a new value is looked for, for each one wanted, before there are no more."""
+_STEPS = (1, 2, 4)
 
 
-def near(value: Any, count: int, chance: random.Random) -> list[Any]:
-    """Up to `count` values close to one, all different; none where nothing is close, as to an object."""
-    found: list[Any] = []
-    for _ in range(TRIES * count):
-        other = close(value, chance)
-        if len(found) < count and other != value and other not in found:
-            found.append(other)
-    return found
+def among(value: Any, chance: random.Random) -> list[Any]:
+    """A value among up to seven close ones, all different, in random order; itself alone where it has none.
+
+    Three small changes are made or not made, in all combinations. So each of the values has the same neighbours as the
+    given one has, and nothing in the set tells which one it was made of.
+    """
+    import random  # noqa: PLC0415 (slow to import, and not needed where values only differ)
+
+    found = [value]
+    for step in _STEPS:
+        seed = chance.getrandbits(64)  # the same change to all of them
+        moved = [_changed(one, step, random.Random(seed)) for one in found]  # noqa: S311 (the seed is chance enough)
+        found += [other for one, other in zip(found, moved) if other is not one]  # noqa: B905 (as many)
+    different: list[Any] = []
+    for one in found:
+        if not any(type(one) is type(other) and one == other for other in different):
+            different.append(one)
+    chance.shuffle(different)
+    return different
 
 
 def close(value: Any, chance: random.Random) -> Any:
     """Another value that differs a little from a plain one, in one place; the value itself where there is none."""
+    return _changed(value, chance.choice((1, 2, 3)), chance)
+
+
+def _changed(value: Any, step: int, chance: random.Random) -> Any:
     change = _CHANGES.get(type(value))
     if change is not None:
-        return change(value, chance)
+        return change(value, step, chance)
     is_number = type(value).__module__ in ("decimal", "fractions") and not hasattr(value, "__dict__")
-    return value + chance.choice((-2, -1, 1, 2)) if is_number else value
+    return value + chance.choice((-step, step)) if is_number else value
 
 
-def _int(value: int, chance: random.Random) -> int:
-    return value + chance.choice((-3, -2, -1, 1, 2, 3))
+def _int(value: int, step: int, chance: random.Random) -> int:
+    text = str(abs(value)) if abs(value) < 10**15 else ""
+    quantum = 10 if len(text) > 1 and text.endswith("0") else 1  # a round number among others would stand out
+    return int(value + chance.choice((-1, 1)) * step * quantum)
 
 
-def _float(value: float, chance: random.Random) -> float:
+def _float(value: float, step: int, chance: random.Random) -> float:
     if value != value or value in (float("inf"), float("-inf")):  # noqa: PLR0124 (only not-a-number differs from itself)
-        return chance.choice((0.5, -1.5))
-    other = value + chance.choice((-1, 1)) * max(abs(value), 0.5) * chance.uniform(0.04, 0.3)
-    return other if abs(other) != float("inf") else value / 2
+        return chance.choice((0.5, -1.5)) * step
+    text = repr(value)
+    digits = 0 if "e" in text else len(text.partition(".")[2])
+    quantum = 10.0**-digits if digits and digits < 8 else max(abs(value), 0.5) * 0.05
+    other = value + chance.choice((-1, 1)) * step * quantum
+    other = round(other, digits) if digits and digits < 8 else other
+    return other if other != value and abs(other) != float("inf") else value / 2
 
 
-def _complex(value: complex, chance: random.Random) -> complex:
-    return complex(_float(value.real, chance), value.imag)
+def _complex(value: complex, step: int, chance: random.Random) -> complex:
+    return complex(_float(value.real, step, chance), value.imag)
 
 
-def _text(value: Any, chance: random.Random) -> Any:
+def _text(value: Any, step: int, chance: random.Random) -> Any:
+    """Another letter in one place: the one that lies so many steps further."""
     letters = LETTERS if isinstance(value, str) else LETTERS.encode()
     place = chance.randrange(max(1, len(value)))
-    others = [letters[at : at + 1] for at in range(len(letters)) if letters[at : at + 1] != value[place : place + 1]]
-    others = [letter for letter in others if letter.upper() != value[place : place + 1]]
-    return value[:place] + chance.choice(others) + value[place + 1 :]
+    old = value[place : place + 1].lower()
+    at = letters.index(old) if old and old in letters else chance.randrange(len(letters))
+    new = (at + chance.choice((-step, step))) % len(letters)
+    other = letters[new : new + 1]
+    return value[:place] + (other.upper() if value[place : place + 1].isupper() else other) + value[place + 1 :]
 
 
-def _items(value: Any, chance: random.Random) -> list[Any]:
+def _items(value: Any, step: int, chance: random.Random) -> list[Any]:
     items = list(value)
     if not items:
-        return [chance.randint(1, 9)]
+        return [step]
     for place in chance.sample(range(len(items)), len(items)):
-        if (other := close(items[place], chance)) is not items[place]:
+        if (other := _changed(items[place], step, chance)) is not items[place]:
             return [*items[:place], other, *items[place + 1 :]]
     return items
 
 
-def _set(value: Any, chance: random.Random) -> Any:
-    return type(value)(_items(sorted(value, key=repr), chance))
+def _set(value: Any, step: int, chance: random.Random) -> Any:
+    return type(value)(_items(sorted(value, key=repr), step, chance))
 
 
-def _dict(value: dict[Any, Any], chance: random.Random) -> dict[Any, Any]:
-    values = _items(list(value.values()), chance)
+def _dict(value: dict[Any, Any], step: int, chance: random.Random) -> dict[Any, Any]:
+    values = _items(list(value.values()), step, chance)
     return dict(zip(value, values)) if value else {"other": values[0]}  # noqa: B905 (as many)
 
 
-def _none(_value: None, chance: random.Random) -> Any:
-    return chance.choice((chance.randint(1, 9), chance.choice(LETTERS)))
+def _none(_value: None, step: int, chance: random.Random) -> Any:
+    return chance.choice((step, LETTERS[step]))
 
 
-_CHANGES: dict[type, Callable[[Any, random.Random], Any]] = {
-    bool: lambda value, _chance: not value,
+_CHANGES: dict[type, Callable[[Any, int, random.Random], Any]] = {
+    bool: lambda value, _step, _chance: not value,
     int: _int,
     float: _float,
     complex: _complex,
     str: _text,
     bytes: _text,
     list: _items,
-    tuple: lambda value, chance: tuple(_items(value, chance)),
+    tuple: lambda value, step, chance: tuple(_items(value, step, chance)),
     set: _set,
     frozenset: _set,
     dict: _dict,

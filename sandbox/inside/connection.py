@@ -81,7 +81,9 @@ class Side:
         self._send(marshal.dumps((action, arguments, changes)))
         try:
             return self._taken(given, *self._received())
-        except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError) as error:
+        except (Unsupported, CodeSideError):
+            raise
+        except Exception as error:
             if self._is_remote(error):
                 raise
             self.fail(f"gave no answer that could be read ({type(error).__name__})")

@@ -6,7 +6,7 @@ in time, to a process that the tested code cannot reach. The files are read-only
 memory map, of which there is no news, needs a change of their mode first, of which there is.
 """
 # Importing pathlib would cost every start of the sandbox some milliseconds.
-# ruff: noqa: PTH103, PTH120
+# ruff: noqa: PTH101, PTH103, PTH108, PTH112, PTH114, PTH118, PTH120, PTH208
 
 import json
 import os
@@ -48,6 +48,21 @@ def write(found: Iterable[tuple[str, bytes]], fixed: Collection[str]) -> None:
     os.umask(0o022)
     for path, content in found:
         put(path, content, made, FIXED if path in fixed else None)
+
+
+def clear(folders: Iterable[str]) -> None:
+    """Empty folders: what one run leaves there tells another that it is not the first."""
+    import shutil  # noqa: PLC0415 (only where it is needed)
+
+    for folder in folders:
+        for name in os.listdir(folder):
+            path = os.path.join(folder, name)
+            if os.path.isdir(path) and not os.path.islink(path):
+                for inner, _, _ in os.walk(path):
+                    os.chmod(inner, 0o700)
+                shutil.rmtree(path)
+            else:
+                os.unlink(path)
 
 
 def put(path: str, content: bytes, made: set[str], mode: int | None = None) -> None:

@@ -249,7 +249,11 @@ class Server:
 
     def do_equal(self, number, candidates):
         """Tell to which of some values an object is equal."""
-        return [self._is_equal(self._objects[number], self._unpack(candidate)) for candidate in candidates]
+        return [_is_true(operator.eq, self._objects[number], self._unpack(one)) for one in candidates]
+
+    def do_holds(self, number, candidates):
+        """Tell which of some values an object contains."""
+        return [_is_true(operator.contains, self._objects[number], self._unpack(one)) for one in candidates]
 
     def do_alike(self, number, kind, candidates):
         """Tell which of some objects, made in a process that leaves no trace here, an object is equal to."""
@@ -274,13 +278,15 @@ class Server:
             made = self._objects[kind](*[self._unpack(value) for value in candidate])
         except Exception:  # noqa: BLE001 (the class may not take other values)
             return False
-        return self._is_equal(self._objects[number], made)
+        return _is_true(operator.eq, self._objects[number], made)
 
-    def _is_equal(self, value, candidate):
-        try:
-            return bool(value == candidate)
-        except Exception:  # noqa: BLE001 (a value of another kind may be none that it can be compared with)
-            return False
+
+def _is_true(compare, value, other):
+    """Whether a comparison holds; it does not where it fails, as with a value of another kind."""
+    try:
+        return bool(compare(value, other))
+    except Exception:  # noqa: BLE001 (a class of the tested code may raise anything)
+        return False
 
 
 def run(config, descriptor):
