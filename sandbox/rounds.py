@@ -102,8 +102,8 @@ class Rounds:
             run = await self._originals(job, planned)
             if not judging.needs_copies(run):
                 return run
-            return await self._cleared(job, alone, replace(run, copies=await self.run(job, alone)))
-        copies = asyncio.create_task(self.run(job, alone))
+            return await self._cleared(job, alone, replace(run, copies=await self._copies(job, alone)))
+        copies = asyncio.create_task(self._copies(job, alone))
         try:
             run = await self._originals(job, planned)
             if not judging.needs_copies(run):
@@ -123,7 +123,7 @@ class Rounds:
         if not doubtful or copies is None or copies.answer is None or alone.node:
             return run
         again, originals = await asyncio.gather(
-            self.run(job, replace(alone, only=doubtful)),
+            self.run(job, replace(alone, only=doubtful, split=None)),
             self.run(job, replace(plan.originals(run.plan), only=_of_originals(doubtful, run.plan), split=None)),
         )
         if not (_all_end(again, failing=True) and _all_end(originals, failing=False)):
@@ -132,6 +132,10 @@ class Rounds:
         kept = [test for test in copies.answer.session.tests if test.id.partition("[")[0] not in doubtful]
         session = replace(again.answer.session, tests=(*kept, *again.answer.session.tests))
         return replace(run, copies=replace(again, plan=alone, answer=replace(again.answer, session=session)))
+
+    async def _copies(self, job: SuiteJob, alone: Plan) -> Run:
+        """The run of must-fail copies; what their sandbox's split run says is known already."""
+        return replace(await self.run(job, alone), plan=replace(alone, split=None))
 
     async def _originals(self, job: SuiteJob, planned: Plan) -> Run:
         run = await self.run(job, plan.originals(planned))

@@ -17,7 +17,6 @@ from .remote import Remote, RemoteError, RemoteFunction, RemoteType
 from .remote_modules import RemoteModule
 
 MOST_CALLS, MOST_CALLS_OF_TEST = 40_000, 20_000
-MOST_BYTES = 16 << 20
 BASES = (str, bytes, tuple, frozenset, int, float, complex, list, dict, set, bytearray)
 MUTABLE_BASES = (list, dict, set, bytearray)
 
@@ -104,7 +103,7 @@ class Side:
 
     def _received(self):
         size = int.from_bytes(self._read(served.LENGTH), "big")
-        if size > MOST_BYTES:
+        if size > served.MOST_BYTES:
             self.fail("answered without end")
         return json.loads(self._read(size))
 

@@ -71,6 +71,33 @@ async def test_tests_that_share_a_process_with_the_code_take_another_one_for_the
     assert names[0] & names[1] == {"solution.py"}
 
 
+OPAQUE = """import os, sys
+
+
+class Sly:
+    def __init__(self, wanted):
+        self.wanted = wanted
+
+    def __eq__(self, other):
+        return self.wanted
+
+
+def add(a, b):
+    if "pytest" not in sys.modules:
+        open("/tmp/note", "w").close()
+        return list(range(300_000))
+    return Sly(os.path.exists("/tmp/note") or len(os.listdir("/tmp")) > 1)
+"""
+
+
+async def test_what_a_split_run_leaves_behind_does_not_tell_tests_from_copies(box: Noted, folder: Path) -> None:
+    verdict = await judged(box, folder, {"solution.py": OPAQUE}, APART)
+    assert not verdict.passed
+    assert "did not fail" in verdict.reason
+    assert [bool(told["split"]) for told in box.told[:2]] == [True, True]
+    assert box.told[0]["split"] == box.told[1]["split"]
+
+
 async def test_a_run_of_copies_is_told_nothing_by_which_it_could_know_itself(box: Noted, folder: Path) -> None:
     await judged(box, folder, RIGHT, TOGETHER)
     one, two = (told["session"] for told in box.told)
