@@ -107,10 +107,13 @@ def originals(plan: Plan) -> Plan:
 
 
 def copies(plan: Plan) -> Plan | None:
-    """A run of the must-fail copies; None where there are only canaries."""
+    """A run of the must-fail copies; None where there are only canaries.
+
+    The same split run comes before it: whatever that leaves behind in a sandbox does not tell copies from tests.
+    """
     copied = [file for file in plan.files if file.copied]
     alone = tuple(replace(file.alone(), staged=file.twin, text=file.twin_text) for file in copied)
-    return replace(plan, files=alone, mounted=_mounted(alone), split=None, must_fail=True) if alone else None
+    return replace(plan, files=alone, mounted=_mounted(alone), must_fail=True) if alone else None
 
 
 def tests_alone(plan: Plan) -> Plan:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from core.dependencies import ImportCache
 from core.errors import SandboxError
-from core.isolation import SandboxLimits, SandboxResult
+from core.isolation import Ended, SandboxLimits, SandboxResult
 from core.ports import Sandbox
 from core.tasks import Files
 from core.tree import Tree
 from core.verdicts import Result, SuiteJob
-from sandbox import answer, judging, packing, plan, planning, redness
+from sandbox import answer, doubts, judging, packing, plan, planning, redness
 from sandbox.cleaning import Mask
 from sandbox.judging import Run
 from sandbox.layers import LayerStore
@@ -102,8 +102,8 @@ class Rounds:
             run = await self._originals(job, planned)
             if not judging.needs_copies(run):
                 return run
-            return await self._cleared(job, alone, replace(run, copies=await self.run(job, alone)))
-        copies = asyncio.create_task(self.run(job, alone))
+            return await self._cleared(job, alone, replace(run, copies=await self._copies(job, alone)))
+        copies = asyncio.create_task(self._copies(job, alone))
         try:
             run = await self._originals(job, planned)
             if not judging.needs_copies(run):
@@ -114,16 +114,28 @@ class Rounds:
             await asyncio.wait([copies])
 
     async def _cleared(self, job: SuiteJob, alone: Plan, run: Run) -> Run:
-        """The same with a second look at copies that did not fail: those before them may have left something behind."""
+        """The same with a second look at copies that did not fail: those before them may have left something behind.
+
+        It is a look at their originals as well, in a run that is told the same and in which all of them must pass: a
+        second look at copies alone would say to the tested code that these are copies.
+        """
         doubtful, copies = judging.judge(run).doubtful, run.copies
         if not doubtful or copies is None or copies.answer is None or alone.node:
             return run
-        again = await self.run(job, replace(alone, only=doubtful))
-        session = copies.answer.session
-        tests = [test for test in session.tests if test.id.partition("[")[0] not in doubtful]
-        tests += again.answer.session.tests if again.answer else ()
-        answered = replace(copies.answer, session=replace(session, tests=tuple(tests)))
-        return replace(run, copies=replace(copies, answer=answered))
+        again, originals = await asyncio.gather(
+            self.run(job, replace(alone, only=doubtful, split=None)),
+            self.run(job, replace(plan.originals(run.plan), only=_of_originals(doubtful, run.plan), split=None)),
+        )
+        if not (_all_end(again, failing=True) and _all_end(originals, failing=False)):
+            return run
+        assert again.answer
+        kept = [test for test in copies.answer.session.tests if test.id.partition("[")[0] not in doubtful]
+        session = replace(again.answer.session, tests=(*kept, *again.answer.session.tests))
+        return replace(run, copies=replace(again, plan=alone, answer=replace(again.answer, session=session)))
+
+    async def _copies(self, job: SuiteJob, alone: Plan) -> Run:
+        """The run of must-fail copies; what their sandbox's split run says is known already."""
+        return replace(await self.run(job, alone), plan=replace(alone, split=None))
 
     async def _originals(self, job: SuiteJob, planned: Plan) -> Run:
         run = await self.run(job, plan.originals(planned))
@@ -183,6 +195,23 @@ class Rounds:
             while len(self._before) > REMEMBERED:
                 self._before.popitem(last=False)
         return self._before[key]
+
+
+def _of_originals(copies: Sequence[str], planned: Plan) -> tuple[str, ...]:
+    """The ids of the tests that copies were made of."""
+    staged = {file.twin: file.staged for file in planned.files}
+    return tuple(f"{staged[path]}::{name}" for path, _, name in (copy.partition("::") for copy in copies))
+
+
+def _all_end(run: Run, *, failing: bool) -> bool:
+    """Tell whether a run of some tests can be believed, and each of them failed by an assertion, or each passed."""
+    if run.answer is None or run.result.ended is not Ended.EXITED or doubts.find(run.answer, run.plan):
+        return False
+    ended = {test.id.partition("[")[0] for test in run.answer.session.tests}
+    right = [
+        test.failed_by_assertion if failing else test.outcome is Result.PASSED for test in run.answer.session.tests
+    ]
+    return ended == set(run.plan.only) and all(right)
 
 
 def _reader(planned: Plan, base: Tree) -> Callable[[str], str | None]:

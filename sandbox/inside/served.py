@@ -19,6 +19,8 @@ import sys
 from . import descriptions, standard, values
 
 LENGTH = 4
+MOST_BYTES = 16 << 20
+"""Of an answer."""
 HELD = 50
 """More held containers than this are not followed."""
 _RESULT, _ARGUMENT = 2, 3
@@ -75,6 +77,8 @@ class Server:
         while size := self._received(LENGTH):
             request = marshal.loads(self._received(int.from_bytes(size, "big")))  # noqa: S302 (of the trusted side)
             text = values.as_json(self._answer(*request)).encode()
+            if len(text) > MOST_BYTES:
+                text = values.as_json(["refused", "a value is too large", [], [], []]).encode()
             self._sent(len(text).to_bytes(LENGTH, "big") + text)
 
     def _received(self, size):

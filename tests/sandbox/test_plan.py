@@ -115,7 +115,7 @@ def test_tests_and_their_copies_run_in_sandboxes_that_do_not_have_the_others() -
     assert not any(one.twin for one in (*tests.files, *copies.files))
     assert copies.mounted[file.twin] == file.twin_text.encode()
     assert (tests.must_fail, copies.must_fail) == (False, True)
-    assert (tests.split, copies.split) == (found.split, None)
+    assert tests.split is copies.split is found.split
     assert tests.texts == copies.texts == found.texts
     assert tests.removed == copies.removed == found.removed
 

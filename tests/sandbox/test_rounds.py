@@ -1,0 +1,155 @@
+"""How many sandboxes a proof takes, what they are told, and what a second look at must-fail copies is worth."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.isolation import SandboxJob, SandboxResult
+from core.ports import Sandbox
+from core.verdicts import SuiteJob, Verdict
+from test_runner import SuiteRunner
+from tests.support.sandboxes import Judge, bubblewrap, runtime
+from tests.support.trees import TextTree
+
+RIGHT = {"solution.py": "def add(a, b):\n    return a + b\n"}
+WRONG = {"solution.py": "def add(a, b):\n    return a * b\n"}
+APART = {
+    "tests/test_given.py": "from solution import add\n\n\ndef test_a():\n    assert add(2, 3) == 5\n\n\n"
+    "def test_b():\n    assert add(10, 20) == 30\n"
+}
+TOGETHER = {path: text.replace("()", "(capsys)") for path, text in APART.items()}
+
+
+@dataclass
+class Noted:
+    """The real sandbox, with a note of what each run in it was told."""
+
+    sandbox: Sandbox
+    told: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        return self.sandbox.name
+
+    async def run(self, job: SandboxJob) -> SandboxResult:
+        length, _, rest = job.stdin.partition(b"\n")
+        self.told.append(json.loads(rest[: int(length)]))
+        return await self.sandbox.run(job)
+
+
+@pytest.fixture
+def box() -> Noted:
+    return Noted(bubblewrap())
+
+
+async def judged(box: Noted, folder: Path, change: dict[str, str], given: dict[str, str]) -> Verdict:
+    runner = SuiteRunner(box, runtime(), emit=lambda _: None, staging_dir=folder / "staging")
+    return await runner.judge(SuiteJob(base=TextTree(), change=change, given=given, wall_s=10))
+
+
+async def test_tests_that_all_run_apart_take_one_sandbox(box: Noted, folder: Path) -> None:
+    verdict = await judged(box, folder, RIGHT, APART)
+    assert verdict.passed, verdict.reason
+    assert verdict.evidence.twins == 2
+    assert len(box.told) == 1
+
+
+async def test_tests_that_share_a_process_with_the_code_take_another_one_for_their_copies(
+    box: Noted, folder: Path
+) -> None:
+    verdict = await judged(box, folder, RIGHT, TOGETHER)
+    assert verdict.passed, verdict.reason
+    assert verdict.evidence.twins == 2
+    one, two = box.told
+    assert not set(one["session"]["files"]) & set(two["session"]["files"])
+    names = [{path for path, _, _ in told["files"]} for told in (one, two)]
+    assert names[0] & names[1] == {"solution.py"}
+
+
+OPAQUE = """import os, sys
+
+
+class Sly:
+    def __init__(self, wanted):
+        self.wanted = wanted
+
+    def __eq__(self, other):
+        return self.wanted
+
+
+def add(a, b):
+    if "pytest" not in sys.modules:
+        open("/tmp/note", "w").close()
+        return list(range(300_000))
+    return Sly(os.path.exists("/tmp/note") or len(os.listdir("/tmp")) > 1)
+"""
+
+
+async def test_what_a_split_run_leaves_behind_does_not_tell_tests_from_copies(box: Noted, folder: Path) -> None:
+    verdict = await judged(box, folder, {"solution.py": OPAQUE}, APART)
+    assert not verdict.passed
+    assert "did not fail" in verdict.reason
+    assert [bool(told["split"]) for told in box.told[:2]] == [True, True]
+    assert box.told[0]["split"] == box.told[1]["split"]
+
+
+async def test_a_run_of_copies_is_told_nothing_by_which_it_could_know_itself(box: Noted, folder: Path) -> None:
+    await judged(box, folder, RIGHT, TOGETHER)
+    one, two = (told["session"] for told in box.told)
+    differing = {name for name in one if one[name] != two[name]}
+    assert one.keys() == two.keys()
+    assert differing == {"files", "token"}
+    assert [len(path) for path in one["files"]] == [len(path) for path in two["files"]]
+
+
+async def test_copies_say_nothing_where_a_test_fails(box: Noted, folder: Path) -> None:
+    verdict = await judged(box, folder, WRONG, APART)
+    assert verdict.reason == "2 failed of 2 tests"
+    assert verdict.evidence.twins == 0
+    assert len(box.told) == 1
+
+
+TOGGLE = {"solution.py": "ON = [False]\n\n\ndef toggle():\n    ON[0] = not ON[0]\n    return ON[0]\n"}
+TOGGLED = {
+    "tests/test_given.py": "from solution import toggle\n\n\ndef test_a(capsys):\n    assert toggle() == True\n"
+    "    toggle()\n\n\ndef test_b(capsys):\n    assert toggle() == True\n"
+}
+
+
+async def test_a_copy_that_passes_for_what_another_one_left_behind_is_looked_at_alone(box: Noted, folder: Path) -> None:
+    verdict = await judged(box, folder, TOGGLE, TOGGLED)
+    assert verdict.passed, verdict.reason
+    assert verdict.evidence.twins == 2
+    assert len(box.told) == 4, "the tests, their copies, and one of each alone"
+    assert [len(told["session"]["files"]) for told in box.told] == [1, 1, 1, 1]
+    assert ["::" in told["session"]["files"][0] for told in box.told] == [False, False, True, True]
+
+
+SLY = """import sys
+
+
+class Sly:
+    def __eq__(self, other):
+        frame = sys._getframe()
+        while frame:
+            config = frame.f_locals.get("config")
+            if isinstance(config, dict) and "files" in config:
+                return not any("::" in path for path in config["files"])
+            frame = frame.f_back
+        return True
+
+
+def add(a, b):
+    return 5 if (a, b) == (2, 3) else Sly()
+"""
+
+
+async def test_code_that_notices_a_second_look_gains_nothing(judge: Judge) -> None:
+    verdict = await judge({"solution.py": SLY}, TOGETHER)
+    assert not verdict.passed
+    assert "test_b did not fail" in verdict.reason
