@@ -14,6 +14,7 @@ from core.isolation import Ended, SandboxLimits, SandboxResult
 from core.verdicts import CaseResult, Failure, Result
 from sandbox import doubts, shaping, twin_check
 from sandbox.answer import Answer, CaseReport, Fault, Session
+from sandbox.outline import Outline
 from sandbox.plan import Plan
 from sandbox.shaping import Names
 from sandbox.twins import Role, SuiteFile
@@ -237,7 +238,7 @@ def _id(file: SuiteFile, name: str) -> str:
 
 
 def _ended(file: SuiteFile, test: CaseReport, run: Run) -> _Found:
-    nodeid = run.names.id(test.id)
+    nodeid = run.names.id(test.id.partition("[")[0] if _takes_nothing(file, test) else test.id)
     result = test.outcome
     failure = None
     if result is not Result.PASSED:
@@ -249,6 +250,14 @@ def _ended(file: SuiteFile, test: CaseReport, run: Run) -> _Found:
     message = failure.message if failure else ""
     seconds = sum(report.duration_s for report in test.reports)
     return _Found(file.role, CaseResult(id=nodeid, result=result, duration_s=seconds, message=message), failure)
+
+
+def _takes_nothing(file: SuiteFile, test: CaseReport) -> bool:
+    """Tell whether a test has no parameters, so that none may stand in its id: what stands there is tested code's."""
+    name = file.names.get(test.id.partition("::")[2].partition("[")[0])
+    cases = file.outline.cases if isinstance(file.outline, Outline) else ()
+    bare = (case for case in cases if case.name == name and not case.node.decorator_list)
+    return any(not [one for one in case.node.args.args if one.arg != "self"] for case in bare)
 
 
 def _excused(found: _Found, run: Run) -> bool:
@@ -272,21 +281,11 @@ def _excusable(bad: list[_Found], stopped: Failure | None, run: Run) -> bool:
 def _notes(run: Run) -> tuple[str, ...]:
     kept = [file.path for file in run.plan.files if file.role is not Role.REGRESSION and file.staged == file.path]
     notes = [f"{path} keeps its name and has a canary in place of copies" for path in kept]
-    notes += _split_notes(run, [file for file in run.plan.files if file.role is not Role.REGRESSION])
+    notes += twin_check.notes(run.plan, run.answer.split if run.answer else None)
     excused = sorted(test for test, result in run.before.items() if result is not Result.PASSED)
     if excused:
         notes.append(f"failing before the change already: {', '.join(excused[:10])}")
     return tuple(notes)
-
-
-def _split_notes(run: Run, files: Sequence[SuiteFile]) -> Iterator[str]:
-    """How many tests were judged in one process with the tested code alone."""
-    made, planned = run.answer.split if run.answer else None, run.plan.split
-    judged = planned.judged if planned and made else frozenset()
-    passed = {test for test in judged if made and twin_check.results(made).get(test) == {"passed"}}
-    left, total = sum(len(file.names) for file in files) - len(passed), sum(len(file.names) for file in files)
-    if left:
-        yield f"{left} of {total} tests were judged in one process with the code alone"
 
 
 def _count(bad: list[_Found], total: int) -> str:

@@ -81,6 +81,15 @@ def failed_apart(plan: Plan, split: Split | None) -> list[CaseReport]:
     return [CaseReport(id=test, reports=(report,), fault=None) for test in failed if test.partition("::")[0] in twins]
 
 
+def notes(plan: Plan, split: Split | None) -> Iterator[str]:
+    """How many tests were judged in one process with the tested code alone, where there are such."""
+    judged = plan.split.judged if plan.split and split else frozenset()
+    passed = {test for test in judged if split and results(split).get(test) == {"passed"}}
+    total = sum(len(file.names) for file in plan.files if file.role is not Role.REGRESSION)
+    if left := total - len(passed):
+        yield f"{left} of {total} tests were judged in one process with the code alone"
+
+
 def results(split: Split) -> Mapping[str, set[str]]:
     """Test id without parameters to the results of all its cases."""
     found: defaultdict[str, set[str]] = defaultdict(set)

@@ -45,10 +45,20 @@ def look(nodes: list[Node], names: Names) -> Iterator[Sighting]:
             yield from _assigned(node, left, right, names)
         elif node.type in {"class_declaration", "class"}:
             yield from _class(node, names)
+        elif node.type == "call_expression":
+            yield from _defined(node, names)
         elif node.type == "throw_statement" and node.named_children:
             yield from _thrown(node, node.named_children[0])
         elif node.type == "string" and javascript.literal(node) == "ERR_ASSERTION":
             yield _at(node, "js.outcome-name", "ERR_ASSERTION")
+
+
+def _defined(node: Node, names: Names) -> Iterator[Sighting]:
+    """`Object.defineProperty(found, Symbol.iterator, …)`: an object that was made is to be read otherwise."""
+    arguments = node.child_by_field_name("arguments")
+    given = arguments.named_children if arguments is not None else []
+    if len(given) > 1 and names.resolve(node.child_by_field_name("function")) in _DEFINERS and said(given[1]) in _READ:
+        yield _at(node, "js.false-value", f"defineProperty {said(given[1])}")
 
 
 def _thrown(node: Node, value: Node) -> Iterator[Sighting]:

@@ -24,9 +24,18 @@ const isCopy = processes() === 2;
 """
 
 
+# They answer each question anew, or change what the tests compare with, where the split run judges nothing. The checker
+# stops each of them.
+BEYOND = frozenset({
+    "a_set_that_shows_itself_once", "a_set_that_shows_itself_the_second_time", "a_number_at_both_ends",
+    "a_number_by_symbol", "functions_that_compare", "classes_that_hold_all_for_theirs",
+})  # fmt: skip
+
+
 def _only(name: str, suite: Suite, *parts: str) -> Forgery:
     solution = "\n".join(code(part) for part in parts)
-    return Forgery(name=name, kind=Kind.EQUAL, suite=suite, files={next(iter(suite.honest)): solution})
+    files = {next(iter(suite.honest)): solution}
+    return Forgery(name=name, kind=Kind.EQUAL, suite=suite, files=files, may_pass=name in BEYOND)
 
 
 FORGERIES = (
