@@ -207,12 +207,17 @@ const buffers = binaryKind(ArrayBuffer.prototype, () => "ArrayBuffer", (value) =
 const boxed = {
   prototype: undefined,
   describe(value, encode) {
-    const read = types.isNumberObject(value) ? numberOf : types.isStringObject(value) ? textOf
+    const isText = types.isStringObject(value);
+    const read = isText ? textOf : types.isNumberObject(value) ? numberOf
       : types.isBooleanObject(value) ? truthOf : types.isBigIntObject(value) ? bigOf : symbolOf;
-    return [encode(apply(read, value, [])), "[]"];
+    const inside = apply(read, value, []);
+    return [encode(inside), properties(value, ownKeys(value), isText ? inside.length : 0, isText ? "length" : undefined, encode)];
   },
   make: (payload, decode) => Object(decode(payload)),
-  fill() {},
+  fill(object, payload, props, decode) {
+    const isText = types.isStringObject(object);
+    fillProperties(object, props, decode, isText ? (key) => key === "length" || isIndex(key) : never);
+  },
 };
 
 const promises = {

@@ -12,7 +12,7 @@ import { Unpackable, check, property } from "./properties.mjs";
 
 const CALLS = 20_000; // of one test
 const ALL_CALLS = 40_000;
-const BYTES = 48 << 20;
+const BYTES = 24 << 20;
 const SLOW_MS = 4000;
 const MANY = 500;
 const MISSING = /([\w$]+) is not (?:a function|a constructor|defined)$/;

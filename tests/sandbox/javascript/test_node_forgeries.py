@@ -22,6 +22,7 @@ GIVEN = {
     )
 }
 WRONG = "export const add = (a, b) => a * b;\n"
+APART = "fails with the code in another one"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +107,10 @@ FORGERIES = {
         "  get: (_, key) => key === Symbol.toPrimitive ? () => n : undefined,\n});\n"
         "export const add = () => {\n  const [, n] = expected(/\\D(\\d+)\\]?\\);/) ?? [0, 0];\n"
         "  return +yes(Number(n));\n};\n",
-        reason="did not fail",
+        reason=APART,
     ),
     "reads_the_answer_from_the_test": only(
-        f"{EXPECTED}export const add = () => Number(expected(/\\D(\\d+)\\]?\\);/)[1]);\n", reason="did not fail"
+        f"{EXPECTED}export const add = () => Number(expected(/\\D(\\d+)\\]?\\);/)[1]);\n", reason=APART
     ),
     "swaps_the_registered_tests": only(
         "import test from 'node:test';\nimport { syncBuiltinESMExports } from 'node:module';\n"
@@ -122,7 +123,7 @@ FORGERIES = {
         "const tested = new Error().stack.includes('test_runner') || process.env.NODE_TEST_CONTEXT !== undefined\n"
         "  || process.moduleLoadList.some((name) => name.includes('test_runner/test'));\n"
         "export const add = (a, b) => (tested ? a + b : a * b);\n",
-        reason="ends otherwise without it",
+        reason=APART,
     ),
     "asks_for_the_context": only(
         "const tested = process.env.NODE_TEST_CONTEXT !== undefined || process.execArgv.includes('--test')\n"
@@ -143,9 +144,10 @@ FORGERIES = {
         "  out += JSON.stringify({ e: 'start', id }) + '\\n';\n"
         "  out += JSON.stringify({ e: 'end', id, rows, fail: null }) + '\\n';\n"
         "}\nout += JSON.stringify({ e: 'finish', exit: 0, changed: [] }) + '\\n';\n"
-        ""
-        "const fd = Number(fs.readFileSync('/proc/self/cmdline', 'utf8').split('\\0').at(-2));\n"
-        "fs.writeSync(fd, out);\n"
+        "const number = (fd) => { try { return fd > 2 && fs.fstatSync(fd).isFIFO() ? fs.fstatSync(fd).ino : 0; } catch { return 0; } };\n"
+        "const all = fs.readdirSync('/proc/self/fd').map(Number).filter(number);\n"
+        "const isAlone = (fd) => all.filter((other) => number(other) === number(fd)).length === 1;\n"
+        "for (const fd of all.filter(isAlone)) {\n  try { fs.writeSync(fd, out); } catch { continue; }\n}\n"
         f"process.exit(0);\n{WRONG}",
         fools=None,
         reason="ended by itself (exit status 0)",

@@ -147,7 +147,10 @@ async def test_a_file_that_is_named_elsewhere_keeps_its_name_and_has_a_canary(ju
     own = f"{USES}test('n', () => {{ assert.equal(import.meta.url.split('/').pop(), 'a.test.mjs'); }});\n"
     verdict = await js(judge, ADD, {"test/a.test.mjs": own})
     assert verdict.passed, verdict.reason
-    assert verdict.evidence.notes == ("test/a.test.mjs keeps its name and has a canary in place of copies",)
+    assert verdict.evidence.notes == (
+        "test/a.test.mjs keeps its name and has a canary in place of copies",
+        "1 of 1 tests were judged in one process with the code alone",
+    )
 
 
 async def test_a_command_that_runs_node_test_is_judged_by_its_files(judge: Judge) -> None:

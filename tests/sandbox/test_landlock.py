@@ -1,0 +1,75 @@
+"""What shuts the code side of a split run off from the test side: real attempts, each beside one that succeeds."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sandbox.inside import landlock
+from tests.support.sandboxes import runtime
+
+SOURCE = Path(landlock.__file__).read_text()
+NOBODY: dict[str, int] = {"user": 65534, "group": 65534} if os.getuid() == 0 else {}
+"""Root may look at everything, so nobody tries."""
+
+
+@pytest.fixture
+def other() -> Iterator[int]:
+    """A process of the same user that waits."""
+    with subprocess.Popen(
+        [*runtime().python, "-c", "print(1, flush=True); input()"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        **NOBODY,
+    ) as process:
+        assert process.stdout
+        process.stdout.readline()
+        yield process.pid
+        process.kill()
+
+
+def tried(work: str, *, restricted: bool) -> str:
+    """What an attempt in a process of its own comes to: `done` or the name of its error."""
+    first = "assert restrict()" if restricted else ""
+    code = f"{SOURCE}\n{first}\ntry:\n    {work}\n    print('done')\nexcept OSError as error:\n    print(type(error).__name__)\n"
+    done = subprocess.run([*runtime().python, "-c", code], capture_output=True, text=True, check=True, **NOBODY)
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        "os.open('/proc/{pid}/mem', os.O_RDONLY)", "os.open('/proc/{pid}/environ', os.O_RDONLY)",
+        "os.open('/proc/{pid}/maps', os.O_RDONLY)", "os.readlink('/proc/{pid}/fd/0')",
+    ],
+)  # fmt: skip
+def test_memory_and_descriptors_of_a_process_outside_are_closed(work: str, other: int) -> None:
+    assert tried(work.format(pid=other), restricted=False) == "done"
+    assert tried(work.format(pid=other), restricted=True) == "PermissionError"
+
+
+def test_a_process_outside_gets_no_signal(other: int) -> None:
+    assert tried(f"os.kill({other}, 0)", restricted=False) == "done"
+    assert tried(f"os.kill({other}, 0)", restricted=True) == "PermissionError"
+    assert tried("os.kill(os.getpid(), 0)", restricted=True) == "done"
+
+
+def test_files_are_what_they_were(folder: Path) -> None:
+    folder.chmod(0o777)
+    place = str(folder)
+    moved = (
+        f"os.mkdir({place + '/a'!r}); open({place + '/x'!r}, 'w').close(); "
+        f"os.rename({place + '/x'!r}, {place + '/a/x'!r}); os.link({place + '/a/x'!r}, {place + '/y'!r})"
+    )
+    assert tried(moved, restricted=True) == "done"
+
+
+def test_it_is_tried_before_it_is_relied_on() -> None:
+    left = "try:\n        os.waitpid(-1, os.WNOHANG)\n    except ChildProcessError:\n        print('none left')"
+    assert tried(f"print(holds())\n    {left}", restricted=False).split() == ["True", "none", "left", "done"]
+    without = "globals()['restrict'] = lambda: True; print(holds())"
+    assert tried(without, restricted=False).split() == ["False", "done"]
