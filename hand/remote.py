@@ -233,7 +233,9 @@ def _error(status: int, failed: Failed, task_id: int) -> NightshiftError:
         case http.client.BAD_REQUEST | http.client.UNPROCESSABLE_ENTITY:
             return InvalidTask(failed.fields or {"task": failed.error}, failed.more)
         case http.client.UNAUTHORIZED:
-            return NotAllowed("the daemon asks for its token: set API_TOKEN here as it was set where the daemon started")
+            return NotAllowed(
+                "the daemon asks for its token: set API_TOKEN here as it was set where the daemon started"
+            )
         case http.client.FORBIDDEN:
             return NotAllowed(failed.error)
         case http.client.NOT_FOUND:
