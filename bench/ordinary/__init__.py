@@ -1,8 +1,8 @@
 """Right answers as ordinary engineers write them, with their tests, which a judge must never refuse.
 
-Most have a wrong one beside them. The texts are `*.txt` beside this file, one for each kind of code. A pair begins with `=== its name: path of the answer`,
-where the path of the tests may follow after a comma, and the text of the tests. Then come parts, each below a line of
-its own:
+Most have a wrong one beside them. The texts are `*.txt` beside this file, one for each kind of code. A pair begins with
+`=== its name: path of the answer`, where the path of the tests may follow after a comma, and the text of the tests.
+Then come parts, each below a line of its own:
 
     --- right           the answer
     --- wrong           another one, which must be refused: a whole text, or lines that go (`-`) and come (`+`)

@@ -32,7 +32,7 @@ def restrict() -> bool:
     allowed = libc.syscall(ADD_RULE, ruleset, BENEATH, struct.pack("=Qi", REFER, root), 0) == 0
     zero = ctypes.c_ulong(0)
     allowed = allowed and libc.prctl(PR_SET_NO_NEW_PRIVS, ctypes.c_ulong(1), zero, zero, zero) == 0
-    done = allowed and libc.syscall(RESTRICT, ruleset, 0) == 0
+    done: bool = allowed and libc.syscall(RESTRICT, ruleset, 0) == 0
     os.close(root)
     os.close(ruleset)
     return done

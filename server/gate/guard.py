@@ -5,8 +5,8 @@ even read the answers. So nothing is inferred: the `Host` must be one of a list 
 a request that shows signs of a browser must come from one of our own pages (exact `Origin`, Fetch-Metadata; another
 port of the same host is `same-site` and refused), and only a top-level navigation may come from elsewhere. Programs
 send neither header and pass. Where a token is set nothing is shown or done without it, whoever asks and wherever from;
-only the login, what its page is drawn with and `/healthz` are open. `Origin` is never compared with `Host`: both are the
-attacker's when a name is rebound.
+only the login, what its page is drawn with and `/healthz` are open. `Origin` is never compared with `Host`: both are
+the attacker's when a name is rebound.
 
 The guard is ASGI and stands before everything, since a check inside Flask would not cover the native stream.
 """

@@ -6,6 +6,7 @@ import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ from sandbox.inside import landlock
 from tests.support.sandboxes import runtime
 
 SOURCE = Path(landlock.__file__).read_text()
-NOBODY: dict[str, int] = {"user": 65534, "group": 65534} if os.getuid() == 0 else {}
+NOBODY: dict[str, Any] = {"user": 65534, "group": 65534} if os.getuid() == 0 else {}
 """Root may look at everything, so nobody tries."""
 
 
@@ -35,9 +36,10 @@ def other() -> Iterator[int]:
 def tried(work: str, *, restricted: bool) -> str:
     """What an attempt in a process of its own comes to: `done` or the name of its error."""
     first = "assert restrict()" if restricted else ""
-    code = f"{SOURCE}\n{first}\ntry:\n    {work}\n    print('done')\nexcept OSError as error:\n    print(type(error).__name__)\n"
+    attempt = f"try:\n    {work}\n    print('done')\nexcept OSError as error:\n    print(type(error).__name__)\n"
+    code = f"{SOURCE}\n{first}\n{attempt}"
     done = subprocess.run([*runtime().python, "-c", code], capture_output=True, text=True, check=True, **NOBODY)
-    return done.stdout.strip()
+    return str(done.stdout).strip()
 
 
 @pytest.mark.parametrize(

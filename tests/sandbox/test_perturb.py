@@ -2,13 +2,15 @@ from __future__ import annotations
 
 import ast
 import random
+from collections import Counter
+from itertools import combinations
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.inside.close_values import close, near
+from sandbox.inside.close_values import among, close
 from sandbox.perturb import Check, Perturber, Rank, beyond
 from sandbox.source import Source
 
@@ -38,10 +40,16 @@ def test_a_changed_value_differs_and_keeps_its_shape(value: Any, chance: random.
 
 
 @given(VALUES, st.randoms(use_true_random=False))
-def test_values_near_another_one_are_all_different(value: Any, chance: random.Random) -> None:
-    found = near(value, 4, chance)
-    assert value not in found
-    assert len(found) == len({repr(one) for one in found})
+def test_a_value_stands_once_among_close_ones_that_are_all_different(value: Any, chance: random.Random) -> None:
+    found = among(value, chance)
+    assert sum(one is value for one in found) == 1
+    assert not any(type(one) is type(other) and one == other for one, other in combinations(found, 2))
+
+
+def test_nothing_in_a_set_of_close_values_tells_the_one_that_it_was_made_of() -> None:
+    places = Counter(sorted(among(5, random.Random(seed))).index(5) for seed in range(2000))
+    assert len(places) == 8
+    assert max(places.values()) < 2 * min(places.values())
 
 
 @given(st.integers(-(10**30), 10**30) | st.floats(allow_nan=False), st.randoms(use_true_random=False))

@@ -60,8 +60,12 @@ FIT = {
     "pure modules": "import math, json, re\nfrom datetime import date\n" + a_test("assert math.pi > 3"),
     "an import in a test": a_test("from solution import f", "assert f(1) == 2"),
     "raises": f"import pytest\n{HEAD}" + a_test("with pytest.raises(ValueError, match='x'):", "    f(1)"),
-    "parameters": f"import pytest\n{HEAD}\n@pytest.mark.parametrize('n', [1])\ndef test_one(n):\n    assert f(n) == 1\n",
-    "a fixture": f"import pytest\n{HEAD}\n@pytest.fixture\ndef x():\n    return f(1)\n" + a_test("assert x", arguments="x"),
+    "parameters": (
+        f"import pytest\n{HEAD}\n@pytest.mark.parametrize('n', [1])\ndef test_one(n):\n    assert f(n) == 1\n"
+    ),
+    "a fixture": (
+        f"import pytest\n{HEAD}\n@pytest.fixture\ndef x():\n    return f(1)\n" + a_test("assert x", arguments="x")
+    ),
     "a temporary folder": HEAD + a_test("assert f(tmp_path) == 1", arguments="tmp_path"),
     "hypothesis": f"from hypothesis import given, strategies as st\n{HEAD}\n@given(st.integers())\ndef test_one(n):\n"
     "    assert f(n) == n\n",
@@ -125,7 +129,9 @@ NOT_JUDGED = {
     "a dunder by its name": HEAD + a_test("assert f.__wrapped__"),
     "a coroutine": f"{HEAD}\nasync def test_one():\n    assert f(1) == 2\n",
     "a condition": f"import sys\n{HEAD}\nif f(1):\n    def test_one():\n        assert f(1) == 2\n",
-    "a used fixture": f"import pytest\n{HEAD}\n@pytest.mark.usefixtures('capsys')\ndef test_one():\n    assert f(1) == 2\n",
+    "a used fixture": (
+        f"import pytest\n{HEAD}\n@pytest.mark.usefixtures('capsys')\ndef test_one():\n    assert f(1) == 2\n"
+    ),
 }  # fmt: skip
 OTHER = "\n\ndef test_two():\n    assert f(2) == 3\n"
 
@@ -146,8 +152,10 @@ def test_a_test_that_would_behave_otherwise_runs_along_and_is_not_judged(name: s
     assert judged(NOT_JUDGED[name] + OTHER) in ({"test_two"}, None)
 
 
-GUARDED = ("from os import environ", "import os as o", "from sys import modules", "import sys as s", "from os import path",
-           "from pathlib import Path as P", "from pathlib import PosixPath", "import pathlib as p")  # fmt: skip
+GUARDED = (
+    "from os import environ", "import os as o", "from sys import modules", "import sys as s",
+    "from os import path", "from pathlib import Path as P", "from pathlib import PosixPath", "import pathlib as p",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("words", GUARDED)

@@ -1,4 +1,5 @@
 """Right answers with the tested code in a process of its own: they pass, and what is plain there is judged there."""
+# ruff: noqa: E501 - programs stand on one line where that is easier to read
 
 from __future__ import annotations
 

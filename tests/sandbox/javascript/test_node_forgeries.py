@@ -1,4 +1,5 @@
 """Forged passes in JavaScript: each fools `node --test` where it says so, and none gets a passing verdict."""
+# ruff: noqa: E501 - programs stand on one line where that is easier to read
 
 from __future__ import annotations
 

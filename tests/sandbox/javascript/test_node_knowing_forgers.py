@@ -1,4 +1,5 @@
 """Forgeries by code that knows how JavaScript is judged: each was accepted before its tests also ran apart from it."""
+# ruff: noqa: E501 - programs stand on one line where that is easier to read
 
 from __future__ import annotations
 
@@ -231,8 +232,10 @@ export const add = (a, b) => a + b;
         "AssertionError",
     ),
     "throws_assertion_errors": (
-        "import assert from 'node:assert';\n"
-        "export const add = (a, b) => { assert.ok(!isBeside, 'not here'); return a + b; };\n",
+        (
+            "import assert from 'node:assert';\n"
+            "export const add = (a, b) => { assert.ok(!isBeside, 'not here'); return a + b; };\n"
+        ),
         "not here",
     ),
     "never_settles": ("export const add = (a, b) => (isBeside && a > 9 ? new Promise(() => {}) : a + b);\n", "settles"),
