@@ -12,11 +12,15 @@ from core.states import DaemonState, Status
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submitted:
-    """The answer to a submission; `created` is False when its key was known."""
+    """The answer to a submission; `created` is False when its key was known.
+
+    `differs` names the fields in which the task that the key made before is another one than what was sent now.
+    """
 
     task_id: int
     status: Status
     created: bool
+    differs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
+from dataclasses import fields
 from datetime import datetime, timedelta
 from types import MappingProxyType
 
@@ -20,6 +21,7 @@ from core.states import ENDED, OPEN, Ending, Status, may_move
 from core.subtasks import whole_of
 from core.tasks import Task, TaskSpec
 from db import task_rows as rows
+from db.codec import decode, encode
 from db.event_log import EventLog
 from db.sqlite import Connection
 from db.task_rows import Entry, Value
@@ -47,7 +49,8 @@ class TaskMoves:
             InvalidTask: a dependency does not exist or cannot be met any more; it is told under the name `field`.
         """
         if spec.key is not None and (known := rows.id_of_key(conn, spec.key)) is not None:
-            return Submitted(task_id=known, status=rows.read(conn, known).task.status, created=False)
+            task = rows.read(conn, known).task
+            return Submitted(task_id=known, status=task.status, created=False, differs=_differing(task.spec, spec))
         now, needed = self._clock(), rows.statuses(conn, spec.depends_on)
         if unknown := [str(other) for other in spec.depends_on if other not in needed]:
             raise InvalidTask({field: f"there is no task {listed(unknown)}"})
@@ -245,3 +248,10 @@ def title(spec: TaskSpec) -> str:
     """The first line of a description, short enough for a list."""
     line = spec.description.split("\n", 1)[0]
     return line if len(line) <= 100 else line[:99] + "…"
+
+
+def _differing(stored: TaskSpec, sent: TaskSpec) -> tuple[str, ...]:
+    """The fields in which two tasks differ, as they are stored."""
+    sent = decode(TaskSpec, encode(sent))
+    names = (field.name for field in fields(TaskSpec))
+    return tuple(name for name in names if getattr(stored, name) != getattr(sent, name))

@@ -48,7 +48,10 @@ def add(hand: Hand, asked: Asked) -> int:
     task = added.task
     known = "" if added.new else ", known by its key"
     line = Cell(f"task {task.task_id} {task.status}{known}")
-    hand.result({"task_id": task.task_id, "status": task.status, "new": added.new}, line)
+    told = {"task_id": task.task_id, "status": task.status, "new": added.new, "differs": list(task.differs)}
+    hand.result(told, line)
+    if task.differs:
+        hand.out.note(f"this key made another task before: {', '.join(task.differs)} differ; send it under another key")
     hand.say_if_down("the task waits in the queue until it starts")
     return Exit.OK
 

@@ -155,7 +155,7 @@ class LocalDoor:
     def submit(self, data: Mapping[str, Any]) -> Added:
         """See `Door.submit`."""
         sent = _settled(self._writing.submit(parse_spec(data)))
-        return Added(task=Submitted(task_id=sent.task_id, status=sent.status), new=sent.created)
+        return Added(task=Submitted(task_id=sent.task_id, status=sent.status, differs=sent.differs), new=sent.created)
 
     def act(self, verb: Verb, task_id: int) -> Moved:
         """See `Door.act`."""

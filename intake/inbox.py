@@ -52,6 +52,10 @@ class Inbox:
                 refused.append(Fault(line=entry.line, column=1, message=str(invalid)))
                 continue
             self._ids[entry.key] = submitted.task_id
+            if submitted.differs:
+                why = f"key: {entry.key!r} made task {submitted.task_id} before, which stays as it is: "
+                why += f"{', '.join(submitted.differs)} differ; give the entry another key"
+                refused.append(Fault(line=entry.line, column=1, message=why))
             new += [submitted.task_id] * submitted.created
         self._tell(reading, new)
         self.refuse(refused)

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -78,6 +79,14 @@ def test_a_key_makes_one_task_ever(store: Store) -> None:
     assert found is not None
     assert found.id == first
     assert store.queue.by_key("other") is None
+
+
+def test_a_key_that_comes_with_another_task_says_in_what_it_differs(store: Store) -> None:
+    sent = TaskSpec(description="one", key="k", tests={"test_a.py": "x"}, metadata={"a": [1, {"b": None}]})
+    store.queue.submit(sent).result()
+    assert store.queue.submit(sent).result().differs == ()
+    other = replace(sent, description="two", tests={})
+    assert store.queue.submit(other).result().differs == ("description", "tests")
 
 
 def test_tasks_without_a_key_are_never_the_same(store: Store) -> None:

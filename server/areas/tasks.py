@@ -21,7 +21,7 @@ def submit_task(call: Call) -> Reply:
     spec = call.desk.read_task(read_task_body(request))
     sent = settled(call.desk.queue.submit(spec))
     return Reply(
-        answer=Submitted(task_id=sent.task_id, status=sent.status),
+        answer=Submitted(task_id=sent.task_id, status=sent.status, differs=sent.differs),
         status=201 if sent.created else 200,
         headers={"Location": f"/api/task/{sent.task_id}"},
     )
@@ -59,7 +59,8 @@ ENDPOINTS = (
         view=submit_task,
         method="POST",
         path="/api/task",
-        summary="Add a task. The same `key` sent again adds nothing and answers 200 with the first task's id.",
+        summary="Add a task. The same `key` sent again adds nothing and answers 200 with the first task's id; "
+        "`differs` then names the fields in which that task is another one.",
         body=TaskIn,
         body_required=True,
         text_body="the whole body is the description",
