@@ -26,6 +26,8 @@ def is_equal(side, remote, other):
     if known["_plain"] is not None and known["_plain"] == other:
         return True
     if known["_equality"] == "identity" or (known["_equality"] == "plain" and known["_plain"] is not None):
+        if _is_plain(other):
+            side.unequal()
         return False
     values = among(other, CHANCE) if _is_plain(other) else [other]
     said = _said(side, remote, "equal", values)

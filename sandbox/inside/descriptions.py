@@ -1,5 +1,9 @@
 """What the code side of a split run says of an object the first time that it names it by a handle."""
 
+# ruff: noqa: PTH100
+
+import os
+import sys
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 
 from . import values
@@ -31,6 +35,14 @@ def of(value, server):
     if type(value) in _FUNCTIONS or (callable(value) and names[0]):
         return ["function", *names, str(getattr(value, "__module__", "")), doc]
     return ["object", server.handle(type(value)), server.content(value), equality(type(value))]
+
+
+def is_standard(kind, root):
+    """Tell whether a class is one of the standard library's, which the test side has too; `root` is the workspace."""
+    module = sys.modules.get(kind.__module__)
+    own = os.path.abspath(getattr(module, "__file__", None) or "/").startswith(root)
+    is_known = str(kind.__module__).partition(".")[0] in sys.stdlib_module_names and not own
+    return is_known and getattr(module, kind.__qualname__, None) is kind
 
 
 def equality(kind):

@@ -71,6 +71,10 @@ class RemoteType(type):
         """Go through a class that can be gone through, such as an enumeration."""
         return cls._side.request("operate", "iter", [["h", vars(cls)["_number"]]])
 
+    def __bool__(cls):
+        """A class is true, also one that has a length."""
+        return True
+
     def __len__(cls):
         """The length of such a class."""
         return cls._side.request("operate", "len", [["h", vars(cls)["_number"]]])

@@ -7,7 +7,6 @@ A request is a marshalled tuple behind its length: the action, its arguments, an
 changed since. An answer is JSON behind its length: `value`, `raised` or `refused` with data; the arguments that were
 changed in place; numbers for containers that the tested code goes on holding; the held ones that have changed.
 """
-# Every import here costs each verdict its time.
 # ruff: noqa: PTH100, PTH109, PTH118
 
 import builtins
@@ -18,9 +17,7 @@ import sys
 
 from . import descriptions, standard, values
 
-LENGTH = 4
-MOST_BYTES = 16 << 20
-"""Of an answer."""
+LENGTH, MOST_BYTES = 4, 16 << 20  # of what tells a length, of an answer
 HELD = 50
 """More held containers than this are not followed."""
 _RESULT, _ARGUMENT = 2, 3
@@ -29,8 +26,7 @@ _CONTEXT = {"enter": "__enter__", "exit": "__exit__"}
 OPERATORS = {
     "len": len, "bool": bool, "str": str, "repr": repr, "hash": hash, "iter": iter, "next": next, "format": format,
     "int": int, "float": float, "complex": complex, "bytes": bytes, "round": round, "divmod": divmod, "pow": pow,
-    "reversed": reversed, "contains": operator.contains,
-    "getitem": operator.getitem, "setitem": operator.setitem, "delitem": operator.delitem,
+    "reversed": reversed,
 }  # fmt: skip
 """What objects are operated on with, besides the functions of `operator` under their names."""
 
@@ -111,9 +107,15 @@ class Server:
             now = self._pack(given)
             if now != before:
                 changed.append([hex(place), now])
-            if standard.is_held(given, _ARGUMENT):
+            if standard.is_held(given, _ARGUMENT + (given is result)):
                 kept.append([hex(place), self._hold(given, now)])
-        if how == "value" and type(result) in standard.MUTABLE and standard.is_held(result, _RESULT):
+        own = any(given is result for given, _ in self._given)
+        if (
+            how == "value"
+            and type(result) in (*standard.MUTABLE, tuple)
+            and not own
+            and standard.is_held(result, _RESULT)
+        ):
             kept.append([None, self._hold(result, packed)])
         return [how, packed, changed, kept, self._stale()]
 
@@ -131,6 +133,8 @@ class Server:
     def _take_over(self, number, content):
         if number in self._held:
             value = self._held[number][0]
+            if type(value) is tuple or standard.holds_held(value):
+                raise Refused("changes containers that others share")
             standard.apply(value, self._unpack(content))
             self._held[number] = value, self._pack(value)
 
@@ -156,7 +160,7 @@ class Server:
         if type(result) in standard.MUTABLE:
             for place, (given, _) in enumerate(self._given):
                 if given is result:
-                    return ["a", hex(place)]
+                    return ["given", hex(place)]
         return self._pack(result)
 
     def _unpack(self, data):
@@ -177,20 +181,13 @@ class Server:
         """The handle of an object; with it what the test side wants to know of it, the first time."""
         if name := self._builtins.get(id(value)):
             return ["B", name]
-        if isinstance(value, type) and self._is_standard(value):
+        if isinstance(value, type) and descriptions.is_standard(value, self._root):
             return ["S", value.__module__, value.__qualname__]
         if (number := self._numbers.get(id(value))) is not None:
             return ["h", hex(number)]
         number = self._numbers[id(value)] = len(self._objects)
         self._objects.append(value)
         return ["h", hex(number), *descriptions.of(value, self)]
-
-    def _is_standard(self, kind):
-        """Tell whether a class is one of the standard library's, which the test side has as well."""
-        module = sys.modules.get(kind.__module__)
-        own = os.path.abspath(getattr(module, "__file__", None) or "/").startswith(self._root)
-        is_known = str(kind.__module__).partition(".")[0] in sys.stdlib_module_names and not own
-        return is_known and getattr(module, kind.__qualname__, None) is kind
 
     def _raised(self, error):
         text = ""

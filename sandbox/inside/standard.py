@@ -87,7 +87,10 @@ def apply(target, new):
 
 def is_held(value, usual):
     """Tell whether a container, or one inside of it, is referred to by more than this and the `usual` references."""
-    if type(value) in MUTABLE and sys.getrefcount(value) > usual + 1:
-        return True
+    return (type(value) in MUTABLE and sys.getrefcount(value) > usual + 1) or holds_held(value)
+
+
+def holds_held(value):
+    """Tell whether a container inside of one is referred to by something else as well."""
     inner = value.values() if type(value) is dict else value if type(value) in (list, tuple) else ()
     return any(type(item) in (*MUTABLE, tuple) and is_held(item, NESTED) for item in inner)
