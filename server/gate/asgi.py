@@ -26,15 +26,16 @@ class Refused(Exception):
         self.headers = tuple(headers)
         self.fields = dict(fields or {})
 
+    def answer(self) -> tuple[list[Header], bytes]:
+        """The headers and the body of the answer, in the API's one error shape."""
+        body = json.dumps({"error": self.why, "fields": self.fields}).encode()
+        own = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+        return [*own, *self.headers], body
+
 
 async def refuse(send: Send, refused: Refused) -> None:
     """Answer in the API's one error shape."""
-    body = json.dumps({"error": refused.why, "fields": refused.fields}).encode()
-    headers = [
-        (b"content-type", b"application/json"),
-        (b"content-length", str(len(body)).encode()),
-        *refused.headers,
-    ]
+    headers, body = refused.answer()
     await send({"type": "http.response.start", "status": refused.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 

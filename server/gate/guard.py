@@ -4,27 +4,32 @@ Every page in the owner's browser can send requests to 127.0.0.1, and a page who
 even read the answers. So nothing is inferred: the `Host` must be one of a list of exact texts (that stops rebinding),
 a request that shows signs of a browser must come from one of our own pages (exact `Origin`, Fetch-Metadata; another
 port of the same host is `same-site` and refused), and only a top-level navigation may come from elsewhere. Programs
-send neither header and pass. Where a token is set nothing is shown or done without it, whoever asks and wherever from;
-only the login, what its page is drawn with and `/healthz` are open. `Origin` is never compared with `Host`: both are
-the attacker's when a name is rebound.
+send neither header and pass. `Origin` is never compared with `Host`: both are the attacker's when a name is rebound.
+
+Where a token is set nothing is shown or done without it, whoever asks and wherever from; only the login, what its page
+is drawn with and `/healthz` are open.
 
 The guard is ASGI and stands before everything, since a check inside Flask would not cover the native stream.
 """
 
 from __future__ import annotations
 
+import contextlib
 import logging
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from email.utils import formatdate
 
 from server.gate.access import Access
 from server.gate.asgi import App, Message, Receive, Refused, Scope, Send, header, header_values, refuse
-from server.gate.limits import Bucket, drain, read_body, too_many
+from server.gate.limits import Bucket, Pace, Share, Space, drain, read_body, too_many
 
 _log = logging.getLogger(__name__)
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 OPEN_PATHS = frozenset({"/login", "/healthz", "/favicon.ico"})
+MAX_OPEN_BODY_BYTES = 64 * 1024
+MAX_OPEN_REQUESTS = 100
 
 CSP = "; ".join(
     (
@@ -59,7 +64,8 @@ class Policy:
     `hosts` are exact authorities (`name:port`, lower case), `origins` exact origins. `own_address` also takes the
     address that the connection arrived at, for a server bound to all addresses: an address cannot be rebound.
     A token is asked for wherever there is one, by reads as by writes. A unix socket lies in a folder of the owner's
-    alone; it is spared the token unless `token_for_socket`.
+    alone; it is spared the token unless `token_for_socket`. `max_requests` may be under way at once, those that follow
+    the live log among them, and their bodies may take up `max_bodies_bytes`.
     """
 
     hosts: frozenset[str]
@@ -67,7 +73,9 @@ class Policy:
     own_address: bool = False
     token_for_socket: bool = False
     max_body_bytes: int = 20_000_000
-    body_wall_s: float = 60.0
+    max_bodies_bytes: int = 60_000_000
+    pace: Pace = field(default_factory=Pace)
+    max_requests: int = 600
     writes_per_s: float = 100.0
     writes_burst: int = 2000
 
@@ -86,26 +94,39 @@ class Guard:
         self._policy = policy
         self._access = access
         self._writes = Bucket(policy.writes_per_s, policy.writes_burst)
+        self._space = Space(policy.max_bodies_bytes)
+        self._under_way = {True: 0, False: 0}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let the request through, or answer it here."""
         if scope["type"] != "http":
             return
-        hardened, policy = _hardened(send), self._policy
+        hardened = _hardened(send)
         try:
             self._check(scope)
+            with self._counted(scope), self._space.share() as share:
+                if body := await self._taken(scope, receive, share):
+                    await self._answer(scope, body, hardened)
         except Refused as refused:
             await drain(scope, receive)
             await refuse(hardened, refused)
-            return
+
+    @contextlib.contextmanager
+    def _counted(self, scope: Scope) -> Iterator[None]:
+        """Count a request while it is under way; those that need no token apart, for anybody may send them."""
+        is_open = _is_open(scope)
+        if self._under_way[is_open] >= (MAX_OPEN_REQUESTS if is_open else self._policy.max_requests):
+            raise Refused(503, "too many requests at a time; try again", headers=[(b"retry-after", b"1")])
+        self._under_way[is_open] += 1
         try:
-            body = await read_body(scope, receive, max_bytes=policy.max_body_bytes, wall_s=policy.body_wall_s)
-        except Refused as refused:
-            await drain(scope, receive)
-            await refuse(hardened, refused)
-            return
-        if body is not None:
-            await self._answer(scope, body, hardened)
+            yield
+        finally:
+            self._under_way[is_open] -= 1
+
+    async def _taken(self, scope: Scope, receive: Receive, share: Share) -> Receive | None:
+        """The request's body, or None when the client left; raises `Refused`."""
+        most = MAX_OPEN_BODY_BYTES if _is_open(scope) else self._policy.max_body_bytes
+        return await read_body(scope, receive, max_bytes=most, pace=self._policy.pace, share=share)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         begun = False
@@ -162,10 +183,12 @@ class Guard:
             raise _token_needed(scope)
 
     def _needs_token(self, scope: Scope) -> bool:
-        path = scope["path"]
-        if path in OPEN_PATHS or path.startswith("/static/"):
-            return False
-        return self._policy.token_for_socket or not _by_socket(scope)
+        return not _is_open(scope) and (self._policy.token_for_socket or not _by_socket(scope))
+
+
+def _is_open(scope: Scope) -> bool:
+    """Whether it needs no token, where there is one."""
+    return scope["path"] in OPEN_PATHS or scope["path"].startswith("/static/")
 
 
 def _by_socket(scope: Scope) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import socket
 from collections.abc import Callable
 from typing import Any, cast
@@ -10,6 +11,7 @@ from typing import Any, cast
 import uvicorn
 
 from server.gate.asgi import App
+from server.serving.connection import Connection, Patience
 
 
 class Engine(uvicorn.Server):
@@ -19,12 +21,12 @@ class Engine(uvicorn.Server):
     `should_exit`; an idle daemon should not.
     """
 
-    def __init__(self, app: App, started: Callable[[], None]) -> None:
+    def __init__(self, app: App, started: Callable[[], None], patience: Patience | None = None) -> None:
         super().__init__(
             uvicorn.Config(
                 cast("Any", app),
                 loop="asyncio",
-                http="h11",
+                http=cast("Any", functools.partial(Connection, patience or Patience())),
                 ws="none",
                 lifespan="off",
                 log_config=None,

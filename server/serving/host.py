@@ -115,6 +115,7 @@ class Host:
 
         from server.app import create_app  # noqa: PLC0415  Flask
         from server.metrics import Metrics  # noqa: PLC0415  prometheus_client
+        from server.serving.connection import Patience  # noqa: PLC0415  uvicorn
         from server.serving.engine import Engine  # noqa: PLC0415  uvicorn
 
         assets, metrics = Assets(), Metrics(self._desk, lambda: self._stream.clients)
@@ -123,7 +124,10 @@ class Host:
         routes = self._routes(assets, cast("App", bridge))
         guard = Guard(routes, self._listen.policy(self.port), self._access)
         self._loop = asyncio.get_running_loop()
-        self._engine = Engine(guard, started=lambda: self._ready.set_result(None))
+        patience = Patience(
+            head_wall_s=self._listen.head_wall_s, stall_s=self._listen.stall_s, most_owing=self._listen.most_owing
+        )
+        self._engine = Engine(guard, lambda: self._ready.set_result(None), patience)
         try:
             await self._engine.serve(sockets)
         finally:

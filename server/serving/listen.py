@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from core.errors import ConfigError
 from server.gate.guard import Policy
+from server.gate.limits import Pace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +25,9 @@ class Listen:
         exposed: code of the tasks might reach this server, because the sandbox in use cannot prevent it.
         threads: how many requests Flask answers at once.
         max_body_bytes: larger requests are refused.
+        pace: how fast a body has to come.
+        head_wall_s, stall_s, most_owing: see `server.serving.connection.Patience`.
+        max_requests: so many may be under way at once, the live streams among them.
         writes_per_s: sustained rate of writes; up to `writes_burst` may come at once.
     """
 
@@ -35,6 +39,11 @@ class Listen:
     exposed: bool = False
     threads: int = 8
     max_body_bytes: int = 20_000_000
+    pace: Pace = field(default_factory=Pace)
+    head_wall_s: float = 30.0
+    stall_s: float = 60.0
+    most_owing: int = 200
+    max_requests: int = 600
     writes_per_s: float = 100.0
     writes_burst: int = 2000
 
@@ -65,6 +74,9 @@ class Listen:
             own_address=is_wildcard(self.address),
             token_for_socket=self.exposed,
             max_body_bytes=self.max_body_bytes,
+            max_bodies_bytes=3 * self.max_body_bytes,
+            pace=self.pace,
+            max_requests=self.max_requests,
             writes_per_s=self.writes_per_s,
             writes_burst=self.writes_burst,
         )
