@@ -4,6 +4,7 @@ Each style of test is judged twice: once with a right answer, and once with code
 its tests. That the second is refused shows that the first was judged. Where a test has to do with objects, a failure
 may be due to their stand-ins: then the run in one process decides, and the evidence says so.
 """
+# ruff: noqa: E501, ISC004 - programs stand as they are, one line of theirs on one of ours
 
 from __future__ import annotations
 
