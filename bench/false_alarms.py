@@ -133,7 +133,7 @@ class Judge:
     """Judges answers in one sandbox, with the packages that they may import."""
 
     def __init__(self, kept: Warmed, runtime: Runtime, folder: Path) -> None:
-        self._layers = LayerStore(folder / "packages", runtime, environ=os.environ)
+        self._layers = LayerStore(ROOT / ".runner" / "packages", runtime, environ=os.environ)
         self._suite = SuiteRunner(
             kept.sandbox, runtime, emit=lambda _event: None, staging_dir=folder / "staging", layers=self._layers
         )
