@@ -25,23 +25,14 @@ from bench.pairs import Pair
 FOLDER = Path(__file__).resolve().parent
 _PART = re.compile(r"^--- (right|wrong|also|beside|base|packages)(?: (.*))?\n", re.MULTILINE)
 _NOT_TURNED = "the changed operand, or the other operator, raises an error in the copy, which must be an AssertionError"
-_TOGETHER = "the test file and its copy are imported side by side, and each registers the same"
-_UNLISTED = "its tests are made while the file runs, so no outline of the file lists them"
 _SKIPPED = "a test that is skipped, to be done or expected to fail is no pass, whoever wrote it"
 KNOWN_REFUSALS = {
-    "cards that compare by rank": f"`<` alone is defined: {_NOT_TURNED}",
     "membership that reads its operand": f"`in` reads a text: {_NOT_TURNED}",
     "equal to the texts that say the same": f"`==` reads a text: {_NOT_TURNED}",
-    "a test module that registers something": _TOGETHER,
-    "subclasses that a test module defines": _TOGETHER,
-    "Hypothesis drives a machine of states": _UNLISTED,
-    "tests that a loop makes": _UNLISTED,
-    "a class of tests that a function makes": _UNLISTED,
+    "tests that a loop makes": "`setattr` makes them while the file runs, so no outline of the file lists them",
     "a test that another system skips": _SKIPPED,
     "a test that is expected to fail": _SKIPPED,
     "JavaScript: tests that are still to be written": _SKIPPED,
-    "two conftests, one above the other": "imported in the mode `append`, both are the module `conftest`",
-    "tests in a package, with relative imports": "outside of pytest the file is imported as no part of its package",
     "coroutine tests, where each warning is an error": "pytest-asyncio's setting is unknown, which is such a warning",
 }
 """Name of a pair to the reason why its right answer is refused today: each is a false alarm, still to be mended."""
