@@ -285,9 +285,12 @@ class Server:
 def _is_true(compare, value, other):
     """Whether a comparison holds; it does not where it fails, as with a value of another kind."""
     try:
-        return bool(compare(value, other))
+        found = compare(value, other)
     except Exception:  # noqa: BLE001 (a class of the tested code may raise anything)
         return False
+    if type(found) is not bool:
+        raise Refused("a comparison gives no truth, but an object")
+    return found
 
 
 def run(config, descriptor):
