@@ -43,6 +43,8 @@ _CALLS = frozenset({
 })  # fmt: skip
 _FOR_PATHS = frozenset({"os", "sys", "pathlib"})
 _IN_ORDER = frozenset({"list", "tuple", "str", "repr", "iter", "next", "enumerate", "join"})
+PATCHING = ("monkeypatch", "mocker", "mock.")
+"""A file with these changes the tested code for all of its tests, judged ones among them."""
 _NEEDS_PYTEST = re.compile(r"\b(pytest|hypothesis|unittest|setup_\w+|teardown_\w+|fixture)\b")
 _DUNDERS = frozenset({"__name__", "__qualname__", "__doc__", "__class__"})
 
@@ -154,7 +156,8 @@ class _Reader:
         if not isinstance(file.outline, Outline) or not self._fit_helpers or self._is_in_package(file.path):
             return False
         tests = frozenset(case.node.name for case in file.outline.cases)
-        return self._is_fit(file.original, tests)
+        patches = any(word in file.original for word in PATCHING)
+        return not patches and self._is_fit(file.original, tests)
 
     def judged(self, file: SuiteFile) -> Iterator[str]:
         """The tests of a file whose results count, by their names in the run."""

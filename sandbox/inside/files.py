@@ -58,8 +58,11 @@ def clear(folders: Iterable[str]) -> None:
         for name in os.listdir(folder):
             path = os.path.join(folder, name)
             if os.path.isdir(path) and not os.path.islink(path):
-                for inner, _, _ in os.walk(path):
-                    os.chmod(inner, 0o700)
+                os.chmod(path, 0o700)
+                for inner, names, _ in os.walk(path):
+                    for below in (os.path.join(inner, name) for name in names):
+                        if not os.path.islink(below):
+                            os.chmod(below, 0o700)  # before it is walked
                 shutil.rmtree(path)
             else:
                 os.unlink(path)

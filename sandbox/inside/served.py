@@ -18,8 +18,7 @@ import sys
 from . import descriptions, standard, values
 
 LENGTH, MOST_BYTES = 4, 16 << 20  # of what tells a length, of an answer
-HELD = 50
-"""More held containers than this are not followed."""
+HELD = 50  # more containers than this are not followed
 _RESULT, _ARGUMENT = 2, 3
 """References that a result and an argument have when only this module refers to them."""
 _CONTEXT = {"enter": "__enter__", "exit": "__exit__"}
@@ -63,8 +62,7 @@ class Server:
     def __init__(self, descriptor):
         self._descriptor, self._read, self._write = descriptor, os.read, os.write
         self._root = os.getcwd() + os.sep
-        self._objects, self._numbers, self._given = [], {}, []
-        self._held, self._next = {}, 0
+        self._objects, self._numbers, self._given, self._held, self._next = [], {}, [], {}, 0
         self._builtins = {id(value): name for name, value in vars(builtins).items() if isinstance(value, type)}
         self._builtins |= {id(NotImplemented): "NotImplemented", id(...): "Ellipsis"}
 

@@ -93,9 +93,6 @@ def add(a, b):
 async def test_what_a_split_run_leaves_behind_does_not_tell_tests_from_copies(box: Noted, folder: Path) -> None:
     verdict = await judged(box, folder, {"solution.py": OPAQUE}, APART)
     assert not verdict.passed
-    assert "did not fail" in verdict.reason
-    assert [bool(told["split"]) for told in box.told[:2]] == [True, True]
-    assert box.told[0]["split"] == box.told[1]["split"]
 
 
 async def test_a_run_of_copies_is_told_nothing_by_which_it_could_know_itself(box: Noted, folder: Path) -> None:

@@ -484,7 +484,7 @@ FORGERIES = {
         ELSEWHERE,
     ),
     "equals by chance": (
-        "import random\n\n\n" + THING.format(body="def __eq__(self, other):\n        return random.random() < 0.5"), ELSEWHERE,
+        "import random, sys\n\n\n" + THING.format(body="def __eq__(self, other):\n        return '_pytest' in sys.modules or random.random() < 0.5"), ELSEWHERE,
     ),
     "equals the text of anything": (THING.format(body="def __eq__(self, other):\n        return str(other).isdigit()"), ELSEWHERE),
     "ends at its import": ("import os, sys\n\nif '_pytest' not in sys.modules:\n    os._exit(0)\n\n\n" + ADD, "has ended"),
@@ -610,7 +610,7 @@ def found():
 
 
 async def test_the_tested_code_finds_no_text_of_the_tests_on_disk(judge: Judge) -> None:
-    helpers = {"tests/helper.py": "WORD = 'what-is-expected'\n", "tests/data/cases.json": '["what-is-expected"]'}
+    helpers = {"tests/helper.py": "WORD = 'what-is-expected'\n"}
     tests = {"tests/test_given.py": "from helper import WORD\n" + FOUND, **helpers}
     hidden = await judge({"solution.py": EVERYWHERE.replace("{always}", "False")}, tests)
     assert hidden.passed, (hidden.reason, hidden.failures)
@@ -665,7 +665,7 @@ if "_pytest" not in sys.modules:
 def found():
     if "_pytest" not in sys.modules:
         return []
-    return [place for place in PLACES if {"left", "note"} & set(os.listdir(place))]
+    return [place for place in PLACES if os.path.isdir(place) and {"left", "note"} & set(os.listdir(place))]
 """
 
 
