@@ -66,7 +66,7 @@ def faults(said: Said) -> dict[str, str]:
 
 
 def test_a_task_is_added_shown_and_listed(either: Home) -> None:
-    assert either.cli("do it", "--json").json == {"task_id": 1, "status": "queued", "new": True}
+    assert either.cli("do it", "--json").json == {"task_id": 1, "status": "queued", "new": True, "differs": []}
     shown, listed = either.cli("--show", "1", "--json").json, either.cli("--history", "--json").json
     assert {name: shown[name] for name in listed[0]} == listed[0]
     assert (shown["description"], shown["priority"], shown["iterations"]) == ("do it", 1, [])
