@@ -68,7 +68,8 @@ def _split_doubt(answer: Answer, plan: Plan) -> str:
     for test, (result, why) in found.results.items():
         path, _, rest = test.partition("::")
         name = f"{path}::{rest.partition('[')[0]}"
-        if result in {"failed", "raised"} and (name in plan.split.judged or not rest):
+        counts = name in plan.split.judged or path in plan.split.entire or not rest
+        if result in {"failed", "raised"} and counts:
             file = next((file for file in plan.files if path in {file.staged, file.twin}), None)
             own = f"::{file.names.get(rest.partition('[')[0], rest)}" if file and rest else ""
             where = f"{file.path if file else path}{own}"

@@ -56,7 +56,8 @@ class SplitPlan:
     `suites` are the test files and then their must-fail copies, `texts` has these and the tests' helpers, `hidden` are
     the helpers, which the code side must not see either, `settings` pytest's own, path to text. `judged` are the tests
     whose results count, as `path::name` of the run, `whole` tells that there are no others. `simple` are the tests of
-    each file where none of them needs pytest; else it is empty. `conftests` are those in force, the base's own.
+    each file where none of them needs pytest; else it is empty. `conftests` are those in force, the base's own. Of the
+    files that are `entire` the tests that are made while they run count as well.
     """
 
     suites: tuple[str, ...]
@@ -68,6 +69,7 @@ class SplitPlan:
     whole: bool
     simple: Mapping[str, tuple[str, ...]]
     conftests: tuple[str, ...] = ()
+    entire: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

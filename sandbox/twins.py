@@ -65,8 +65,8 @@ class SuiteFile:
     `text` is what is staged, `original` what its owner wrote: the same lines with other names. `outline` is None for a
     file that does not parse, and for one whose tests are not listed beforehand. `twin` is the path of its must-fail
     copy (then `copied` is set) or canary, empty without one; `twin_names` are the tests in it, and with `mirrored` also
-    those that the file makes while it runs. `plain` are the functions that can be called without the framework,
-    `preload` the libraries that are imported before anything of the workspace.
+    those that the file makes while it runs. `apart` tells of a file of node:test that its tests may run with the
+    code in another process, `preload` are the libraries that are imported before anything of the workspace.
     """
 
     role: Role
@@ -81,7 +81,7 @@ class SuiteFile:
     twin_names: frozenset[str] = frozenset()
     copied: bool = False
     mirrored: bool = False
-    plain: tuple[str, ...] = ()
+    apart: bool = False
     preload: frozenset[str] = frozenset()
 
     def alone(self) -> SuiteFile:

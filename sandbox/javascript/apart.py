@@ -146,6 +146,9 @@ class _Reader:
         if name == _TEST_MODULE:
             wanted = (said(one.child_by_field_name("name")) for one in walk(node) if one.type == "import_specifier")
             return all(one in _OF_RUNNER for one in wanted)
+        if name.removeprefix("node:") == "util":
+            clause = [child for child in node.named_children if child.type == "import_clause"]
+            return [said(one).strip("{} ") for one in clause] == ["isDeepStrictEqual"]
         target = _target(self._path, name, self._place)
         ours = target is not None and is_source(target) and not is_test_path(target) and target not in self._place.tests
         return ours or name.removeprefix("node:") in _PURE

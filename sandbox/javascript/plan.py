@@ -13,6 +13,7 @@ from core.tasks import Files
 from core.verdicts import SuiteJob
 from sandbox.javascript import apart, commands, suite
 from sandbox.javascript.apart import Place
+from sandbox.javascript.outline import Outline
 from sandbox.javascript.program import INSTALL, Node
 from sandbox.javascript.suite import Around
 from sandbox.plan import NodeRun, Plan, Planner
@@ -42,10 +43,20 @@ def make(job: SuiteJob, imports: ImportCache, node: Node | None) -> Plan:
         program=node.path,
         flags=node.flags,
         helper=planner.helper,
-        pairs=tuple(_with_copy(file) for file in planned.files if file.plain),
+        pairs=tuple(_with_copy(file) for file in planned.files if file.apart),
         modules=planner.modules(planned),
     )
     return replace(planned, node=run)
+
+
+def _required(file: SuiteFile) -> tuple[str, ...]:
+    """The tests that a file must have, under their names in the run."""
+    assert file.outline is not None
+    return tuple(staged for staged, name in file.names.items() if name in file.outline.required)
+
+
+def _may_have_others(file: SuiteFile) -> bool:
+    return not isinstance(file.outline, Outline) or bool(file.outline.open_scopes)
 
 
 def _with_copy(file: SuiteFile) -> tuple[str, ...]:
@@ -65,22 +76,23 @@ class _NodePlanner(Planner):
             yield suite.prepare(role, path, tests[path].replace("\r\n", "\n"), around)
 
     def _split(self, files: tuple[SuiteFile, ...], _conftests: Collection[str]) -> SplitPlan | None:
-        fit = [file for file in files if file.plain]
+        fit = [file for file in files if file.apart]
         if not fit:
             return None
-        texts = {file.staged: file.original for file in fit} | {
-            file.twin: file.twin_text for file in fit if file.copied
-        }
-        judged = frozenset(f"{file.staged}::{name}" for file in fit for name in file.plain)
+        names = {file.staged: _required(file) for file in fit}
+        copies = {file.twin: file for file in fit if file.copied}
+        judged = frozenset(f"{path}::{name}" for path, listed in names.items() for name in listed)
         return SplitPlan(
-            suites=tuple(texts),
-            texts=texts,
+            suites=(*names, *copies),
+            texts={file.staged: file.original for file in fit}
+            | {path: file.twin_text for path, file in copies.items()},
             hidden=self._withheld(files),
             roots=(),
             settings={},
             judged=judged,
-            whole=len(judged) == sum(len(file.names) for file in files),
-            simple={path: file.plain for file in fit for path in _with_copy(file)},
+            whole=len(judged) == sum(len(file.names) for file in files) and not any(map(_may_have_others, files)),
+            simple=names | {path: names[file.staged] for path, file in copies.items()},
+            entire=frozenset(names),
         )
 
     def _withheld(self, files: tuple[SuiteFile, ...]) -> tuple[str, ...]:
@@ -88,13 +100,13 @@ class _NodePlanner(Planner):
         place, tests = self._place(), {*self._tests, *(file.path for file in files)}
         named = {path for path in self._present if is_test_path(path)} - tests
         if named:
-            named -= {one for file in files if file.plain for one in apart.helpers(file.path, file.original, place)}
+            named -= {one for file in files if file.apart for one in apart.helpers(file.path, file.original, place)}
         return tuple(sorted(tests | named))
 
     def modules(self, planned: Plan) -> frozenset[str]:
         """The files of the split run that are ES modules, under their paths in the run."""
         place = self._place()
-        found = (file for file in planned.files if file.plain and apart.is_module(file.path, file.original, place))
+        found = (file for file in planned.files if file.apart and apart.is_module(file.path, file.original, place))
         return frozenset(path for file in found for path in _with_copy(file))
 
     def _place(self) -> Place:

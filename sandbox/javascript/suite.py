@@ -98,7 +98,6 @@ def _prepared(role: Role, path: str, text: str, root: Node, around: Around) -> S
     if not keeps_name:
         twin, twin_names = _random_file(folder, ending), frozenset(listed)
         staged_text, twin_text = with_copy(text, root, found, known, around.helper)
-    apart = runs_typed(path, around.versions) and is_eligible(path, text, root, known, around.place)
     return SuiteFile(
         role=role,
         path=path,
@@ -112,7 +111,7 @@ def _prepared(role: Role, path: str, text: str, root: Node, around: Around) -> S
         twin_names=twin_names,
         copied=not keeps_name,
         mirrored=not keeps_name,
-        plain=tuple(name for name, known_as in listed.items() if known_as in found.required) if apart else (),
+        apart=runs_typed(path, around.versions) and is_eligible(path, text, root, known, around.place),
     )
 
 

@@ -14,6 +14,7 @@ export class TooLarge extends Error {}
 export class Channel {
   #descriptor;
   #length = allocUnsafe(4);
+  bytes = 0; // that went either way
 
   constructor(descriptor) {
     this.#descriptor = descriptor;
@@ -29,7 +30,7 @@ export class Channel {
     apply(writeUInt32BE, head, [body.length]);
     this.#write(head);
     this.#write(body);
-    return body.length;
+    this.bytes += body.length;
   }
 
   /** The next frame, parsed; throws `Closed` at the end. */
@@ -40,6 +41,7 @@ export class Channel {
       throw new TooLarge();
     }
     const body = allocUnsafe(size);
+    this.bytes += size;
     this.#fill(body);
     return parse(apply(utf8Slice, body, [0, size]));
   }

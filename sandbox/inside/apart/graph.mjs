@@ -40,7 +40,7 @@ export class Graph {
   /**
    * `side.first` is the first of its numbers, odd or even; `side.other(value)` names what does not cross as JSON,
    * `side.known(tag, number)` finds it again; `side.track(number, promise)` follows a promise of this side, and
-   * `side.promise(number)` makes one for the other's.
+   * `side.promise(number)` makes one for the other's; `side.took(object)`, where it is there, hears of what was filled.
    */
   constructor(side) {
     this.#side = side;
@@ -115,12 +115,17 @@ export class Graph {
     for (let i = 0; i < filled.length; i += 1) {
       filled[i].text = this.#describe(filled[i]);
       this.#touch(filled[i]);
+      this.#side.took?.(filled[i].thing);
     }
+  }
+
+  numberOf(value) {
+    return get(this.#entries, value)?.number;
   }
 
   /** Tell whether an object was made on this side. */
   isOwn(value) {
-    const number = get(this.#entries, value)?.number;
+    const number = this.numberOf(value);
     return number === undefined || number % 2 === this.#side.first % 2;
   }
 

@@ -6,6 +6,8 @@
 import { check } from "./properties.mjs";
 
 const [CALLABLE, LIST, HIDDEN] = [1, 2, 4];
+const TO_PRIMITIVE = [Symbol.toPrimitive, "valueOf", "toString"];
+const HAS_INSTANCE = Function.prototype[Symbol.hasInstance];
 const INSPECT = Symbol.for("nodejs.util.inspect.custom");
 
 /** What a proxy stands on: something of the same nature without properties of its own. */
@@ -25,6 +27,7 @@ class Traps {
   #isStrict;
   #listed;
   #turn = -1;
+  #makes = false; // primitive values of objects
   proxy;
 
   constructor(link, shape, isStrict) {
@@ -46,8 +49,30 @@ class Traps {
     if (key === INSPECT) {
       return undefined; // asked for by messages of errors alone
     }
+    if (TO_PRIMITIVE.includes(key)) {
+      return this.#maker(key, receiver);
+    }
     const known = this.#turn === this.#link.turns ? this.#listed.get(key) : undefined;
+    if (key === Symbol.hasInstance && this.#link.ask("get", [this.proxy, key, receiver]) !== HAS_INSTANCE) {
+      this.#link.refuse("a class of the tested code says itself what is an instance of it");
+    }
     return known && "value" in known ? known.value : this.#link.ask("get", [this.proxy, key, receiver]);
+  }
+
+  /** What makes a primitive value of an object, which it must not do otherwise each time. */
+  #maker(key, receiver) {
+    const name = `${String(key)} ${this.#link.nameOf(this.proxy)}`;
+    const found = this.#link.askPrimitive(name, "get", [this.proxy, key, receiver]);
+    this.#link.trapsOf(found)?.makes();
+    return found;
+  }
+
+  makes() {
+    this.#makes = true;
+  }
+
+  #isMaking(self) {
+    return this.#makes || TO_PRIMITIVE.some((key) => Reflect.getOwnPropertyDescriptor(self, key)?.value === this.proxy);
   }
 
   set(target, key, value, receiver) {
@@ -101,6 +126,10 @@ class Traps {
     if (typeof self === "object" && self !== null && this.#link.isOwn(self)) {
       this.#link.refuse("a function of the tested code is called on an object of the test"); // which may hold what is expected
     }
+    if (typeof self === "object" && self !== null && given.length < 2 && this.#isMaking(self)) {
+      const name = `${this.#link.nameOf(this.proxy)} ${this.#link.nameOf(self)} ${given.map(String)}`;
+      return this.#link.askPrimitive(name, "call", [this.proxy, self], given);
+    }
     return this.#link.ask("call", [this.proxy, self], given);
   }
 
@@ -129,6 +158,7 @@ export class Handles {
   #isStrict;
   #proxies = new Map();
   #numbers = new WeakMap();
+  #traps = new WeakMap();
 
   constructor(link, isStrict) {
     this.#link = link;
@@ -143,11 +173,21 @@ export class Handles {
       traps.proxy = new Proxy(targetOf(shape), traps);
       this.#proxies.set(number, traps.proxy);
       this.#numbers.set(traps.proxy, number);
+      this.#traps.set(traps.proxy, traps);
     }
   }
 
   has(value) {
     return this.#numbers.has(value);
+  }
+
+  numberOf(value) {
+    return this.#numbers.get(value);
+  }
+
+  /** The traps of a proxy. */
+  trapsOf(value) {
+    return this.#traps.get(value);
   }
 
   replace(proxy, object) {

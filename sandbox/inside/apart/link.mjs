@@ -6,20 +6,20 @@
 import { AssertionError } from "node:assert";
 import { promiseHooks } from "node:v8";
 import { Channel, Closed, TooLarge } from "./channel.mjs";
+import { isStrange } from "./comparing.mjs";
 import { Graph } from "./graph.mjs";
 import { Handles } from "./handles.mjs";
+import { Broken, Standing, Unjudged } from "./standing.mjs";
 import { Unpackable, check, property } from "./properties.mjs";
 
 const CALLS = 20_000; // of one test
 const ALL_CALLS = 40_000;
-const BYTES = 24 << 20;
+const BYTES = 48 << 20;
 const SLOW_MS = 4000;
 const MANY = 500;
 const MISSING = /([\w$]+) is not (?:a function|a constructor|defined)$/;
 const now = () => performance.now();
 
-class Unjudged extends Error {}
-class Broken extends Error {}
 
 export class Link {
   #channel;
@@ -27,21 +27,19 @@ export class Link {
   #handles;
   #deferred = new Map();
   #thrownThere = new WeakSet();
+  #primitives = new Map();
   #modules = new Map();
   #calls = 0;
   #callsBefore = 0;
-  #bytes = 0;
   #started = now();
   #asked = false;
   #busy = false;
-  #depth = 0; // of tests inside of tests
   #pumping = false;
   #idle = false; // nothing is left to do on the other side
-  #outside = "";
-  #unjudged = "";
-  #broken = "";
+  #standing = new Standing();
   #missing; // a name that a test asked for in vain
-  #hurt = "";
+  hasStrange = false; // an object answers for its content itself
+  steps = 0; // how often something else was done than asking objects for primitive values
   turns = 0; // how often tested code may have run: what was looked up before is out of date then
 
   constructor(descriptor, isStrict) {
@@ -53,12 +51,31 @@ export class Link {
       known: (number) => this.#handles.known(number),
       track: () => this.refuse("a promise of the tests goes to the tested code"),
       promise: (number) => this.#promise(number),
+      took: (object) => {
+        this.hasStrange ||= isStrange(object);
+      },
     });
     promiseHooks.onBefore(() => this.#turn());
   }
 
   /** Ask for an action; returns its value or raises what the tested code raised. */
   ask(action, given, rest = []) {
+    this.steps += 1;
+    return this.#answered(action, given, rest);
+  }
+
+  /** Ask for the primitive value of an object, or for what makes one; the answer holds until something else is done. */
+  askPrimitive(key, action, given, rest = []) {
+    const known = this.#primitives.get(key);
+    if (known?.step === this.steps) {
+      return known.value;
+    }
+    const value = this.#answered(action, given, rest);
+    this.#primitives.set(key, { step: this.steps, value });
+    return value;
+  }
+
+  #answered(action, given, rest) {
     const said = this.#exchange(action, given, rest);
     if (action === "own" && said[0] === "value") {
       return this.#trusting(() => new Map(said[1].map((one) => property(one, this.#graph.decode))));
@@ -72,6 +89,7 @@ export class Link {
 
   /** Import a module of the workspace: what stands for it, and the pairs of name and value that it exports. */
   import(specifier, changed) {
+    this.steps += 1;
     const said = this.#exchange("import", [], [], JSON.stringify(specifier));
     if (said[0] === "raised") {
       throw this.#thrown(this.#trusting(() => this.#graph.decode(said[1])));
@@ -86,6 +104,20 @@ export class Link {
   /** Tell whether an object was made by a test, and not by the tested code. */
   isOwn(value) {
     return this.#graph.isOwn(value) && !this.#handles.has(value);
+  }
+
+  trapsOf(value) {
+    return typeof value === "function" ? this.#handles.trapsOf(value) : undefined;
+  }
+
+  /** A name for an object or function that both sides know. */
+  nameOf(value) {
+    return this.#handles.numberOf(value) ?? `r${this.#graph.numberOf(value)}`;
+  }
+
+  /** Tell whether an object stands for one of the tested code. */
+  isHandle(value) {
+    return this.#handles.has(value);
   }
 
   /** Let an object of this side stand for the one that a proxy stood for. */
@@ -107,19 +139,14 @@ export class Link {
 
   /** Note that a test cannot be judged. */
   refuse(why) {
-    this.#unjudged ||= why;
-    throw new Unjudged(why);
+    this.#standing.refuse(why);
   }
 
-  /** Begin a test, which may be one inside of another; what was missing outside of tests counts for all of them. */
+  /** Begin a test, which may be one inside of another. */
   begin() {
-    if (this.#depth === 0) {
-      this.#outside ||= this.#unjudged;
-      this.#unjudged = this.#outside;
-      this.#hurt = "";
+    if (this.#standing.begin()) {
       this.#callsBefore = this.#calls;
     }
-    this.#depth += 1;
   }
 
   /** What an error makes of a test: `failed` where an assertion of its own did, else `raised`. */
@@ -130,23 +157,7 @@ export class Link {
 
   /** The result of the test that ends, as `[result, why]`. */
   weigh(result, why) {
-    const found = this.#weighed(result, why);
-    this.#depth -= 1;
-    if (this.#depth === 0) {
-      this.#unjudged = "";
-    }
-    return found;
-  }
-
-  #weighed(result, why) {
-    if (this.#hurt) {
-      return ["raised", this.#hurt];
-    }
-    if (this.#unjudged) {
-      return ["unjudged", this.#unjudged];
-    }
-    const lacking = result === "passed" || this.#broken ? "" : this.#lacking();
-    return lacking ? ["unjudged", lacking] : [result, why];
+    return this.#standing.end(result, why, () => this.#lacking());
   }
 
   /** Why a failure may be due to what this side does not have; empty when it has all. */
@@ -173,7 +184,7 @@ export class Link {
       const list = (values) => values.map(this.#graph.encode).join(",");
       const text = this.#write(() => `${JSON.stringify(action)},[${plain || list(given)}],[${list(rest)}]`);
       const said = this.#trusting(() => {
-        this.#bytes += this.#channel.send(`[${text}]`);
+        this.#channel.send(`[${text}]`);
         return this.#channel.receive();
       });
       this.#asked = action !== "tick";
@@ -204,10 +215,8 @@ export class Link {
       if (error instanceof TooLarge || error instanceof Unpackable) {
         this.refuse("an answer is too large");
       }
-      this.#broken = error instanceof Closed || error.code === "EPIPE" || error.code === "ECONNRESET"
-        ? "the tested code ended its process" : "the tested code's process gave an answer that is none";
-      this.#hurt = this.#broken;
-      throw new Broken(this.#broken);
+      const ended = error instanceof Closed || error.code === "EPIPE" || error.code === "ECONNRESET";
+      return this.#standing.break(ended ? "the tested code ended its process" : "the tested code's process gave an answer that is none");
     }
   }
 
@@ -233,12 +242,9 @@ export class Link {
   }
 
   #limit() {
-    if (this.#broken) {
-      this.#hurt = this.#broken;
-      throw new Broken(this.#broken);
-    }
+    this.#standing.check();
     this.#calls += 1;
-    const many = this.#calls - this.#callsBefore > CALLS || this.#calls > ALL_CALLS || this.#bytes > BYTES;
+    const many = this.#calls - this.#callsBefore > CALLS || this.#calls > ALL_CALLS || this.#channel.bytes > BYTES;
     if (many || (now() - this.#started > SLOW_MS && this.#calls > MANY)) {
       this.refuse("too many calls, or too large ones");
     }
@@ -256,18 +262,18 @@ export class Link {
 
   /** Before each turn of a promise here: let those of the other side have theirs. */
   #turn() {
-    if (this.#asked && !this.#busy && !this.#broken) {
+    if (this.#asked && !this.#busy && !this.#standing.isBroken) {
       this.#quietly("tick");
     }
   }
 
   /** When nothing is left to do here: wait until a promise of the other side settles. */
   #pump() {
-    if (!this.#pumping && this.#deferred.size > 0 && !this.#idle && !this.#broken) {
+    if (!this.#pumping && this.#deferred.size > 0 && !this.#idle && !this.#standing.isBroken) {
       this.#pumping = true;
       setImmediate(() => setImmediate(() => {
         this.#pumping = false;
-        if (this.#deferred.size > 0 && !this.#broken) {
+        if (this.#deferred.size > 0 && !this.#standing.isBroken) {
           this.#quietly("wait");
         }
       }));
@@ -275,6 +281,7 @@ export class Link {
   }
 
   #quietly(action) {
+    this.steps += 1;
     try {
       this.#exchange(action, [], []);
     } catch {

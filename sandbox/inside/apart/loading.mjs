@@ -6,7 +6,9 @@
 import { createRequire, isBuiltin } from "node:module";
 import * as modules from "node:module";
 import vm from "node:vm";
+import { Comparer } from "./comparing.mjs";
 
+const COMPARING = /^(node:)?(assert|assert\/strict|util)$/;
 const FRAMEWORK = "node:test";
 const here = createRequire(import.meta.url);
 
@@ -26,11 +28,13 @@ export class Loader {
   #link;
   #framework;
   #file;
+  #comparer;
   #known = new Map();
 
   /** `framework` is the stand-in, with its exports as properties; `file` has `path` and `text`, and says whether it `isModule`. */
   constructor(link, framework, file) {
     this.#link = link;
+    this.#comparer = new Comparer(link);
     this.#framework = framework;
     this.#file = file;
   }
@@ -70,7 +74,8 @@ export class Loader {
       return made({ ...this.#framework, default: this.#framework }, specifier);
     }
     if (isBuiltin(specifier)) {
-      return made(await import(specifier), specifier);
+      const exported = await import(specifier);
+      return made(COMPARING.test(specifier) ? this.#comparer.wrapped(exported) : exported, specifier);
     }
     let built;
     const [proxy, pairs] = this.#link.import(specifier, (name, value) => built.setExport(name, value));
@@ -83,6 +88,9 @@ export class Loader {
     if (specifier === FRAMEWORK) {
       return this.#framework;
     }
-    return isBuiltin(specifier) ? here(specifier) : this.#link.ask("require", [specifier]);
+    if (!isBuiltin(specifier)) {
+      return this.#link.ask("require", [specifier]);
+    }
+    return COMPARING.test(specifier) ? this.#comparer.wrapped({ default: here(specifier) }).default : here(specifier);
   }
 }
