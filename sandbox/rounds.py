@@ -111,7 +111,7 @@ class Rounds:
             return await self._cleared(job, alone, replace(run, copies=await copies))
         finally:
             copies.cancel()
-            await asyncio.wait([copies])
+            await asyncio.gather(copies, return_exceptions=True)  # where a test fails, nobody asks what became of them
 
     async def _cleared(self, job: SuiteJob, alone: Plan, run: Run) -> Run:
         """The same with a second look at copies that did not fail: those before them may have left something behind.

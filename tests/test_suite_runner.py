@@ -288,7 +288,7 @@ async def test_tests_of_every_style_pass_for_a_right_answer(judge: Judge) -> Non
     assert verdict.evidence.twins == len(verdict.results), "a copy for each, and a canary for the file with one test"
     assert verdict.evidence.notes == (
         "tests/test_own_file.py keeps its name and has a canary in place of copies",
-        "13 of 25 tests were judged in one process with the code alone",
+        "14 of 25 tests were judged in one process with the code alone",
     )
 
 

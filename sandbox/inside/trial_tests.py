@@ -59,7 +59,7 @@ class Tests(session.Coroutines):
     def _take(self):
         self.items = {item.nodeid: item for item in self._session.items}
         for item in self._session.items:
-            item.repr_failure = _in_no_words
+            item.repr_failure = session.in_no_words
 
     @hookimpl(tryfirst=True)
     def pytest_runtestloop(self):
@@ -122,11 +122,6 @@ class Tests(session.Coroutines):
         """The items with these ids, each with the one after it; all of them where no id is known."""
         items = [self.items[name] for name in order] or list(self.items.values())
         return list(zip(items, [*items[1:], None], strict=False))
-
-
-def _in_no_words(_excinfo):
-    """In the place of pytest's words for a failure, which cost ten times what a small test does and are not needed."""
-    return ""
 
 
 def line(found):
