@@ -161,6 +161,7 @@ def test_hostile_output_is_harmless_in_the_store_the_log_the_api_the_page_the_pr
 INSIDE = """
 import os
 import socket
+import stat
 
 import pytest
 
@@ -182,7 +183,7 @@ def processes():
 
 
 def test_the_probes_work():
-    assert b"PATH=" in readable("/proc/self/environ")
+    assert b"Name:" in readable("/proc/self/status")
     assert readable(__file__)
     with socket.create_server(("127.0.0.1", 0)) as server:
         socket.create_connection(server.getsockname(), 1).close()
@@ -207,15 +208,23 @@ def test_memory():
 
 
 def test_descriptors():
+    # A split run gives its tests one nameless socket, to the tested code, and a handle on that process.
     strange = []
-    for name in os.listdir("/proc/self/fd"):
+    sockets = 0
+    for descriptor in range(256):
         try:
-            target = os.readlink("/proc/self/fd/" + name)
+            kind = os.fstat(descriptor).st_mode
         except OSError:
             continue
-        if not target.startswith(("pipe:", "/dev/null", "/proc/", "/dev/pts", "/work", "/tmp")):
-            strange.append(target)
+        if stat.S_ISSOCK(kind):
+            with socket.socket(fileno=os.dup(descriptor)) as found:
+                sockets += found.family == socket.AF_UNIX and not found.getpeername() and not found.getsockname()
+                if found.family != socket.AF_UNIX:
+                    strange.append((descriptor, "socket"))
+        elif stat.S_ISREG(kind) or stat.S_ISDIR(kind) or stat.S_ISBLK(kind):
+            strange.append((descriptor, oct(kind)))
     assert strange == []
+    assert sockets <= 1
 
 
 def test_sockets():
@@ -226,9 +235,10 @@ def test_sockets():
             reached.append(host)
         except OSError:
             pass
-    unix = [line for line in readable("/proc/net/unix").decode().splitlines()[1:]]
+    unix = [line.split() for line in readable("/proc/net/unix").decode().splitlines()[1:]]
     assert reached == []
-    assert unix == []
+    assert [line for line in unix if len(line) > 7] == [], "those with a name"
+    assert len(unix) <= 2, "both ends of one pair"
 
 
 def test_home():

@@ -51,11 +51,15 @@ class Answers:
             self.counts[n, phase] += 1
             count = self.counts[n, phase]
         if phase == "CODING":
-            code = (self.wrong if count <= self.wrong_first else RIGHT).format(n=n)
+            code = (self.wrong if count <= self.wrong_first_of(n) else RIGHT).format(n=n)
             return f"Summary: Sum what is above {n}\n\n```python path=job_{n}.py\n{code}```"
         if phase == "TESTING":
             return f"```python path=test_job_{n}.py\n{TESTS.format(n=n)}```"
         return {"PLANNING": PLAN, "REFLECTING": f"```json\n{REFLECTION}\n```"}[phase]
+
+    def wrong_first_of(self, n: int) -> int:
+        """How many CODING replies to this task are wrong."""
+        return self.wrong_first
 
 
 def job(n: int) -> dict[str, object]:

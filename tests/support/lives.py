@@ -322,4 +322,34 @@ class Read(Life):
         return [id_]
 
 
-LIVES = (Life, GivesUp, Asks, Owners, Parks, Late, Hand, Splits, Read)
+FORGED = """import os
+
+EVENT = b'{{"e": "start", "id": "tests/test_of_nobody.py::test_it"}}\\n'
+
+
+def tell(descriptor):
+    try:
+        os.write(descriptor, EVENT)
+    except OSError:
+        pass
+    return descriptor > 60 or tell(descriptor + 1)
+
+
+tell(3)
+
+
+"""
+
+
+@dataclass(kw_only=True)
+class Tampers(Life):
+    """Its code writes into the report of its own tests, which ends it at once."""
+
+    name: str = "tampers"
+    recorded: int = 3
+
+    def say(self, phase: str, n: int, text: str) -> str:
+        return self.code(n, FORGED + RIGHT) if phase == "CODING" else super().say(phase, n, text)
+
+
+LIVES = (Life, GivesUp, Asks, Owners, Parks, Late, Hand, Splits, Read, Tampers)
