@@ -26,8 +26,8 @@ from pydantic_settings import (
 )
 
 from core.errors import ConfigError
-from settings.brains import BrainSettings
 from settings.layout import Folders, xdg_folders
+from settings.models import BrainSettings
 from settings.origins import Origin
 from settings.places import ROOT, Places
 from settings.service import VARIABLES, ServiceManager, service_manager_in

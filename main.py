@@ -38,8 +38,8 @@ class Exit(IntEnum):
 
 def main() -> int:
     """Run the daemon; the process's exit code."""
-    from assembly.terminal import fill_streams  # noqa: PLC0415 - as in `serve`
-    from upkeep.instance_lock import AlreadyRunning  # noqa: PLC0415 - as in `serve`
+    from bootstrap.terminal import fill_streams  # noqa: PLC0415 - as in `serve`
+    from maintenance.instance_lock import AlreadyRunning  # noqa: PLC0415 - as in `serve`
 
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until `serve` listens: what is read now is new anyway
     fill_streams()
@@ -61,8 +61,8 @@ def main() -> int:
 
 async def serve(settings: Settings) -> None:
     """Serve until a signal says stop."""
-    from assembly.daemon import Daemon  # noqa: PLC0415 - settings are checked before the heavy parts are loaded
-    from assembly.terminal import say  # noqa: PLC0415 - as above
+    from bootstrap.daemon import Daemon  # noqa: PLC0415 - settings are checked before the heavy parts are loaded
+    from bootstrap.terminal import say  # noqa: PLC0415 - as above
 
     daemon = Daemon(settings, say=say)
     loop = asyncio.get_running_loop()
@@ -83,7 +83,7 @@ async def run_one(spec: TaskSpec, settings: Settings, on_event: Callable[[Event]
     Raises:
         NightshiftError: another daemon works on this home, or something that is needed could not be had.
     """
-    from assembly.single import run_single  # noqa: PLC0415 - as above
+    from bootstrap.single import run_single  # noqa: PLC0415 - as above
 
     return await run_single(spec, settings, on_event)
 

@@ -17,6 +17,10 @@ import traceback
 from collections.abc import Callable
 from dataclasses import replace
 
+from attempt.attempt import Attempt, Result
+from attempt.services import Parts
+from attempt.telling import sink, tell, tell_restart
+from attempt.workers import Running, Worker, done, wait
 from core.errors import (
     CancelledByUser,
     Held,
@@ -37,10 +41,6 @@ from core.states import ENDED, Ending, Phase, Status
 from core.status import Restart, WorkerStatus
 from core.tasks import Task
 from core.work import Work
-from execution.attempt import Attempt, Result
-from execution.parts import Parts
-from execution.telling import sink, tell, tell_restart
-from execution.workers import Running, Worker, done, wait
 
 TICK_S = 1.0
 """How often the clock and the writes of other processes are looked at, in seconds."""

@@ -7,7 +7,7 @@ self-written tests must fail without the change and notice faults in it, and a t
 failed before.
 
 This is defence in depth and no proof: code that runs in one process with its tests, and that was written to forge just
-this report, can do so. Only answers that are compared outside the sandbox exclude it: `sandbox.held` has such cases.
+this report, can do so. Only answers that are compared outside the sandbox exclude it: `verdict.held` has such cases.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+from checks.hooks.hooks import CommandHooks
 from core.dependencies import ImportCache
 from core.errors import CommandBlocked
 from core.events import Event, Kind, Level
@@ -23,17 +24,16 @@ from core.isolation import SandboxLimits
 from core.masking import Masker
 from core.ports import Sandbox, Sink
 from core.verdicts import Evidence, Label, Result, SuiteJob, Verdict
-from sandbox import judging, planning, sharpness
+from environments.layers import LayerStore
 from sandbox.cleaning import Mask, cleaned
-from sandbox.held import layer
-from sandbox.held.asking import Asker
-from sandbox.hooks.hooks import CommandHooks
-from sandbox.judging import Judgement, Run
-from sandbox.layers import LayerStore
-from sandbox.plan import Plan
-from sandbox.rounds import Rounds
 from sandbox.runtime import Runtime
-from sandbox.twins import Role
+from verdict import judging, mutation_score, planning
+from verdict.held import layer
+from verdict.held.asking import Asker
+from verdict.judging import Judgement, Run
+from verdict.must_fail import Role
+from verdict.plan import Plan
+from verdict.suite_runs import Rounds
 
 
 class SuiteRunner:
@@ -106,7 +106,7 @@ class SuiteRunner:
             failing = {result.id.partition("::")[0] for result in found.results if result.result is not Result.PASSED}
             run = replace(run, before=await self._rounds.before(job, tuple(sorted(failing))))
             found = judging.judge(run)
-        return await sharpness.prove_own(job, run, found, self._rounds)
+        return await mutation_score.prove_own(job, run, found, self._rounds)
 
     def _verdict(self, planned: Plan, found: Judgement, run: Run | None) -> Verdict:
         return Verdict(

@@ -13,11 +13,11 @@ from db.database import Database
 from db.report_log import ReportLog
 from db.report_queries import ReportQueries
 from files.whole import write_whole
-from weekly import html, markdown, stored
-from weekly.document import Mask, Page, masked
-from weekly.figures import Summary, fold
-from weekly.page import page_of
-from weekly.weeks import report_name
+from report import html, markdown, stored
+from report.document import Mask, Page, masked
+from report.figures import Summary, fold
+from report.page import page_of
+from report.weeks import report_name
 
 __all__ = ["Summary", "render", "render_html", "summarise", "write_report"]
 

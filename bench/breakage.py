@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from bench import breakage_in_expressions, breakage_in_statements
 from bench.lost import is_lost
-from models.repair.tree import Place, at, places, replaced, spliced
+from repair.tree import Place, at, places, replaced, spliced
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ import ast
 import copy
 from collections.abc import Iterator
 
-from models.repair.tree import Place, at
+from repair.tree import Place, at
 
 Named = tuple[str, int, list[ast.stmt]]
 

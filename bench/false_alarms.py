@@ -40,23 +40,24 @@ from agent.library import FileTree
 from bench import ordinary
 from bench.ordinary import KNOWN_REFUSALS
 from bench.pairs import PAIRS, Pair
+from checks.bandit import BanditReader
+from checks.checker import StaticGate
+from checks.hooks.hooks import CommandHooks
+from checks.policy import Policy
 from core.gates import Finding, GateJob, Severity
 from core.held import SHARE
 from core.isolation import Ended
 from core.ports import Sandbox
 from core.tasks import TaskSpec
 from core.verdicts import SuiteJob, Verdict
-from sandbox import SNIPPET_LIMITS, choose, mutation, run_python
-from sandbox.checks.bandit import BanditReader
-from sandbox.checks.gate import StaticGate
-from sandbox.checks.policy import Policy
-from sandbox.held.holding import hold
-from sandbox.hooks.hooks import CommandHooks
-from sandbox.layers import LayerStore
+from environments.layers import LayerStore
+from environments.wheels import Unobtainable, Unreachable
+from sandbox import SNIPPET_LIMITS, choose, run_python
 from sandbox.runtime import Runtime, open_runtime
 from sandbox.warming import Warmed, warmed
-from sandbox.wheels import Unobtainable, Unreachable
 from test_runner import SuiteRunner
+from verdict import mutation
+from verdict.held.holding import hold
 
 T = TypeVar("T")
 

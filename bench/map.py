@@ -29,7 +29,7 @@ from agent.library import FileTree, NoMemory
 from agent.portions import Prompt
 from agent.prompts_coding import first_request
 from agent.tools import Tools
-from assembly.shelf import keep, kept
+from bootstrap.symbol_cache import keep, kept
 from core.dialogue import Completion, ModelRequest
 from core.states import Phase, Status
 from core.tasks import Task, TaskSpec

@@ -25,13 +25,13 @@ from core.ports import Synthesiser, Trials
 from core.tasks import Change, TaskSpec, digest
 from core.trials import TrialJob
 from core.verdicts import Result, SuiteJob, Verdict
-from models.repair.engine import Engine
-from models.repair.problem import Finding, Problem, Progress, settled
-from sandbox.held.holding import hold
-from sandbox.rounds import Rounds
-from sandbox.synthesis import SynthesisRunner
-from sandbox.trials import TrialRunner
+from repair.engine import Engine
+from repair.problem import Finding, Problem, Progress, settled
+from repair.synthesis import SynthesisRunner
+from repair.trials import TrialRunner
 from test_runner import SuiteRunner
+from verdict.held.holding import hold
+from verdict.suite_runs import Rounds
 
 SUITE_S = 20.0
 """How long one run of a suite may take where its task says nothing."""

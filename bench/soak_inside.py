@@ -16,7 +16,7 @@ import asyncio
 import time
 from datetime import datetime, timedelta
 
-from assembly.daemon import Daemon
+from bootstrap.daemon import Daemon
 from config import load_settings
 from core.clock import Clocks, boottime, utc_now
 

@@ -28,10 +28,10 @@ from agent.library import FileTree
 from bench.stubs import STUBS, Task
 from core.ports import Sandbox
 from core.trials import Synthesised, SynthesisJob, TrialJob
+from repair.synthesis import SynthesisRunner
 from sandbox import choose, run_python
-from sandbox.rounds import Rounds
 from sandbox.runtime import open_runtime, prepare
-from sandbox.synthesis import SynthesisRunner
+from verdict.suite_runs import Rounds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

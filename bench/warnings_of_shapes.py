@@ -29,7 +29,7 @@ from bench.corpus import programs
 from memory.failed_shapes import changed_by_fix, shapes_of
 from memory.shapes import Shape, shapes
 
-OWN = ("core", "agent", "memory", "models", "db", "execution", "sandbox", "server")
+OWN = ("core", "agent", "memory", "models", "db", "attempt", "sandbox", "verdict", "server")
 
 
 def right_programs() -> dict[str, str]:

@@ -22,10 +22,9 @@ from pathlib import Path
 
 from core.errors import SandboxError
 from core.isolation import Mount
-from sandbox import interpreter, places
+from sandbox import interpreter, node_program, places
 from sandbox.interpreter import Interpreter
-from sandbox.javascript import program
-from sandbox.javascript.program import Node
+from sandbox.node_program import Node
 
 ROOT = Path(__file__).resolve().parent.parent
 INSIDE = Path(__file__).resolve().parent / "inside"
@@ -143,7 +142,7 @@ def open_runtime(runner: Path, environment: Sequence[Path] = ()) -> Runtime:
     python = Interpreter(argv=tuple(stamp.python), version=stamp.version, prefix=stamp.prefix)
     if python.mounted:
         mounts.append(Mount(host=python.mounted, inside=str(python.mounted)))
-    node = program.load(stamp.node)
+    node = node_program.load(stamp.node)
     if node and node.folder:
         mounts.append(Mount(host=Path(node.folder), inside=node.folder))
     extra = [Mount(host=path, inside=f"{_ENVIRONMENT}/{n}") for n, path in enumerate(environment)]
@@ -164,7 +163,7 @@ def prepare(runner: Path) -> bool:
     """
     stamp = _read(runner)
     home = places.public(runner)
-    node = program.find(home)
+    node = node_program.find(home)
     if stamp and stamp.is_current():
         if stamp.node != (node.stored() if node else None):  # installed, removed or renewed since
             _write(runner, replace(stamp, node=node.stored() if node else None))

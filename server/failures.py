@@ -23,13 +23,13 @@ from core.errors import (
     UnknownTask,
     UnknownWorker,
 )
+from report.stored import UnknownReport
 from server.bodies import BadBody
 from server.desk import Busy
 from server.query import BadQuery
 from server.renewal import by_name
 from server.schemas import Failed
 from settings.config_file import ConfigChanged
-from weekly.stored import UnknownReport
 
 MAX_CHARS = faults.MOST * (faults.NAME_CHARS + faults.WHY_CHARS + 4)
 _log = logging.getLogger(__name__)

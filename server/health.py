@@ -1,7 +1,7 @@
 """Whether the daemon can do its work, as `/healthz` says it.
 
-What “healthy” means stands in `upkeep.health`; here it is joined by what only a question from outside can show: that
-the database answers and takes a write now.
+What “healthy” means stands in `maintenance.health`; here it is joined by what only a question from outside can show:
+that the database answers and takes a write now.
 """
 
 from __future__ import annotations

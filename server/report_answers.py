@@ -1,6 +1,6 @@
 """Weekly reports as the API shows them: the document in pieces of text, which pages draw; nothing in it is markup.
 
-Its texts were made printable when the report was written (`weekly.wording.cut`), and are masked as every answer is.
+Its texts were made printable when the report was written (`report.wording.cut`), and are masked as every answer is.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from report.document import Shape, Style
+from report.stored import Filed
 from server.query import Query
 from server.schemas import Answer, Moment
-from weekly.document import Shape, Style
-from weekly.stored import Filed
 
 
 class Piece(Answer):

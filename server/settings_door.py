@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from core.errors import ConfigError
+from maintenance.notify.notices import NoticeKind
 from settings.catalogue import Described
 from settings.live import Reloaded
 from settings.origins import Origin
-from upkeep.notify.notices import NoticeKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

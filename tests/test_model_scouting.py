@@ -17,8 +17,8 @@ from core.tasks import Spent
 from models.base import BackendSettings, BaseModelHandler
 from models.chain import build_chain
 from models.policy import Budgets
-from models.repair.backend import RepairBackend
-from models.repair.problem import Finding, Problem, Tell
+from repair.backend import RepairBackend
+from repair.problem import Finding, Problem, Tell
 from tests.support.door import QUICK, Door, Setting, ask, backend
 from tests.support.tiny_solver import TinySolver, asked
 from tests.support.wire_server import WireServer

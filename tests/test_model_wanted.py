@@ -13,7 +13,7 @@ from core.routing import Route
 from core.states import Phase
 from core.tasks import Kind, Limits, Spent
 from db.model_results import ModelResults
-from models.repair.backend import RepairBackend
+from repair.backend import RepairBackend
 from tests.support.door import TEN_TOKENS_OUT, Door, Setting, ask, backend
 from tests.support.tiny_solver import TinySolver, asked
 from tests.support.wire_server import WireServer

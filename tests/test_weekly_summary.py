@@ -11,9 +11,9 @@ import pytest
 from core.clock import to_text
 from core.states import Ending, Status
 from db.database import Database
-from weekly.advice import recommendations
-from weekly.model_figures import Cost
-from weekly.weeks import report_name
+from report.advice import recommendations
+from report.model_figures import Cost
+from report.weeks import report_name
 from weekly_summary import render, summarise, write_report
 
 UNTIL = datetime(2026, 11, 22, 6, tzinfo=UTC)

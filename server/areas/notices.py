@@ -8,11 +8,11 @@ from pydantic import Field
 
 from core.errors import NightshiftError
 from db.task_moves import title
+from maintenance.notify.notices import Notice, NoticeKind, notice_of
 from server.desk import Desk
 from server.endpoint import Call, Endpoint, Reply
 from server.query import After, Query
 from server.schemas import Answer
-from upkeep.notify.notices import Notice, NoticeKind, notice_of
 
 LOOKED_AT = 500
 """Events that one request looks at."""

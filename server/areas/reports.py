@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from flask import Response
 
+from report import stored
 from server.bodies import BadBody
 from server.endpoint import Call, Endpoint, Reply
 from server.report_answers import (
@@ -16,7 +17,6 @@ from server.report_answers import (
     report_detail,
     report_row,
 )
-from weekly import stored
 
 _SUFFIXES = {"markdown": (".md", "text/markdown"), "html": (".html", "text/html")}
 

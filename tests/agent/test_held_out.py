@@ -11,11 +11,11 @@ from core.held import HeldOut
 from core.states import Ending, Phase
 from core.verdicts import Label
 from core.work import Case, Work
-from sandbox.held.holding import hold
 from sandbox.runtime import open_runtime
 from test_runner import SuiteRunner
 from tests.support.agent_parts import REFLECTION, Bench, block, case_for
 from tests.support.sandboxes import RUNNER, bubblewrap, open_folder
+from verdict.held.holding import hold
 
 P = Phase
 TASK = "Write `twice` in double.py: the text two times, with a hyphen between."

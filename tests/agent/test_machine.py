@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from agent.machine import FIRST, OPTIONAL, PHASES, TABLE, Machine
 from agent.tools import Runner, Tools
+from attempt import splitting
 from core.errors import NightshiftError, Parked
 from core.events import Kind
 from core.states import TERMINAL_PHASES, Ending, Outcome, Phase, Status
@@ -18,7 +19,6 @@ from core.subtasks import Subtask
 from core.tasks import Task
 from core.verdicts import Evidence, Label, Verdict
 from core.work import Case, Step, Work
-from execution import splitting
 from tests.support.agent_parts import Bench, ScriptedModel, block, case_for, model_for
 
 TESTS = {"test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"}

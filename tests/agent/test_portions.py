@@ -25,7 +25,7 @@ from core.gauge import Gauge
 from core.states import Phase
 from core.tasks import Language
 from core.work import Case, HandOver, Lesson, Reflection, Try, Work
-from settings.brains import LEAST_PROMPT
+from settings.models import LEAST_PROMPT
 from tests.support.agent_parts import Bench, block, case_for, model_for
 
 P = Phase

@@ -10,10 +10,10 @@ import pytest
 
 from core.held import SHARE
 from core.submission import parse_spec
-from sandbox.held.holding import hold
 from tests.support.answers import Answers, job
 from tests.support.daemon import Daemon, git, settings_for, until
 from tests.support.wire_server import WireServer
+from verdict.held.holding import hold
 
 BUGGY = "def total(items):\n    result = 1\n    for item in items:\n        result += item\n    return result\n"
 TESTS = (

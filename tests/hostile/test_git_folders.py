@@ -16,10 +16,11 @@ from core.errors import BadReply, GitError, InvalidTask, MergeConflict, SandboxE
 from core.paths import git_folder
 from core.submission import parse_spec
 from core.tasks import TaskSpec
-from sandbox import packing, steering
+from sandbox import packing
 from tests.git_manager.conftest import Bench, message
 from tests.support.git_repo import git, make_repo, write
 from tests.support.trees import TextTree
+from verdict import test_config
 
 HEAD = "ref: refs/heads/main\n"
 KEPT = {"docs/objects/kept": "", "docs/refs/kept": ""}
@@ -100,7 +101,7 @@ def test_no_door_takes_a_repository(name: str, tmp_path: Path) -> None:
             parse_spec({"description": "x", field: change})
     with pytest.raises(SandboxError):
         packing.pack((path, text.encode()) for path, text in change.items())
-    for kept in (taken(change, {}), dict(steering.sift(change, base=lambda _: None, given={}).kept)):
+    for kept in (taken(change, {}), dict(test_config.sift(change, base=lambda _: None, given={}).kept)):
         assert git_folder(kept, kept) is None
     bench, repo = Bench(tmp_path / "bench"), make_repo(tmp_path / "repo")
     where = bench.git.open(str(repo), None, 7, "x")
@@ -114,7 +115,7 @@ def test_a_part_that_completes_what_is_there_is_refused_at_each_door(last: str, 
     base = {path: text for path, text in planted(tmp_path).items() if path != last}
     change = {last: HEAD, "a.py": "x = 1\n"}
     assert list(taken(change, base)) == ["a.py"]
-    sifted = steering.sift(change, base=base.get, given={}, present=base)
+    sifted = test_config.sift(change, base=base.get, given={}, present=base)
     assert (list(sifted.kept), list(sifted.dropped)) == (["a.py"], [last])
     bench, repo = Bench(tmp_path / "bench"), make_repo(tmp_path / "repo", base)
     where = bench.git.open(str(repo), None, 7, "x")

@@ -18,10 +18,11 @@ from core.errors import BadReply, GitError, InvalidTask, SandboxError
 from core.paths import path_fault
 from core.submission import parse_spec
 from core.tasks import TaskSpec
-from sandbox import packing, steering
+from sandbox import packing
 from tests.git_manager.conftest import Bench, message
 from tests.support.git_repo import git, make_repo
 from tests.support.trees import TextTree
+from verdict import test_config
 
 IGNORED = {"\u200c", "\u200d", "\u200e", "\u200f", "\u202a", "\u202e", "\u2060", "\ufeff", "\u206f"}
 
@@ -159,7 +160,7 @@ def assert_refused(change: dict[str, str], folder: Path) -> None:
             parse_spec({"description": "x", field: change})
     with pytest.raises(SandboxError):
         packing.pack((path, text.encode()) for path, text in change.items())
-    assert not steering.sift(change, base=lambda _: None, given={}).kept
+    assert not test_config.sift(change, base=lambda _: None, given={}).kept
     assert not [path for path in taken_from_a_model(change) if path_fault(path)]
     bench, repo = Bench(folder / "bench"), make_repo(folder / "repo")
     where = bench.git.open(str(repo), None, 7, "x")

@@ -7,13 +7,13 @@ from collections.abc import AsyncIterator, Mapping
 import pytest
 import pytest_asyncio
 
+from checks.bandit import BanditReader
+from checks.checker import StaticGate
+from checks.hooks.hooks import CommandHooks
+from checks.policy import Policy
 from core.gates import GateJob, Severity
 from core.tasks import TaskSpec
 from core.verdicts import Label, SuiteJob, Verdict
-from sandbox.checks.bandit import BanditReader
-from sandbox.checks.gate import StaticGate
-from sandbox.checks.policy import Policy
-from sandbox.hooks.hooks import CommandHooks
 from sandbox.nest import NestedSandbox
 from sandbox.pool import Pool
 from test_runner import SuiteRunner

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from assembly.engine import LateTrials
+from bootstrap.engine import LateTrials
 from core.errors import ConfigError
 from core.states import Phase
 from models import BACKENDS, backend_class

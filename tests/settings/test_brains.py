@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from config import load_settings
 from core.errors import ConfigError
-from settings.brains import LEAST_PROMPT
+from settings.models import LEAST_PROMPT
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from sandbox.checks.sighting import Sighting
-from sandbox.hooks.commands import Command
-from sandbox.hooks.hooks import CommandHooks
+from checks.hooks.commands import Command
+from checks.hooks.hooks import CommandHooks
+from checks.sighting import Sighting
 
 
 def hooks(commands: Sequence[Command]) -> Iterable[Sighting]:

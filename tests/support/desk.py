@@ -24,11 +24,11 @@ from db.step_store import StepStore
 from memory.embedders import choose
 from memory.store import LongTermMemory
 from queue_manager import QueueManager
+from report.spans import asked_span
 from server.desk import Desk
 from server.serving.host import Host
 from server.serving.listen import Listen
 from settings.live import Later, Reloaded
-from weekly.spans import asked_span
 from weekly_summary import summarise, write_report
 
 

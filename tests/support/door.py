@@ -13,7 +13,7 @@ import anthropic
 import ollama
 import openai
 
-from assembly.pauses import StoredPauses
+from bootstrap.pauses import StoredPauses
 from core.clock import utc_now
 from core.dialogue import Message, ModelRequest
 from core.events import Event, Kind

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from client.invocation import call
 from config import load_settings
 from core.states import Phase
 from core.status import DaemonStatus, ModelStatus, WorkerStatus
@@ -21,13 +22,12 @@ from db.database import Database
 from db.event_log import EventLog
 from db.state_store import StateStore
 from db.step_store import StepStore
-from hand.session import call
+from maintenance.instance_lock import InstanceLock
 from queue_manager import QueueManager
 from server.desk import Desk
 from server.serving.host import Host
 from server.serving.listen import Listen
 from tests.support.desk import Reloads
-from upkeep.instance_lock import InstanceLock
 
 ROOT = Path(__file__).resolve().parents[2]
 

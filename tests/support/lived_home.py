@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from assembly.store import Store, open_store
+from bootstrap.store import Store, open_store
 from config import Settings, load_settings
 from core.dialogue import Completion, Message, ModelRequest
 from core.gates import Ask, AskKind

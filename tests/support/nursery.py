@@ -19,7 +19,7 @@ from typing import Self
 
 ROOT = Path(__file__).resolve().parents[2]
 LOADED = (
-    *("tests.support.mortal", "main", "assembly.daemon", "assembly.single", "weekly_summary", "models.openai_compat"),
+    *("tests.support.mortal", "main", "bootstrap.daemon", "bootstrap.single", "weekly_summary", "models.openai_compat"),
     *("server.app", "server.api", "server.pages.frame", "flask", "uvicorn", "uvicorn.protocols.http.h11_impl"),
     *("uvicorn.lifespan.off", "a2wsgi", "openai", "sqlite_utils", "sqlite_vec", "numpy", "_strptime"),
 )

@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from assembly.rooms import Rooms
-from assembly.store import Store, open_store
+from attempt.services import Parts
+from bootstrap.services import Rooms
+from bootstrap.store import Store, open_store
 from config import Settings, load_settings
 from core.clock import utc_now
-from execution.parts import Parts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

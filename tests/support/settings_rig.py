@@ -12,10 +12,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from assembly.brain import chain_of
-from assembly.engine import LateTrials
-from assembly.reload import LiveSettings, read_again
-from assembly.settings_door import settings_door
+from bootstrap.engine import LateTrials
+from bootstrap.models import chain_of
+from bootstrap.reload import LiveSettings, read_again
+from bootstrap.settings_door import settings_door
 from config import Settings, load_settings
 from core.clock import utc_now
 from core.events import Event

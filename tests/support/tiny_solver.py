@@ -13,7 +13,7 @@ from core.events import Event
 from core.states import Phase
 from core.verdicts import SuiteJob
 from core.work import Work
-from models.repair.problem import Finding, Problem, Progress, Tell
+from repair.problem import Finding, Problem, Progress, Tell
 from tests.support.agent_parts import PlainSuite, case_for
 
 BUGGY = "# the sum\ndef add(a, b):\n    return a - b\n"

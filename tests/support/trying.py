@@ -9,10 +9,10 @@ from typing import Any
 
 from core.masking import Masker
 from core.trials import Candidate, TrialJob
-from sandbox.rounds import Rounds
-from sandbox.trials import TrialRunner
+from repair.trials import TrialRunner
 from tests.support import sandboxes
 from tests.support.trees import TextTree
+from verdict.suite_runs import Rounds
 
 MODULE = '''"""Small sums, and a pile of things."""
 

@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from assembly.rooms import make_git
-from assembly.store import Store, open_store
+from attempt.undo import Undo, UndoParts
+from attempt.verification import Opened as Suites
+from bootstrap.services import make_git
+from bootstrap.store import Store, open_store
 from config import load_settings
 from core.clock import utc_now
 from core.commit_message import CommitMessage
@@ -20,8 +22,6 @@ from core.submission import parse_spec
 from core.tasks import Change, Limits
 from db.commit_ledger import CommitLedger
 from db.state_store import Commit as Entry
-from execution.undo import Undo, UndoParts
-from execution.verification import Opened as Suites
 from git_manager import GitManager
 from test_runner import SuiteRunner
 from tests.support.counting import Counting

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from core.held import HeldOut, ValueCase
-from sandbox.held.holding import of_tests
 from tests.hostile.verdicts.forgery import Suite, code
+from verdict.held.holding import of_tests
 
 PATH = "tests/test_given.py"
 

@@ -1,4 +1,4 @@
-// The blocks of a report: each kind that weekly/document.py knows, drawn; texts are texts and nothing else.
+// The blocks of a report: each kind that report/document.py knows, drawn; texts are texts and nothing else.
 
 import {Copy} from '../../app/copy.js';
 import {classes, html} from '../../app/ui.js';

@@ -1,0 +1,266 @@
+"""One attempt: open the repository, walk the agent's phases, and hand what passed to integration.
+
+Recovery rests on two facts. Each finished step is stored with its case file before the next begins, so an attempt that
+died continues at the step it was in. And git comes first, the database second: an attempt that died between its commit
+and its row finds the commit by its trailer and finishes the move instead of doing the work again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from agent.machine import FIRST, Machine
+from agent.tools import Tools
+from attempt import forked, splitting
+from attempt.budget import TaskBudget
+from attempt.integration import Integration, Landed
+from attempt.lost_life import landed_before
+from attempt.own_time import OwnTime, Patient
+from attempt.regression import WithRegression
+from attempt.services import Parts
+from core.errors import BudgetSpent, CommandBlocked, GitError, Held, NightshiftError, TimeUp
+from core.events import Event, Kind, Level
+from core.held import HeldOut
+from core.paths import at_or_below
+from core.ports import Model, Sink
+from core.revisions import Workspace
+from core.states import Ending, Outcome, Phase
+from core.tasks import Limits, Spent, Task
+from core.work import Case, Step, Work
+from verdict.held.holding import hold
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """How an attempt ended, for the queue."""
+
+    ending: Ending
+    reason: str
+    iterations: int = 0
+    spent: Spent = field(default_factory=Spent)
+    commit: str | None = None
+    branch: str | None = None
+
+
+class Attempt:
+    """One run of one task by one worker.
+
+    Args:
+        task: the claimed task.
+        parts: the rooms.
+        emit: takes the attempt's events.
+        show: told the case file whenever a phase is about to begin, with a line about the one before.
+    """
+
+    def __init__(self, task: Task, parts: Parts, emit: Sink, show: Callable[[Work, str], None]) -> None:
+        self.task = replace(task, spec=parts.widened(task.spec))
+        self.parts, self.emit, self._show = parts, emit, show
+        self.limits: Limits = task.spec.limits.over(parts.defaults.limits)
+        self._work: Work | None = None
+        self._held, self._origin = HeldOut(), forked.Origin()
+        self._step_began = parts.clock()
+        self._time: OwnTime | None = None
+        self._budget = TaskBudget(task, self.limits, parts)
+
+    async def run(self) -> Result:
+        """Work until the task is committed or given up.
+
+        Raises:
+            Interruption: the attempt ends for a reason outside the work itself.
+            NightshiftError: a part failed; another attempt may go better.
+        """
+        time = self._time = OwnTime(self.limits.wall_s)
+        try:
+            async with time.limited():
+                result = await self._until_ended(time)
+        except TimeoutError:
+            raise TimeUp(f"not done within {self.limits.wall_s:g} s (limits.wall_s, TASK_TIMEOUT)") from None
+        except BudgetSpent as spent:
+            raise self._budget.question(spent) from spent
+        if self._work:
+            solved = result.ending is Ending.COMMITTED
+            await self.parts.memory.conclude(self._work, self.task.id, solved=solved)
+        return result
+
+    def late_s(self, now: float) -> float:
+        """For how long it should have ended, in seconds; `now` is monotonic."""
+        return self._time.late_s(now) if self._time else 0.0
+
+    def ended(self, ending: Ending, reason: str, commit: str | None = None, branch: str | None = None) -> Result:
+        """The result of an attempt that ends now."""
+        work = self._work
+        return Result(
+            ending=ending,
+            reason=reason,
+            commit=commit,
+            branch=branch,
+            iterations=work.iteration if work else self.task.iterations,
+            spent=self._spent(work) if work else self.task.spent,
+        )
+
+    def _spent(self, work: Work) -> Spent:
+        """What the task has used: of models as the ledger knows it, with lost replies, of suites as its case file."""
+        return replace(self._budget.spent, suite_s=work.spent.suite_s)
+
+    def _check_command(self) -> None:
+        """Refuse a test command that never runs before anything is spent on the task."""
+        spec = self.task.spec
+        blocked = self.parts.hooks.first(spec.test_command, spec.allow)
+        if blocked is None:
+            return
+        data = {"argv": list(blocked.argv[:40]), "pattern": blocked.rule.partition(".")[2]}
+        text = f"The test command never runs: {blocked.rule}: {blocked.why}"
+        self.emit(Event(kind=Kind.COMMAND_BLOCKED, level=Level.WARNING, message=text[:500], data=data))
+        raise CommandBlocked(f"{text} To allow it, give the task `allow: [{blocked.rule}]`.")
+
+    async def _until_ended(self, time: OwnTime) -> Result:
+        self._check_command()
+        if why := self.parts.unable(self.task.spec):
+            return self.ended(Ending.REFUSED, why)
+        origin = self._origin = await asyncio.to_thread(forked.origin, self.parts, self.task)
+        model = Patient(await asyncio.to_thread(self._budget.open, origin.model), time)
+        stored = await asyncio.to_thread(self.parts.steps.last_work, self.task.id, self.task.attempt) or origin.work
+        try:
+            workspace = await asyncio.to_thread(self._open, stored.base if stored else None)
+        except GitError as error:
+            return self.ended(Ending.REFUSED, str(error))
+        if found := await landed_before(self.task, self.parts, workspace):
+            return self.ended(Ending.COMMITTED, "its commit was found after the restore", found.id, found.branch)
+        workspace, stored = await self._rejoined(workspace, stored)
+        await self._hold_out(workspace)
+        work = self._work = self._going_on(stored) if stored else self._new_work(workspace)
+        resumed = work.phase is Phase.COMMIT
+        self._show(work, "")
+        while True:
+            if work.phase is not Phase.COMMIT:
+                case = await asyncio.to_thread(self._case, workspace)
+                work = await self._machine(workspace, model).run(case, work)
+                _check_asks(case, work)
+            if work.phase is Phase.HOLD:
+                raise Held("; ".join(ask.question for ask in work.asks) or work.reason, work.asks)
+            if work.phase is Phase.SPLIT:
+                raise splitting.split(self.task, work, self._budget.left)
+            if work.phase is Phase.ABANDON:
+                return self.ended(work.ending or Ending.GAVE_UP, work.reason)
+            landing = Integration(self.task, self.parts, self.emit, held=work.still_held(self._held), resumed=resumed)
+            end = await landing.land(workspace, work)
+            if isinstance(end, Landed):
+                ending = Ending.COMMITTED if end.commit else Ending.NO_CHANGE
+                return self.ended(ending, end.reason, end.commit, end.branch)
+            work, resumed = replace(end.work, step_no=work.step_no + 1), False
+            await self._store(Step(phase=Phase.COMMIT, outcome=Outcome.REDO, work=work, note=end.why))
+            workspace = await asyncio.to_thread(self._open, work.base)
+
+    async def _rejoined(self, workspace: Workspace, stored: Work | None) -> tuple[Workspace, Work | None]:
+        """Where and how a task goes on that was split; any other is given back as it is.
+
+        Raises:
+            Split: it waits for its parts: some are open, or its daemon died before they were submitted.
+        """
+        if stored is None or stored.phase is not Phase.SPLIT:
+            return workspace, stored
+        parts = await asyncio.to_thread(self.parts.queue.parts, self.task.id, self.task.attempt)
+        if not splitting.have_ended(parts):
+            raise splitting.split(self.task, stored, self._budget.left)
+        workspace = await asyncio.to_thread(self._open, None)
+        return workspace, splitting.gone_on(stored, workspace.base, parts)
+
+    async def _hold_out(self, workspace: Workspace) -> None:
+        """Find what of the tests no prompt shows; it follows from their text, so every attempt finds the same."""
+        share = self.parts.defaults.held_out_share
+        paths = await asyncio.to_thread(workspace.tree.entries)
+        self._held = await asyncio.to_thread(hold, self.task.spec, paths, share)
+
+    def _open(self, base: str | None) -> Workspace:
+        spec, git = self.task.spec, self.parts.git
+        workspace = git.open(spec.repo, spec.base, self.task.id, spec.description, self.task.created_at)
+        if found := at_or_below((*spec.files, *spec.tests), workspace.tree.unwritable()):
+            raise GitError(f"files: {found[0]!r} lies at or below {found[1]!r}, a link or a submodule of {spec.repo}")
+        return workspace if base is None else git.at(workspace, base)
+
+    def _new_work(self, workspace: Workspace) -> Work:
+        return Work(
+            phase=FIRST,
+            base=workspace.base,
+            attempt=self.task.attempt,
+            change=dict(self.task.spec.files),
+            spent=self.task.spent,
+        )
+
+    def _going_on(self, stored: Work) -> Work:
+        """The case file of an attempt that goes on; one that waited for its owner returns to the phase that asked him.
+
+        One whose daemon died before he was asked is held at once, without that phase.
+        """
+        asked = {each.ask.subject for each in self.parts.queue.approvals(open_only=False, task_id=self.task.id)}
+        if stored.phase is not Phase.HOLD or {ask.subject for ask in stored.asks if ask.subject} - asked:
+            return stored
+        return replace(stored, phase=stored.held_in or FIRST, held_in=None, asks=())
+
+    def _machine(self, workspace: Workspace, model: Model) -> Machine:
+        tools = Tools(
+            model=model,
+            suite=WithRegression(self.parts.suite, self.parts.imports),
+            memory=self.parts.memory,
+            tree=workspace.tree,
+            emit=self.emit,
+            clock=self.parts.clock,
+            settings=self.parts.defaults.agent,
+            gates=self.parts.gates,
+            shelf=self.parts.shelf,
+            gauge=partial(self.parts.models.gauge, wanted=self._origin.model),
+        )
+        return Machine(tools, self._store)
+
+    def _case(self, workspace: Workspace) -> Case:
+        spec, defaults = self.task.spec, self.parts.defaults
+        iterations = self.limits.iterations or 15
+        decided = self.parts.queue.approvals(open_only=False, task_id=self.task.id)
+        return Case(
+            task=self.task,
+            review=defaults.review if spec.review is None else spec.review,
+            audit=defaults.audit if spec.audit is None else spec.audit,
+            clarify=defaults.clarify if spec.clarify is None else spec.clarify,
+            split=splitting.may_split(spec, defaults.split),
+            iterations=iterations,
+            warn_at=min(defaults.warn_at, iterations),
+            held=self._held,
+            whole_tree=not workspace.is_own,
+            suite_s=self.limits.suite_s or 60.0,
+            memory_mb=self.limits.memory_mb or 512,
+            granted=frozenset(each.ask.subject for each in decided if each.granted and each.ask.subject),
+            denied=frozenset(each.ask.subject for each in decided if each.granted is False),
+            answers={each.ask.subject: each.answer for each in decided if each.granted and each.answer},
+            cpus=self.limits.cpus or 2.0,
+            pids=self.limits.pids or 128,
+            work_mb=self.limits.work_mb or 64,
+        )
+
+    async def _store(self, step: Step) -> None:
+        """Make a step durable; the next one begins only after this."""
+        now = self.parts.clock()
+        began, self._step_began, self._work = self._step_began, now, step.work
+        self._show(step.work, step.note)
+        task = self.task
+        saved = self.parts.steps.save_step(
+            task.id,
+            task.attempt,
+            task.fence,
+            step,
+            started_at=began,
+            duration_s=(now - began).total_seconds(),
+        )
+        noted = self.parts.queue.progress(
+            task.id, task.fence, iterations=step.work.iteration, spent=self._spent(step.work)
+        )
+        await asyncio.gather(asyncio.wrap_future(saved), asyncio.wrap_future(noted))
+
+
+def _check_asks(case: Case, work: Work) -> None:
+    """Refuse to wait for decisions that the owner has made: the task would come back at once, for ever."""
+    subjects = {ask.subject for ask in work.asks}
+    if work.phase is Phase.HOLD and subjects and subjects <= case.granted | case.denied:
+        raise NightshiftError(f"asked again for what its owner had decided: {', '.join(sorted(subjects))}")

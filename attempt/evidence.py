@@ -1,0 +1,167 @@
+"""The evidence of a verdict as a git note: enough to run it again and to say what still holds.
+
+A note is JSON that anyone who can write to the repository can change. So nothing in it is believed: all that it says
+of a run is held against a new run, all that it says of the commit against git, and a seal (`attempt.seal`) tells
+whether the text is as this home wrote it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from attempt import seal
+from core.errors import NightshiftError
+from core.held import HeldOut
+from core.revisions import Commit
+from core.tasks import Files, Language, Limits, Task
+from core.verdicts import Evidence, Result, Verdict
+from core.work import Work
+from db.codec import decode, plain
+
+FORMAT = 2
+"""What is written. Format 1 had no language, changed and start files, limits, and nothing that says by whom."""
+
+
+class UnreadableNote(NightshiftError):
+    """The note is no evidence in any form that is known here."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunLimits:
+    """The limits of the run, as `core.verdicts.SuiteJob` has them; None is the runner's own."""
+
+    wall_s: float | None = None
+    memory_mb: int | None = None
+    cpus: float | None = None
+    pids: int | None = None
+    work_mb: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """One note. `commit`, `tree` and `base` are full ids of git's.
+
+    `tests` and `own_tests` are paths in the tree, `changed` those of the change that was judged, without tests. `start`
+    are the files that the owner gave with the task, path to SHA-256 of the text. `allow` are rules that `command` may
+    break. `held` has the cases that no prompt showed, and the oracle. `model` and `iterations` are those of the
+    commit's trailers. `strange` are fields that this version does not know.
+    """
+
+    format: int
+    task: int
+    commit: str
+    tree: str
+    base: str
+    passed: int
+    evidence: Evidence
+    tests: tuple[str, ...] = ()
+    own_tests: tuple[str, ...] = ()
+    command: tuple[str, ...] = ()
+    allow: tuple[str, ...] = ()
+    language: Language = Language.PYTHON
+    changed: tuple[str, ...] = ()
+    start: Mapping[str, str] = field(default_factory=dict)
+    limits: RunLimits = field(default_factory=RunLimits)
+    packages: Mapping[str, str] = field(default_factory=dict)
+    held: HeldOut = field(default_factory=HeldOut)
+    model: str = ""
+    iterations: int = 0
+    strange: tuple[str, ...] = ()
+
+
+def to_note(
+    task: Task, work: Work, commit: Commit, verdict: Verdict, limits: Limits, held: HeldOut | None = None, *,
+    key: bytes = b"",
+) -> str:  # fmt: skip
+    """The note's text: JSON with sorted keys.
+
+    Args:
+        task: the task that was worked on.
+        work: its case file at the end.
+        commit: what was committed.
+        verdict: the last one on what was committed.
+        limits: the task's, with the settings where it says nothing.
+        held: what no prompt showed of its tests.
+        key: seals the note; without one there is no seal.
+    """
+    spec = task.spec
+    note = Note(
+        format=FORMAT,
+        task=task.id,
+        commit=commit.id,
+        tree=commit.tree,
+        base=commit.parent,
+        passed=verdict.count(Result.PASSED),
+        evidence=verdict.evidence,
+        tests=tuple(sorted(spec.tests)),
+        own_tests=tuple(sorted(work.own_tests)),
+        command=spec.test_command,
+        allow=spec.allow,
+        language=spec.language,
+        changed=tuple(sorted(work.change)),
+        start=digests(spec.files),
+        limits=_of_run(limits),
+        packages=work.packages,
+        held=_unseen(held or HeldOut()),
+        model=", ".join(dict.fromkeys(work.models)),
+        iterations=work.iteration,
+    )
+    return _written(note, key)
+
+
+def _written(note: Note, key: bytes) -> str:
+    data: dict[str, Any] = {name: plain(getattr(note, name)) for name in _NAMES}
+    return json.dumps(data | seal.of(data, key), indent=1, sort_keys=True) + "\n"
+
+
+def _of_run(limits: Limits) -> RunLimits:
+    return RunLimits(
+        wall_s=limits.suite_s,
+        memory_mb=limits.memory_mb,
+        cpus=limits.cpus,
+        pids=limits.pids,
+        work_mb=limits.work_mb,
+    )
+
+
+def _unseen(held: HeldOut) -> HeldOut:
+    """What it takes to judge by held-out cases again: not the tests as they were shown, which stand in no tree."""
+    return replace(held, shown={}, cases=tuple(case for case in held.cases if not case.shown))
+
+
+def digests(files: Files) -> dict[str, str]:
+    """Path to the SHA-256 of each text."""
+    return {path: hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() for path, text in files.items()}
+
+
+def read(text: str) -> Note:
+    """The note in a text. Fields that are not known are named in `strange`.
+
+    Raises:
+        UnreadableNote: it holds none.
+    """
+    try:
+        data = json.loads(text)
+        known = {name: data[name] for name in _NAMES if name in data}
+        note = decode(Note, json.dumps(known))
+        for case in note.held.cases:
+            case.check()
+    except (ValueError, TypeError, RecursionError) as error:
+        raise UnreadableNote(f"the note cannot be read as evidence: {' '.join(str(error).split())[:200]}") from None
+    if note.format not in {1, FORMAT}:
+        raise UnreadableNote(f"the note has format {note.format}; this version reads 1 and {FORMAT}")
+    evidence = data["evidence"].keys() - {each.name for each in fields(Evidence)}
+    strange = (*sorted(data.keys() - {*_NAMES, seal.FIELD}), *(f"evidence.{name}" for name in sorted(evidence)))
+    return _with_strange(note, strange)
+
+
+def _with_strange(note: Note, strange: tuple[str, ...]) -> Note:
+    values = {name: getattr(note, name) for name in _NAMES}
+    return Note(**values, strange=strange)
+
+
+_NAMES = tuple(each.name for each in fields(Note) if each.name != "strange")

@@ -1,0 +1,35 @@
+"""A suite that also runs the base's own tests which depend on what the change touches."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+
+from core.dependencies import ImportCache, dependants
+from core.ports import Suite
+from core.verdicts import SuiteJob, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class WithRegression:
+    """Adds to each job the tests of its base that the changed files can break.
+
+    `changed` names those files where the job's base holds the change already (a merged tree). Where tests are staged by
+    their closure, those whose closure is not known are left to the sweep of the whole suite (`attempt.sweep`): run
+    with every task, they would make each task slower than the one before.
+    """
+
+    suite: Suite
+    imports: ImportCache
+    changed: frozenset[str] = frozenset()
+
+    async def judge(self, job: SuiteJob) -> Verdict:
+        """Judge the job with its regression tests; raises what the suite raises."""
+        return await self.suite.judge(await asyncio.to_thread(self._with_dependants, job))
+
+    def _with_dependants(self, job: SuiteJob) -> SuiteJob:
+        changed = self.changed | job.change.keys()
+        if not changed:
+            return job
+        found = dependants(job.base, changed, self.imports, unknown=job.whole_tree)
+        return replace(job, regression=tuple(sorted(found - job.given.keys() - job.own.keys())))

@@ -1,0 +1,69 @@
+"""What an attempt is handed, and what holds for every attempt unless its task says otherwise."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from agent.atlas import Shelf
+from agent.tools import AgentSettings
+from checks.hooks.hooks import CommandHooks
+from core.clock import Clock, utc_now
+from core.dependencies import ImportCache
+from core.held import SHARE
+from core.ports import Gate, Memory, Suite
+from core.tasks import Limits, TaskSpec
+from db.database import Database
+from db.event_log import EventLog
+from db.state_store import StateStore
+from db.step_store import StepStore
+from git_manager import GitManager
+from model_handler import ModelHandler
+from queue_manager import QueueManager
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Defaults:
+    """The settings' answer where a task says nothing."""
+
+    limits: Limits
+    warn_at: int = 12
+    review: bool = False
+    audit: bool = False
+    clarify: bool = False
+    split: bool = False
+    integrate: bool = False
+    held_out_share: float = SHARE
+    agent: AgentSettings = field(default_factory=AgentSettings)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """Every room an attempt needs, each built once by `main`.
+
+    `gates` look at a change before anything of it runs, `hooks` at the task's own command. `widened` adds to a task
+    what the settings allow in its repository, `unable` says why this machine cannot judge a task, if so.
+    """
+
+    db: Database
+    queue: QueueManager
+    git: GitManager
+    models: ModelHandler
+    suite: Suite
+    memory: Memory
+    steps: StepStore
+    events: EventLog
+    state: StateStore
+    defaults: Defaults
+    clock: Clock = utc_now
+    seal_key: bytes = b""
+    imports: ImportCache = field(default_factory=ImportCache)
+    gates: tuple[Gate, ...] = ()
+    hooks: CommandHooks = field(default_factory=CommandHooks)
+    shelf: Shelf = field(default_factory=Shelf)
+    widened: Callable[[TaskSpec], TaskSpec] = lambda spec: spec
+    unable: Callable[[TaskSpec], str] = lambda _spec: ""
+    merge_locks: defaultdict[Path, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))

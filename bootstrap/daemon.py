@@ -1,0 +1,282 @@
+"""The life cycle of the daemon, from the lock to the last log line.
+
+The order of starting is the order of needing: lock, database, recovery, doors, sandbox, workers. The order of stopping
+is the reverse, with running tasks drained or returned to the queue in between. The main thread's loop is the workers';
+the web server has a thread and a loop of its own, the watcher of `tasks.yaml` a thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import logging
+import os
+from collections.abc import Callable
+from contextlib import ExitStack
+
+from attempt.sweep import Sweep
+from attempt.undo import Undo
+from bootstrap.database_care import notices, watch_database
+from bootstrap.greeting import greeting, in_a_line
+from bootstrap.house import House
+from bootstrap.notices import telling
+from bootstrap.reload import LiveSettings, Taker, read_again
+from bootstrap.restarting import restarts
+from bootstrap.services import Rooms
+from bootstrap.settings_door import settings_door
+from bootstrap.store import Store, open_store
+from bootstrap.tidying import sweep_orphans, tidying
+from bootstrap.undoing import Reverts, undo_of
+from bootstrap.web import Acts, entrance, open_web
+from config import VERSION, Settings, service_manager
+from core.clock import Clocks
+from core.errors import ConfigError
+from core.events import Event, Kind, Level
+from core.queueing import PauseState
+from core.states import DaemonState
+from core.status import DaemonStatus
+from intake.inbox import watch
+from intake.watcher import Watcher
+from maintenance.health import Vitals
+from maintenance.instance_lock import InstanceLock
+from maintenance.scheduler import Sleep
+from maintenance.service_manager import ServiceManagerLink
+from maintenance.watchdog import Watchdog
+from server.serving.host import Host
+from settings.live import Reloaded
+from settings.models import BrainSettings
+from task_executor import TaskExecutor
+
+log = logging.getLogger("nightshift")
+
+
+class Daemon:
+    """One daemon on one home. `serve` runs it to its end; `stop` may be called from a signal handler of its loop."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        clocks: Clocks | None = None,
+        sleep: Sleep = asyncio.sleep,
+        say: Callable[[str], None] = print,
+    ) -> None:
+        self._live, self._say = LiveSettings(settings, lambda: read_again(settings)), say
+        self._clocks, self._sleep = clocks or Clocks(), sleep
+        self._clock = self._clocks.wall
+        self._began = self._clocks.monotonic()
+        self._asked = asyncio.Event()
+        self._at_once = asyncio.Event()
+        self._up, self._hung_up = asyncio.Event(), asyncio.Event()
+        self._life = DaemonState.STARTING
+        self._manager = service_manager()
+        self._link = ServiceManagerLink(self._manager.socket)
+        self._store: Store
+        self._vitals: Vitals
+        self._rooms: Rooms
+        self._undo: Undo
+        self._executor: TaskExecutor | None = None
+        self._sweep: Sweep
+        self._inbox: Watcher
+        self._house: House
+
+    def stop(self) -> None:
+        """Drain and end; the second call ends at once."""
+        (self._at_once if self._asked.is_set() else self._asked).set()
+
+    def _give_up(self) -> None:
+        """End at once: nothing can be written any more."""
+        self._asked.set()
+        self._at_once.set()
+
+    def reload_soon(self) -> None:
+        """Read the settings and tasks.yaml again, once the daemon serves; faults are told in the log."""
+        self._hung_up.set()
+
+    @property
+    def _settings(self) -> Settings:
+        return self._live.now
+
+    async def serve(self) -> None:
+        """Start, serve until `stop`, and end cleanly.
+
+        Raises:
+            AlreadyRunning: another daemon works on this home.
+            NightshiftError: something that is needed could not be had; the message says what.
+        """
+        with ExitStack() as stack:
+            self._settings.make_folders()
+            stack.enter_context(InstanceLock(self._settings.lock_file, self._settings.db_lock_file))
+            self._store = open_store(self._settings, stack, self._clock)
+            loop = asyncio.get_running_loop()
+            watch_database(self._store, lambda: loop.call_soon_threadsafe(self._give_up))
+            self._vitals = Vitals(self._store.db)
+            self._house = House(lambda: self._settings, self._store, self.status, self._clocks, sleep=self._sleep)
+            await self._house.take_over()
+            await sweep_orphans(self._settings, self._store.events)
+            self._rooms = Rooms(self._settings, self._store, stack, self._clock)
+            self._house.keeper.add(tidying(lambda: self._settings, self._store, self._rooms, self._clock))
+            self._house.keeper.add(telling(lambda: self._settings, self._store, self._rooms.models.status, self._clock))
+            self._undo = undo_of(self._settings, self._store, self._rooms)
+            reverts = Reverts(self._undo, loop)
+            acts = Acts(revert=reverts, restart=restarts(lambda: self._executor, loop))
+            door = settings_door(self._live, self._up.wait, self._reload, self._store.events.mask, self._clock)
+            rooms, vitals = self._rooms, self._vitals
+            host = open_web(lambda: self._settings, self._store, self.status, vitals, acts, door, rooms, stack)
+            stack.callback(reverts.stop)
+            parts = await self._rooms.prepare()
+            if parts is not None:
+                self._executor = TaskExecutor(
+                    parts, workers=self._settings.worker_count, lease_s=self._settings.lease_s
+                )
+            try:
+                await self._work(host, stack)
+            finally:
+                await self._rooms.aclose()
+        self._life = DaemonState.STOPPED
+
+    async def _work(self, host: Host, stack: ExitStack) -> None:
+        await self._undo.recover()
+        self._open_inbox(stack)
+        self._life = DaemonState.RUNNING
+        self._live.serve(self._takers(), self._store.events.emit)
+        self._up.set()
+        gc.collect()
+        gc.freeze()  # what the libraries made stays anyway; looking through it again and again takes time
+        before = self._house.last_run
+        self._emit(Kind.DAEMON_STARTED, f"version {VERSION}, process {os.getpid()}, {host.url}. {before}".rstrip(". "))
+        self._say(greeting(self.status(), host.url, before, entrance(self._settings)))
+        async with asyncio.TaskGroup() as group:
+            side = [
+                group.create_task(self._house.keeper.run()),
+                group.create_task(self._rooms.models.watch(self._store.queue.models_back)),
+                group.create_task(self._reload_when_told()),
+            ]
+            if self._executor is not None:
+                self._sweep = Sweep(self._executor.parts, self._settings.workspace, lambda: not self._busy())
+                side.append(group.create_task(self._sweep.run()))
+            pool = group.create_task(self._serve_tasks(stack))
+            signs = [group.create_task(self._vitals.beat()), group.create_task(self._watchdog(pool).run())]
+            self._link.ready()
+            await self._until_asked(pool)
+            for task in side:
+                task.cancel()
+            await self._drain(pool)
+            await self._house.close()
+            for task in signs:
+                task.cancel()
+        self._emit(Kind.DAEMON_STOPPED, "stopped")
+        if (trouble := self._store.db.trouble) and trouble.damage:
+            raise trouble.error
+
+    def _busy(self) -> bool:
+        return self._executor is not None and self._executor.busy
+
+    async def _serve_tasks(self, stack: ExitStack) -> None:
+        """Run the pool; without a sandbox there is none, and tasks wait."""
+        if self._executor is None:
+            await self._asked.wait()
+            return
+        stack.callback(self._store.queue.on_wake(self._executor.wake_from(asyncio.get_running_loop())))
+        await self._executor.run()
+
+    def _open_inbox(self, stack: ExitStack) -> None:
+        queue, events = self._store.queue, self._store.events
+        self._inbox = watch(self._settings.tasks_file, queue.submit, events.emit, self._inbox_died)
+        stack.callback(self._inbox.stop)
+        self._inbox.start()
+
+    async def _reload_when_told(self) -> None:
+        while True:
+            await self._hung_up.wait()
+            self._hung_up.clear()
+            with contextlib.suppress(ConfigError):  # `LiveSettings` has told it, in the log and in the notices
+                await self._reload()
+
+    async def _reload(self) -> Reloaded:
+        await self._up.wait()
+        self._link.reloading()
+        self._inbox.reread()
+        try:
+            done = await self._live.reload()
+        finally:
+            self._link.ready()
+        if set(done.changed) & BrainSettings.model_fields.keys():  # what was parked may have its model or budget now
+            await asyncio.wrap_future(self._store.queue.unpark())
+        return done
+
+    def _takers(self) -> tuple[Taker, ...]:
+        return self._store.take, self._rooms.take_models, self._rooms.take, self._take_workers, self._house.take
+
+    def _take_workers(self, settings: Settings) -> Callable[[], None]:
+        def put() -> None:
+            if self._executor is not None and self._rooms.parts is not None:
+                self._executor.parts = self._rooms.parts
+                self._sweep.renew(self._rooms.parts)
+                self._executor.resize(settings.worker_count)
+
+        return put
+
+    async def _until_asked(self, pool: asyncio.Task[None]) -> None:
+        """Wait for the signal to stop, or for the pool to die."""
+        asked = asyncio.ensure_future(self._asked.wait())
+        await asyncio.wait({asked, pool}, return_when=asyncio.FIRST_COMPLETED)
+        asked.cancel()
+
+    async def _drain(self, pool: asyncio.Task[None]) -> None:
+        self._life, executor = DaemonState.DRAINING, self._executor
+        self._link.stopping()
+        self._vitals.let_go()
+        if executor is not None:
+            if self._busy():
+                self._say(f"finishing what runs, {self._settings.drain_s:g} s at most; a second signal stops at once")
+            patient = asyncio.ensure_future(executor.stop(self._settings.drain_s))
+            hurried = asyncio.ensure_future(self._at_once.wait())
+            await asyncio.wait({patient, hurried}, return_when=asyncio.FIRST_COMPLETED)
+            hurried.cancel()
+            await executor.stop(0)
+            await patient
+        await pool
+
+    def status(self) -> DaemonStatus:
+        """What the daemon says about itself now; may be called from any thread."""
+        rooms, pause = self._rooms, self._store.queue.pause_state()
+        return DaemonStatus(
+            state=self._state(pause),
+            holds=pause.holds,
+            uptime_s=self._clocks.monotonic() - self._began,
+            version=VERSION,
+            workers=self._executor.statuses() if self._executor else (),
+            queue={status.value: count for status, count in self._store.queue.counts().items()},
+            models=rooms.models.status(),
+            next_checkpoint_at=self._house.checkpoint.due_at(),
+            sandbox=rooms.sandbox_name,
+            sandbox_detail=rooms.sandbox_detail,
+            embedder=rooms.embedder,
+            workspace=str(self._settings.workspace),
+            notices=(*rooms.notices, *self._live.notices, *notices(self._store, self._clock())),
+            pid=os.getpid(),
+            approvals=self._store.queue.open_approvals(),
+            saved=self._store.state.saved_replies(),
+            unread=self._store.state.unread_count(),
+        )
+
+    def _state(self, pause: PauseState) -> DaemonState:
+        if self._life in {DaemonState.DRAINING, DaemonState.STOPPED}:
+            return self._life
+        return pause.state
+
+    def _watchdog(self, pool: asyncio.Task[None]) -> Watchdog:
+        if self._executor is not None:
+            self._vitals.watch(self._executor, lambda: not pool.done())
+        return Watchdog(
+            self._link, self._manager.watchdog_s, faults=self._vitals.faults, describe=lambda: in_a_line(self.status())
+        )
+
+    def _inbox_died(self, error: Exception) -> None:
+        log.error("tasks.yaml is no longer watched: %s", error)
+        self._emit(Kind.WORKER_ERROR, f"tasks.yaml is no longer watched: {error}", Level.ERROR)
+
+    def _emit(self, kind: Kind, text: str, level: Level = Level.INFO) -> None:
+        self._store.events.emit(Event(kind=kind, level=level, message=text))

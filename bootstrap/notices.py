@@ -1,0 +1,73 @@
+"""Puts together how the owner is told: from the settings to the courier, and to the watch over a long outage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from bootstrap.store import Store
+from config import Settings
+from core.clock import Clock, to_text
+from core.errors import NightshiftError
+from core.status import ModelStatus
+from db.task_moves import title
+from maintenance.notify.notices import Notice, NoticeKind
+from maintenance.notify.notifier import CHORE, Channels, Courier
+from maintenance.notify.outage import Outage
+from maintenance.scheduler import Chore
+
+LOOK_S, OUTAGE_LOOK_S = 2.0, 60.0
+NAME_CHARS = 100
+
+
+def channels(settings: Settings) -> Channels:
+    """Who is told of what, as the settings say."""
+    url, secret = settings.notify_url, settings.notify_secret
+    return Channels(
+        command=tuple(settings.notify_command),
+        desktop=settings.notify_desktop,
+        url=url.get_secret_value() if url else "",
+        secret=secret.get_secret_value() if secret else "",
+        on=frozenset(map(NoticeKind, settings.notify_on)),
+        variables=settings.process_environment,
+    )
+
+
+async def tried(ways: Channels, asked_by: str, clock: Clock) -> Mapping[str, str]:
+    """Send a test notice each way that is set, and return what went wrong with each, empty where it arrived."""
+    now = clock()
+    notice = Notice(
+        id=f"test-{now:%Y%m%dT%H%M%S%f}",
+        kind=NoticeKind.TEST,
+        title="Nightshift can reach you",
+        message=f"This is a test that you asked for {asked_by}.",
+        at=to_text(now),
+    )
+    return {name: await ways.send(name, notice, clock) for name in ways.names}
+
+
+def telling(
+    settings: Callable[[], Settings], store: Store, models: Callable[[], Sequence[ModelStatus]], clock: Clock
+) -> Sequence[Chore]:
+    """The chores that tell the owner.
+
+    Args:
+        settings: what holds now.
+        store: the database and its rooms.
+        models: what the backends are doing.
+        clock: the time.
+    """
+
+    def name_of(task_id: int) -> str:
+        try:
+            return store.events.clean(title(store.queue.get(task_id).spec), NAME_CHARS)
+        except NightshiftError:  # it was pruned, or cannot be read; the notice goes out without it
+            return ""
+
+    courier = Courier(
+        events=store.events, state=store.state, channels=lambda: channels(settings()), name_of=name_of, clock=clock
+    )
+    outage = Outage(models, store.events.emit)
+    return [
+        Chore(name=CHORE, every_s=LOOK_S, run=courier.turn),
+        Chore(name="outage of models", every_s=OUTAGE_LOOK_S, run=outage.look, first_s=OUTAGE_LOOK_S),
+    ]

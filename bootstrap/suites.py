@@ -1,0 +1,65 @@
+"""Finds the sandbox that the settings ask for and makes a suite runner over it, for the daemon and for `verify`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from checks.hooks.hooks import CommandHooks
+from config import Settings
+from core.dependencies import ImportCache
+from core.events import Event
+from core.isolation import SandboxLimits
+from core.ports import Sandbox
+from environments.layers import LayerStore
+from sandbox import Choice, choose
+from sandbox.cleaning import Mask
+from sandbox.runtime import Runtime
+from test_runner import SuiteRunner
+
+
+async def find_sandbox(settings: Settings, runtime: Runtime, scratch: Path) -> Choice:
+    """Try the sandboxes that the settings allow; `scratch` is for jobs that have no file system of their own."""
+    return await choose(
+        settings.sandbox,
+        runtime=runtime,
+        scratch=scratch,
+        docker_host=settings.docker_host,
+        docker_image=settings.docker_image,
+        nice=settings.sandbox_nice,
+    )
+
+
+def make_suite(  # two parts and what two callers have each of their own
+    settings: Settings,
+    sandbox: Sandbox,
+    runtime: Runtime,
+    *,
+    staging_dir: Path,
+    layers: LayerStore,
+    hooks: CommandHooks,
+    mask: Mask | None = None,
+    imports: ImportCache | None = None,
+) -> SuiteRunner:
+    """A runner with the settings' limits."""
+    return SuiteRunner(
+        sandbox,
+        runtime,
+        emit=unheard,
+        limits=SandboxLimits(
+            wall_s=settings.suite_timeout_s,
+            cpus=settings.sandbox_cpus,
+            memory_mb=settings.sandbox_memory_mb,
+            pids=settings.sandbox_pids,
+            work_mb=settings.sandbox_work_mb,
+        ),
+        staging_dir=staging_dir,
+        imports=imports,
+        layers=layers,
+        mask=mask,
+        oracle_inputs=settings.oracle_inputs,
+        hooks=hooks,
+    )
+
+
+def unheard(_event: Event) -> None:
+    """Takes events that know no task: whoever asked for the verdict tells it, with the task or in a report."""

@@ -1,0 +1,107 @@
+"""Undo: over the rooms of a daemon, or by itself on a home that no daemon works on."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections import defaultdict
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
+from contextlib import ExitStack
+from pathlib import Path
+
+from attempt.undo import Undo, UndoParts
+from attempt.verification import Opened
+from bootstrap.services import Rooms, defaults, make_git
+from bootstrap.store import Store, open_store
+from bootstrap.verifying import suites
+from config import Settings
+from core.clock import utc_now
+from core.dependencies import ImportCache
+from core.errors import UnknownTask
+from core.undo import Reverted
+from db.commit_ledger import CommitLedger
+from git_manager import GitManager
+from maintenance.instance_lock import InstanceLock
+
+
+def undo_of(settings: Settings, store: Store, rooms: Rooms) -> Undo:
+    """The daemon's: it shares the locks of its integrations, and judges in its sandbox once there is one."""
+
+    async def opened() -> Opened:
+        await rooms.prepared.wait()
+        if rooms.parts is None:
+            return Opened(suite=None, why_not=rooms.sandbox_detail)
+        return Opened(suite=rooms.parts.suite)
+
+    return Undo(_parts(settings, store, rooms.git, opened, rooms.merge_locks))
+
+
+class Reverts:
+    """What other threads call to take work back.
+
+    Args:
+        undo: takes it back.
+        loop: the workers', on which that happens.
+    """
+
+    def __init__(self, undo: Undo, loop: asyncio.AbstractEventLoop) -> None:
+        self._undo, self._loop = undo, loop
+        self._asked: set[Future[Reverted]] = set()
+
+    def __call__(self, task_id: int, force: bool, reapply: bool) -> Future[Reverted]:
+        """Take back what a task integrated, or bring it back; the future fails like `Undo.revert`."""
+        asked = asyncio.run_coroutine_threadsafe(self._undo.revert(task_id, force=force, reapply=reapply), self._loop)
+        self._asked.add(asked)
+        asked.add_done_callback(self._asked.discard)
+        return asked
+
+    def stop(self) -> None:
+        """Let go of those who wait, so that no thread of theirs is in the way of the daemon's end.
+
+        What was under way is finished or forgotten at the next start (`Undo.recover`).
+        """
+        for asked in tuple(self._asked):
+            asked.cancel()
+
+
+async def revert_alone(task_id: int, settings: Settings, *, force: bool, reapply: bool) -> Reverted:
+    """Take back what a task integrated, or bring it back, on a home whose daemon does not run.
+
+    Raises:
+        AlreadyRunning: a daemon works on this home; ask it.
+        UnknownTask: there is no such task.
+        NotReverted: it cannot, need not or should not be; says why.
+        GitError: the repository cannot be used.
+    """
+    if not settings.db_path.exists():
+        raise UnknownTask(task_id)
+    with ExitStack() as stack:
+        stack.enter_context(InstanceLock(settings.lock_file, settings.db_lock_file))
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="nightshift-undo-")))
+        store = open_store(settings, stack)
+        git = make_git(settings, store, utc_now)
+        stack.callback(git.close)
+        undo = Undo(_parts(settings, store, git, suites(settings, folder), defaultdict(asyncio.Lock)))
+        return await undo.revert(task_id, force=force, reapply=reapply)
+
+
+def _parts(
+    settings: Settings,
+    store: Store,
+    git: GitManager,
+    opened: Callable[[], Awaitable[Opened]],
+    locks: defaultdict[Path, asyncio.Lock],
+) -> UndoParts:
+    return UndoParts(
+        git=git,
+        queue=store.queue,
+        state=store.state,
+        steps=store.steps,
+        events=store.events,
+        ledger=CommitLedger(store.db, store.events),
+        limits=defaults(settings).limits,
+        open_suite=opened,
+        merge_locks=locks,
+        imports=ImportCache(),
+    )

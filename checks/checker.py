@@ -1,0 +1,180 @@
+"""The static checker as a gate: what a change adds is read, and each finding is sent back, asked about, or noted.
+
+What stood in a file before is not the change's doing: a finding whose rule and line were there already, in any of the
+files that the change touches, is not told again. Files that the owner gave with his task, and his tests, are his.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from checks import javascript, python, scripts
+from checks.bandit import BanditReader
+from checks.catalogue import RULES
+from checks.hooks.commands import Command
+from checks.hooks.hooks import Blocked, CommandHooks
+from checks.policy import Policy, unknown
+from checks.sighting import Sighting
+from core.gates import Ask, AskKind, Finding, GateJob, GateReport, Severity
+from core.masking import printable
+from core.paths import is_test_path
+
+_TEST_FOLDERS = frozenset({"tests", "test", "__tests__", "testing"})
+_MOST = 200
+_GRAVITY = {severity: rank for rank, severity in enumerate(Severity)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A sighting with its place. `text` is its line, by which it is known again elsewhere."""
+
+    path: str
+    text: str
+    sighting: Sighting
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.sighting.rule, self.text
+
+
+class StaticGate:
+    """Looks at changes, any number at the same time, each in a thread.
+
+    Args:
+        policy: the owner's settings.
+        hooks: the commands that never run.
+        bandit: a second reader of Python, or None to do without.
+    """
+
+    def __init__(self, policy: Policy, hooks: CommandHooks, bandit: BanditReader | None = None) -> None:
+        self._policy, self._hooks, self._bandit = policy, hooks, bandit
+        self._known = (*RULES, *hooks.rules)
+
+    async def examine(self, job: GateJob) -> GateReport:
+        """What the change adds that should not simply run."""
+        return await asyncio.to_thread(self._examine, job)
+
+    def _examine(self, job: GateJob) -> GateReport:
+        given = job.spec.files
+        texts = {path: text for path, text in job.change.items() if text is not None and text != given.get(path)}
+        seen = [one for path, text in (texts | dict(job.own)).items() for one in self._scan(path, text)]
+        new = _without(seen, self._before(job)) if seen else []
+        findings, asks = list(self._odd_names(job)), dict[str, Ask]()
+        for one in new:
+            severity = self._policy.severity(one.sighting, job.spec, is_test=is_test(one.path))
+            if severity is not None:
+                findings += self._decided(one, severity, job, asks)
+        # The gravest first, so that a hundred trifles cannot push out what matters.
+        findings.sort(key=lambda finding: _GRAVITY[finding.severity])
+        return GateReport(findings=tuple(findings[:_MOST]), asks=tuple(asks.values())[:_MOST])
+
+    def _decided(self, one: _Seen, severity: Severity, job: GateJob, asks: dict[str, Ask]) -> Iterator[Finding]:
+        """The finding, and the question where the owner has not answered it yet."""
+        message = " ".join(printable(_message(one.sighting)).split())
+        subject = f"{AskKind.FINDING}:{one.sighting.rule}:{one.path}"
+        if severity is Severity.ASK:
+            if subject in job.granted:
+                return
+            if subject in job.denied:
+                severity, message = Severity.BLOCK, f"The owner denied this. {message}"
+            else:
+                where = f"{one.path}:{one.sighting.line}"
+                question = f"May the change do this in {where} ({one.sighting.rule})? {message}"
+                asks.setdefault(subject, Ask(kind=AskKind.FINDING, subject=subject, question=question))
+        yield Finding(
+            rule=one.sighting.rule,
+            severity=severity,
+            path=one.path,
+            line=one.sighting.line,
+            message=message,
+            argv=one.sighting.argv,
+        )
+
+    def _odd_names(self, job: GateJob) -> Iterator[Finding]:
+        """A misspelt rule in a task allows nothing; that is told rather than found out in the morning."""
+        for name in job.spec.allow:
+            if fault := unknown(name, self._known):
+                yield Finding(rule="checker.allow", severity=Severity.NOTE, path="", line=0, message=f"allow: {fault}")
+
+    # --- reading
+
+    def _scan(self, path: str, text: str) -> list[_Seen]:
+        lines = text.splitlines()
+        found = self._read(path, text)
+        return [_Seen(path, lines[s.line - 1].strip() if 0 < s.line <= len(lines) else "", s) for s in found]
+
+    def _read(self, path: str, text: str) -> list[Sighting]:
+        kind, tested = scripts.interpreter(path, text), is_test(path)
+        if kind == "python":
+            own = python.scan(text, self._commands, is_test=tested)
+            return own + ([] if tested else self._second(text, own))
+        if kind == "javascript":
+            return javascript.scan(path, text, self._commands, is_test=tested)
+        return [
+            _command(blocked, start + line - 1)
+            for start, shell in scripts.shells(path, text)
+            for line, blocked in self._in_shell(shell)
+        ]
+
+    def _second(self, text: str, own: Sequence[Sighting]) -> list[Sighting]:
+        """Bandit's findings on lines where our own rules found nothing."""
+        if self._bandit is None:
+            return []
+        taken = {sighting.line for sighting in own}
+        return [sighting for sighting in self._bandit.scan(text) if sighting.line not in taken]
+
+    def _commands(self, commands: Sequence[Command]) -> Iterable[Sighting]:
+        return (_command(blocked, 0) for blocked in self._hooks.blocked(commands, in_code=True))
+
+    def _in_shell(self, text: str) -> Iterator[tuple[int, Blocked]]:
+        """What a shell text must not run, with the line of the text that names it best."""
+        for blocked in self._hooks.in_text(text):
+            yield _line_of(blocked.argv, text), blocked
+
+    def _before(self, job: GateJob) -> Counter[tuple[str, str]]:
+        """What the touched files held already."""
+        entries = job.tree.entries()
+        found = Counter[tuple[str, str]]()
+        for path in job.change:
+            text = job.spec.files.get(path)
+            if text is None and path in entries:
+                text = job.tree.read(path).decode("utf-8", "replace")
+            found.update(one.key for one in self._scan(path, text or ""))
+        return found
+
+
+def is_test(path: str) -> bool:
+    """Tell whether a file is test code: a test, or something that lies beside tests."""
+    return is_test_path(path) or bool(_TEST_FOLDERS.intersection(path.split("/")[:-1]))
+
+
+def _without(seen: Iterable[_Seen], before: Counter[tuple[str, str]]) -> list[_Seen]:
+    """What was not there as often before."""
+    left, new = Counter(before), list[_Seen]()
+    for one in seen:
+        if left[one.key] > 0:
+            left[one.key] -= 1
+        else:
+            new.append(one)
+    return new
+
+
+def _command(blocked: Blocked, line: int) -> Sighting:
+    return Sighting(blocked.rule, line, "", blocked.why, blocked.argv)
+
+
+def _message(sighting: Sighting) -> str:
+    rule = RULES.get(sighting.rule)
+    if rule is None:
+        return f"{sighting.what}: {sighting.why}" if sighting.what else sighting.why
+    return f"{sighting.what} {rule.why}; {rule.instead}."
+
+
+def _line_of(argv: Sequence[str], text: str) -> int:
+    """The first line that holds most of a command's words."""
+    lines = text.split("\n")
+    scores = [sum(word in line for word in argv) for line in lines]
+    return scores.index(max(scores)) + 1

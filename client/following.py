@@ -1,0 +1,137 @@
+"""Follows the log or a task by reading on from a cursor, as `tail -f` does; the same through either door."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import count
+
+from client.asked import Asked
+from client.door import DaemonGone, LogQuery
+from client.exits import Exit
+from client.session import Session
+from client.views import held, outcome
+from core.clock import utc_now
+from core.events import Event
+from core.states import ENDED, Status
+from core.submission import parse_spec
+from server.schemas import LogLine, TaskDetail, log_line
+
+LOOK_S = 0.3
+"""How often a follower looks for news; loopback and an index on the id make a look cheap."""
+PAGE = 500
+
+
+def follow_logs(session: Session, asked: Asked) -> None:
+    """Print the last events; with `asked.follow` go on until interrupted, whether a daemon comes or goes."""
+    query = LogQuery(limit=asked.count, level=asked.level, task_id=asked.log_task)
+    page = session.door.logs(query)
+    if not asked.follow and session.out.as_json:
+        session.out.documents([line.model_dump_json() for line in page.events])
+    elif not asked.follow:
+        session.out.blocks(session.views.logs(page))
+    else:
+        for line in page.events:
+            _print(session, line)
+        _go_on(session, replace(query, after=page.last_id, limit=PAGE))
+
+
+def run(session: Session, asked: Asked) -> int:
+    """Work on one task in the foreground: in the daemon where one runs, else in this very process."""
+    if not session.door.live:
+        return _run_here(session, asked)
+    newest = session.door.logs(LogQuery(limit=1)).last_id
+    task_id = session.door.submit(asked.data).task.task_id
+    _say_if_held_back(session)
+    try:
+        return _ended(session, _follow_task(session, task_id, newest, lambda line: _progress(session, line)))
+    except KeyboardInterrupt:
+        session.out.note(f"task {task_id} goes on in the daemon; `cli.py --cancel {task_id}` ends it")
+        raise
+    except DaemonGone as gone:
+        raise DaemonGone(f"{gone}; task {task_id} goes on when the daemon is back") from None
+
+
+def wait(session: Session, asked: Asked) -> int:
+    """Wait for a task's end, without a word until then."""
+    task = session.door.task(asked.task_id)
+    if _goes_on(task) and not session.door.live:
+        raise DaemonGone(f"task {task.task_id} is {task.status}, and {session.choice.why_not_live}")
+    newest = session.door.logs(LogQuery(limit=1)).last_id
+    if _goes_on(task):
+        _say_if_held_back(session)
+    return _ended(session, _follow_task(session, asked.task_id, newest, lambda _: None))
+
+
+def _say_if_held_back(session: Session) -> None:
+    for line in held(session.door.report().holds).lines:
+        session.out.note(line.text)
+
+
+def _run_here(session: Session, asked: Asked) -> int:
+    import asyncio  # noqa: PLC0415  # only here a daemon's machinery is needed
+
+    from main import run_one  # noqa: PLC0415  # as above
+
+    def on_event(event: Event) -> None:
+        _progress(session, log_line(event if event.at else replace(event, at=utc_now())))
+
+    task = asyncio.run(run_one(parse_spec(asked.data), session.settings, on_event))
+    session.let_go()
+    code = _ended(session, session.door.task(task.id))
+    return Exit.INTERRUPTED if task.status is Status.CANCELLED else code
+
+
+def _go_on(session: Session, query: LogQuery) -> None:
+    for look in count(1):
+        time.sleep(LOOK_S)
+        if session.out.reader_has_gone():
+            raise BrokenPipeError
+        if not session.door.live and look % 10 == 0:
+            session.let_go()
+        try:
+            page = session.door.logs(query)
+        except DaemonGone as gone:
+            session.out.note(f"{gone}; reading on in the database")
+            session.let_go()
+            continue
+        for line in page.events:
+            _print(session, line)
+        query = replace(query, after=page.last_id)
+
+
+def _follow_task(session: Session, task_id: int, after: int, show: Callable[[LogLine], None]) -> TaskDetail:
+    """Show the task's events until it ends or waits for a person; returns how it stands then."""
+    while True:
+        task = session.door.task(task_id)
+        # Read after the task, so that the events of its end are among them.
+        while page := session.door.logs(LogQuery(after=after, limit=PAGE, task_id=task_id)).events:
+            for line in page:
+                show(line)
+            after = page[-1].id
+        if not _goes_on(task):
+            return task
+        time.sleep(LOOK_S)
+
+
+def _goes_on(task: TaskDetail) -> bool:
+    return task.status not in ENDED | {Status.WAITING}
+
+
+def _ended(session: Session, task: TaskDetail) -> int:
+    session.answer_line(task, outcome(task))
+    return Exit.OK if task.status is Status.DONE else Exit.FAILED
+
+
+def _progress(session: Session, line: LogLine) -> None:
+    """Events on the way to a result; where JSON was asked for, the result alone is printed."""
+    if not session.out.as_json:
+        session.out.line(session.views.log_line(line))
+
+
+def _print(session: Session, line: LogLine) -> None:
+    if session.out.as_json:
+        session.out.document(line.model_dump_json())
+    else:
+        session.out.line(session.views.log_line(line))

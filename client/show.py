@@ -1,0 +1,169 @@
+"""Prints blocks: aligned text in a pipe, Rich on a terminal, JSON where it was asked for.
+
+Rich is imported only for a terminal, because it costs a script more than the answer does. A pipe gets no colour, no
+lines of boxes and nothing cut: columns are padded with spaces, a dash stands for nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import select
+import sys
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, TextIO
+
+from client.blocks import Block, Cell, Fields, Table, Tone
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+LAST_COLUMN = 20
+"""Characters that are kept for the last column, however narrow the terminal is."""
+STYLES = {
+    Tone.PLAIN: "",
+    Tone.GOOD: "green",
+    Tone.BAD: "bold red",
+    Tone.WARN: "yellow",
+    Tone.BUSY: "cyan",
+    Tone.DIM: "dim",
+}
+
+
+class Color(StrEnum):
+    """What `--color` takes."""
+
+    AUTO = "auto"
+    ALWAYS = "always"
+    NEVER = "never"
+
+
+class Printer:
+    """Writes to the standard streams.
+
+    Args:
+        as_json: print answers as JSON documents instead of blocks.
+        color: `auto` colours a terminal, unless `NO_COLOR` is set (which Rich sees to).
+    """
+
+    def __init__(self, *, as_json: bool = False, color: Color = Color.AUTO) -> None:
+        self.as_json = as_json
+        self._color = color
+        self._console: Console | None = None
+        self.is_terminal = not as_json and (color is Color.ALWAYS or sys.stdout.isatty())
+
+    def blocks(self, blocks: Sequence[Block]) -> None:
+        """Print blocks, with an empty line between them."""
+        for number, block in enumerate(blocks):
+            if number:
+                sys.stdout.write("\n")
+                sys.stdout.flush()
+            if self.is_terminal:
+                self._rich(block)
+            else:
+                sys.stdout.write("".join(line + "\n" for line in plain_lines(block)))
+        sys.stdout.flush()
+
+    def line(self, line: Cell) -> None:
+        """Print one line at once."""
+        if self.is_terminal:
+            self._terminal().print(_text(line), soft_wrap=True)
+        else:
+            sys.stdout.write(line.text + "\n")
+            sys.stdout.flush()
+
+    def document(self, text: str) -> None:
+        """Print a JSON document."""
+        sys.stdout.write(text + "\n")
+        sys.stdout.flush()
+
+    def documents(self, texts: Sequence[str]) -> None:
+        """Print JSON documents as one array; there is always one, if only `[]`."""
+        self.document(f"[{','.join(texts)}]")
+
+    def mapping(self, fields: Mapping[str, object]) -> None:
+        """Print one JSON object."""
+        self.document(json.dumps(fields, ensure_ascii=False))
+
+    def note(self, text: str, stream: TextIO | None = None) -> None:
+        """Tell the person something that is not the answer, on the standard error stream."""
+        print(Cell(text).text, file=stream or sys.stderr, flush=True)
+
+    def reader_has_gone(self) -> bool:
+        """Tell whether nobody reads our output any more (`… | head -1`), without writing to it."""
+        try:
+            pipe = select.poll()
+            pipe.register(sys.stdout.fileno(), 0)
+            return any(events & (select.POLLERR | select.POLLHUP) for _, events in pipe.poll(0))
+        except OSError:  # not a stream of the system's
+            return False
+
+    def _terminal(self) -> Console:
+        if self._console is None:
+            from rich.console import Console  # noqa: PLC0415  # only a terminal pays for it
+
+            force = True if self._color is Color.ALWAYS else None
+            no_color = True if self._color is Color.NEVER else None
+            self._console = Console(force_terminal=force, no_color=no_color, highlight=False, markup=False, emoji=False)
+        return self._console
+
+    def _rich(self, block: Block) -> None:
+        console = self._terminal()
+        if isinstance(block, Table):
+            console.print(_rich_table(block, console.width), soft_wrap=False)
+        elif isinstance(block, Fields):
+            console.print(_rich_fields(block))
+        else:
+            for line in block.lines:
+                console.print(_text(line), soft_wrap=True)
+
+
+def plain_lines(block: Block) -> list[str]:
+    """The block as aligned lines of text."""
+    if isinstance(block, Fields):
+        return _aligned([[f"{name}", value.text] for name, value in block.pairs])
+    if isinstance(block, Table):
+        head = [name.upper() for name in block.head]
+        return _aligned([head, *([c.text for c in row] for row in block.rows)])
+    return [line.text for line in block.lines]
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    widths[-1:] = [0]
+    padded = (zip(row, widths, strict=True) for row in rows)
+    return ["  ".join(text.ljust(width) for text, width in row).rstrip() for row in padded]
+
+
+def _text(line: Cell) -> Text:
+    from rich.text import Text  # noqa: PLC0415  # only a terminal pays for it
+
+    return Text(line.text, style=STYLES[line.tone])
+
+
+def _rich_table(table: Table, width: int) -> object:
+    """A table in which the last column alone gives way to a narrow terminal."""
+    from rich import box  # noqa: PLC0415  # only a terminal pays for it
+    from rich.table import Table as RichTable  # noqa: PLC0415
+
+    shown = RichTable(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    columns = zip(table.head, *([cell.text for cell in row] for row in table.rows), strict=True)
+    fixed = [max(map(len, column)) for column in columns][:-1]
+    left = max(LAST_COLUMN, width - sum(fixed) - 2 * len(fixed))
+    for name, chars in zip(table.head, [*fixed, left], strict=True):
+        shown.add_column(name, no_wrap=True, min_width=min(chars, left), max_width=chars, overflow="ellipsis")
+    for row in table.rows:
+        shown.add_row(*map(_text, row))
+    return shown
+
+
+def _rich_fields(fields: Fields) -> object:
+    from rich.table import Table as RichTable  # noqa: PLC0415  # only a terminal pays for it
+
+    shown = RichTable.grid(padding=(0, 2))
+    shown.add_column(style="bold", no_wrap=True)
+    shown.add_column(overflow="fold")
+    for name, value in fields.pairs:
+        shown.add_row(name, _text(value))
+    return shown

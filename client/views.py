@@ -1,0 +1,258 @@
+"""What a person sees of the daemon's answers: each function turns one of them into blocks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from client.blocks import Block, Cell, Fields, Lines, Table, Tone, cell, span, stamp
+from core.costs import cost_text
+from core.events import Level
+from core.masking import printable
+from core.states import ENDED, DaemonState, Status
+from core.status import sandbox_in_brief
+from server.approvals import ApprovalRow, Approvals
+from server.schemas import (
+    Child,
+    DaemonReport,
+    Held,
+    Iteration,
+    LogLine,
+    Logs,
+    SavedReplies,
+    TaskDetail,
+    Tasks,
+    TaskSummary,
+)
+
+STATUS_TONE: Mapping[Status, Tone] = {
+    Status.RUNNING: Tone.BUSY,
+    Status.WAITING: Tone.WARN,
+    Status.DONE: Tone.GOOD,
+    Status.FAILED: Tone.BAD,
+    Status.CANCELLED: Tone.DIM,
+}
+STATE_TONE: Mapping[DaemonState, Tone] = {
+    DaemonState.RUNNING: Tone.GOOD,
+    DaemonState.PAUSED: Tone.WARN,
+    DaemonState.CHECKPOINT: Tone.WARN,
+    DaemonState.STOPPED: Tone.BAD,
+}
+LEVEL_TONE: Mapping[Level, Tone] = {Level.DEBUG: Tone.DIM, Level.WARNING: Tone.WARN, Level.ERROR: Tone.BAD}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Views:
+    """Makes the blocks; `local` times are for people, others for programs."""
+
+    local: bool = False
+
+    def report(self, report: DaemonReport) -> list[Block]:
+        """The daemon as a whole."""
+        blocks: list[Block] = [Fields(pairs=self._daemon(report))]
+        if report.workers:
+            blocks.append(self._workers(report))
+        if report.models:
+            blocks.append(_models(report))
+        if report.holds:
+            blocks.append(held(report.holds))
+        if report.notices:
+            blocks.append(Lines(lines=[Cell(f"note: {text}", Tone.WARN) for text in report.notices]))
+        return blocks
+
+    def tasks(self, tasks: Tasks) -> list[Block]:
+        """A list of tasks."""
+        head = ("id", "status", "ending", "prio", "iter", "created", "ended", "commit", "description")
+        return [Table(head=head, rows=[self._task_row(task) for task in tasks.tasks])]
+
+    def _task_row(self, task: TaskSummary) -> list[Cell]:
+        return [
+            cell(task.task_id),
+            cell(task.status, STATUS_TONE.get(task.status, Tone.PLAIN)),
+            cell(task.ending),
+            cell(task.priority),
+            cell(task.iteration_count),
+            stamp(task.created_at, local=self.local),
+            stamp(task.ended_at, local=self.local),
+            cell((task.commit or "")[:10]),
+            cell(task.description),
+        ]
+
+    def task(self, task: TaskDetail) -> list[Block]:
+        """One task in full."""
+        blocks: list[Block] = [Fields(pairs=self._task_fields(task))]
+        blocks.append(Lines(lines=[Cell(line) for line in printable(task.description).split("\n")]))
+        if task.iterations:
+            head = ("attempt", "iteration", "passed", "failed", "tests", "seconds", "phases")
+            blocks.append(Table(head=head, rows=[_iteration_row(row) for row in task.iterations]))
+        if task.pruned:
+            blocks.append(Lines(lines=[Cell(note) for note in task.pruned]))
+        return blocks
+
+    def _task_fields(self, task: TaskDetail) -> list[tuple[str, Cell]]:
+        asked = (("kind", task.kind), ("repo", task.repo), ("base", task.base), ("key", task.key))
+        after = ", ".join(map(str, task.depends_on))
+        kin = (("depends on", after), ("subtask of", task.parent), ("subtasks", ", ".join(map(_child, task.children))))
+        given = [(name, cell(value)) for name, value in (*asked, *kin) if value]
+        times = ("not before", task.not_before), ("started", task.started_at), ("ended", task.ended_at)
+        ending = f"{task.status} ({task.ending})" if task.ending else str(task.status)
+        return [
+            ("task", cell(task.task_id)),
+            ("status", cell(ending, STATUS_TONE.get(task.status, Tone.PLAIN))),
+            *([("reason", cell(task.reason))] if task.reason else []),
+            *([("cancelling", cell("at its next safe point", Tone.WARN))] if task.cancel_requested else []),
+            ("priority", cell(task.priority)),
+            *given,
+            ("created", stamp(task.created_at, local=self.local)),
+            *((name, stamp(at, local=self.local)) for name, at in times if at),
+            *([("commit", cell(task.commit, Tone.GOOD))] if task.commit else []),
+            *([("taken back", cell(f"by {task.reverted_by}", Tone.WARN))] if task.reverted_by else []),
+            *([("branch", cell(task.branch))] if task.branch else []),
+            ("attempt", cell(task.attempt)),
+            ("iterations", cell(task.iteration_count)),
+            ("spent", cell(_spent(task))),
+        ]
+
+    def approvals(self, found: Approvals) -> list[Block]:
+        """What waits for the owner; the questions stand below the table, because they must be read to their end."""
+        if not found.approvals:
+            return [Lines(lines=[Cell("nothing waits for your decision")])]
+        rows = [
+            [
+                cell(row.approval_id),
+                cell(row.task_id),
+                cell(row.kind, Tone.WARN),
+                stamp(row.asked_at, local=self.local),
+                cell(row.subject),
+            ]
+            for row in found.approvals
+        ]
+        questions = [Cell(line) for row in found.approvals for line in self._question(row)]
+        return [Table(head=("id", "task", "kind", "asked", "subject"), rows=rows), Lines(lines=questions)]
+
+    def _question(self, row: ApprovalRow) -> list[str]:
+        """What is asked, and what becomes of it where nobody says anything."""
+        asked = f"{row.approval_id}: {row.question}"
+        if row.assumed_at is None:
+            return [asked]
+        return [asked, f"   assumed from {stamp(row.assumed_at, local=self.local).text} on: {row.default}"]
+
+    def logs(self, logs: Logs) -> list[Block]:
+        """Events, one a line."""
+        return [Lines(lines=[self.log_line(line) for line in logs.events])]
+
+    def log_line(self, line: LogLine) -> Cell:
+        """One event: time, level, task, event and message in columns."""
+        text = line.message or (json.dumps(line.data, ensure_ascii=False) if line.data else "")
+        time = stamp(line.timestamp, local=self.local).text
+        task = "-" if line.task_id is None else str(line.task_id)
+        columns = f"{time}  {line.level:<7}  {task:>5}  {line.event:<21}  {text}"
+        return Cell(columns.rstrip(), LEVEL_TONE.get(line.level, Tone.PLAIN))
+
+    def _daemon(self, report: DaemonReport) -> list[tuple[str, Cell]]:
+        counts = ", ".join(f"{n} {status}" for status, n in report.queue.items() if n)
+        running = report.state is not DaemonState.STOPPED
+        isolation = "; ".join(sandbox_in_brief(report.sandbox_detail)) or report.sandbox
+        since = f"version {report.version}, process {report.pid}, up {span(report.uptime_s)}"
+        return [
+            ("state", cell(report.state, STATE_TONE.get(report.state, Tone.PLAIN))),
+            *([("daemon", cell(since))] if running else []),
+            ("queue", cell(counts or "empty")),
+            *(
+                [("approvals", cell(f"{report.approvals} open, see --approvals", Tone.WARN))]
+                if report.approvals
+                else []
+            ),
+            *([("unread", cell(_unread(report.unread), Tone.WARN))] if report.unread else []),
+            *([("sandbox", cell(isolation))] if report.sandbox else []),
+            *([("engine", cell(_saved(report.saved)))] if report.saved.saved or report.saved.solved else []),
+            *([("embedder", cell(report.embedder))] if report.embedder else []),
+            *([("workspace", cell(report.workspace))] if report.workspace else []),
+            ("checkpoint", stamp(report.next_checkpoint_at, local=self.local)),
+        ]
+
+    def _workers(self, report: DaemonReport) -> Table:
+        rows = [
+            [
+                cell(worker.name),
+                cell(worker.task_id, Tone.BUSY),
+                cell(worker.phase),
+                cell(worker.iteration or None),
+                stamp(worker.since, local=self.local),
+                cell(worker.done),
+                cell(worker.failed),
+                cell(worker.last_line or worker.description),
+            ]
+            for worker in report.workers
+        ]
+        return Table(head=("worker", "task", "phase", "iteration", "since", "done", "failed", "doing"), rows=rows)
+
+
+def held(holds: Sequence[Held]) -> Lines:
+    """Why no task is begun, and what ends each reason."""
+    told = ((hold.source, f": {hold.reason}" if hold.reason else "", hold.lifted_by) for hold in holds)
+    return Lines(lines=[Cell(f"held back ({source}){why}; goes on {how}", Tone.WARN) for source, why, how in told])
+
+
+def outcome(task: TaskSummary) -> Cell:
+    """In a line, how a task stands or ended."""
+    text = f"task {task.task_id} {task.status}"
+    if task.commit:
+        text += f": commit {task.commit[:10]} on {task.branch}"
+    elif task.ending or task.reason:
+        text += ": " + ", ".join(filter(None, [task.ending and str(task.ending), task.reason]))
+    if task.status in ENDED:
+        tries = f"{task.iteration_count} iteration{'' if task.iteration_count == 1 else 's'}"
+        text += f" ({tries}, {task.spent.tokens_in + task.spent.tokens_out} tokens)"
+    return Cell(text, STATUS_TONE.get(task.status, Tone.PLAIN))
+
+
+def _child(child: Child) -> str:
+    """A subtask in a few words."""
+    return f"{child.task_id} ({child.status})"
+
+
+def _unread(count: int) -> str:
+    """How many commits wait to be read."""
+    return f"{count} commit{'' if count == 1 else 's'}, see --unread"
+
+
+def _saved(saved: SavedReplies) -> str:
+    """What the built-in engine spared, in a line."""
+    share = f" ({saved.saved / saved.replies:.0%})" if saved.replies else ""
+    tasks = f"{saved.solved} task{'' if saved.solved == 1 else 's'} solved without a model"
+    return f"{saved.saved} of {saved.replies} replies saved{share} in {saved.days:g} days, {tasks}"
+
+
+def _models(report: DaemonReport) -> Table:
+    rows = [
+        [
+            cell(model.name),
+            cell(model.model),
+            cell("yes", Tone.GOOD) if model.available else cell("no", Tone.BAD),
+            cell(model.circuit, Tone.PLAIN if model.circuit == "closed" else Tone.WARN),
+            cell(model.calls),
+            cell(model.failures),
+            cell(model.tokens_in + model.tokens_out),
+            cell(cost_text(model.cost_usd, model.unpriced)),
+            cell("; ".join(filter(None, (model.detail, model.measured and f"solved {model.measured}")))),
+        ]
+        for model in report.models
+    ]
+    head = ("backend", "model", "available", "circuit", "calls", "failures", "tokens", "usd", "detail")
+    return Table(head=head, rows=rows)
+
+
+def _iteration_row(row: Iteration) -> Sequence[Cell]:
+    counts = [cell(row.passed, Tone.GOOD), cell(row.failed, Tone.BAD if row.failed else Tone.PLAIN), cell(row.total)]
+    seconds = sum(phase.duration_s or 0 for phase in row.phases)
+    phases = ", ".join(f"{phase.phase} {phase.outcome}" for phase in row.phases)
+    return [cell(row.attempt), cell(row.iteration), *counts, cell(f"{seconds:.1f}"), cell(phases)]
+
+
+def _spent(task: TaskSummary) -> str:
+    spent = task.spent
+    tokens = f"{spent.tokens_in} + {spent.tokens_out} tokens"
+    times = f"models {span(spent.model_s)}, tests {span(spent.suite_s)}"
+    return f"{spent.model_calls} model calls, {tokens}, USD {cost_text(spent.cost_usd, spent.unpriced)}, {times}"

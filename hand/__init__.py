@@ -1,1 +1,0 @@
-"""The hand's parts: two doors to the daemon (its API, its database), what is shown, and the interactive prompt."""

@@ -1,0 +1,134 @@
+"""Plans a run of node:test: what pytest's planner does, with other test files, no import paths and no settings."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+
+from core.dependencies import ImportCache
+from core.errors import SandboxError
+from core.paths import is_test_path
+from core.tasks import Files
+from core.verdicts import SuiteJob
+from languages.javascript import apart, commands, suite
+from languages.javascript.apart import Place
+from languages.javascript.outline import Outline
+from languages.javascript.suite import Around
+from sandbox.node_program import INSTALL, Node
+from verdict.must_fail import Role, SuiteFile
+from verdict.plan import NodeRun, Plan, Planner
+from verdict.split import SplitPlan
+
+
+def make(job: SuiteJob, imports: ImportCache, node: Node | None) -> Plan:
+    """Plan the run of a job's tests on its changed tree.
+
+    Args:
+        job: what to judge.
+        imports: remembers what files import.
+        node: what runs the tests.
+
+    Raises:
+        SandboxError: there is no Node.js, or one too old for these tests.
+    """
+    if node is None:
+        raise SandboxError(INSTALL)
+    planner = _NodePlanner(job, imports, node)
+    planned = planner.plan()
+    for file in planned.files:
+        if why := node.refusal(file.path):
+            raise SandboxError(why)
+    run = NodeRun(
+        program=node.path,
+        flags=node.flags,
+        helper=planner.helper,
+        pairs=tuple(_with_copy(file) for file in planned.files if file.apart),
+        modules=planner.modules(planned),
+    )
+    return replace(planned, node=run)
+
+
+def _required(file: SuiteFile) -> tuple[str, ...]:
+    """The tests that a file must have, under their names in the run."""
+    assert file.outline is not None
+    return tuple(staged for staged, name in file.names.items() if name in file.outline.required)
+
+
+def _may_have_others(file: SuiteFile) -> bool:
+    return not isinstance(file.outline, Outline) or bool(file.outline.open_scopes)
+
+
+def _with_copy(file: SuiteFile) -> tuple[str, ...]:
+    return (file.staged, file.twin) if file.copied else (file.staged,)
+
+
+class _NodePlanner(Planner):
+    def __init__(self, job: SuiteJob, imports: ImportCache, node: Node) -> None:
+        self._node = node
+        self.helper = f"_{secrets.token_hex(4)}"
+        super().__init__(job, imports)
+
+    def _prepared(self, role: Role, tests: Files, beside: Files) -> Iterator[SuiteFile]:
+        paths = self._entries.keys() | self._over.keys()
+        around = Around(tests=beside, paths=paths, helper=self.helper, text_of=self._text, versions=self._node.numbers)
+        for path in suite.suite_paths(tests):
+            yield suite.prepare(role, path, tests[path].replace("\r\n", "\n"), around)
+
+    def _split(self, files: tuple[SuiteFile, ...], _conftests: Collection[str]) -> SplitPlan | None:
+        fit = [file for file in files if file.apart]
+        if not fit:
+            return None
+        names = {file.staged: _required(file) for file in fit}
+        copies = {file.twin: file for file in fit if file.copied}
+        judged = frozenset(f"{path}::{name}" for path, listed in names.items() for name in listed)
+        return SplitPlan(
+            suites=(*names, *copies),
+            texts={file.staged: file.original for file in fit}
+            | {path: file.twin_text for path, file in copies.items()},
+            hidden=self._withheld(files),
+            roots=(),
+            settings={},
+            judged=judged,
+            whole=len(judged) == sum(len(file.names) for file in files) and not any(map(_may_have_others, files)),
+            simple=names | {path: names[file.staged] for path, file in copies.items()},
+            entire=frozenset(names),
+        )
+
+    def _withheld(self, files: tuple[SuiteFile, ...]) -> tuple[str, ...]:
+        """All tests of the tree, but for what the tested code imports although its path says that it is one."""
+        place, tests = self._place(), {*self._tests, *(file.path for file in files)}
+        named = {path for path in self._present if is_test_path(path)} - tests
+        if named:
+            named -= {one for file in files if file.apart for one in apart.helpers(file.path, file.original, place)}
+        return tuple(sorted(tests | named))
+
+    def modules(self, planned: Plan) -> frozenset[str]:
+        """The files of the split run that are ES modules, under their paths in the run."""
+        place = self._place()
+        found = (file for file in planned.files if file.apart and apart.is_module(file.path, file.original, place))
+        return frozenset(path for file in found for path in _with_copy(file))
+
+    def _place(self) -> Place:
+        return Place(present=self._present, tests=self._tests.keys(), text_of=self._text)
+
+    def _canary(self, folder: str) -> tuple[str, str, frozenset[str]]:
+        return suite.canary(folder)
+
+    def _is_mine(self, path: str) -> bool:
+        return suite.is_suite(path)
+
+    def _of_command(self) -> list[SuiteFile] | None:
+        command = None if self._job.given else commands.parse(self._job.command, self._before)
+        if command is None:
+            return None
+        return self._command_files(command.files(sorted(self._entries.keys() & self._present)), copied=True)
+
+    def _conftests(self, _suites: Collection[str]) -> list[str]:
+        return []
+
+    def _options(self, _conftests: Collection[str]) -> tuple[str, ...]:
+        return ()
+
+    def _paths(self) -> tuple[str, ...]:
+        return ()

@@ -1,0 +1,149 @@
+"""Prepares files of node:test for a run: under random names, each with a copy in which every test must fail.
+
+A file keeps its name where something may rely on it: another test mentions it, it asks for its own path for more than
+the folder, or snapshots lie beside it. Such a file has no copy but a canary beside it. Titles stay as they are.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import secrets
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from core.javascript import is_source, parse, walk
+from core.paths import is_test_path
+from core.tasks import Files
+from languages.javascript import names
+from languages.javascript.apart import Place, is_eligible, runs_typed
+from languages.javascript.copies import with_copy
+from languages.javascript.outline import Outline, outline
+from verdict.must_fail import Role, SuiteFile
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+# Ways to ask for one's own path that are about the folder only.
+_FOLDER_ONLY = re.compile(
+    r"new URL\(\s*(['\"`])(?:(?!\1).)*\1\s*,\s*import\.meta\.url\s*\)"
+    r"|createRequire\(\s*import\.meta\.url\s*\)"
+    r"|dirname\(\s*(?:fileURLToPath\(\s*import\.meta\.url\s*\)|__filename|import\.meta\.filename)\s*\)"
+)
+_OWN_PATH = re.compile(r"__filename|import\.meta\.(?:filename|url)|require\.main|process\.argv|[sS]napshot")
+_TEST_MODULE = "node:test"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Around:
+    """What decides how a file may be changed: the other tests, all paths of the tree, and the name of the helper.
+
+    `text_of` reads a file of the tree that is no test, `versions` are the major and minor version of Node.js.
+    """
+
+    tests: Files
+    paths: Collection[str]
+    helper: str
+    text_of: Callable[[str], str | None] = lambda _path: None
+    versions: tuple[int, int] = (20, 14)
+
+    @property
+    def place(self) -> Place:
+        """The same for the run with the tested code in another process."""
+        return Place(present=self.paths, tests=self.tests.keys(), text_of=self.text_of)
+
+
+def is_suite(path: str) -> bool:
+    """Tell whether node:test takes a file for tests."""
+    return is_source(path) and is_test_path(path)
+
+
+def suite_paths(tests: Files) -> list[str]:
+    """Those of the files that hold tests: by their names, or all sources when no name says so."""
+    sources = [path for path in tests if is_source(path) and not path.endswith((".d.ts", ".d.mts", ".d.cts"))]
+    using = [path for path in sources if _TEST_MODULE in tests[path]]
+    candidates = using or sources
+    return [path for path in candidates if is_suite(path)] or candidates
+
+
+def canary(folder: str) -> tuple[str, str, frozenset[str]]:
+    """Path, text and test name of a file whose only test must fail."""
+    name = f"case {secrets.token_hex(4)}"
+    low, high = secrets.randbelow(1000), 1000 + secrets.randbelow(9000)
+    text = (
+        "import test from 'node:test';\nimport assert from 'node:assert/strict';\n\n"
+        f"test('{name}', () => {{\n  assert.equal({low}, {high});\n}});\n"
+    )
+    return _random_file(folder, ".mjs"), text, frozenset({name})
+
+
+def prepare(role: Role, path: str, text: str, around: Around) -> SuiteFile:
+    """Prepare one test file; one that does not parse, or is nested beyond reason, is run as it is."""
+    root = parse(path, text)
+    if not root.has_error:
+        with contextlib.suppress(RecursionError):
+            return _prepared(role, path, text, root, around)
+    return SuiteFile(role=role, path=path, staged=path, text=text, original=text)
+
+
+def _prepared(role: Role, path: str, text: str, root: Node, around: Around) -> SuiteFile:
+    known = names.read(root)
+    found = _opened(outline(root, known), path, around)
+    folder, ending = path[: path.rfind("/") + 1], PurePosixPath(path).suffix
+    listed = {escaped(case.name): case.name for case in found.cases if case.name}
+    keeps_name = _keeps_name(path, text, around)
+    staged_text, (twin, twin_text, twin_names) = text, canary(folder)
+    if not keeps_name:
+        twin, twin_names = _random_file(folder, ending), frozenset(listed)
+        staged_text, twin_text = with_copy(text, root, found, known, around.helper)
+    return SuiteFile(
+        role=role,
+        path=path,
+        staged=path if keeps_name else _random_file(folder, ending),
+        text=staged_text,
+        original=text,
+        outline=found,
+        names=listed,
+        twin=twin,
+        twin_text=twin_text,
+        twin_names=twin_names,
+        copied=not keeps_name,
+        mirrored=not keeps_name,
+        apart=runs_typed(path, around.versions) and is_eligible(path, text, root, known, around.place),
+    )
+
+
+def escaped(name: str) -> str:
+    """A test's name as the run reports it: a bracket would begin parameters, as pytest has them."""
+    return name.replace("[", "\u27e6")
+
+
+def checks_something(text: str) -> bool:
+    """Tell whether a file of tests holds an assertion that can fail."""
+    root = parse("a.mts" if re.search(r"\)\s*:\s*\w|\binterface\b|\bas const\b", text) else "a.mjs", text)
+    if root.has_error:
+        return True  # the run itself will say what is wrong with it
+    known = names.read(root)
+    calls = (node for node in walk(root) if node.type == "call_expression")
+    return any(known.check(call.child_by_field_name("function")) for call in calls)
+
+
+def _opened(found: Outline, path: str, around: Around) -> Outline:
+    """The outline, open where another file of the tests may add to it."""
+    helpers = (other for other in around.tests if other != path and not is_suite(other))
+    if not any(_TEST_MODULE in around.tests[other] for other in helpers):
+        return found
+    return Outline(cases=found.cases, suites=found.suites, open_scopes=found.open_scopes | {""})
+
+
+def _keeps_name(path: str, text: str, around: Around) -> bool:
+    name = PurePosixPath(path).name
+    if _OWN_PATH.search(_FOLDER_ONLY.sub("", text)) or any(name in other for other in around.tests.values()):
+        return True
+    return any(name in part for other in around.paths if other != path for part in other.split("/"))
+
+
+def _random_file(folder: str, ending: str) -> str:
+    return f"{folder}{secrets.token_hex(6)}.test{ending}"

@@ -1,0 +1,1 @@
+"""What is known of Python: how its tests are configured."""

@@ -1,0 +1,184 @@
+"""Reads the event log behind a cursor and tells the owner what he must know: persist, then notify.
+
+A turn is short and is a chore like any other, so no worker ever waits for it. What is to be told is stored before the
+first try and taken away after it arrived; a daemon that dies in between tells it again, under the same id. Many notices
+at once become a digest. That telling fails is told in the log alone, and never makes a notice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from core.clock import Clock
+from core.errors import StoreError
+from core.events import Event, Kind, Level
+from db.event_log import EventLog
+from db.state_store import StateStore
+from maintenance.notify.command import for_desktop, run_command
+from maintenance.notify.notices import Notice, NoticeKind, notice_of
+from maintenance.notify.outbox import MAX_TRIES, Lane, Outbox, read_outbox
+from maintenance.notify.post import post
+
+CHORE = "notices"
+KEY = "notify_outbox"
+COMMAND, DESKTOP, URL = WAYS = "notify_command", "notify_desktop", "notify_url"
+BATCH = 500
+BURST, WINDOW_S = 5, 300.0
+"""So many notices may go out one by one in so many seconds; what is beyond waits and goes out as one."""
+KEEP_S = 60.0
+"""A cursor that moved over nothing worth a notice is stored no more often than this."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Channels:
+    """Who is told of what. An empty command or URL is none."""
+
+    command: tuple[str, ...] = ()
+    desktop: bool = False
+    url: str = field(default="", repr=False)
+    secret: str = field(default="", repr=False)
+    on: frozenset[NoticeKind] = frozenset()
+    variables: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The ways that are set, by the names of their settings."""
+        return tuple(name for name, given in zip(WAYS, (self.command, self.desktop, self.url), strict=True) if given)
+
+    async def send(self, name: str, notice: Notice, now: Clock) -> str:
+        """Tell one notice one way; returns what went wrong, empty when it arrived."""
+        if name == COMMAND:
+            return await run_command(self.command, notice, self.variables)
+        if name == DESKTOP:
+            return await run_command(for_desktop(notice), notice, self.variables)
+        return await post(self.url, self.secret, notice, int(now().timestamp()))
+
+
+class Courier:
+    """Makes notices of events and delivers them.
+
+    Args:
+        events: the log; gets an event for each notice that arrived and for each way that begins to fail.
+        state: keeps what is still to be told.
+        channels: who is told now; asked at each turn.
+        name_of: a task's title in a line.
+        clock: the time.
+        monotonic: seconds, for the rate.
+    """
+
+    def __init__(
+        self,
+        *,
+        events: EventLog,
+        state: StateStore,
+        channels: Callable[[], Channels],
+        name_of: Callable[[int], str],
+        clock: Clock,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._events, self._state, self._channels = events, state, channels
+        self._name_of, self._clock, self._monotonic = name_of, clock, monotonic
+        self._box: Outbox | None = None
+        self._fresh, self._kept_at = True, monotonic()
+        self._sent: dict[str, deque[float]] = {name: deque() for name in WAYS}
+        events.subscribe(self._heard)
+
+    def _heard(self, _events: Sequence[Event]) -> None:
+        self._fresh = True  # on the writer's thread; the next turn reads them from the table
+
+    async def turn(self) -> None:
+        """Collect what is new and try to deliver what is due."""
+        channels = self._channels()
+        if not channels.names:
+            await self._forget()
+            return
+        box = await self._collected(channels)
+        await asyncio.gather(*(self._serve(name, channels) for name in box.lanes))
+
+    async def _forget(self) -> None:
+        """Nobody is to be told: who is later begins with what happens then."""
+        if self._box is not None or self._state.get(KEY) is not None:
+            self._box = None
+            await asyncio.wrap_future(self._state.set(KEY, None))
+
+    async def _collected(self, channels: Channels) -> Outbox:
+        box: Outbox = self._box if self._box is not None else await asyncio.to_thread(self._stored)
+        lanes = {name: box.lanes.get(name, Lane()) for name in channels.names}
+        # Lanes that are not there yet are kept at once: who was set up hears what happens from now on.
+        cursor, found = box.cursor, lanes.keys() != box.lanes.keys()
+        while self._fresh:
+            self._fresh = False
+            events = await asyncio.to_thread(self._events.after, cursor, limit=BATCH)
+            for notice in await asyncio.to_thread(self._notices, events, channels.on):
+                lanes, found = {name: lane.with_notice(notice) for name, lane in lanes.items()}, True
+            cursor = events[-1].id if events else cursor
+            self._fresh |= len(events) == BATCH
+        self._box = Outbox(cursor=cursor, lanes=lanes)
+        if found or (cursor != box.cursor and self._monotonic() - self._kept_at > KEEP_S):
+            await self._keep()
+        return self._box
+
+    def _stored(self) -> Outbox:
+        row = self._state.get(KEY)
+        return Outbox(cursor=self._events.newest_id()) if row is None else read_outbox(row)
+
+    def _notices(self, events: Sequence[Event], wanted: frozenset[NoticeKind]) -> list[Notice]:
+        made = (notice_of(event, self._name_of) for event in events if event.data.get("chore") != CHORE)
+        return [notice for notice in made if notice and notice.kind in wanted]
+
+    async def _serve(self, name: str, channels: Channels) -> None:
+        """Deliver what a lane has, up to the first failure and within the rate."""
+        while (lane := self._lane(name)).waiting and not lane.rests(self._clock()):
+            room = self._room(name)
+            if not room:
+                return
+            if (merged := lane.merged(room)) is not lane:
+                lane = self._put(name, merged)
+                await self._keep()
+            head = lane.waiting[0]
+            fault = await channels.send(name, head.notice, self._clock)
+            self._put(name, lane.failed(self._clock()) if fault else lane.told())
+            self._tell(name, head.notice, fault, first=not lane.failures, last=head.tries + 1 >= MAX_TRIES)
+            await self._keep()
+
+    def _room(self, name: str) -> int:
+        """How many may go out now."""
+        now, sent = self._monotonic(), self._sent[name]
+        while sent and now - sent[0] >= WINDOW_S:
+            sent.popleft()
+        return BURST - len(sent)
+
+    def _tell(self, name: str, notice: Notice, fault: str, *, first: bool, last: bool) -> None:
+        data = {"way": name, "notice": notice.id, "kind": notice.kind}
+        if not fault:
+            self._sent[name].append(self._monotonic())
+            self._events.emit(Event(kind=Kind.NOTIFIED, message=f"told by {name}: {notice.title}", data=data))
+        elif first or last:
+            given_up = "; given up" if last else ""
+            text = f"{name}: {fault} ({notice.title}){given_up}"
+            self._events.emit(Event(kind=Kind.NOTIFY_FAILED, level=Level.WARNING, message=text, data=data))
+
+    def _lane(self, name: str) -> Lane:
+        assert self._box is not None
+        return self._box.lanes[name]
+
+    def _put(self, name: str, lane: Lane) -> Lane:
+        assert self._box is not None
+        self._box = replace(self._box, lanes={**self._box.lanes, name: lane})
+        return lane
+
+    async def _keep(self) -> None:
+        """Store what is still to be told; where the database takes nothing, the owner is told all the same."""
+        assert self._box is not None
+        self._kept_at = self._monotonic()
+        try:
+            await asyncio.wrap_future(self._state.set(KEY, self._box.as_row()))
+        except StoreError as error:
+            _log.warning("notices are not stored, and may come twice: %s", error)

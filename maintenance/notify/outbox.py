@@ -1,0 +1,106 @@
+"""What is still to be delivered, on one lane for each way of telling, kept over restarts.
+
+A lane that fails rests longer and longer, for all its notices at once: a receiver that is away is asked once, not once
+for each of them. What failed goes behind the others, so a notice that is refused for ever keeps none of them back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from core.clock import from_text, to_text
+from maintenance.notify.notices import Notice, digest, from_row
+
+FIRST_REST_S, LONGEST_REST_S = 60.0, 3600.0
+MAX_TRIES = 76
+"""At an hour between tries this is three days."""
+MAX_WAITING = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """A notice, and how often it was tried in vain."""
+
+    notice: Notice
+    tries: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lane:
+    """What one way of telling has still to tell, the next one first. `rests_until` is None while it does not rest."""
+
+    waiting: tuple[Waiting, ...] = ()
+    failures: int = 0
+    rests_until: datetime | None = None
+
+    def rests(self, now: datetime) -> bool:
+        """Tell whether it is too soon for another try; a rest that the clock was set back from is over."""
+        until = self.rests_until
+        return until is not None and now < until <= now + timedelta(seconds=LONGEST_REST_S)
+
+    def with_notice(self, notice: Notice) -> Lane:
+        """One more to tell; beyond a number the oldest become a digest."""
+        return replace(self, waiting=(*self.waiting, Waiting(notice=notice))).merged(MAX_WAITING)
+
+    def merged(self, most: int) -> Lane:
+        """At most so many: if there are more, those that were never tried become one digest.
+
+        One that was tried may have arrived, and keeps its id so that its receiver can tell.
+        """
+        untried = [each.notice for each in self.waiting if not each.tries]
+        if len(self.waiting) <= most or len(untried) < 2:
+            return self
+        tried = tuple(each for each in self.waiting if each.tries)
+        return replace(self, waiting=(*tried[-most:], Waiting(notice=digest(untried))))
+
+    def told(self) -> Lane:
+        """The next one arrived."""
+        return Lane(waiting=self.waiting[1:])
+
+    def failed(self, now: datetime) -> Lane:
+        """The next one did not arrive: it goes to the back, or is dropped after `MAX_TRIES`, and the lane rests."""
+        head, *rest = self.waiting
+        again = replace(head, tries=head.tries + 1)
+        rest_s = min(LONGEST_REST_S, FIRST_REST_S * 2.0 ** min(self.failures, 30))
+        return Lane(
+            waiting=(*rest, *([again] if again.tries < MAX_TRIES else [])),
+            failures=self.failures + 1,
+            rests_until=now + timedelta(seconds=rest_s),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outbox:
+    """All lanes by name, and the id of the last event that was looked at."""
+
+    cursor: int
+    lanes: Mapping[str, Lane] = field(default_factory=dict)
+
+    def as_row(self) -> dict[str, Any]:
+        """What is stored."""
+        return {"cursor": self.cursor, "lanes": {name: _lane_row(lane) for name, lane in self.lanes.items()}}
+
+
+def read_outbox(row: Mapping[str, Any]) -> Outbox:
+    """What `as_row` made."""
+    return Outbox(cursor=row["cursor"], lanes={name: _lane(lane) for name, lane in row["lanes"].items()})
+
+
+def _lane_row(lane: Lane) -> dict[str, Any]:
+    return {
+        "waiting": [asdict(each) for each in lane.waiting],
+        "failures": lane.failures,
+        "rests_until": to_text(lane.rests_until) if lane.rests_until else None,
+    }
+
+
+def _lane(row: Mapping[str, Any]) -> Lane:
+    until = row["rests_until"]
+    return Lane(
+        waiting=tuple(Waiting(notice=from_row(each["notice"]), tries=each["tries"]) for each in row["waiting"]),
+        failures=row["failures"],
+        rests_until=from_text(until) if until else None,
+    )

@@ -1,0 +1,198 @@
+"""Edits of what is iterated and collected: conditions and elements of comprehensions, iterables of loops."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from repair.edit import Edit
+from repair.edits.scene import Scene, scene_of
+from repair.edits.spot import Spot
+from repair.edits.swapping import (
+    LOAD,
+    become,
+    binary,
+    call,
+    called,
+    likeliest,
+    name,
+    negation,
+    number,
+    swap,
+    with_item,
+    without,
+)
+from repair.ground import Ground
+from repair.kinds import CALLABLE, LIST, MAPPING, NUMBER, SET, SIZED, STR, Kind, is_number
+
+KIND = "comprehension"
+_MOST = 600
+Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp
+_FORMS: tuple[type[Comprehension], ...] = (ast.ListComp, ast.SetComp, ast.GeneratorExp)
+
+
+def comprehensions(ground: Ground) -> Iterator[Edit]:
+    """Other conditions, elements and forms of comprehensions, and other ways to go through a collection."""
+    scene = scene_of(ground)
+    yield from likeliest(_all(scene), ground, _MOST)
+
+
+def _all(scene: Scene) -> Iterator[Edit]:
+    for spot, clause in scene.of(ast.comprehension):
+        yield from _conditions(scene, spot, clause)
+    for spot, node in scene.of(*_FORMS, ast.DictComp):
+        yield from _nesting(scene, spot, node)
+        if isinstance(node, ast.DictComp):
+            new = ast.DictComp(key=node.value, value=node.key, generators=node.generators)
+            yield from swap(spot, new, KIND, 0.4, f"key and value swapped in `{scene.text(node)}`")
+        else:
+            yield from _forms(scene, spot, node)
+            yield from _elements(scene, spot, node)
+    for spot, value in scene.values:
+        if spot.field == "iter":
+            yield from _iterables(scene, spot, value)
+
+
+def _conditions(scene: Scene, spot: Spot, node: ast.comprehension) -> Iterator[Edit]:
+    for index, condition in enumerate(node.ifs):
+        text = scene.text(condition)
+        yield from swap(spot, _with_ifs(node, without(node.ifs, index)), KIND, 0.5, f"`if {text}` dropped")
+        if not isinstance(condition, ast.Compare):
+            negated = with_item(node.ifs, index, negation(condition))
+            yield from swap(spot, _with_ifs(node, negated), KIND, 0.5, f"`if {text}` negated")
+    for condition, weight in _new_conditions(scene, spot, node):
+        new = _with_ifs(node, [*node.ifs, condition])
+        yield from swap(spot, new, KIND, weight, f"only those `if {ast.unparse(condition)}`")
+
+
+def _with_ifs(node: ast.comprehension, ifs: list[ast.expr]) -> ast.comprehension:
+    return ast.comprehension(target=node.target, iter=node.iter, ifs=ifs, is_async=node.is_async)
+
+
+def _new_conditions(scene: Scene, spot: Spot, node: ast.comprehension) -> Iterator[tuple[ast.expr, float]]:
+    """Conditions on the variables of the clause: their truth, and how they compare with what else is visible."""
+    own = [part.id for part in ast.walk(node.target) if isinstance(part, ast.Name)]
+    for word in own:
+        kind = scene.kinds.of_name(word)
+        yield name(word), 0.25
+        if is_number(kind) or not kind:
+            yield ast.Compare(left=name(word), ops=[ast.Gt()], comparators=[number(0)]), 0.12 if kind else 0.03
+        yield ast.Compare(left=name(word), ops=[ast.IsNot()], comparators=[ast.Constant(value=None)]), 0.15
+        for other in spot.visible.near:
+            if other not in own and other != spot.visible.owner:
+                yield from ((made, weight * 0.4) for made, weight in _by_part(scene, word, kind, other))
+                for op, weight in _relations(kind, scene.kinds.of_name(other), scene.kinds.of_name(f"{other}[]")):
+                    yield ast.Compare(left=name(word), ops=[op()], comparators=[name(other)]), weight
+
+
+def _by_part(scene: Scene, word: str, kind: Kind, other: str) -> Iterator[tuple[ast.expr, float]]:
+    """What an item or an attribute of a variable is, or is not, where the file takes such parts."""
+    wanted = scene.kinds.of_name(other)
+    if wanted & (CALLABLE | SIZED - STR) or kind & (NUMBER | STR):
+        return
+    parts: list[ast.expr] = [ast.Subscript(value=name(word), slice=index, ctx=LOAD) for index in scene.file.indices]
+    if not kind & SIZED:
+        parts += [ast.Attribute(value=name(word), attr=attr, ctx=LOAD) for attr in scene.file.attributes[:4]]
+    for part in parts:
+        for op in (ast.NotEq, ast.Eq):
+            yield ast.Compare(left=part, ops=[op()], comparators=[name(other)]), 0.2
+
+
+def _relations(kind: Kind, other: Kind, items: Kind) -> Iterator[tuple[type[ast.cmpop], float]]:
+    if other & SIZED:
+        if not kind or not items or kind & items:
+            yield ast.NotIn, 0.25
+            yield ast.In, 0.2
+    elif not kind or not other or kind & other:
+        yield ast.NotEq, 0.2
+        if is_number(kind) and is_number(other):
+            yield from ((op, 0.1) for op in (ast.Lt, ast.LtE, ast.Gt, ast.GtE))
+
+
+def _nesting(scene: Scene, spot: Spot, node: Comprehension | ast.DictComp) -> Iterator[Edit]:
+    """The clauses of a comprehension in another order, where the later does not need the earlier."""
+    clauses = node.generators
+    for index in range(len(clauses) - 1):
+        one, two = clauses[index], clauses[index + 1]
+        bound = {part.id for part in ast.walk(one.target) if isinstance(part, ast.Name)}
+        if any(isinstance(part, ast.Name) and part.id in bound for part in ast.walk(two.iter)):
+            # An earlier `if` may stand in the way too, but that is for the run to tell.
+            continue
+        turned = [*clauses[:index], two, one, *clauses[index + 2 :]]
+        yield from swap(spot, _with_clauses(node, turned), KIND, 0.3, f"clauses of `{scene.text(node)}` swapped")
+
+
+def _with_clauses(node: Comprehension | ast.DictComp, clauses: list[ast.comprehension]) -> ast.expr:
+    if isinstance(node, ast.DictComp):
+        return ast.DictComp(key=node.key, value=node.value, generators=clauses)
+    return type(node)(elt=node.elt, generators=clauses)
+
+
+def _forms(scene: Scene, spot: Spot, node: Comprehension) -> Iterator[Edit]:
+    text = scene.text(node)
+    for form in _FORMS:
+        # The parentheses of a generator that is the only argument are those of the call.
+        weight = 0.15 if form is not ast.GeneratorExp else 0.03
+        yield from swap(spot, form(elt=node.elt, generators=node.generators), KIND, weight, f"`{text}` in another form")
+
+
+def _elements(scene: Scene, spot: Spot, node: Comprehension) -> Iterator[Edit]:
+    """The element as it is iterated, without what is made of it."""
+    words = [part.id for clause in node.generators for part in ast.walk(clause.target) if isinstance(part, ast.Name)]
+    if not isinstance(node.elt, ast.Name):
+        for word in words:
+            new = type(node)(elt=name(word), generators=node.generators)
+            yield from swap(spot, new, KIND, 0.25, become(scene.text(node.elt), word))
+    if len(words) > 1:
+        pair = ast.Tuple(elts=[name(word) for word in words], ctx=LOAD)
+        new = type(node)(elt=pair, generators=node.generators)
+        yield from swap(spot, new, KIND, 0.15, become(scene.text(node.elt), f"({', '.join(words)})"))
+
+
+def _iterables(scene: Scene, spot: Spot, node: ast.expr) -> Iterator[Edit]:
+    kind, text = scene.kind(node), scene.text(node)
+    for new, weight in (*_unwrapped(node), *_gone_through(spot, node, kind)):
+        yield from swap(spot, new, "iterable", weight, become(text, ast.unparse(new)))
+
+
+def _unwrapped(node: ast.expr) -> Iterator[tuple[ast.expr, float]]:
+    """What is iterated without its indices, or with them counted from one."""
+    if not isinstance(node, ast.Call):
+        return
+    if called(node) == "enumerate" and len(node.args) == 1 and not node.keywords:
+        yield call("enumerate", node.args[0], number(1)), 0.5
+    elif called(node) == "enumerate" and node.args:
+        yield call("enumerate", node.args[0]), 0.5
+    if called(node) == "range" and len(node.args) == 1:
+        size = node.args[0]
+        if isinstance(size, ast.Call) and called(size) == "len" and size.args:
+            yield size.args[0], 0.3
+            yield call("enumerate", size.args[0]), 0.15
+        else:
+            yield call("range", call("len", size)), 0.2
+    if called(node) == "zip" and len(node.args) == 2:
+        first, second = node.args
+        shifted = ast.Subscript(value=second, slice=ast.Slice(lower=number(1)), ctx=LOAD)
+        yield call("zip", first, shifted), 0.2
+
+
+def _gone_through(spot: Spot, node: ast.expr, kind: Kind) -> Iterator[tuple[ast.expr, float]]:
+    """Indices, pairs or parts of a collection for its items; a copy where it may change on the way."""
+    pair = isinstance(getattr(spot.parent, "target", None), ast.Tuple)
+    if isinstance(node, ast.Constant | ast.List | ast.Tuple):
+        return
+    if kind & NUMBER or (not kind and isinstance(node, ast.Name)):
+        sure = 0.9 if kind else 0.1
+        yield call("range", node), sure
+        yield call("range", number(1), binary(node, ast.Add, number(1))), sure * 0.4
+    if kind & (SIZED - MAPPING - SET) or not kind:
+        yield call("range", call("len", node)), 0.3 if not pair else 0.05
+        yield call("enumerate", node), 0.6 if pair else 0.1
+    if kind & MAPPING or (not kind and isinstance(node, ast.Name | ast.Attribute)):
+        sure = 1.0 if kind else 0.3
+        for word, weight in (("items", 0.7 if pair else 0.15), ("values", 0.4), ("keys", 0.1)):
+            method = ast.Attribute(value=node, attr=word, ctx=LOAD)
+            yield ast.Call(func=method, args=[], keywords=[]), weight * sure
+    if kind & (MAPPING | SET | LIST):
+        yield call("list", node), 0.3
+        yield call("sorted", node), 0.4

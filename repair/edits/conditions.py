@@ -1,0 +1,258 @@
+"""Edits of conditions: negated, replaced, parts added and dropped.
+
+Where a condition is wrong, the right one is mostly made of what stands near: another condition of the file, a bare
+variable, or a guard of what the condition itself looks into.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterator
+from typing import TypeGuard
+
+from repair.edit import Edit
+from repair.edits import build
+from repair.edits.blocks import Block
+from repair.edits.build import Piece, compare, constant, joined, name, negated, refused, renamed
+from repair.edits.proposing import Spot, best_of, choices, lives, spots, thinned
+from repair.edits.reading import parts_of
+from repair.edits.survey import Survey, survey_of
+from repair.ground import Ground
+
+BUILTINS = frozenset(dir(builtins))
+"""Names that any file may use."""
+_MOST = 1000
+_MOST_ADDITIONS = 50
+_RELATIONS = ast.Lt | ast.LtE | ast.Gt | ast.GtE
+_ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
+
+Proposals = Iterator[tuple[Piece, float]]
+
+
+def conditions(ground: Ground) -> Iterator[Edit]:
+    """Other tests for `if`, `while`, ternaries, comprehensions, and for comparisons that are returned."""
+    survey = survey_of(ground)
+    made = (edit for spot in tests(survey) for edit in choices("condition", spot, _others(survey, spot)))
+    yield from lives(ground, thinned(survey, made, _MOST))
+
+
+def tests(survey: Survey) -> Iterator[Spot]:
+    """The spots of conditions."""
+    for site in survey.sites:
+        for spot in spots(site):
+            if any(spot.node is test for test in parts_of(spot.parent)) or _is_returned(spot):
+                yield spot
+
+
+def _is_returned(spot: Spot) -> bool:
+    return isinstance(spot.parent, ast.Return) and isinstance(spot.node, ast.Compare | ast.BoolOp)
+
+
+def _others(survey: Survey, spot: Spot) -> Proposals:
+    old = spot.piece
+    fixed = isinstance(old.node, ast.Constant)
+    yield negated(old), 0.5
+    yield from _of_parts(old)
+    yield from _forms(old)
+    yield from _bare(survey, spot, 4.0 if fixed else 1.0)
+    yield from _alien(survey, spot, old)
+    present = _texts_of_parts(old)
+    for part, weight in best_of(_additions(survey, spot), _MOST_ADDITIONS):
+        if part.text in present:
+            continue
+        opposite = survey.negated(part)
+        yield part, weight * 0.6
+        if not fixed:
+            yield joined(ast.And, part, old), weight
+            yield joined(ast.Or, opposite, old), weight
+            yield joined(ast.And, old, part), weight * 0.9
+            yield joined(ast.Or, old, opposite), weight * 0.9
+
+
+def _texts_of_parts(old: Piece) -> set[str]:
+    parts = old.node.values if isinstance(old.node, ast.BoolOp) else [old.node]
+    return {ast.unparse(part) for part in parts}
+
+
+def _of_parts(old: Piece) -> Proposals:
+    """Parts of `and` and `or` dropped or negated, and the two exchanged."""
+    if not isinstance(old.node, ast.BoolOp):
+        return
+    operator, values = type(old.node.op), [build.piece(value) for value in old.node.values]
+    yield joined(ast.Or if operator is ast.And else ast.And, *values), 0.5
+    for index, value in enumerate(values):
+        rest = values[:index] + values[index + 1 :]
+        yield (joined(operator, *rest) if len(rest) > 1 else rest[0]), 0.25
+        yield joined(operator, *values[:index], negated(value), *values[index + 1 :]), 0.25
+
+
+def subject_of(node: ast.expr) -> ast.expr:
+    """What a simple condition is about: `x` of `not x`, of `x is None`, of `len(x) == 0`."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        return subject_of(node.operand)
+    if isinstance(node, ast.Compare):
+        return subject_of(node.left)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len" and node.args:
+        return node.args[0]
+    return node
+
+
+def _forms(old: Piece) -> Proposals:
+    """The usual questions about the same subject."""
+    node = subject_of(old.node)
+    if not isinstance(node, ast.Name | ast.Attribute | ast.Subscript | ast.Call):
+        return
+    weight = 0.1 if isinstance(old.node, ast.Compare) else 0.2
+    yield from ((form, weight) for form in questions(build.piece(node)))
+
+
+def questions(subject: Piece) -> Iterator[Piece]:
+    """The usual questions about a value: whether it is true, None, empty, zero."""
+    none, zero, length = constant(None), constant(0), build.call("len", subject)
+    yield from (subject, refused(subject), compare(subject, ast.Is, none), compare(subject, ast.IsNot, none))
+    yield from (compare(length, ast.Eq, zero), compare(subject, ast.Eq, zero), compare(subject, ast.NotEq, zero))
+
+
+def _bare(survey: Survey, spot: Spot, scale: float) -> Proposals:
+    used = set(survey.seen_names(spot.node))
+    for part in survey.pieces(spot.site.block):
+        weight = 0.1 if part.text in used else 0.05
+        if survey.number(part.text):
+            weight *= 0.3
+        yield part, weight * scale
+        yield refused(part), weight * 0.5
+        if survey.sized(part.text):
+            length = build.call("len", part)
+            yield compare(length, ast.Eq, constant(1)), 0.04
+            yield compare(length, ast.LtE, constant(1)), 0.04
+    for value in (True, False):
+        yield constant(value), 0.06 if value else 0.04
+
+
+def _alien(survey: Survey, spot: Spot, old: Piece) -> Proposals:
+    """Other conditions of the file, so far as their names are known here."""
+    for part, weight in occurring(survey, spot.site.block):
+        yield part, weight
+        opposite = survey.negated(part)
+        yield opposite, weight * 0.4
+        if not isinstance(old.node, ast.Constant) and part.text != old.text:
+            for operator in (ast.And, ast.Or):
+                yield joined(operator, old, part), weight * 0.7
+                yield joined(operator, part, old), weight * 0.5
+                yield joined(operator, old, opposite), weight * 0.3
+
+
+def occurring(survey: Survey, block: Block) -> Proposals:
+    """The conditions that occur in the file and could be asked in a block, with weights."""
+    visible = survey.visible(block) | BUILTINS
+    for part, near in survey.conditions:
+        if visible >= survey.names_in(part):
+            yield part, 0.12 if near else 0.03
+
+
+def _additions(survey: Survey, spot: Spot) -> Proposals:
+    yield from guards_of(survey, spot.node)
+    inside = spot.parent.body if isinstance(spot.parent, ast.If | ast.While) else []
+    for node in inside[:3]:
+        yield from ((part, weight * 0.5) for part, weight in guards_of(survey, node))
+    names = survey.names(spot.site.block)
+    yield from _likewise(survey, spot, names)
+    for text in names:
+        if survey.sized(text):
+            yield name(text), 0.05
+        elif not survey.known(text):
+            yield name(text), 0.05
+            yield compare(name(text), ast.IsNot, constant(None)), 0.05
+    yield from comparisons(survey, names, set(survey.seen_names(spot.node)))
+
+
+def _likewise(survey: Survey, spot: Spot, names: list[str]) -> Proposals:
+    """The same question about another variable: what is asked of `i` is often to be asked of `j`.
+
+    Each is given with its opposite, since a part may be joined by `and` or by `or`.
+    """
+    parts = spot.node.values if isinstance(spot.node, ast.BoolOp) else [spot.node]
+    for part in parts:
+        used = list(dict.fromkeys(survey.seen_names(part)))
+        for old in [text for text in used if text in names][:2] if len(used) <= 3 else ():
+            for new in names:
+                fitting = survey.kinds(old) & survey.kinds(new) or not survey.kinds(old)
+                if new != old and new not in {"self", "cls"} and fitting:
+                    other = build.piece(renamed(part, old, new))
+                    yield other, 0.12
+                    yield survey.negated(other), 0.12
+
+
+def comparisons(survey: Survey, names: list[str], used: set[str]) -> Proposals:
+    """Comparisons of visible variables of fitting kinds; those that the old condition uses count more."""
+    numbers = [text for text in names if survey.number(text)][:6]
+    for index, left in enumerate(numbers):
+        for right in numbers[index + 1 :]:
+            weight = 0.03 if left in used or right in used else 0.015
+            yield from ((compare(name(left), order, name(right)), weight) for order in _ORDERS)
+    for holder in (text for text in names if survey.sized(text)):
+        length = build.call("len", name(holder))
+        for left in numbers:
+            yield compare(name(left), ast.Lt, length), 0.04
+        for left in (text for text in names if text != holder):
+            yield compare(name(left), ast.In, name(holder)), 0.02
+            yield compare(name(left), ast.NotIn, name(holder)), 0.02
+
+
+def guards_of(survey: Survey, node: ast.AST) -> Proposals:
+    """What must hold so that a tree can be evaluated: what it looks into is there, its indices are in range."""
+    kinds = {kind for kind, _ in survey.ground.troubles}
+    for part in ast.walk(node):
+        if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name | ast.Attribute):
+            yield from _not_none(survey, part.value, 0.5 if kinds & {"AttributeError", "TypeError"} else 0.15)
+        elif isinstance(part, ast.Subscript) and not isinstance(part.slice, ast.Slice):
+            yield from _in_range(part, kinds)
+        elif isinstance(part, ast.Compare) and isinstance(part.ops[0], _RELATIONS):
+            for side in (part.left, *part.comparators):
+                yield from _compared(survey, side, "TypeError" in kinds)
+        elif _divides(part):
+            divisor = build.piece(part.right)
+            yield compare(divisor, ast.NotEq, constant(0)), 0.6 if "ZeroDivisionError" in kinds else 0.15
+
+
+def _divides(node: ast.AST) -> TypeGuard[ast.BinOp]:
+    """Whether it divides by what is no constant; `"…" % values` is no division."""
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Div | ast.FloorDiv | ast.Mod):
+        return False
+    return not isinstance(node.right, ast.Constant) and not isinstance(node.left, ast.Constant | ast.JoinedStr)
+
+
+def _not_none(survey: Survey, owner: ast.expr, weight: float) -> Proposals:
+    if isinstance(owner, ast.Name) and (owner.id in {"self", "cls"} or _known_only(survey, owner.id)):
+        return
+    owned = build.piece(owner)
+    yield compare(owned, ast.IsNot, constant(None)), weight
+    yield owned, weight * 0.6
+
+
+def _compared(survey: Survey, side: ast.expr, loud: bool) -> Proposals:
+    """A side of a comparison that may be None."""
+    if isinstance(side, ast.Name | ast.Attribute):
+        known = survey.kinds(ast.unparse(side))
+        weight = 0.4 if loud or "NoneType" in known else 0.1 if not known else 0.02
+        yield compare(build.piece(side), ast.IsNot, constant(None)), weight
+
+
+def _known_only(survey: Survey, variable: str) -> bool:
+    """Whether it is no variable of the scope (a module), or has a type that is never None."""
+    if survey.sized(variable) or survey.number(variable):
+        return "NoneType" not in survey.kinds(variable)
+    return not any(variable in bound for bound in survey.bound.values())
+
+
+def _in_range(node: ast.Subscript, kinds: set[str]) -> Proposals:
+    owner, key = build.piece(node.value), build.piece(node.slice)
+    length = build.call("len", owner)
+    weight = 0.5 if "IndexError" in kinds else 0.12
+    if isinstance(node.slice, ast.Constant | ast.UnaryOp):
+        yield owner, weight
+    else:
+        yield compare(key, ast.Lt, length), weight
+        yield compare(key, ast.GtE, constant(0)), weight * 0.5
+    yield compare(key, ast.In, owner), 0.5 if "KeyError" in kinds else 0.08

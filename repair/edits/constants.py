@@ -1,0 +1,209 @@
+"""Edits of constants: numbers near by, other signs, empty values, and constants from the vocabulary of the file."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from repair.edit import Edit
+from repair.edits.scene import Scene, scene_of
+from repair.edits.spot import Spot
+from repair.edits.swapping import (
+    LOAD,
+    become,
+    call,
+    called,
+    display,
+    likeliest,
+    number,
+    parsed,
+    swap,
+)
+from repair.ground import Ground
+from repair.kinds import DICT, LIST, NONE, NUMBER, SET, SIZED, STR, TUPLE, is_number
+
+KIND = "constant"
+_MOST = 600
+_MADE = ("set", "list", "dict", "tuple")
+_COMMON = 12
+"""So many of the commonest constants of the vocabulary are likely; the others come much later."""
+
+
+def constants(ground: Ground) -> Iterator[Edit]:
+    """Other numbers, strings, truths and empty values where a literal stands."""
+    scene = scene_of(ground)
+    words = _words(ground)
+    yield from likeliest(_all(scene, words), ground, _MOST)
+
+
+def _all(scene: Scene, words: list[object]) -> Iterator[Edit]:
+    for spot, node in scene.values:
+        if isinstance(node, ast.Constant):
+            for new, weight in _instead_of(spot, node.value, words):
+                yield from _edit(scene, spot, node, new, weight)
+        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
+            for new, weight in _instead_of_number(-_plain(node.operand.value), words):
+                yield from _edit(scene, spot, node, new, weight)
+        else:
+            for new, weight in _instead_of_empty(node):
+                yield from _edit(scene, spot, node, new, weight)
+            for new, weight in _instead_of_infinite(node):
+                yield from _edit(scene, spot, node, new, weight)
+            if spot.field == "value" and isinstance(spot.parent, ast.Return | ast.Assign):
+                yield from _simple_result(scene, spot, node)
+
+
+def _edit(scene: Scene, spot: Spot, node: ast.expr, new: ast.expr, weight: float) -> Iterator[Edit]:
+    yield from swap(spot, new, KIND, weight, become(scene.text(node), ast.unparse(new)))
+
+
+def _words(ground: Ground) -> list[object]:
+    found = list[object]()
+    for word in ground.words.constants:
+        try:
+            found.append(ast.literal_eval(word))
+        except (SyntaxError, ValueError):
+            continue
+    return found
+
+
+def _instead_of(spot: Spot, value: object, words: list[object]) -> Iterator[tuple[ast.expr, float]]:
+    if isinstance(value, bool):
+        yield ast.Constant(value=not value), 0.8
+        yield ast.Constant(value=None), 0.2
+        yield number(int(value)), 0.03
+        yield number(int(not value)), 0.03
+    elif isinstance(value, int | float):
+        negated = isinstance(spot.parent, ast.UnaryOp)
+        yield from () if negated else _instead_of_number(value, words)
+    elif isinstance(value, str):
+        yield from _instead_of_text(value, words)
+    elif value is None:
+        yield from _instead_of_none(spot)
+
+
+def _instead_of_number(value: float, words: list[object]) -> Iterator[tuple[ast.expr, float]]:
+    """Numbers near `value` first, then those that programs begin with, then those of the vocabulary."""
+    weights: dict[float, float] = {value + 1: 0.7, value - 1: 0.7}
+    if value:
+        weights.setdefault(-value, 0.4)
+    for usual, weight in ((0, 0.5), (1, 0.5), (-1, 0.3), (2, 0.3)):
+        weights.setdefault(usual, weight)
+    common = [word for word in words if isinstance(word, int | float)]
+    for rank, word in enumerate(common):
+        weights.setdefault(word, 0.3 if rank < _COMMON else 0.04)
+    for twice in (value * 2, value * 10, value + 2, value - 2):
+        weights.setdefault(twice, 0.06)
+    for new, weight in weights.items():
+        if new != value:
+            yield number(new), weight
+    if value == int(value):
+        yield number(float(value) if isinstance(value, int) else int(value)), 0.15
+    if value in (0, 1, -1):
+        yield ast.Constant(value=None), 0.2
+        yield ast.Constant(value=value == 1), 0.1
+        yield _infinite(negative=True), 0.15
+        yield _infinite(negative=False), 0.15
+        yield display(), 0.05
+        yield ast.Constant(value=""), 0.05
+
+
+def _instead_of_text(value: str, words: list[object]) -> Iterator[tuple[ast.expr, float]]:
+    weights: dict[str, float] = {}
+    if value == "":
+        weights |= {" ": 0.5, "\n": 0.2, "0": 0.1, ",": 0.1}
+    for variant in (value.lower(), value.upper(), value.capitalize(), value.title()):
+        weights.setdefault(variant, 0.4)
+    for variant in (value.strip(), f"{value} ", f" {value}", value[:-1], value[1:], f"{value}\n"):
+        weights.setdefault(variant, 0.25 if value else 0.02)
+    for variant in (value.replace(" ", ""), value.replace(" ", "_"), value.replace("_", " "), value.replace("-", "_")):
+        weights.setdefault(variant, 0.25)
+    weights.setdefault("", 0.3)
+    texts = [word for word in words if isinstance(word, str)]
+    for rank, word in enumerate(texts):
+        weights.setdefault(word, 0.3 if rank < _COMMON else 0.06)
+    for new, weight in weights.items():
+        if new != value:
+            yield ast.Constant(value=new), weight
+    if not value:
+        yield ast.Constant(value=None), 0.2
+        yield display(), 0.1
+
+
+def _instead_of_none(spot: Spot) -> Iterator[tuple[ast.expr, float]]:
+    if isinstance(spot.parent, ast.Compare):
+        yield number(0), 0.1
+        return
+    for value in (0, 1, -1):
+        yield number(value), 0.25
+    for word in (False, True, ""):
+        yield ast.Constant(value=word), 0.25
+    yield display(), 0.25
+    yield ast.Dict(keys=[], values=[]), 0.2
+    yield call("set"), 0.1
+    yield ast.Tuple(elts=[], ctx=LOAD), 0.1
+
+
+def _instead_of_empty(node: ast.expr) -> Iterator[tuple[ast.expr, float]]:
+    """`[]` for `[[]]`, `{}` for `set()` and the like."""
+    if not _is_empty(node):
+        if isinstance(node, ast.List) and len(node.elts) == 1 and _is_empty(node.elts[0]):
+            yield node.elts[0], 0.5
+        return
+    weights = {"[[]]": 0.5, "[]": 0.3, "{}": 0.4, "set()": 0.4, "()": 0.3, "None": 0.3, "[0]": 0.3, "[()]": 0.05}
+    weights |= {"''": 0.2, "0": 0.15, "[1]": 0.2, "['']": 0.1, "[None]": 0.1, "{0}": 0.05}
+    if not isinstance(node, ast.List):
+        weights = {
+            word: weight * (0.2 if word.startswith("[") and word != "[]" else 1) for word, weight in weights.items()
+        }
+    for word, weight in weights.items():
+        yield parsed(word), weight
+
+
+def _is_empty(node: ast.expr) -> bool:
+    if isinstance(node, ast.List | ast.Tuple):
+        return not node.elts
+    if isinstance(node, ast.Dict):
+        return not node.keys
+    if not isinstance(node, ast.Call) or node.args or node.keywords:
+        return False
+    return isinstance(node.func, ast.Name) and called(node) in _MADE
+
+
+def _infinite(*, negative: bool) -> ast.expr:
+    return call("float", ast.Constant(value="-inf" if negative else "inf"))
+
+
+def _instead_of_infinite(node: ast.expr) -> Iterator[tuple[ast.expr, float]]:
+    """`float('inf')` for `float('-inf')`, `-math.inf` for `math.inf`."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "float" and node.args:
+        word = node.args[0]
+        if isinstance(word, ast.Constant) and isinstance(word.value, str):
+            yield _infinite(negative="-" not in word.value), 0.8
+            yield number(0), 0.2
+    elif isinstance(node, ast.Attribute) and node.attr == "inf":
+        yield ast.UnaryOp(op=ast.USub(), operand=node), 0.8
+        yield number(0), 0.2
+
+
+def _simple_result(scene: Scene, spot: Spot, node: ast.expr) -> Iterator[Edit]:
+    """A whole result or initial value replaced by a plain one of its kind."""
+    kind = scene.kind(node)
+    plain: list[tuple[ast.expr, float]] = []
+    if is_number(kind):
+        plain += [(number(value), 0.15) for value in (0, 1, -1)]
+    elif kind & NUMBER:
+        plain += [(ast.Constant(value=value), 0.3) for value in (True, False)]
+    for known, empty in ((LIST, "[]"), (DICT, "{}"), (SET, "set()"), (TUPLE, "()"), (STR, "''")):
+        if kind & known:
+            plain.append((parsed(empty), 0.1))
+    if not kind & NONE and kind & (NUMBER | SIZED):
+        plain.append((ast.Constant(value=None), 0.08))
+    if not kind:
+        plain += [(ast.Constant(value=value), 0.05) for value in (None, True, False, 0)]
+    for new, weight in plain:
+        yield from _edit(scene, spot, node, new, weight if isinstance(spot.parent, ast.Return) else weight * 0.5)
+
+
+def _plain(value: object) -> float:
+    return value if isinstance(value, int | float) else 0

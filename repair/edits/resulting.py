@@ -1,0 +1,218 @@
+"""Edits that give a `return` its expression back, where nothing, or no more than a literal, is returned.
+
+The lost expression is built like those of the other branches, from the parameters, or of an expression of the file.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+from repair.edit import Edit
+from repair.edits.donors import allowed, donors
+from repair.edits.names import takes
+from repair.edits.operators import SIGNS, fitting
+from repair.edits.scene import Scene, scene_of
+from repair.edits.spot import Spot
+from repair.edits.swapping import LOAD, become, binary, call, likeliest, name, parsed, swap
+from repair.ground import Ground
+from repair.kinds import (
+    CALLABLE,
+    DICT,
+    INT,
+    ITERABLE,
+    LIST,
+    MAPPING,
+    SEQUENCE,
+    SET,
+    STR,
+    TUPLE,
+    UNKNOWN,
+    Kind,
+    fits,
+    is_number,
+)
+from repair.scoping import parameters
+from repair.tree import Function, places, replaced
+
+KIND = "result"
+_MOST, _LARGEST, _MOST_DONORS = 500, 30, 150
+_SEPARATORS = ("", " ", "\n", ", ", ",")
+_ASKED = ("{x}", "not {x}", "{x} is not None", "{x} > 0", "{x} % 2 == 0", "{x} % 2", "isinstance({x}, int)")
+_DONE = ("str({x})", "int({x})", "len({x})", "{x} * {x}", "{x} * 2", "{x} + 1", "{x}.lower()", "{x}.strip()", "{x}[0]")
+"""What is usually asked of items, and made of them."""
+
+Value = tuple[ast.expr, float]
+
+
+def resulting(ground: Ground) -> Iterator[Edit]:
+    """`return` and `return None` become `return <expression>`; the same for literals, which is less likely."""
+    scene = scene_of(ground)
+    if not isinstance(scene.root, Function) or any(isinstance(n, ast.Yield | ast.YieldFrom) for n in _all(scene)):
+        return
+    yield from likeliest(_mended(scene), ground, _MOST)
+
+
+def _all(scene: Scene) -> Iterator[ast.AST]:
+    return ast.walk(scene.root)
+
+
+def _mended(scene: Scene) -> Iterator[Edit]:
+    for spot, node in scene.of(ast.Return):
+        scale = _emptiness(node.value)
+        for value, weight in _values(scene, spot, node) if scale else ():
+            note = become(scene.text(node), f"return {ast.unparse(value)}")
+            yield from swap(spot, ast.Return(value=value), KIND, weight * scale, note)
+
+
+def _emptiness(value: ast.expr | None) -> float:
+    """How likely it is that the expression of a `return` was lost."""
+    if value is None or (isinstance(value, ast.Constant) and value.value is None):
+        return 1.0
+    if isinstance(value, ast.List | ast.Tuple | ast.Set) and not value.elts:
+        return 0.5
+    return 0.4 if isinstance(value, ast.Constant) or (isinstance(value, ast.Dict) and not value.keys) else 0.0
+
+
+def _values(scene: Scene, spot: Spot, node: ast.Return) -> Iterator[Value]:
+    others = [other for other in _all(scene) if isinstance(other, ast.Return) and other is not node and other.value]
+    kinds: Kind = UNKNOWN.union(*(scene.kind(other.value) for other in others if other.value)) - {"NoneType"}
+    words = [word for word in spot.visible.near if word != spot.visible.owner]
+    for other in others:
+        if other.value and len(list(ast.walk(other.value))) <= _LARGEST:
+            yield from _like(scene, spot, other.value)
+    yield from _elsewhere(scene, spot, kinds)
+    yield from _calls(scene, words)
+    yield from _turned(scene, words, kinds)
+    yield from _items(scene, spot, words)
+    yield from _joined(scene, words, kinds)
+    yield from _operations(scene, words, kinds)
+    yield from _of_items(scene, words, kinds)
+
+
+def _like(scene: Scene, spot: Spot, value: ast.expr) -> Iterator[Value]:
+    """What another branch returns, also with one of its operators or names replaced."""
+    if isinstance(value, ast.Constant) or not _names(value) <= allowed(scene, spot):
+        return
+    yield value, 0.3
+    for place, part in places(value):
+        if isinstance(part, ast.BinOp):
+            for op in fitting(scene.kind(part.left), scene.kind(part.right)):
+                if op in SIGNS and not isinstance(part.op, op):
+                    yield _with(value, place, binary(part.left, op, part.right)), 0.2
+        elif isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load):
+            kind = scene.kinds.of_name(part.id)
+            for word in spot.visible.near if kind != CALLABLE else ():
+                fit = fits(scene.kinds.of_name(word), kind)
+                if word != part.id and fit:
+                    yield _with(value, place, name(word)), 0.15 * fit
+
+
+def _with(value: ast.expr, place: Any, new: ast.expr) -> ast.expr:
+    made: ast.expr = replaced(value, place, new)
+    return made
+
+
+def _names(value: ast.expr) -> frozenset[str]:
+    """The names that an expression reads and does not bind itself."""
+    names = [part for part in ast.walk(value) if isinstance(part, ast.Name)]
+    stored = {part.id for part in names if isinstance(part.ctx, ast.Store)}
+    return frozenset(part.id for part in names if part.id not in stored)
+
+
+def _elsewhere(scene: Scene, spot: Spot, kinds: Kind) -> Iterator[Value]:
+    visible = allowed(scene, spot)
+    for donor in donors(scene)[:_MOST_DONORS]:
+        if donor.names <= visible and (fit := fits(donor.kind, kinds)):
+            yield donor.node, 0.5 * donor.prior * fit
+
+
+def _calls(scene: Scene, words: list[str]) -> Iterator[Value]:
+    """Functions of the file, called with the function's own parameters or with one variable."""
+    assert isinstance(scene.root, Function)
+    given = [word for word in parameters(scene.root.args) if word in words]
+    for word, function in scene.outside.functions.items():
+        if len(given) > 1 and takes(function, len(given)) and function is not scene.root:
+            yield call(word, *map(name, given)), 0.2
+        for other in words if takes(function, 1) else ():
+            if scene.kinds.of_name(other) != CALLABLE:
+                yield call(word, name(other)), 0.12
+
+
+def _items(scene: Scene, spot: Spot, words: list[str]) -> Iterator[Value]:
+    """Items of what is visible, of own attributes and of the module's variables, by a visible index or key."""
+    own = [f"{spot.visible.owner}.{word}" for word in spot.visible.attributes]
+    for holder in (*words, *own, *scene.outside.variables):
+        kind = scene.kinds.of_name(holder)
+        if kind and not kind & (SEQUENCE | MAPPING):
+            continue
+        for word in words:
+            index = scene.kinds.of_name(word)
+            if word != holder and (index & INT or not index or (index & STR and not kind & SEQUENCE)):
+                made = ast.Subscript(value=name(holder), slice=name(word), ctx=LOAD)
+                yield made, 0.15 * (1.0 if kind else 0.6) * (1.0 if index else 0.6)
+
+
+def _turned(scene: Scene, words: list[str], kinds: Kind) -> Iterator[Value]:
+    """A collection in another form, or what is told of it."""
+    for word in words:
+        holder = scene.kinds.of_name(word)
+        for function, weight in _TURNS if holder & (ITERABLE - STR) else ():
+            new = call(function, name(word))
+            fit = fits(scene.kind(new), kinds)
+            if fit and scene.kind(new) != holder:
+                yield new, weight * fit
+        if holder & (LIST | SET):
+            yield call("sorted", name(word)), 0.25
+
+
+_TURNS = (("list", 0.2), ("tuple", 0.12), ("len", 0.15), ("sum", 0.12), ("set", 0.08), ("dict", 0.08))
+
+
+def _joined(scene: Scene, words: list[str], kinds: Kind) -> Iterator[Value]:
+    """The texts of a list as one."""
+    told = [word[1:-1] for word in scene.ground.words.constants if word[:1] == "'" and len(word) <= 4]
+    plain = [separator for separator in told if "\\" not in separator][:4]
+    for word in words if not kinds or kinds & STR else ():
+        holder, items = scene.kinds.of_name(word), scene.kinds.of_name(f"{word}[]")
+        if holder & (LIST | TUPLE) and (not items or items & STR):
+            sure = 1.0 if items or kinds else 0.5
+            for separator in dict.fromkeys((*plain, *_SEPARATORS)):
+                joiner = ast.Attribute(value=ast.Constant(value=separator), attr="join", ctx=LOAD)
+                made = ast.Call(func=joiner, args=[name(word)], keywords=[])
+                yield made, sure * (0.25 if separator in plain else 0.2)
+
+
+def _operations(scene: Scene, words: list[str], kinds: Kind) -> Iterator[Value]:
+    """An operation of two visible numbers, or of two visible sequences."""
+    for one in words[-6:]:
+        for other in words[-6:]:
+            kind = scene.kinds.of_name(one)
+            if one != other and kind & scene.kinds.of_name(other) and fits(kind, kinds):
+                number = is_number(kind)
+                for op in _ARITHMETIC if number else (ast.Add,) if kind & (LIST | STR | TUPLE) else ():
+                    if one < other or op not in (ast.Add, ast.Mult) or not number:
+                        yield binary(name(one), op, name(other)), 0.07
+
+
+_ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Div, ast.Mod)
+
+
+def _of_items(scene: Scene, words: list[str], kinds: Kind) -> Iterator[Value]:
+    """`[x for x in xs if …]` and `[… for x in xs]` with what is usually asked of items, or is asked in the file."""
+    if kinds and not kinds & LIST:
+        return
+    for word in words:
+        kind = scene.kinds.of_name(word)
+        if (kind and not kind & ITERABLE) or kind & DICT or kind == STR:
+            continue
+        sure = 1.0 if kind else 0.4
+        for text in _ASKED:
+            yield parsed(f"[item for item in {word} if {text.format(x='item')}]"), 0.1 * sure
+        for text in _DONE:
+            yield parsed(f"[{text.format(x='item')} for item in {word}]"), 0.08 * sure
+        for function in scene.outside.functions:
+            if takes(scene.outside.functions[function], 1):
+                yield parsed(f"[item for item in {word} if {function}(item)]"), 0.15 * sure
+                yield parsed(f"[{function}(item) for item in {word}]"), 0.12 * sure

@@ -1,0 +1,258 @@
+"""The search for variants that pass: the likeliest first, in batches, then further edits to those that mended a part.
+
+While a batch runs in the sandbox, the texts of the next are made in a thread. A first variant that passes does not end
+the search: those that are nearly as likely are tried as well, so that there is something to choose from.
+
+Faults in two places, or a mend that takes two edits, are found by growing: a variant that lets a failing test pass is
+observed like the original, and edits to it are tried, ordered by the likelihood of both. When none is left that mended
+a part, the likeliest single edits are grown blindly.
+"""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from core.ports import Trials
+from core.trials import How, Outcome, Patience, Sight, TrialJob
+from repair import localise
+from repair.ground import Vocabulary
+from repair.patience import order_of, patience_for
+from repair.problem import Progress, Tell
+from repair.variants import Known, Merged, Stream, Variant
+
+FIRST_BATCH, MOST_BATCH = 64, 600
+BATCH_S = 1.2
+"""How long a batch should run: long enough that starting a sandbox does not count, short enough to tell progress."""
+AFTER_SHARE, AFTER_S, AFTER_TRIED = 0.34, 4.0, 400
+"""When something passes, variants at least so likely are still tried, for so long, so many."""
+LOOKED_AT, GROWN, GROWN_AT_ONCE, GROW_EVERY = 100, 12, 3, 400
+"""How many variants that may have mended a part are looked at again; how many of these are grown, and how many at a
+time; after how many candidates that is thought of again."""
+GROWTH = 0.3
+"""How likely a variant that lets all failing tests pass is the half of a mend, against a first edit of weight 1."""
+BLIND, BLIND_AT_ONCE = 80, 8
+"""How many single edits are grown when nothing else is left."""
+TELL_S = 2.0
+PATIENT, SLOW_STEPS, SLOW_S = 72, 20, 4.0
+"""So many that were cut short get so many times the steps and the time, when all others have failed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """What is searched: the job, its trees, what its tests did, and the words that edits may use."""
+
+    job: TrialJob
+    trees: Mapping[str, ast.Module]
+    sight: Sight
+    words: Mapping[str, Vocabulary]
+
+
+@dataclass(slots=True, kw_only=True)
+class Found:
+    """What a search came to; `passing` in the order of likelihood."""
+
+    passing: list[Variant] = field(default_factory=list)
+    tried: int = 0
+    estimated: int = 0
+    best: int = 0
+    seconds: float = 0.0
+    exhausted: bool = False
+
+
+class Search:
+    """One search.
+
+    Args:
+        trials: runs the candidates.
+        ground: what is searched.
+        deadline: `time.monotonic()` at which it must end.
+        tell: takes progress.
+        accepts: whether a variant may be an answer at all.
+    """
+
+    def __init__(
+        self,
+        trials: Trials,
+        ground: Field,
+        deadline: float,
+        tell: Tell,
+        accepts: Callable[[Variant], bool] = lambda _variant: True,
+    ) -> None:
+        self._trials, self._field, self._deadline, self._tell, self._accepts = trials, ground, deadline, tell, accepts
+        self._known, self._found = Known(), Found()
+        self._order = order_of(ground.sight)
+        self._patience = patience_for(ground.sight)
+        self._partial: list[tuple[int, Variant]] = []
+        self._slow: list[Variant] = []
+        self._likely: list[Variant] = []
+        self._better: list[tuple[float, Variant]] = []
+        self._merged = Merged()
+        self._size, self._grow_at = FIRST_BATCH, GROW_EVERY
+        self._began = self._told = time.monotonic()
+        self._won_at: tuple[float, float, int] | None = None
+
+    async def run(self) -> Found:
+        """Search until enough was found, everything was tried, or the time is over."""
+        suspects = await asyncio.to_thread(localise.suspects, self._field.trees, self._field.sight)
+        self._merged.add(await asyncio.to_thread(self._stream, self._field.trees, suspects, self._field.sight))
+        await self._through()
+        for step in (self._be_patient, self._grow_on, lambda: self._grow_blindly(suspects)):
+            if not self._is_over():
+                await step()
+        found = self._found
+        found.exhausted = not found.passing and time.monotonic() < self._deadline
+        found.passing.sort(key=lambda variant: -variant.likelihood)
+        found.seconds = time.monotonic() - self._began
+        return found
+
+    def _stream(
+        self,
+        trees: Mapping[str, ast.Module],
+        suspects: Sequence[localise.Suspect],
+        sight: Sight,
+        before: Variant | None = None,
+    ) -> Stream:
+        made = Stream(
+            trees, suspects, sight, self._field.words, self._known,
+            before=before.edits if before else (), likelihood=before.likelihood if before else 1.0,
+        )  # fmt: skip
+        self._found.estimated += made.size
+        return made
+
+    def _is_over(self) -> bool:
+        if time.monotonic() >= self._deadline:
+            return True
+        return bool(self._found.passing)
+
+    def _has_enough(self, likelihood: float) -> bool:
+        """Tell whether to stop, where the next variant would be so likely."""
+        now = time.monotonic()
+        if now >= self._deadline or likelihood <= 0:
+            return True
+        if self._won_at is None:
+            return False
+        at, won, tried = self._won_at
+        return likelihood < won * AFTER_SHARE or now - at > AFTER_S or self._found.tried - tried > AFTER_TRIED
+
+    async def _through(self) -> None:
+        """Try what there is, the likeliest first, until there is enough; grow what mended a part on the way."""
+        batch = await asyncio.to_thread(self._merged.take, self._size)
+        while batch and not self._has_enough(batch[0].likelihood):
+            ahead = asyncio.create_task(asyncio.to_thread(self._merged.take, self._size))
+            try:
+                await self._try(batch, self._patience)
+            finally:
+                batch = await ahead
+            if self._partial and self._found.tried >= self._grow_at and not self._is_over():
+                await self._grow()
+
+    async def _try(self, batch: Sequence[Variant], patience: Patience) -> None:
+        """Run a batch and draw its consequences."""
+        began = time.monotonic()
+        left_s = max(1.0, self._deadline - began)
+        wall_s = min(patience.wall_s, left_s)
+        candidates = [variant.candidate for variant in batch]
+        outcomes = await self._trials.attempt(
+            self._field.job, candidates, self._order, replace(patience, wall_s=wall_s)
+        )
+        took = max(0.01, time.monotonic() - began)
+        self._size = int(min(MOST_BATCH, 2 * self._size, max(16, len(batch) * BATCH_S / took)))
+        self._found.tried += len(batch)
+        for variant, outcome in zip(batch, outcomes, strict=True):
+            self._note(variant, outcome)
+        self._tell_progress()
+
+    def _note(self, variant: Variant, outcome: Outcome) -> None:
+        found = self._found
+        if outcome.how is How.PASSED:
+            if self._accepts(variant):
+                found.passing.append(variant)
+                self._won_at = self._won_at or (time.monotonic(), variant.likelihood, found.tried)
+            found.best = len(self._order)
+            return
+        found.best = max(found.best, outcome.passed)
+        if outcome.passed and len(variant.edits) == 1:
+            self._partial.append((outcome.passed, variant))
+        if outcome.how in {How.STEPS, How.TIMEOUT}:
+            self._slow.append(variant)
+        elif outcome.how is not How.INVALID and len(self._likely) < BLIND and len(variant.edits) == 1:
+            self._likely.append(variant)
+
+    async def _grow_on(self) -> None:
+        """Grow what mended a part until nothing is left that did."""
+        while (self._partial or self._better) and not self._is_over():
+            await self._grow()
+            await self._through()
+
+    async def _grow(self) -> None:
+        """Add the edits to the best of those that mended a part to what is tried."""
+        await self._weigh_partial()
+        for share, variant in self._better[:GROWN_AT_ONCE]:
+            if time.monotonic() < self._deadline:
+                self._merged.add(await self._grown(replace(variant, likelihood=GROWTH * share)))
+        del self._better[:GROWN_AT_ONCE]
+        self._grow_at = self._found.tried + GROW_EVERY
+
+    async def _weigh_partial(self) -> None:
+        """Keep of those with a part mended what passes more tests in all than the original, the best first."""
+        ranked = sorted(self._partial, key=lambda entry: (-entry[0], -entry[1].likelihood))[:LOOKED_AT]
+        self._partial, variants = [], [variant for _, variant in ranked]
+        whole = replace(self._patience, misses=len(self._order))
+        candidates = [variant.candidate for variant in variants]
+        outcomes = await self._trials.attempt(self._field.job, candidates, self._order, whole) if candidates else ()
+        failing = len(self._field.sight.failing)
+        before = len(self._order) - failing
+        shares = [((outcome.passed - before) / max(1, failing)) for outcome in outcomes]
+        self._better += [(share, one) for share, one in zip(shares, variants, strict=True) if share > 0]
+        self._better.sort(key=lambda entry: (-entry[0], -entry[1].likelihood))
+        del self._better[GROWN:]
+
+    async def _grown(self, variant: Variant) -> Stream:
+        """The edits to a variant, which is looked at like the original."""
+        text = await asyncio.to_thread(ast.unparse, variant.tree)
+        job = replace(self._field.job, change={**self._field.job.change, variant.path: text})
+        sight = await self._trials.observe(job)
+        trees = {**self._field.trees, variant.path: ast.parse(text)}
+        suspects = [one for one in localise.suspects(trees, sight) if one.path == variant.path]
+        return await asyncio.to_thread(self._stream, trees, suspects, sight, variant)
+
+    async def _be_patient(self) -> None:
+        """Give what was cut short another chance."""
+        patience = self._patience
+        longer = replace(patience, steps=patience.steps * SLOW_STEPS, wall_s=patience.wall_s * SLOW_S, misses=1)
+        slow, self._slow = self._slow[:PATIENT], []
+        for batch in _batched(slow, 24):
+            if self._has_enough(batch[0].likelihood):
+                return
+            await self._try(batch, longer)
+
+    async def _grow_blindly(self, suspects: Sequence[localise.Suspect]) -> None:
+        """Edit the likeliest single edits once more, although none of them mended anything alone."""
+        for number, variant in enumerate(sorted(self._likely, key=lambda one: -one.likelihood), 1):
+            if self._is_over():
+                return
+            trees = {**self._field.trees, variant.path: ast.fix_missing_locations(variant.tree)}
+            where = [one for one in suspects if (one.path, one.scope.name) == (variant.path, variant.scope)]
+            self._merged.add(await asyncio.to_thread(self._stream, trees, where, self._field.sight, variant))
+            if number % BLIND_AT_ONCE == 0:
+                await self._through()
+
+    def _tell_progress(self) -> None:
+        now, found = time.monotonic(), self._found
+        if now - self._told < TELL_S:
+            return
+        self._told = now
+        text = f"tried {found.tried:,} of about {max(found.estimated, found.tried):,} candidates"
+        if found.passing:
+            text += f", {len(found.passing)} pass"
+        elif found.best:
+            text += f"; the best passes {found.best} of {len(self._order)} tests"
+        self._tell(Progress(tried=found.tried, estimated=found.estimated, best=found.best, text=text))
+
+
+def _batched(items: Sequence[Variant], size: int) -> list[Sequence[Variant]]:
+    return [items[start : start + size] for start in range(0, len(items), size)]

@@ -1,0 +1,239 @@
+"""An attempt that waited for its owner: others run meanwhile, and it goes on where it asked."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from attempt.services import Parts
+from bootstrap.services import Rooms
+from bootstrap.store import Store, open_store
+from config import load_settings
+from core.clock import utc_now
+from core.events import Event, Kind
+from core.gates import Approval, Ask, AskKind, GateJob, GateReport
+from core.states import ENDED, Ending, Outcome, Phase, Status
+from core.submission import parse_spec
+from core.tasks import Task
+from core.work import Step, Work
+from task_executor import TaskExecutor
+from tests.support.answers import RIGHT, Answers, job
+from tests.support.sandboxes import runtime
+from tests.support.wire_server import WireServer
+
+TOOLZ = Ask(kind=AskKind.PACKAGE, subject="package:toolz", question="May it use toolz?")
+
+
+@pytest.fixture
+def answers() -> Answers:
+    return Answers(wrong_first=0)
+
+
+@pytest.fixture
+def server(answers: Answers) -> Iterator[WireServer]:
+    with WireServer(answers) as running:
+        yield running
+
+
+@dataclass
+class Clock:
+    """The true time, and what has gone by besides."""
+
+    later: timedelta = timedelta()
+
+    def __call__(self) -> datetime:
+        return utc_now() + self.later
+
+
+@dataclass
+class Asking:
+    """A gate that asks for toolz, until that is granted unless it is `stubborn`."""
+
+    stubborn: bool = False
+    jobs: list[GateJob] = field(default_factory=list)
+
+    async def examine(self, job: GateJob) -> GateReport:
+        self.jobs.append(job)
+        return GateReport() if TOOLZ.subject in job.granted and not self.stubborn else GateReport(asks=(TOOLZ,))
+
+
+@dataclass
+class Site:
+    """One worker on the real rooms."""
+
+    store: Store
+    parts: Parts
+    clock: Clock
+
+    def submit(self, number: int, **more: Any) -> int:
+        return self.store.queue.submit(parse_spec({**job(number), **more})).result().task_id
+
+    async def waiting(self, task_id: int) -> Approval:
+        async with asyncio.timeout(30):
+            while self.store.queue.get(task_id).status is not Status.WAITING:  # noqa: ASYNC110 (it is in the database)
+                await asyncio.sleep(0.02)
+        return self.store.queue.approvals(task_id=task_id)[0]
+
+    def held(self, number: int, phase: Phase | None) -> Task:
+        """A task that an earlier daemon left waiting, with its work done up to the phase that asked."""
+        self.submit(number)
+        task = self.store.queue.claim("w").result()
+        assert task is not None
+        workspace = self.parts.git.open(None, None, task.id, task.spec.description, task.created_at)
+        work = Work(
+            phase=Phase.HOLD,
+            base=workspace.base,
+            step_no=3,
+            iteration=1,
+            change={f"job_{number}.py": RIGHT.format(n=number)},
+            held_in=phase,
+            asks=(TOOLZ,),
+        )
+        step = Step(phase=Phase.TESTING, outcome=Outcome.HOLD, work=work)
+        saved = self.store.steps.save_step(task.id, 1, task.fence, step, started_at=utc_now(), duration_s=0.1)
+        saved.result()
+        return self.store.queue.hold(task.id, task.fence, "needs toolz", work.asks).result()
+
+    async def ended(self, task_id: int) -> Task:
+        async with asyncio.timeout(30):
+            while (task := self.store.queue.get(task_id)).status not in ENDED:  # noqa: ASYNC110 (it is in the database)
+                await asyncio.sleep(0.02)
+        return task
+
+    @asynccontextmanager
+    async def working(self) -> AsyncIterator[None]:
+        executor = TaskExecutor(self.parts, workers=1, lease_s=30)
+        stop = self.store.queue.on_wake(executor.wake_from(asyncio.get_running_loop()))
+        running = asyncio.create_task(executor.run())
+        try:
+            yield
+        finally:
+            await executor.stop(0)
+            await running
+            stop()
+
+
+@pytest.fixture
+async def site(tmp_path: Path, server: WireServer) -> AsyncIterator[Site]:
+    flags = {
+        "embedder": "hashed", "model_type": "openai", "model_name": server.model, "openai_api_key": "test-key",
+        "openai_base_url": server.openai_base_url,
+    }  # fmt: skip
+    runtime()
+    async with AsyncExitStack() as last:
+        with ExitStack() as stack:
+            settings = load_settings(flags, tmp_path)
+            clock = Clock()
+            rooms = Rooms(settings, store := open_store(settings, stack, clock), stack, clock)
+            last.push_async_callback(rooms.aclose)
+            parts = await rooms.prepare()
+            assert parts, rooms.notices
+            yield Site(store, parts, clock)
+
+
+async def test_a_night_of_waiting_does_not_count_and_the_decision_reaches_the_gates(
+    site: Site, answers: Answers
+) -> None:
+    gate = Asking()
+    site.parts = replace(site.parts, gates=(gate,))
+    task_id = site.submit(1, limits={"wall_s": 60})
+    async with site.working():
+        asked = await site.waiting(task_id)
+        assert (asked.ask, asked.attempt) == (TOOLZ, 1)
+        site.clock.later += timedelta(hours=9)
+        site.store.queue.decide(asked.id, True).result()
+        done = await site.ended(task_id)
+    assert (done.ending, done.attempt) == (Ending.COMMITTED, 1)
+    assert [job.granted for job in gate.jobs] == [frozenset(), frozenset({TOOLZ.subject})]
+    assert {job.task_id for job in gate.jobs} == {task_id}
+    assert answers.counts[1, "CODING"] == 1
+
+
+async def test_a_gate_that_asks_again_for_what_was_decided_ends_the_task(site: Site) -> None:
+    site.parts = replace(site.parts, gates=(Asking(stubborn=True),))
+    task_id = site.submit(1, limits={"attempts": 1})
+    async with site.working():
+        site.store.queue.decide((await site.waiting(task_id)).id, True).result()
+        done = await site.ended(task_id)
+    assert (done.status, done.ending) == (Status.FAILED, Ending.ERROR)
+    assert "asked again for what its owner had decided: package:toolz" in done.reason
+
+
+async def test_the_worker_goes_on_with_others_and_the_waiting_task_goes_on_where_it_asked(
+    site: Site, answers: Answers
+) -> None:
+    waiting = site.held(1, Phase.TESTING)
+    async with site.working():
+        other = await site.ended(site.submit(2))
+        assert other.ending is Ending.COMMITTED
+        assert site.store.queue.get(waiting.id).status is Status.WAITING
+        (asked,) = site.store.queue.approvals()
+        site.store.queue.decide(asked.id, True).result()
+        done = await site.ended(waiting.id)
+    assert (done.ending, done.attempt) == (Ending.COMMITTED, 1)
+    assert {number for number, _ in answers.counts} == {2}, "what was done before it asked was done again"
+
+
+def told(site: Site, task_id: int, kind: Kind) -> list[Event]:
+    return [event for event in site.store.events.last(1000, task_id=task_id) if event.kind is kind]
+
+
+async def test_a_test_command_that_never_runs_fails_its_task_before_anything_is_spent(
+    site: Site, answers: Answers
+) -> None:
+    spec = {"description": "Write job_1.py", "test_command": ["sh", "-c", "pytest || rm -rf ~"]}
+    async with site.working():
+        refused = await site.ended(site.store.queue.submit(parse_spec(spec)).result().task_id)
+    assert (refused.status, refused.ending) == (Status.FAILED, Ending.REFUSED)
+    assert "command.rm-outside: `rm -rf ~` removes files outside" in refused.reason
+    assert "allow: [command.rm-outside]" in refused.reason
+    assert not answers.counts
+    (event,) = told(site, refused.id, Kind.COMMAND_BLOCKED)
+    assert (event.data["argv"], event.data["pattern"]) == (["rm", "-rf", "~"], "rm-outside")
+
+
+async def test_what_the_checker_blocks_goes_back_to_the_model_and_never_runs(site: Site, answers: Answers) -> None:
+    answers.wrong_first, answers.wrong = 1, "import os\n\nos.system('touch ran')\n" + RIGHT
+    async with site.working():
+        done = await site.ended(site.submit(3))
+    assert (done.ending, done.iterations) == (Ending.COMMITTED, 2)
+    (event,) = told(site, done.id, Kind.GATE_FINDING)
+    assert event.message == (
+        "python.os-system (block) in job_3.py:3: `os.system('touch ran')` hands a text to a shell;"
+        " use subprocess.run with a list of words."
+    )
+    assert len(told(site, done.id, Kind.SUITE_JUDGED)) == 1
+
+
+async def test_what_the_checker_asks_waits_for_the_owner_and_goes_on_with_his_yes(site: Site, answers: Answers) -> None:
+    answers.wrong_first, answers.wrong = 9, "import subprocess\n\nRUN = subprocess.run\n\n" + RIGHT
+    async with site.working():
+        task_id = site.submit(4)
+        async with asyncio.timeout(30):
+            while site.store.queue.get(task_id).status is not Status.WAITING:  # noqa: ASYNC110 (it is in the database)
+                await asyncio.sleep(0.02)
+        (asked,) = site.store.queue.approvals()
+        assert asked.ask.subject == "finding:python.subprocess:job_4.py"
+        assert not told(site, task_id, Kind.SUITE_JUDGED)
+        site.store.queue.decide(asked.id, True).result()
+        done = await site.ended(task_id)
+    assert (done.ending, done.iterations) == (Ending.COMMITTED, 1)
+    assert answers.counts[4, "CODING"] == 1
+
+
+async def test_an_attempt_that_an_older_version_left_waiting_begins_at_its_first_phase(
+    site: Site, answers: Answers
+) -> None:
+    waiting = site.held(1, None)
+    site.store.queue.decide(site.store.queue.approvals()[0].id, False).result()
+    async with site.working():
+        done = await site.ended(waiting.id)
+    assert done.ending is Ending.COMMITTED
+    assert answers.counts[1, "PLANNING"] == 1

@@ -1,0 +1,182 @@
+"""Integration: what is judged again on a merged tree, what need not be, and what sends a task back to work."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from attempt.integration import Integration, Landed, Reopened
+from attempt.regression import WithRegression
+from attempt.services import Parts
+from core.clock import utc_now
+from core.events import Event, Kind
+from core.revisions import Workspace
+from core.states import Phase, Status
+from core.submission import parse_spec
+from core.tasks import Task
+from core.verdicts import SuiteJob
+from core.work import Work
+from tests.support.counting import Counting
+from tests.support.git_repo import git
+from tests.support.rooms import open_rooms
+from verdict.held.holding import hold
+
+ADD = "def add(a, b):\n    return a + b\n"
+TEST_ADD = "from calc import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"
+TEST_DOUBLE = "from calc import add\n\n\ndef test_double():\n    assert add(4, 4) == 8\n"
+OTHER = "def shout(text):\n    return text.upper()\n"
+TEST_OTHER = "from other import shout\n\n\ndef test_shout():\n    assert shout('a') == 'A'\n"
+
+
+@dataclass
+class Site:
+    """The rooms of a daemon, without its workers."""
+
+    parts: Parts
+    suite: Counting
+    events: list[Event] = field(default_factory=list)
+
+    def task(self, number: int, **fields: object) -> Task:
+        spec = parse_spec({"description": f"task {number}", **fields})
+        return Task(id=number, spec=spec, status=Status.RUNNING, created_at=utc_now(), attempt=1)
+
+    def open(self, task: Task) -> Workspace:
+        return self.parts.git.open(task.spec.repo, task.spec.base, task.id, task.spec.description, task.created_at)
+
+    async def judged(self, workspace: Workspace, task: Task, change: dict[str, str]) -> Work:
+        job = SuiteJob(base=workspace.tree, change=change, given=task.spec.tests, whole_tree=not workspace.is_own)
+        verdict = await WithRegression(self.suite, self.parts.imports).judge(job)
+        assert verdict.passed, verdict.reason
+        return Work(phase=Phase.COMMIT, base=workspace.base, change=change, verdict=verdict, iteration=1)
+
+    async def land(self, workspace: Workspace, task: Task, work: Work) -> Landed | Reopened:
+        return await Integration(task, self.parts, self.events.append).land(workspace, work)
+
+
+@pytest.fixture
+async def site(tmp_path: Path) -> AsyncIterator[Site]:
+    async with open_rooms(tmp_path) as rooms:
+        for number in range(1, 4):
+            rooms.store.queue.submit(parse_spec({"description": f"task {number}"})).result()
+        suite = Counting(rooms.parts.suite)
+        yield Site(replace(rooms.parts, suite=suite), suite)
+
+
+async def test_a_merged_tree_is_not_judged_again_when_the_tests_see_the_same_bytes(site: Site) -> None:
+    first, second = site.task(1, tests={"test_calc.py": TEST_ADD}), site.task(2, tests={"test_other.py": TEST_OTHER})
+    at_first, at_second = site.open(first), site.open(second)
+    one = await site.judged(at_first, first, {"calc.py": ADD})
+    two = await site.judged(at_second, second, {"other.py": OTHER})
+    runs = len(site.suite.jobs)
+    assert isinstance(await site.land(at_first, first, one), Landed)
+    landed = await site.land(at_second, second, two)
+    assert isinstance(landed, Landed)
+    assert len(site.suite.jobs) == runs
+    tree = site.parts.git.tree(None, site.parts.git.resolve(None, "main"))
+    assert sorted(tree.entries()) == ["calc.py", "other.py", "test_calc.py", "test_other.py"]
+    assert tree.commit == landed.commit
+
+
+async def test_it_is_judged_again_when_newer_work_changed_what_the_tests_see(site: Site) -> None:
+    base = site.task(1, tests={"test_calc.py": TEST_ADD})
+    await site.land(at := site.open(base), base, await site.judged(at, base, {"calc.py": ADD}))
+    first, second = site.task(2, tests={"test_double.py": TEST_DOUBLE}), site.task(3)
+    at_first, at_second = site.open(first), site.open(second)
+    one = await site.judged(at_first, first, {"more.py": "X = 1\n"})
+    faster = "def add(a, b):\n    total = a + b\n    return total\n"
+    two = await site.judged(at_second, site.task(3, tests={"test_calc.py": TEST_ADD}), {"calc.py": faster})
+    assert isinstance(await site.land(at_second, second, two), Landed)
+    runs = len(site.suite.jobs)
+    assert isinstance(await site.land(at_first, first, one), Landed)
+    assert len(site.suite.jobs) == runs + 1
+    assert [event.kind for event in site.events].count(Kind.SUITE_JUDGED) == 1
+
+
+async def test_work_that_breaks_together_with_newer_work_goes_back_with_the_failure(site: Site) -> None:
+    base = site.task(1, tests={"test_calc.py": TEST_ADD})
+    await site.land(at := site.open(base), base, await site.judged(at, base, {"calc.py": ADD}))
+    rename, user = site.task(2), site.task(3, tests={"test_double.py": TEST_DOUBLE})
+    at_rename, at_user = site.open(rename), site.open(user)
+    using = await site.judged(at_user, user, {"notes.txt": "uses add\n"})
+    moved = {"calc.py": "def plus(a, b):\n    return a + b\n"}
+    renaming = replace(using, base=at_rename.base, change=moved, verdict=None)
+    rename = site.task(2, tests={"test_calc.py": TEST_ADD.replace("add", "plus")})
+    assert isinstance(await site.land(at_rename, rename, renaming), Landed | Reopened)
+    end = await site.land(at_user, user, using)
+    assert isinstance(end, Reopened)
+    assert end.work.phase is Phase.REFLECTING
+    assert end.work.base == site.parts.git.resolve(None, "main")
+    assert end.work.verdict
+    assert not end.work.verdict.passed
+
+
+async def test_an_older_test_that_only_the_merge_breaks_is_not_taken_for_one_that_failed_before(site: Site) -> None:
+    both = "from x import X\nfrom y import Y\n\n\ndef test_both():\n    assert X + Y < 4\n"
+    base = site.task(1, tests={"test_both.py": both})
+    await site.land(at := site.open(base), base, await site.judged(at, base, {"x.py": "X = 1\n", "y.py": "Y = 1\n"}))
+    first = site.task(2, tests={"test_x.py": "from x import X\n\n\ndef test_x():\n    assert X == 2\n"})
+    second = site.task(3, tests={"test_y.py": "from y import Y\n\n\ndef test_y():\n    assert Y == 2\n"})
+    at_first, at_second = site.open(first), site.open(second)
+    one = await site.judged(at_first, first, {"x.py": "X = 2\n"})
+    two = await site.judged(at_second, second, {"y.py": "Y = 2\n"})
+    assert isinstance(await site.land(at_first, first, one), Landed)
+    end = await site.land(at_second, second, two)
+    assert isinstance(end, Reopened)
+    assert end.work.verdict
+    assert end.work.verdict.failing == {"test_both.py::test_both"}
+
+
+async def test_a_conflict_goes_back_to_coding_with_both_sides_shown(site: Site) -> None:
+    first, second = site.task(1, tests={"test_calc.py": TEST_ADD}), site.task(2, tests={"test_double.py": TEST_DOUBLE})
+    at_first, at_second = site.open(first), site.open(second)
+    one = await site.judged(at_first, first, {"calc.py": ADD})
+    two = await site.judged(at_second, second, {"calc.py": "def add(x, y):\n    return x + y\n", "kept.txt": "k\n"})
+    assert isinstance(await site.land(at_first, first, one), Landed)
+    end = await site.land(at_second, second, two)
+    assert isinstance(end, Reopened)
+    assert (end.work.phase, end.work.verdict) == (Phase.CODING, None)
+    assert dict(end.work.change) == {"kept.txt": "k\n"}
+    assert "return x + y" in end.work.feedback
+    assert "return a + b" in end.work.feedback
+
+
+async def test_a_change_that_changes_nothing_lands_without_a_commit(site: Site) -> None:
+    task = site.task(1)
+    work = Work(phase=Phase.COMMIT, base=site.open(task).base)
+    landed = await site.land(site.open(task), task, work)
+    assert landed == Landed(reason="the tests pass as things are; nothing had to be changed")
+
+
+async def test_a_commit_that_an_earlier_daemon_made_is_found_and_not_made_again(site: Site) -> None:
+    task = site.task(1, tests={"test_calc.py": TEST_ADD})
+    workspace = site.open(task)
+    work = await site.judged(workspace, task, {"calc.py": ADD})
+    before = await site.land(workspace, task, work)
+    again = await Integration(task, site.parts, site.events.append, resumed=True).land(workspace, work)
+    assert isinstance(before, Landed)
+    assert isinstance(again, Landed)
+    assert before.commit == again.commit == site.parts.git.resolve(None, "main")
+
+
+async def test_a_merged_tree_is_judged_by_what_was_held_out_as_well(site: Site) -> None:
+    checks = "".join(f"    assert add({n}, {n + 5}) == {2 * n + 5}\n" for n in range(11, 17))
+    tests = {"test_sum.py": f"from calc import add\n\n\ndef test_sum():\n{checks}"}
+    base = site.task(1, tests={"test_calc.py": TEST_ADD})
+    await site.land(at := site.open(base), base, await site.judged(at, base, {"calc.py": ADD}))
+    mine, theirs = site.task(2, tests=tests), site.task(3, tests={"test_calc.py": TEST_ADD})
+    at_mine, at_theirs = site.open(mine), site.open(theirs)
+    held = hold(mine.spec, at_mine.tree.entries(), 0.25)
+    assert held.shown
+    one = await site.judged(at_mine, mine, {"more.py": "X = 1\n"})
+    two = await site.judged(at_theirs, theirs, {"calc.py": "def add(a, b):\n    total = a + b\n    return total\n"})
+    assert isinstance(await site.land(at_theirs, theirs, two), Landed)
+    landed = await Integration(mine, site.parts, site.events.append, held=held).land(at_mine, one)
+    assert isinstance(landed, Landed)
+    assert site.suite.jobs[-1].held == held
+    note = json.loads(git(at_mine.repo, "notes", "--ref=nightshift", "show", str(landed.commit)))
+    assert (note["evidence"]["label"], note["evidence"]["held_out"]) == ("verified", len(note["held"]["cases"]))
+    assert note["held"]["shown"] == {}

@@ -1,0 +1,76 @@
+"""The ledger's row of a commit: which files it changed, and what its attempt showed."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from attempt.integration import Integration, Landed
+from attempt.regression import WithRegression
+from core.clock import utc_now
+from core.states import Phase, Status
+from core.submission import parse_spec
+from core.tasks import Task
+from core.verdicts import SuiteJob
+from core.work import Work
+from db.commit_signs import ChangedFile, Signs
+from tests.support.git_repo import git, make_repo
+from tests.support.rooms import Opened, open_rooms
+
+ADD = "def add(a, b):\n    return a + b\n"
+TEST_ADD = "from calc import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"
+
+
+@pytest.fixture
+async def rooms(tmp_path: Path) -> AsyncIterator[Opened]:
+    async with open_rooms(tmp_path / "home") as opened:
+        yield opened
+
+
+async def land(rooms: Opened, change: dict[str, str | None], **fields: object) -> str:
+    """Land a change under the tests of `calc`; gives its commit."""
+    spec = parse_spec({"description": "add", "tests": {"test_calc.py": TEST_ADD}, **fields})
+    number = rooms.store.queue.submit(spec).result().task_id
+    task = Task(id=number, spec=spec, status=Status.RUNNING, created_at=utc_now(), attempt=1)
+    workspace = rooms.parts.git.open(spec.repo, spec.base, number, spec.description, task.created_at)
+    job = SuiteJob(base=workspace.tree, change=change, given=spec.tests, whole_tree=not workspace.is_own)
+    verdict = await WithRegression(rooms.parts.suite, rooms.parts.imports).judge(job)
+    work = Work(phase=Phase.COMMIT, base=workspace.base, change=change, verdict=verdict, iteration=2, escalation=1)
+    work = replace(work, noted=("net.socket:calc.py",), packages={"toolz": "1.0"})
+    landed = await Integration(task, rooms.parts, lambda _: None).land(workspace, work)
+    assert isinstance(landed, Landed)
+    assert landed.commit
+    return landed.commit
+
+
+async def test_the_ledger_knows_the_lines_and_the_signs_of_a_commit(rooms: Opened) -> None:
+    await land(rooms, {"calc.py": ADD, "old.py": "X = 1\n"})
+    await land(rooms, {"calc.py": ADD.replace("a + b", "b + a"), "old.py": None})
+    second, first = rooms.store.state.commits(2)
+    assert first.files == (
+        ChangedFile(path="calc.py", added=2, removed=0),
+        ChangedFile(path="old.py", added=1, removed=0),
+        ChangedFile(path="test_calc.py", added=5, removed=0),
+    )
+    assert second.files == (
+        ChangedFile(path="calc.py", added=1, removed=1),
+        ChangedFile(path="old.py", added=0, removed=1),
+    )
+    assert second.signs == Signs(
+        tests_passed=1, escalations=1, packages={"toolz": "1.0"}, findings=("net.socket:calc.py",)
+    )
+    assert second.pushed_at is None
+
+
+async def test_a_file_that_is_no_text_has_no_lines_and_a_push_is_noted(tmp_path: Path, rooms: Opened) -> None:
+    repo, far = make_repo(tmp_path / "repo", {"calc.py": b"\0\1\n"}), tmp_path / "far.git"
+    git(tmp_path, "init", "-q", "--bare", str(far))
+    git(repo, "remote", "add", "origin", str(far))
+    await land(rooms, {"calc.py": ADD}, repo=str(repo))
+    (entry,) = rooms.store.state.commits(9)
+    assert entry.files
+    assert entry.files[0] == ChangedFile(path="calc.py", added=None, removed=None)
+    assert entry.pushed_at

@@ -1,0 +1,80 @@
+"""The sweep: a test that may see any file is judged when nobody else is, and the task that broke it is named."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+from attempt import landed_packages
+from attempt.services import Parts
+from attempt.sweep import Sweep
+from core.commit_message import CommitMessage
+from core.events import Kind
+from environments.layers import LayerStore
+from test_runner import SuiteRunner
+from tests.support.rooms import open_rooms
+from tests.support.sandboxes import bubblewrap, runtime
+from tests.support.wheelhouse import environ, wheel
+
+LOADS_BY_NAME = """import importlib
+
+
+def test_the_answer_is_found_by_name():
+    assert importlib.import_module("ans" + "wer").VALUE == 42
+"""
+
+
+def land(parts: Parts, task_id: int, **files: str) -> str:
+    """Commit files to the workspace's main as a task does."""
+    git = parts.git
+    workspace = git.open(None, None, task_id, f"task {task_id}")
+    change = {name.replace("_py", ".py"): text for name, text in files.items()}
+    message = CommitMessage(subject=f"Task {task_id}", trailers={"Task": str(task_id)})
+    commit = git.commit(workspace, workspace.base, change, message)
+    assert commit
+    assert git.advance(workspace, commit, workspace.base)
+    return commit.id
+
+
+async def test_the_task_that_broke_a_test_of_unknown_closure_is_named(tmp_path: Path) -> None:
+    async with open_rooms(tmp_path) as rooms:
+        parts, settings = rooms.parts, rooms.settings
+        land(parts, 1, answer_py="VALUE = 42\n", test_answer_py=LOADS_BY_NAME)
+        sweep = Sweep(parts, settings.workspace, idle=lambda: True)
+        assert await sweep.once()
+        for task_id in (2, 3, 4):
+            land(parts, task_id, **{f"other_{task_id}_py": f"X = {task_id}\n"})
+        culprit = land(parts, 5, answer_py="VALUE = 41\n")
+        land(parts, 6, more_py="Y = 6\n")
+        assert not await sweep.once()
+        await asyncio.wrap_future(rooms.store.events.catch_up())
+        (told,) = [event for event in rooms.store.events.last(50) if event.kind is Kind.REGRESSION]
+        assert (told.task_id, told.data["commit"], told.data["tests"]) == (5, culprit, ["test_answer.py"])
+        assert await sweep.once(), "the same tip is not judged twice"
+
+
+async def test_a_sweep_gives_way_to_work(tmp_path: Path) -> None:
+    async with open_rooms(tmp_path) as rooms:
+        parts, settings = rooms.parts, rooms.settings
+        land(parts, 1, answer_py="VALUE = 42\n", test_answer_py=LOADS_BY_NAME)
+        assert not await Sweep(parts, settings.workspace, idle=lambda: False).once()
+        assert await Sweep(parts, settings.workspace, idle=lambda: True).once()
+
+
+async def test_a_sweep_has_the_packages_that_old_tests_were_judged_with(tmp_path: Path) -> None:
+    index = tmp_path / "index"
+    index.mkdir()
+    wheel(index, "moonphase", "1.0", {"moonphase.py": "FULL = 42\n"})
+    async with open_rooms(tmp_path) as rooms:
+        parts, settings = rooms.parts, rooms.settings
+        layers = LayerStore(settings.packages_dir, runtime(), environ=environ(index))
+        suite = SuiteRunner(
+            bubblewrap(), runtime(), emit=lambda _: None, staging_dir=tmp_path / "staging", layers=layers
+        )
+        land(parts, 1, answer_py="from moonphase import FULL as VALUE\n", test_answer_py=LOADS_BY_NAME)
+        sweep = Sweep(replace(parts, suite=suite), settings.workspace, idle=lambda: True)
+        await asyncio.wrap_future(landed_packages.remember(parts.state, {"moonphase": "1.0"}))
+        await asyncio.wrap_future(landed_packages.remember(parts.state, {}))
+        assert landed_packages.known(parts.state) == {"moonphase": "1.0"}
+        assert await sweep.once()

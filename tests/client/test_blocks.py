@@ -1,0 +1,46 @@
+"""Cells, times and plain columns."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from client.blocks import Cell, Fields, Lines, Table, cell, span, stamp
+from client.show import plain_lines
+
+AT = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=timezone(timedelta(hours=1)))
+
+
+def test_a_cell_is_one_harmless_line() -> None:
+    assert Cell("a\nb\tc\x1b[2J\u202e").text == "a b c\\x1b[2J\\u{202e}"
+
+
+@pytest.mark.parametrize(("value", "shown"), [(None, "-"), ("", "-"), (" \n", "-"), (0, "0"), (False, "False")])
+def test_nothing_is_a_dash_so_that_columns_can_be_counted(value: object, shown: str) -> None:
+    assert cell(value).text == shown
+
+
+def test_times_are_utc_for_programs_and_short_and_local_for_people() -> None:
+    assert stamp(AT, local=False).text == "2026-01-02T02:04:05Z"
+    assert stamp(AT, local=True).text == AT.astimezone().strftime("%Y-%m-%d %H:%M")
+    now = datetime.now(UTC)
+    assert stamp(now, local=True).text == now.astimezone().strftime("%H:%M:%S")
+    assert stamp(None, local=True).text == "-"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"), [(0, "0.0s"), (9.96, "10.0s"), (59, "59s"), (61, "1m 1s"), (3725, "1h 2m"), (90000, "1d 1h")]
+)
+def test_a_span_has_its_two_largest_units(seconds: float, shown: str) -> None:
+    assert span(seconds) == shown
+
+
+def test_plain_blocks_are_aligned_columns_and_nothing_is_cut() -> None:
+    long = "x" * 300
+    table = Table(head=("id", "text"), rows=[(cell(1), cell("a b")), (cell(1000), cell(long))])
+    assert plain_lines(table) == ["ID    TEXT", "1     a b", "1000  " + long]
+    assert plain_lines(Table(head=("id", "text"), rows=[])) == ["ID  TEXT"]
+    assert plain_lines(Fields(pairs=[("a", cell(1)), ("long", cell(2))])) == ["a     1", "long  2"]
+    assert plain_lines(Fields(pairs=[])) == []
+    assert plain_lines(Lines(lines=[Cell("  as it is")])) == ["  as it is"]

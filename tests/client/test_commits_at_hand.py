@@ -1,0 +1,85 @@
+"""Commits at the terminal, with a daemon and without one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import click
+import pytest
+
+from client.commits import marking_of
+from client.door import Marking
+from db.state_store import Commit, StateStore
+from server.desk import Desk
+from tests.support.home import Home
+
+FIRST = Commit(
+    task_id=1, attempt=1, repo="/srv/r", branch="agent/1-x", commit="aa11" + "0" * 36, base="b" * 40, subject="Add it",
+    label="verified", integrated=True, target="refs/heads/main",
+)  # fmt: skip
+
+
+def enter(home: Home, desk: Desk, *commits: Commit) -> None:
+    for number in {commit.task_id for commit in commits}:
+        assert home.cli(f"task {number}").code == 0
+    for commit in commits:
+        StateStore(desk.database).record_commit(commit).result()
+
+
+def test_unread_commits_are_listed_with_what_to_do(home: Home, desk: Desk) -> None:
+    assert home.cli("--unread").out == "you have read every commit\n"
+    left = replace(FIRST, task_id=2, commit="bb22" + "0" * 36, integrated=False, target="", label="self_tested")
+    enter(home, desk, FIRST, left)
+    out = home.cli("--unread").out
+    lines = out.splitlines()
+    assert lines[1].split()[:4] == ["2", "bb22000000", "self", "tested"]
+    assert "agent/1-x" in lines[1]
+    assert "main" in lines[2]
+    assert "1: git -C /srv/r show aa11000000" in out
+    assert "cli.py --reviewed TASK" in out
+    assert "cli.py --revert TASK" in out
+    assert "and 1 more" in home.cli("--unread", "1").out
+    assert [row["task_id"] for row in home.cli("--unread", "--json").json["commits"]] == [2, 1]
+
+
+def test_reading_is_noted_by_task_by_commit_and_for_all(home: Home, desk: Desk) -> None:
+    enter(home, desk, FIRST, *(replace(FIRST, task_id=n, commit=f"cc{n}{n}" + "0" * 36) for n in (2, 3)))
+    assert "3 commits, see --unread" in home.cli("--status").out
+    assert home.cli("--reviewed", "1").out == "1 commit marked as read, 2 left\n"
+    assert home.cli("--reviewed", "1").out == "nothing of that was unread, 2 left\n"
+    assert home.cli("--reviewed", "CC22").out == "1 commit marked as read, 1 left\n"
+    assert home.cli("--reviewed", "all").out == "1 commit marked as read, 0 left\n"
+    assert "unread" not in home.cli("--status").out
+
+
+def test_what_is_unknown_has_its_own_exit_code(home: Home, desk: Desk) -> None:
+    enter(home, desk, FIRST)
+    assert home.cli("no commit").code == 0
+    for name, told in (("9", "9"), ("2", "made no commit"), ("dddd", "begins with dddd")):
+        said = home.cli("--reviewed", name)
+        assert (said.code, told in said.err) == (4, True), said.err
+    assert home.cli("--undo", "--yes").code in {4, 5}
+
+
+def test_a_home_without_a_database_has_nothing_to_read_or_to_undo(home: Home) -> None:
+    assert home.cli("--unread").out == "you have read every commit\n"
+    assert home.cli("--reviewed", "all").code == 4
+    assert home.cli("--revert", "1").code == 4
+    said = home.cli("--undo", "--yes")
+    assert (said.code, "nothing that was integrated" in said.err) == (4, True)
+    assert not (home.path / "db").exists()
+
+
+def test_a_marking_is_a_task_a_commit_or_all() -> None:
+    assert marking_of("all") == Marking()
+    assert marking_of("17") == Marking(task_id=17)
+    assert marking_of("Ab12") == Marking(commit="ab12")
+    for name in ("", "abc", "x y", "-1", "ALL", "１２"):
+        with pytest.raises(click.UsageError, match="--reviewed takes"):
+            marking_of(name)
+
+
+def test_force_and_yes_belong_to_undoing(home: Home) -> None:
+    assert home.cli("--status", "--force").code == 2
+    assert home.cli("--revert", "1", "--yes").code == 2
+    assert home.cli("--revert", "1", "--undo").code == 2

@@ -1,0 +1,390 @@
+"""Both doors through the same calls: a real server, and the database alone."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from config import load_settings
+from core.queueing import HoldSource
+from core.states import Ending
+from db import checkpoints
+from db.holds import Holds
+from maintenance.instance_lock import InstanceLock
+from server.desk import Desk
+from server.gate.access import kept_token
+from tests.support.home import Home, Said
+
+
+@pytest.fixture
+def desk(home: Home) -> Iterator[Desk]:
+    with home.daemon() as desk:
+        yield desk
+
+
+@pytest.fixture(params=["daemon", "database"])
+def either(request: pytest.FixtureRequest, home: Home) -> Iterator[Home]:
+    """A home with a daemon, and one without."""
+    if request.param == "database":
+        yield home
+        return
+    with home.daemon():
+        yield home
+
+
+def ended(desk: Desk, ending: Ending) -> None:
+    """Claim the next task, wait for it where there is none yet, and end it."""
+    until = time.monotonic() + 10
+    while (task := desk.queue.claim("worker-1").result()) is None:
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    desk.queue.finish(task.id, task.fence, ending, reason="because").result()
+
+
+@contextmanager
+def a_worker(desk: Desk, ending: Ending) -> Iterator[None]:
+    """Ends the next task beside the block."""
+    thread = threading.Thread(target=ended, args=(desk, ending))
+    thread.start()
+    yield
+    thread.join()
+
+
+def faults(said: Said) -> dict[str, str]:
+    fields: dict[str, str] = json.loads(said.err)["fields"]
+    return fields
+
+
+# --- the same through either door
+
+
+def test_a_task_is_added_shown_and_listed(either: Home) -> None:
+    assert either.cli("do it", "--json").json == {"task_id": 1, "status": "queued", "new": True, "differs": []}
+    shown, listed = either.cli("--show", "1", "--json").json, either.cli("--history", "--json").json
+    assert {name: shown[name] for name in listed[0]} == listed[0]
+    assert (shown["description"], shown["priority"], shown["iterations"]) == ("do it", 1, [])
+
+
+def test_a_key_makes_one_task(either: Home) -> None:
+    either.cli("do it", "--key", "k")
+    assert either.cli("do it", "--key", "k").out == "task 1 queued, known by its key\n"
+
+
+def test_an_invalid_task_is_refused_with_its_fields_and_exit_code_2(either: Home) -> None:
+    said = either.cli(" ", "--limit", "iterations=0", "--depends-on", "7", "--json")
+    assert (said.code, said.out) == (2, "")
+    assert faults(said).keys() == {"description", "limits.iterations"}
+    assert faults(either.cli("a", "--depends-on", "7", "--json")) == {"depends_on": "there is no task 7"}
+    assert either.cli("a", "--depends-on", "7").err == "error: depends_on: there is no task 7\n"
+
+
+def test_of_many_faults_the_first_are_told_and_the_others_counted(either: Home) -> None:
+    sent = [part for number in range(80) for part in ("--allow", f"A{number}")]
+    said = either.cli("do it", *sent)
+    assert (said.code, said.err.count("\n")) == (2, 51)
+    assert said.err.endswith("error: and 30 more\n")
+    told = json.loads(either.cli("do it", *sent, "--json").err)
+    assert (len(told["fields"]), told["more"]) == (50, 30)
+
+
+def test_cancel_and_retry_move_a_task(either: Home) -> None:
+    either.cli("do it")
+    assert either.cli("--cancel", "1").out == "task 1 cancelled\n"
+    assert either.cli("--retry", "1", "--json").json == {"task_id": 1, "status": "queued", "cancel_requested": False}
+
+
+def test_what_is_not_there_exits_with_4_and_what_may_not_be_with_5(either: Home) -> None:
+    either.cli("do it")
+    for option in ("--show", "--cancel", "--retry", "--wait"):
+        said = either.cli(option, "9")
+        assert (said.code, said.err) == (4, "error: there is no task 9\n")
+    said = either.cli("--retry", "1")
+    assert said.code == 5
+    assert "task 1 is queued" in said.err
+
+
+def test_pause_and_resume_are_kept(either: Home) -> None:
+    assert either.cli("--pause").out == "paused\n"
+    desk = either.desk()
+    assert desk.queue.pause_state().paused
+    assert either.cli("--resume").code == 0
+    assert not desk.queue.pause_state().paused
+    desk.database.close()
+
+
+def test_a_checkpoint_is_asked_for_once(either: Home) -> None:
+    said = either.cli("--checkpoint-now")
+    assert (said.code, said.out.partition(":")[0]) == (0, "checkpoint")
+    desk = either.desk()
+    assert checkpoints.read(desk.database.reader()).asked
+    desk.database.write(
+        lambda conn: checkpoints.begin(conn, Holds(desk.events, desk.clock), "the week is over", desk.clock())
+    ).result()
+    desk.database.close()
+    again = either.cli("--checkpoint-now")
+    assert again.out == "a checkpoint is under way or waits for you already; `cli.py --resume` lets tasks go on\n"
+    assert "held back (checkpoint): the week is over" in either.cli("--status").out
+
+
+def test_a_checkpoint_without_a_daemon_is_for_its_next_start(home: Home) -> None:
+    said = home.cli("--checkpoint-now")
+    assert said.err == "the daemon is not running; its next start holds the checkpoint\n"
+
+
+def test_a_resume_tells_what_else_holds_tasks_back(either: Home) -> None:
+    desk = either.desk()
+    desk.queue.pause("lunch").result()
+    desk.queue.hold_back(HoldSource.REVIEW, "20 commits wait to be read").result()
+    said = either.cli("--resume")
+    assert (said.code, said.out.splitlines()[0]) == (0, "paused")
+    assert "held back (review): 20 commits wait to be read; goes on by itself, once you have read some" in said.out
+    assert "lunch" not in said.out
+    desk.queue.let_go(HoldSource.REVIEW).result()
+    desk.database.close()
+    assert "held back" not in either.cli("--resume").out
+
+
+def test_the_log_is_read_with_its_filters(either: Home) -> None:
+    for number in range(3):
+        either.cli(f"task {number}")
+    either.cli("--cancel", "2")
+    events = either.cli("--logs", "--task", "2", "--json").json
+    assert [event["event"] for event in events] == ["task_submitted", "task_moved"]
+    assert len(either.cli("--logs", "2", "--json").json) == 2
+    assert either.cli("--logs", "--level", "error", "--json").out == "[]\n"
+    assert either.cli("--logs", "1", "--task", "1").out.endswith("  INFO         1  task_submitted         task 0\n")
+
+
+def test_an_empty_list_is_still_json(either: Home) -> None:
+    assert either.cli("--history", "--json").out == "[]\n"
+    assert either.cli("--logs", "--json").out == "[]\n"
+
+
+def test_the_tasks_of_a_file_are_submitted_once(either: Home) -> None:
+    path, second = either.path / "list.yaml", "- {description: b, depends_on: [first]}\n"
+    path.write_text("tasks:\n- {description: a, key: first}\n" + second + second)
+    first = either.cli("--load-tasks", str(path), "--json").json
+    assert first["tasks"] == [
+        {"task_id": 1, "status": "queued", "new": True, "line": 2},
+        {"task_id": 2, "status": "blocked", "new": True, "line": 3},
+    ]
+    assert first["notices"] == ["line 4: the same task as in line 3; it is submitted once"]
+    again = either.cli("--load-tasks", str(path))
+    assert again.out == "task 1 known (line 2)\ntask 2 known (line 3)\n"
+    assert "0 new of 2 tasks" in again.err
+
+
+def test_a_broken_file_of_tasks_is_refused_whole(either: Home) -> None:
+    path = either.path / "list.yaml"
+    path.write_text("tasks:\n- good\n- description: bad\n  priority: high\n")
+    said = either.cli("--load-tasks", str(path))
+    assert (said.code, said.out) == (2, "")
+    assert said.err == "error: list.yaml:4:3: priority: Input should be a valid integer\n"
+    assert either.cli("--history", "--json").json == []
+
+
+def test_waiting_for_a_task_that_ended_tells_how(either: Home) -> None:
+    desk = either.desk()
+    for ending in (Ending.COMMITTED, Ending.STUCK):
+        either.cli(f"to be {ending}")
+        ended(desk, ending)
+    desk.database.close()
+    assert either.cli("--wait", "1").code == 0
+    said = either.cli("--wait", "2")
+    assert (said.code, said.out) == (1, "task 2 failed: stuck, because (0 iterations, 0 tokens)\n")
+
+
+# --- the daemon's door
+
+
+def test_with_a_daemon_the_status_is_its_own_with_exit_code_0(home: Home, desk: Desk) -> None:
+    home.cli("do it")
+    said = home.cli("--status")
+    assert (said.code, said.err) == (0, "")
+    assert "daemon      version 0.1.0, process 4711, up 1h 2m" in said.out
+    assert "checkpoint  2026-11-28T06:00:00Z" in said.out
+    report = home.cli("--status", "--json").json
+    assert (report["state"], report["queue"], report["pid"]) == ("running", {"queued": 1}, 4711)
+
+
+def test_control_characters_of_a_model_do_not_reach_the_terminal(home: Home, desk: Desk) -> None:
+    assert "\\x1b[31m!" in home.cli("--status").out
+    home.cli("clear \x1b[2J the screen\u202e")
+    for arguments in (("--history",), ("--logs",), ("--show", "1")):
+        said = home.cli(*arguments)
+        assert "\x1b" not in said.out
+        assert "\u202e" not in said.out
+
+
+def test_a_running_task_is_asked_to_end(home: Home, desk: Desk) -> None:
+    home.cli("do it")
+    desk.queue.claim("worker-1").result()
+    assert home.cli("--cancel", "1").out == "task 1 running, to be cancelled at its next safe point\n"
+
+
+def test_waiting_ends_with_the_task(home: Home, desk: Desk) -> None:
+    home.cli("do it")
+    with a_worker(desk, Ending.COMMITTED):
+        assert home.cli("--wait", "1").code == 0
+
+
+def test_running_in_the_foreground_shows_the_progress_and_the_end(home: Home, desk: Desk) -> None:
+    home.cli("an older task")
+    ended(desk, Ending.COMMITTED)
+    with a_worker(desk, Ending.STUCK):
+        said = home.cli("--run", "do it")
+    lines = said.out.splitlines()
+    assert [line.split()[3] for line in lines[:-1]] == ["task_submitted", "task_claimed", "task_moved"]
+    assert (said.code, lines[-1]) == (1, "task 2 failed: stuck, because (0 iterations, 0 tokens)")
+
+
+def test_a_foreground_task_as_json_is_its_result_alone(home: Home, desk: Desk) -> None:
+    with a_worker(desk, Ending.COMMITTED):
+        said = home.cli("--run", "do it", "--json")
+    assert (said.code, said.json["status"], said.json["ending"]) == (0, "done", "committed")
+
+
+def test_waiting_while_the_daemon_is_paused_says_so(home: Home, desk: Desk) -> None:
+    home.cli("--pause")
+
+    def cancel_it() -> None:
+        while not desk.queue.find():
+            time.sleep(0.05)
+        desk.queue.cancel(1).result()
+
+    thread = threading.Thread(target=cancel_it)
+    thread.start()
+    said = home.cli("--run", "do it")
+    thread.join()
+    assert said.err.startswith("held back (owner); goes on when you resume: `cli.py --resume`")
+    assert (said.code, said.out.splitlines()[-1][:16]) == (1, "task 1 cancelled")
+
+
+def test_a_task_that_waits_for_an_answer_ends_the_waiting(home: Home, desk: Desk) -> None:
+    home.cli("do it")
+    task = desk.queue.claim("worker-1").result()
+    assert task is not None
+    desk.queue.hold(task.id, task.fence, "Which port?").result()
+    said = home.cli("--wait", "1")
+    assert (said.code, said.out) == (1, "task 1 waiting: Which port?\n")
+
+
+def test_a_token_is_sent_where_one_is_set_and_missed_where_not(home: Home) -> None:
+    with home.daemon(token="t" * 20):
+        said = home.cli("do it")
+        assert (said.code, said.out) == (5, "")
+        assert "token" in said.err
+        (home.path / "config.yaml").write_text(f"api_token: {'t' * 20}\n")
+        assert home.cli("do it").out == "task 1 queued\n"
+
+
+def test_with_a_token_reading_needs_it_too(home: Home) -> None:
+    with home.daemon(token="t" * 20):
+        for asked in (("--status",), ("--history",), ("--logs",), ("--show", "1"), ("--approvals",)):
+            said = home.cli(*asked)
+            assert (said.code, said.out) == (5, "")
+            assert said.err == (
+                "error: the daemon asks for its token: set API_TOKEN here as it was set where the daemon started\n"
+            )
+        (home.path / "config.yaml").write_text(f"api_token: {'t' * 20}\n")
+        assert home.cli("--status").code == 0
+        assert home.cli("--history").code == 0
+
+
+def test_a_token_that_the_daemon_made_itself_is_found(home: Home) -> None:
+    file = load_settings(home=home.path).token_file
+    with home.daemon(token=kept_token(file), exposed=True):
+        assert home.cli("--status").code == 0
+        assert home.cli("do it").out == "task 1 queued\n"
+
+
+def test_a_long_list_waits_when_the_daemon_says_that_it_comes_too_fast(home: Home) -> None:
+    path = home.path / "list.yaml"
+    path.write_text("tasks: [a, b, c]")
+    with home.daemon(writes_per_s=1.5, writes_burst=2):
+        assert home.cli("--load-tasks", str(path)).code == 0
+        assert len(home.cli("--history", "--json").json) == 3
+
+
+# --- no daemon
+
+
+def test_without_a_daemon_waiting_for_an_open_task_exits_with_3(home: Home) -> None:
+    home.cli("do it")
+    said = home.cli("--wait", "1")
+    assert (said.code, said.err) == (3, "error: task 1 is queued, and the daemon is not running\n")
+
+
+def test_looking_creates_no_database(home: Home) -> None:
+    assert home.cli("--status").code == 3
+    assert home.cli("--logs").code == 3
+    assert home.cli("--history").code == 0
+    assert home.cli("--show", "1").code == 4
+    assert home.cli("--cancel", "1").code == 4
+    assert not (home.path / "db").exists()
+
+
+def test_a_pause_for_the_next_start_is_told(home: Home) -> None:
+    assert home.cli("--pause").err == "the daemon is not running; it will start without claiming tasks\n"
+    assert "held back (owner); goes on when you resume: `cli.py --resume`" in home.cli("--status").out
+
+
+def test_the_daemon_of_another_home_is_left_alone(home: Home, tmp_path: Path) -> None:
+    other = Home(path=tmp_path / "other", capture=home.capture)
+    with other.daemon():
+        port = load_settings(home=other.path).port_file.read_text()
+        (home.path / "config.yaml").write_text(f"flask_port: {port}\n")
+        assert home.cli("--status").code == 3
+        home.cli("do it")
+        assert other.cli("--history", "--json").json == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (b'HTTP/1.1 200 OK\r\nContent-Length: 15\r\n\r\n{"state": "on"}', "something that is not Nightshift answers"),
+        (b"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno", "something that is not Nightshift answers"),
+        (b"SSH-2.0-OpenSSH_9.2\r\n", "something that does not speak HTTP answers"),
+        (b"", "something that does not speak HTTP answers"),
+        (None, "gave no answer in 2 s"),
+    ],
+)
+def test_a_stranger_on_the_port_is_recognised(home: Home, answer: bytes | None, told: str) -> None:
+    home.cli("do it")
+    settings = load_settings(home=home.path)
+    with InstanceLock(settings.lock_file), socket.create_server(("127.0.0.1", 0)) as stranger:
+        settings.port_file.write_text(str(stranger.getsockname()[1]))
+        thread = threading.Thread(target=_answer_once, args=(stranger, answer))
+        thread.start()
+        said = home.cli("--status")
+        thread.join()
+    assert said.code == 3
+    assert "queue       1 queued" in said.out
+    assert told in said.err
+
+
+def _answer_once(server: socket.socket, answer: bytes | None) -> None:
+    connection, _ = server.accept()
+    with connection:
+        connection.recv(10_000)
+        if answer is not None:
+            connection.sendall(answer)
+        else:
+            connection.recv(1)  # until the other side gives up
+
+
+def test_a_daemon_that_only_starts_is_told_from_one_that_is_down(home: Home) -> None:
+    settings = load_settings(home=home.path)
+    with InstanceLock(settings.lock_file), socket.create_server(("127.0.0.1", 0)) as closed:
+        settings.port_file.write_text(str(closed.getsockname()[1]))
+        closed.close()
+        said = home.cli("--status")
+    assert said.code == 3
+    assert "a process works on this home, but no daemon answers: Connection refused" in said.err

@@ -1,0 +1,150 @@
+"""Which options may stand together, and how a new task is put into words."""
+
+from __future__ import annotations
+
+import io
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from client.asked import Action
+from client.command import command
+from tests.support.home import Home
+
+
+def submitted(home: Home, *arguments: str) -> dict[str, Any]:
+    """The task that these arguments make, as --show tells it."""
+    said = home.cli(*arguments, "--json")
+    assert said.code == 0, said.err
+    task: dict[str, Any] = home.cli("--show", str(said.json["task_id"]), "--json").json
+    return task
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--logs", "50", "task"), "a task and --logs cannot be asked for together"),
+        (("--pause", "--resume"), "--pause and --resume cannot be asked for together"),
+        (("--status", "--history", "5"), "--status and --history cannot be asked for together"),
+        (("--run", "a", "b"), "a task and --run cannot be asked for together"),
+        (("--status", "--priority", "5"), "--priority belongs to a task or --run, and says nothing to --status"),
+        (("--priority", "5"), "--priority belongs to a task or --run, and none was given"),
+        (("a task", "--follow"), "--follow belongs to --logs, and says nothing to a task"),
+        (("--history", "--level", "ERROR"), "--level belongs to --logs, and says nothing to --history"),
+        (("--show", "1", "--no-review"), "--review belongs to a task or --run, and says nothing to --show"),
+        (("fix", "the", "bug"), "put the task in quotes: 'fix' and 'the' came apart"),
+        (("--logs", "0"), "'0' is not a whole number from 1 to 1000"),
+        (("--show", "seven"), "'seven' is not a whole number from 1 on"),
+        (("--stat",), "--status"),
+        (("--limit", "tokens", "a"), "--limit: 'tokens' must be NAME=VALUE"),
+        (("--limit", "tokens=many", "a"), "--limit: tokens: 'many' is no number"),
+        (("--not-before", "tomorrow", "a"), "--not-before: 'tomorrow' is no time"),
+        (("--test-command", "pytest 'x", "a"), "--test-command: No closing quotation"),
+        (("--tests", "/no/such/file", "a"), "/no/such/file: No such file or directory"),
+    ],
+)
+def test_contradictions_are_refused_with_a_sentence_that_names_them(
+    home: Home, arguments: tuple[str, ...], sentence: str
+) -> None:
+    said = home.cli(*arguments)
+    assert (said.code, said.out) == (2, "")
+    assert sentence in said.err
+    assert not (home.path / "db").exists()
+
+
+def test_every_action_can_be_asked_for_by_one_option_alone() -> None:
+    actions = [getattr(parameter, "action", None) for parameter in command.params]
+    named = [action for action in actions if isinstance(action, Action)]
+    assert sorted(named) == sorted(set(Action) - {Action.ADD, Action.PROMPT})
+
+
+def test_an_unknown_field_of_the_task_is_refused_as_by_the_api(home: Home) -> None:
+    said = home.cli("--limit", "tries=3", "a", "--json")
+    assert said.code == 2
+    assert '"limits.tries": "unknown field; known are attempts' in said.err
+
+
+def test_every_field_of_a_task_can_be_given(home: Home) -> None:
+    (home.path / "case.py").write_text("def test_a(): assert 1\n")
+    home.cli("the first")
+    case = str(home.path / "case.py")
+    task = submitted(
+        home, "do it", "--priority", "5", "--repo", "~", "--base", "main", "--kind", "cli_tool",
+        "--language", "javascript", "--tests", f"tests/test_a.py={case}", "--file", case, "--depends-on", "1",
+        "--key", "k", "--limit", "iterations=3", "--limit", "wall_s=1.5", "--limit", "cpus=0.5",
+        "--meta", "category=api",
+        "--review", "--no-audit", "--clarify", "--integrate", "--allow", "python.socket", "--allow", "command.remote",
+    )  # fmt: skip
+    assert (task["priority"], task["kind"], task["language"], task["base"]) == (5, "cli_tool", "javascript", "main")
+    assert (task["repo"], task["depends_on"], task["key"]) == (str(Path.home()), [1], "k")
+    assert (task["status"], task["metadata"]) == ("blocked", {"category": "api"})
+    desk = home.desk()
+    spec = desk.queue.get(task["task_id"]).spec
+    desk.database.close()
+    assert spec.tests == {"tests/test_a.py": "def test_a(): assert 1\n"}
+    assert list(spec.files) == ["case.py"]
+    assert (spec.limits.iterations, spec.limits.wall_s, spec.limits.cpus) == (3, 1.5, 0.5)
+    assert (spec.review, spec.audit, spec.clarify, spec.integrate) == (True, False, True, True)
+    assert spec.allow == ("python.socket", "command.remote")
+
+
+def test_a_relative_file_keeps_its_path(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(home.path)
+    (home.path / "pkg").mkdir()
+    (home.path / "pkg" / "a=b.py").write_text("x = 1\n")
+    task = submitted(home, "do it", "--file", "pkg/a=b.py")
+    desk = home.desk()
+    assert desk.queue.get(task["task_id"]).spec.files == {"pkg/a=b.py": "x = 1\n"}
+    desk.database.close()
+
+
+def test_two_files_of_one_path_are_refused(home: Home) -> None:
+    for name in ("a", "b"):
+        (home.path / name).mkdir()
+        (home.path / name / "x.py").touch()
+    files = [argument for name in ("a", "b") for argument in ("--file", str(home.path / name / "x.py"))]
+    assert "the same path" in home.cli("do it", *files).err
+
+
+def test_a_time_without_a_zone_is_the_typists_own(home: Home) -> None:
+    task = submitted(home, "do it", "--not-before", "2099-06-01T08:00")
+    expected = datetime(2099, 6, 1, 8).astimezone()  # the zone of this machine is meant
+    assert datetime.fromisoformat(task["not_before"]) == expected
+    assert task["status"] == "scheduled"
+
+
+def test_a_command_is_split_as_a_shell_would(home: Home) -> None:
+    task = submitted(home, "do it", "--test-command", "make 'test all' -k")
+    desk = home.desk()
+    assert desk.queue.get(task["task_id"]).spec.test_command == ("make", "test all", "-k")
+    desk.database.close()
+
+
+def test_a_dash_reads_the_task_from_the_standard_input(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("a long\ntask\n"))
+    assert submitted(home, "-")["description"] == "a long\ntask"
+
+
+def test_cases_and_an_oracle_are_read_from_files(home: Home) -> None:
+    cases, oracle = home.path / "cases.yaml", home.path / "oracle.py"
+    raising = "- {call: shop.total, args: [[]], raises: ValueError}"
+    cases.write_text(f'- {{call: shop.total, args: [{{literal: "(1, 2)"}}]}}\n{raising}\n')
+    oracle.write_text("def total(prices):\n    return sum(prices)\n")
+    task = submitted(home, "do it", "--cases", str(cases), "--oracle", str(oracle))
+    desk = home.desk()
+    spec = desk.queue.get(task["task_id"]).spec
+    desk.database.close()
+    assert [(case.call, case.args, case.raises) for case in spec.cases] == [
+        ("shop:total", "((1, 2),)", ()), ("shop:total", "([],)", ("ValueError",)),
+    ]  # fmt: skip
+    assert spec.oracle == {"shop.py": oracle.read_text()}
+    cases.write_text("call: shop.total\n")
+    assert "must be a list" in home.cli("do it", "--cases", str(cases)).err
+
+
+def test_a_file_of_cases_that_is_nested_without_end_is_refused(home: Home) -> None:
+    (home.path / "cases.json").write_text("[" * 10_000 + "]" * 10_000)
+    said = home.cli("do it", "--cases", str(home.path / "cases.json"))
+    assert (said.code, "nested more than 50 deep" in said.err) == (2, True)

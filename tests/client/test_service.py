@@ -1,0 +1,149 @@
+"""`--install-service`, `--reload`, `--notify-test`, and which home is meant."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from client.finding import settings_here
+from client.service import unit_path
+from client.unit import MARK
+from config import load_settings
+from maintenance.instance_lock import InstanceLock
+from tests.support.desk import Reloads
+from tests.support.home import Home
+from tests.support.receiver import receiving
+
+
+@pytest.fixture
+def home(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Home:
+    for name in ("CONFIG", "DATA", "STATE", "CACHE"):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name.lower()))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
+    for name in ("NIGHTSHIFT_HOME", "NIGHTSHIFT_LAYOUT"):
+        monkeypatch.delenv(name, raising=False)
+    path = tmp_path / "home"
+    path.mkdir()
+    return Home(path=path, capture=capsys)
+
+
+# ---- the unit
+
+
+def test_a_dry_run_shows_the_unit_and_writes_nothing(home: Home) -> None:
+    said = home.cli("--install-service", "--dry-run")
+    assert said.code == 0
+    assert said.out.startswith(MARK)
+    assert f'Environment="NIGHTSHIFT_HOME={home.path}"' in said.out
+    assert f'ExecStart="{sys.executable}"' in said.out
+    assert "enable-linger" in said.err
+    assert not unit_path().exists()
+
+
+def test_it_is_written_renewed_and_removed(home: Home) -> None:
+    said = home.cli("--install-service")
+    assert (said.code, said.out.strip()) == (0, f"written: {unit_path()}")
+    assert "systemctl --user enable --now nightshift.service" in said.err
+    assert "TimeoutStopSec=60" in unit_path().read_text()
+    (home.path / "config.yaml").write_text("drain_s: 100\n")
+    assert home.cli("--install-service", "--json").json["written"] is True
+    assert "TimeoutStopSec=140" in unit_path().read_text()
+    assert "would be removed" in home.cli("--uninstall-service", "--dry-run").out
+    assert unit_path().exists()
+    assert home.cli("--uninstall-service").code == 0
+    assert not unit_path().exists()
+    assert "there is no unit" in home.cli("--uninstall-service").out
+
+
+def test_the_unit_of_an_installed_nightshift_leads_to_the_same_folders(home: Home) -> None:
+    found = home.run("--install-service", "--dry-run", NIGHTSHIFT_HOME="", NIGHTSHIFT_LAYOUT="xdg", HOME=str(home.path))
+    assert 'Environment="NIGHTSHIFT_LAYOUT=xdg"' in found.out
+    assert f'Environment="XDG_DATA_HOME={home.path}/.local/share"' in found.out
+
+
+@pytest.mark.parametrize("action", ["--install-service", "--uninstall-service"])
+def test_a_unit_of_somebody_elses_is_left_alone(home: Home, action: str) -> None:
+    unit_path().parent.mkdir(parents=True)
+    unit_path().write_text("[Service]\n")
+    said = home.cli(action)
+    assert said.code == 2
+    assert "was not written by --install-service" in said.err
+    assert unit_path().read_text() == "[Service]\n"
+
+
+def test_a_dry_run_belongs_to_the_service(home: Home) -> None:
+    assert "--dry-run belongs to --install-service or --uninstall-service" in home.cli("--status", "--dry-run").err
+
+
+# ---- reload
+
+
+def test_a_reload_tells_what_holds_and_what_waits(home: Home) -> None:
+    with home.daemon():
+        said = home.cli("--reload")
+        assert (said.code, said.out.strip()) == (0, "changed: worker_count")
+        assert "flask_port needs a restart; until then it is 5000" in said.err
+        assert home.cli("--reload", "--json").json["changed"] == ["worker_count"]
+
+
+def test_faults_are_told_one_a_line_and_the_code_says_so(home: Home) -> None:
+    with home.daemon() as desk:
+        cast("Reloads", desk.reload).faults = ["worker_count (WORKER_COUNT): too many", "quiet_hours: no span"]
+        said = home.cli("--reload")
+    assert said.code == 2
+    assert said.err.splitlines() == ["error: worker_count (WORKER_COUNT): too many", "error: quiet_hours: no span"]
+
+
+def test_without_a_daemon_there_is_nothing_to_reload(home: Home) -> None:
+    said = home.cli("--reload")
+    assert said.code == 3
+    assert "it reads its settings when it starts" in said.err
+
+
+# ---- notices
+
+
+def test_a_test_notice_goes_every_way_and_each_failure_is_told(home: Home, tmp_path: Path) -> None:
+    out = tmp_path / "told"
+    code = f"import sys; open({str(out)!r}, 'w').write(sys.stdin.read())"
+    with receiving() as receiver:
+        (home.path / "config.yaml").write_text(
+            json.dumps({"notify_command": [sys.executable, "-c", code], "notify_url": receiver.url})
+        )
+        said = home.cli("--notify-test")
+        assert (said.code, said.out.splitlines()) == (0, ["notify_command: told", "notify_url: told"])
+        assert json.loads(out.read_text())["kind"] == receiver.notices[0]["kind"] == "test"
+        receiver.statuses = [403]
+        said = home.cli("--notify-test")
+        assert said.code == 1
+        assert "notify_url: the URL answered with HTTP 403" in said.out
+
+
+def test_where_nobody_is_to_be_told_it_says_what_to_set(home: Home) -> None:
+    said = home.cli("--notify-test")
+    assert said.code == 2
+    assert "notify_command, notify_desktop, notify_url" in said.err
+
+
+def test_an_address_that_is_none_is_refused_without_being_shown(home: Home) -> None:
+    (home.path / "config.yaml").write_text("notify_url: ftp://hush-hush/x\n")
+    said = home.cli("--notify-test")
+    assert said.code == 2
+    assert "notify_url (NOTIFY_URL)" in said.err
+    assert "hush" not in said.err
+
+
+# ---- which home
+
+
+def test_the_daemon_of_the_other_layout_is_found_by_its_lock(home: Home) -> None:
+    assert settings_here(None).folders is None
+    installed = load_settings(layout="xdg")
+    with InstanceLock(installed.lock_file):
+        assert settings_here(None).db_path == installed.db_path
+        assert settings_here(home.path).home == home.path, "a home that is named is the one that is meant"
+    assert settings_here(None).folders is None

@@ -1,0 +1,88 @@
+"""The systemd unit says what systemd understands."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from client.unit import Service, unit_text
+from core.errors import ConfigError
+
+STRANGE = '/srv/night shift/100%s/$HOME "q" \\ ü'
+
+
+def service(**more: object) -> Service:
+    given = {"python": Path("/srv/venv/bin/python"), "checkout": Path("/srv/nightshift"), "drain_s": 20.0, **more}
+    return Service(**given)  # type: ignore[arg-type]  # the fields by name
+
+
+def lines(**more: object) -> list[str]:
+    return unit_text(service(**more)).splitlines()
+
+
+def test_the_daemon_is_watched_reloaded_and_given_time_to_drain() -> None:
+    found = lines(drain_s=90.0)
+    for wanted in (
+        "Type=notify-reload", "WatchdogSec=30", "Restart=on-failure", "RestartPreventExitStatus=2 3",
+        "TimeoutStopSec=130", "KillMode=mixed", "Delegate=cpu io memory pids", "OOMPolicy=continue",
+        "Documentation=file:///srv/nightshift/docs/service.md",
+    ):  # fmt: skip
+        assert wanted in found, wanted
+
+
+def test_an_older_systemd_gets_what_it_understands() -> None:
+    found = lines(systemd=252)
+    assert "Type=notify" in found
+    assert "ExecReload=/bin/kill -HUP $MAINPID" in found
+
+
+def test_no_option_takes_away_what_sandboxes_need() -> None:
+    """All of these imply NoNewPrivileges, a user namespace or a filter in user services."""
+    keys = {line.partition("=")[0] for line in lines()}
+    harmful = {"NoNewPrivileges", "SystemCallFilter", "MemoryDenyWriteExecute"}
+    assert not harmful & keys
+    assert not [key for key in keys if key.startswith(("Restrict", "Protect", "Private", "Lock"))]
+
+
+def test_paths_that_systemd_would_read_otherwise_are_written_so_that_it_does_not() -> None:
+    found = lines(checkout=Path(STRANGE), environment={"NIGHTSHIFT_HOME": STRANGE})
+    assert r'ExecStart="/srv/venv/bin/python" "/srv/night shift/100%%s/$$HOME \"q\" \\ ü/main.py"' in found
+    assert 'WorkingDirectory=/srv/night shift/100%%s/$HOME "q" \\ ü' in found
+    assert r'Environment="NIGHTSHIFT_HOME=/srv/night shift/100%%s/$HOME \"q\" \\ ü"' in found
+
+
+def test_a_program_that_systemd_would_not_start_is_refused_at_once() -> None:
+    with pytest.raises(ConfigError, match="use a checkout in another folder"):
+        lines(python=Path(STRANGE))
+
+
+def test_a_line_break_cannot_be_said_and_is_refused() -> None:
+    with pytest.raises(ConfigError, match="line break"):
+        lines(environment={"NIGHTSHIFT_HOME": "/srv\nExecStartPre=/bin/evil"})
+
+
+def test_systemd_itself_finds_no_fault(tmp_path: Path) -> None:
+    program = shutil.which("systemd-analyze")
+    if program is None:
+        return  # a machine without systemd needs no unit
+    odd, python = tmp_path / 'a b 100%s $HOME "q" \\ ü', tmp_path / "a b 100%s ü" / "python"
+    (odd / "docs").mkdir(parents=True)
+    python.parent.mkdir()
+    python.touch(mode=0o755)
+    unit = tmp_path / "nightshift.service"
+    text = unit_text(service(python=python, checkout=odd, environment={"A": str(odd)}, systemd=0))
+    unit.write_text(text)
+    assert _verified(program, unit, tmp_path) == ""
+    unit.write_text(text.replace("Type=notify", "Type=notified"))
+    assert "Failed to parse service type" in _verified(program, unit, tmp_path), "it looks at what it is given"
+
+
+def _verified(program: str, unit: Path, runtime: Path) -> str:
+    env = {"PATH": "/usr/bin:/bin", "XDG_RUNTIME_DIR": str(runtime), "HOME": str(runtime), "LC_ALL": "C.UTF-8"}
+    done = subprocess.run(
+        [program, "--user", "verify", str(unit)], env=env, capture_output=True, text=True, timeout=60, check=False
+    )
+    return done.stdout + done.stderr

@@ -1,0 +1,64 @@
+"""The owner's command, as a real process."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+from maintenance.notify.command import for_desktop, run_command
+from maintenance.notify.notices import Notice, NoticeKind
+
+NOTICE = Notice(id="event-7", kind=NoticeKind.FAILED, title="Task 7 failed: $(touch x)", message="wörds\n", task_id=7)
+ENVIRON = {"PATH": os.environ["PATH"], "OPENAI_API_KEY": "sk-very-secret", "DISPLAY": ":0"}
+
+
+def alive(pid: Path) -> bool:
+    state = Path(f"/proc/{pid.read_text().strip()}/stat")
+    return state.exists() and state.read_text().split()[2] != "Z"
+
+
+async def test_it_reads_the_notice_and_finds_it_in_its_environment(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    code = "import json,os,sys; json.dump([json.load(sys.stdin), dict(os.environ)], open(sys.argv[1], 'w'))"
+    assert await run_command([sys.executable, "-c", code, str(out)], NOTICE, ENVIRON) == ""
+    told, environ = json.loads(out.read_text())
+    assert (told["id"], told["kind"], told["title"], told["task_id"]) == ("event-7", "failed", NOTICE.title, 7)
+    assert environ["NIGHTSHIFT_NOTICE_KIND"] == "failed"
+    assert environ["NIGHTSHIFT_NOTICE_TITLE"] == NOTICE.title
+    assert environ["NIGHTSHIFT_NOTICE_TASK"] == "7"
+    assert environ["DISPLAY"] == ":0"
+    assert "OPENAI_API_KEY" not in environ
+
+
+async def test_what_it_says_when_it_fails_is_told_and_bounded() -> None:
+    code = "import sys; sys.stdout.write('no\\x1b[31m bus\\n' + 'x' * 5_000_000); sys.exit(3)"
+    fault = await run_command([sys.executable, "-c", code], NOTICE, ENVIRON)
+    assert f"{sys.executable} ended with 3: no\\x1b[31m bus" in fault
+    assert len(fault) < 600
+
+
+async def test_one_that_does_not_end_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    script = f"sleep 300 & echo $! > {pid}; wait"
+    fault = await run_command(["/bin/sh", "-c", script], NOTICE, ENVIRON, wall_s=1.0)
+    assert "did not end within 1 s" in fault
+    assert not alive(pid)
+
+
+async def test_one_that_reads_nothing_and_one_that_is_not_there_are_no_trouble() -> None:
+    big = Notice(id="x", kind=NoticeKind.TEST, title="t", lines=("x" * 500_000,))
+    assert await run_command(["/bin/true"], big, ENVIRON) == ""
+    fault = await run_command(["/no/such/program"], NOTICE, ENVIRON)
+    assert fault.startswith("/no/such/program cannot be started")
+
+
+async def test_the_desktop_gets_title_and_text_as_words_and_no_markup(tmp_path: Path) -> None:
+    shown, program = tmp_path / "shown", tmp_path / "notify-send"
+    program.write_text(f"#!{sys.executable}\nimport json,sys; json.dump(sys.argv[1:], open({str(shown)!r}, 'w'))\n")
+    program.chmod(0o755)
+    notice = Notice(id="x", kind=NoticeKind.DONE, title="--expire-time=0 `id`", message="<a href='x'>a</a> & b")
+    assert await run_command(for_desktop(notice), notice, {"PATH": f"{tmp_path}:{os.environ['PATH']}"}) == ""
+    said = json.loads(shown.read_text())
+    assert said == ["--app-name=Nightshift", "--", notice.title, "&lt;a href='x'&gt;a&lt;/a&gt; &amp; b"]

@@ -1,0 +1,86 @@
+"""What waits to be told: nothing is lost, and who does not answer is asked less and less."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from maintenance.notify.notices import Notice, NoticeKind
+from maintenance.notify.outbox import (
+    LONGEST_REST_S,
+    MAX_TRIES,
+    MAX_WAITING,
+    Lane,
+    Outbox,
+    Waiting,
+    read_outbox,
+)
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+notices = st.builds(
+    Notice,
+    id=st.from_regex(r"event-[0-9]{1,6}", fullmatch=True),
+    kind=st.sampled_from(NoticeKind),
+    title=st.text(max_size=20),
+    lines=st.lists(st.text(max_size=5), max_size=3).map(tuple),
+)
+lanes = st.builds(
+    Lane,
+    waiting=st.lists(st.builds(Waiting, notice=notices, tries=st.integers(0, 80)), max_size=6).map(tuple),
+    failures=st.integers(0, 99),
+    rests_until=st.none() | st.integers(0, 9**9).map(lambda seconds: NOW + timedelta(seconds=seconds % 10**6)),
+)
+
+
+def notice(number: int) -> Notice:
+    return Notice(id=f"event-{number}", kind=NoticeKind.FAILED, title=f"title {number}")
+
+
+@given(st.builds(Outbox, cursor=st.integers(0), lanes=st.dictionaries(st.text(max_size=5), lanes, max_size=2)))
+def test_an_outbox_comes_back_from_its_row_as_it_was(box: Outbox) -> None:
+    assert read_outbox(json.loads(json.dumps(box.as_row()))) == box
+
+
+def test_a_lane_that_fails_rests_longer_and_longer_up_to_an_hour() -> None:
+    lane, rests = Lane().with_notice(notice(1)), []
+    for _ in range(9):
+        lane = lane.failed(NOW)
+        assert lane.rests_until
+        rests.append((lane.rests_until - NOW).total_seconds())
+        assert lane.rests(NOW)
+    assert rests == [60, 120, 240, 480, 960, 1920, 3600, 3600, 3600]
+    assert not lane.rests(NOW + timedelta(seconds=3600))
+    assert lane.told() == Lane(), "one that arrives ends the rest"
+
+
+def test_a_clock_that_was_set_back_does_not_make_a_rest_of_years() -> None:
+    lane = Lane().with_notice(notice(1)).failed(NOW)
+    assert not lane.rests(NOW - timedelta(seconds=LONGEST_REST_S))
+
+
+def test_one_that_is_refused_for_ever_keeps_no_other_back_and_is_given_up_in_the_end() -> None:
+    lane = Lane().with_notice(notice(1)).with_notice(notice(2)).failed(NOW)
+    assert [each.notice.id for each in lane.waiting] == ["event-2", "event-1"]
+    lane = lane.told()
+    for _ in range(MAX_TRIES - 1):
+        assert lane.waiting
+        lane = lane.failed(NOW)
+    assert lane.waiting == ()
+
+
+@given(st.integers(1, 500), st.integers(0, 3))
+def test_however_many_come_few_wait_and_all_are_counted(many: int, tried: int) -> None:
+    lane = Lane()
+    for number in range(many):
+        lane = lane.with_notice(notice(number))
+        lane = lane.failed(NOW) if number < tried else lane
+    assert len(lane.waiting) <= MAX_WAITING
+    assert sum(each.notice.count for each in lane.waiting) == many
+    merged = lane.merged(2)
+    assert sum(each.notice.count for each in merged.waiting) == many
+    assert {each.notice.id for each in lane.waiting if each.tries} == {
+        each.notice.id for each in merged.waiting if each.tries
+    }, "what may have arrived keeps its id"

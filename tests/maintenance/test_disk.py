@@ -1,0 +1,121 @@
+"""Little room on the disk holds work back, and more of it lets work go on; on real file systems."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core.events import Event, Kind, Level
+from core.queueing import HoldSource
+from maintenance.disk import DiskGuard
+from tests.support.store import Store, open_store
+
+NEVER_FREE_MB = 1e9
+
+
+class Bench:
+    """A guard over one place, and how often room was made."""
+
+    def __init__(self, store: Store, place: Path) -> None:
+        self.store, self.reserve_mb, self.made = store, 0.0, 0
+        self.guard = DiskGuard(
+            {"the database": place},
+            reserve_mb=lambda: self.reserve_mb,
+            make_room=self._make_room,
+            queue=store.queue,
+            emit=store.events.emit,
+        )
+
+    async def _make_room(self) -> None:
+        self.made += 1
+
+    @property
+    def holds(self) -> str:
+        found = [hold.reason for hold in self.store.queue.pause_state().holds if hold.source is HoldSource.DISK]
+        return found[0] if found else ""
+
+    def told(self) -> list[Event]:
+        self.store.db.write(lambda _: None).result()
+        return [event for event in self.store.events.last(50) if event.kind is Kind.DISK_LOW]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with open_store(tmp_path / "a.sqlite") as opened:
+        yield opened
+
+
+@pytest.fixture
+def bench(store: Store, tmp_path: Path) -> Bench:
+    return Bench(store, tmp_path)
+
+
+async def test_with_room_nothing_is_held_back(bench: Bench) -> None:
+    bench.reserve_mb = 1
+    await bench.guard.look()
+    assert (bench.holds, bench.made, bench.told()) == ("", 0, [])
+
+
+async def test_without_room_no_task_is_begun_and_it_is_told_once(bench: Bench, tmp_path: Path) -> None:
+    bench.reserve_mb = NEVER_FREE_MB
+    for _ in range(3):
+        await bench.guard.look()
+    assert f"MB are free for the database ({tmp_path}), less than disk_reserve_mb (1000000000)" in bench.holds
+    (event,) = bench.told()
+    assert event.level is Level.ERROR
+    assert event.data["place"] == "the database"
+    assert event.data["free_mb"] == pytest.approx(shutil.disk_usage(tmp_path).free / 2**20, rel=0.5)
+    assert bench.made == 1
+    assert bench.store.queue.pause_state().paused
+
+
+async def test_zero_switches_it_off(bench: Bench) -> None:
+    await bench.guard.look()
+    assert bench.holds == ""
+
+
+async def test_a_place_that_does_not_exist_yet_counts_as_the_folder_above(store: Store, tmp_path: Path) -> None:
+    bench = Bench(store, tmp_path / "not" / "yet")
+    bench.reserve_mb = NEVER_FREE_MB
+    await bench.guard.look()
+    assert "not/yet" in bench.holds
+
+
+async def test_a_restart_lets_go_of_what_an_earlier_daemon_held(bench: Bench, store: Store, tmp_path: Path) -> None:
+    bench.reserve_mb = NEVER_FREE_MB
+    await bench.guard.look()
+    later = Bench(store, tmp_path)
+    later.reserve_mb = 1
+    await later.guard.look()
+    assert later.holds == ""
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A real file system of 64 MB."""
+    place = tmp_path / "small"
+    place.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(place)], capture_output=True, text=True, check=False
+    )
+    if mounted.returncode:
+        assert os.geteuid(), f"root may mount: {mounted.stderr}"
+        pytest.skip("only root may mount; the other tests ask for more than any disk has")
+    yield place
+    subprocess.run(["umount", str(place)], check=True)
+
+
+async def test_work_goes_on_when_there_is_clearly_more_room_than_the_reserve(store: Store, small_disk: Path) -> None:
+    bench = Bench(store, small_disk)
+    bench.reserve_mb = 20
+    fill = small_disk / "fill"
+    for size_mb, holds in ((40, False), (50, True), (42, True), (36, False), (43, False), (46, True)):
+        fill.write_bytes(bytes(size_mb << 20))
+        await bench.guard.look()
+        assert bool(bench.holds) == holds, f"{size_mb} of 64 MB are full"
+    assert len(bench.told()) == 2

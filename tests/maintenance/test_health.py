@@ -1,0 +1,93 @@
+"""What healthy means, and that the watchdog follows it."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+
+from db.database import Database
+from maintenance.health import Vitals
+from maintenance.service_manager import ServiceManagerLink
+from maintenance.watchdog import Watchdog
+
+
+@dataclass
+class Clock:
+    now: float = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@dataclass
+class Pool:
+    lease_s: float = 60.0
+    renewed_at: float = 1000.0
+    late: tuple[str, ...] = ()
+
+    def overdue(self, now: float) -> tuple[str, ...]:
+        assert now >= 1000
+        return self.late
+
+
+def test_each_sign_of_life_that_is_missing_is_a_fault_of_its_own(tmp_path: Path) -> None:
+    clock, pool, lives = Clock(), Pool(), [True]
+    with Database(tmp_path / "db.sqlite") as database:
+        vitals = Vitals(database, monotonic=clock)
+        assert vitals.faults() == ()
+        vitals.watch(pool, lambda: lives[0])
+        assert vitals.faults() == ()
+        pool.late = ("worker-2",)
+        assert vitals.faults() == ("worker-2 is far beyond the limits of its task",)
+        pool.late, lives[0] = (), False
+        assert vitals.faults() == ("the workers have ended",)
+        vitals.let_go()
+        assert vitals.faults() == (), "workers that ended as they were asked to"
+        vitals.watch(pool, lambda: lives[0])
+        lives[0], clock.now = True, 1061.0
+        assert vitals.faults() == (
+            "the workers' loop has not turned for 61 s",
+            "the leases have not been renewed for 61 s",
+        )
+    assert "the writer of the database has ended" in vitals.faults()
+
+
+async def test_a_beat_of_the_loop_is_a_sign_of_life(tmp_path: Path) -> None:
+    clock = Clock()
+    with Database(tmp_path / "db.sqlite") as database:
+        vitals = Vitals(database, monotonic=clock)
+        clock.now += 100
+        assert vitals.faults()
+        beating = asyncio.create_task(vitals.beat())
+        while vitals.faults():  # noqa: ASYNC110 - what is waited for is no event
+            await asyncio.sleep(0.01)
+        beating.cancel()
+
+
+async def test_the_watchdog_is_fed_while_all_is_well_and_then_no_more(tmp_path: Path) -> None:
+    faults: list[str] = []
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as heard:
+        heard.bind(str(tmp_path / "notify"))
+        heard.setblocking(False)
+        link = ServiceManagerLink(str(tmp_path / "notify"))
+        watchdog = Watchdog(link, 0.03, faults=lambda: faults, describe=lambda: "running")
+        running = asyncio.create_task(watchdog.run())
+        loop = asyncio.get_running_loop()
+        said = [(await loop.sock_recv(heard, 100)).decode() for _ in range(4)]
+        assert said == ["WATCHDOG=1", "STATUS=running", "WATCHDOG=1", "WATCHDOG=1"]
+        faults.append("the workers have ended")
+        while (await loop.sock_recv(heard, 100)).decode() == "WATCHDOG=1":
+            pass
+        running.cancel()
+        watchdog.look()
+        watchdog.look()
+        faults.clear()
+        watchdog.look()
+        said = [(await loop.sock_recv(heard, 100)).decode() for _ in range(2)]
+        assert said == ["WATCHDOG=1", "STATUS=running"], "a status is told when it changes"
+
+
+async def test_where_nobody_listens_nothing_runs() -> None:
+    await Watchdog(ServiceManagerLink(""), None, faults=tuple, describe=str).run()

@@ -1,0 +1,92 @@
+"""One daemon for each home, and for each database."""
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from core.errors import NightshiftError
+from maintenance.instance_lock import AlreadyRunning, InstanceLock, is_held
+
+HOLD = "import sys,time; from pathlib import Path; from maintenance.instance_lock import InstanceLock\n"
+HOLD += "with InstanceLock(Path(sys.argv[1])): print('held', flush=True); time.sleep(60)"
+# The child that stays behind has the lock's descriptor, as a child would that forgot to close what it was given.
+LEAVE = "import os,sys,time; from pathlib import Path; from maintenance.instance_lock import InstanceLock\n"
+LEAVE += "with InstanceLock(Path(sys.argv[1])):\n"
+LEAVE += "    if os.fork() == 0: print('held', flush=True); time.sleep(60)\n"
+LEAVE += "    else: os._exit(0)"
+
+
+@contextmanager
+def holder(program: str, lock: Path) -> Iterator[int]:
+    with subprocess.Popen(
+        [sys.executable, "-c", program, str(lock)], stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        assert process.stdout
+        process.stdout.readline()
+        yield process.pid
+        subprocess.run(["pkill", "-KILL", "-s", str(process.pid)], check=False)
+
+
+def test_a_second_process_is_refused_and_told_who_holds_it_since_when(tmp_path: Path) -> None:
+    lock = tmp_path / "state" / "lock"
+    with holder(HOLD, lock) as pid:
+        with pytest.raises(AlreadyRunning) as refused, InstanceLock(lock):
+            pass
+        assert is_held(lock)
+        said = str(refused.value)
+        assert f"process {pid} (" in said
+        assert "maintenance.instance_lock" in said, "its command line"
+        assert "since 2" in said
+        assert str(lock) in said
+    with InstanceLock(lock):
+        assert json.loads(lock.read_text())["pid"]
+
+
+def test_what_a_dead_holder_left_behind_is_told_from_a_living_one(tmp_path: Path) -> None:
+    lock = tmp_path / "lock"
+    with holder(LEAVE, lock) as pid:
+        while Path(f"/proc/{pid}/cmdline").read_bytes():
+            time.sleep(0.01)
+        with pytest.raises(AlreadyRunning, match="is gone, but a process that it started"), InstanceLock(lock):
+            pass
+
+
+@pytest.mark.parametrize("text", ["", "4711", "[1]", '{"pid": 1e999, "since": "2026"}', '{"pid": 1, "since": "soon"}'])
+def test_a_note_that_cannot_be_read_still_refuses(tmp_path: Path, text: str) -> None:
+    lock = tmp_path / "lock"
+    with InstanceLock(lock):
+        lock.write_text(text)
+        with pytest.raises(AlreadyRunning, match="fuser"), InstanceLock(lock):
+            pass
+
+
+def test_two_homes_that_lead_to_one_database_are_one(tmp_path: Path) -> None:
+    database = tmp_path / "db.lock"
+    with InstanceLock(tmp_path / "one", database):
+        with pytest.raises(AlreadyRunning), InstanceLock(tmp_path / "two", database):
+            pass
+        assert not is_held(tmp_path / "two"), "what was taken before the refusal is let go"
+
+
+def test_a_lock_that_was_released_can_be_taken_again(tmp_path: Path) -> None:
+    for _ in range(2):
+        with InstanceLock(tmp_path / "lock", tmp_path / "other"):
+            pass
+    assert not is_held(tmp_path / "lock")
+
+
+def test_looking_at_a_lock_makes_none(tmp_path: Path) -> None:
+    assert not is_held(tmp_path / "lock")
+    assert not (tmp_path / "lock").exists()
+
+
+def test_a_lock_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(NightshiftError, match=r"file/lock cannot be made"), InstanceLock(tmp_path / "file" / "lock"):
+        pass

@@ -1,0 +1,269 @@
+"""What a dead daemon left is swept at the next start; what is somebody else's, or alive, is not."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from core.commit_message import CommitMessage
+from core.errors import GitError
+from core.events import Kind, Level
+from core.revisions import Author
+from git_manager import GitManager
+from maintenance import orphans
+from maintenance.orphans import Places
+from sandbox import places, scratch
+from tests.support.git_repo import git, make_repo
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Places:
+    """A home whose lock was taken just now; what the tests put there is an hour older unless they say otherwise."""
+    folder = tmp_path / "home"
+    state = folder / "state"
+    state.mkdir(parents=True)
+    (state / "lock").touch()
+    return Places(
+        lock=state / "lock",
+        port=state / "port",
+        scratch=state,
+        drafts=(state, state / "staging", folder / "reports"),
+        shared=(folder / "state.json",),
+        workspace=folder / "workspace",
+        packages=state / "packages",
+    )
+
+
+@pytest.fixture
+def dead() -> int:
+    """The number of a process that is no more."""
+    process = subprocess.Popen(["true"])
+    process.wait()
+    return process.pid
+
+
+def old(path: Path, text: str = "x") -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    an_hour_ago = time.time() - 3600
+    os.utime(path, (an_hour_ago, an_hour_ago))
+    return path
+
+
+def made_manager(home: Places) -> GitManager:
+    return GitManager(
+        workspace=home.workspace,
+        author=Author(name="n", email="e@e"),
+        auto_push=False,
+        emit=lambda _: None,
+        environ={"PATH": os.environ["PATH"]},
+    )
+
+
+def test_nothing_is_told_where_nothing_was_left(home: Places) -> None:
+    assert orphans.sweep(home).event is None
+
+
+def test_drafts_of_dead_processes_go_and_all_else_stays(home: Places, dead: int) -> None:
+    state, folder = home.scratch, home.scratch.parent
+    packages = places.public(home.packages)
+    gone = [
+        old(state / f".port.{dead}"),
+        old(state / f".seal-{dead}"),
+        old(state / f".token.{os.getpid()}-140"),  # of a process that had our number
+        old(state / "staging" / f"{'a' * 40}.{dead}"),
+        old(folder / "reports" / f".2026-W47.md.{dead}-7"),
+        old(folder / f".state.json.{dead}"),
+        old(packages / f".abc-{dead}" / "module.py").parent,
+    ]
+    os.utime(gone[-1], (time.time() - 3600,) * 2)
+    young = state / f".new.{os.getpid()}"
+    young.write_text("x")
+    os.utime(young, (time.time() + 60,) * 2)
+    kept = [
+        old(state / "token"),
+        old(state / f".port.{os.getppid()}"),  # somebody alive, such as a `verify` of this home
+        old(folder / f".notes.{dead}"),  # in the owner's folder, under no name of ours
+        old(state / "staging" / f"{'a' * 40}.tree"),
+        old(packages / "abc" / "module.py"),
+        young,
+    ]
+    event = orphans.sweep(home).event
+    assert not any(path.exists() for path in gone)
+    assert all(path.exists() for path in kept)
+    assert event is not None
+    assert (event.kind, event.level) == (Kind.ORPHANS_SWEPT, Level.INFO)
+    assert event.message == "swept what a daemon left that died: 7 drafts"
+    assert sorted(event.data["drafts"]) == sorted(map(str, gone))
+
+
+def test_a_port_that_nobody_listens_on_is_forgotten(home: Places) -> None:
+    old(home.port, "5000")
+    event = orphans.sweep(home).event
+    assert not home.port.exists()
+    assert event is not None
+    assert event.message.endswith("1 port files")
+
+
+def test_temporary_files_of_the_living_and_of_others_stay(tmp_path: Path, dead: int) -> None:
+    gone = tmp_path / f"nightshift-wheels-{dead}-abc"
+    (gone / "below").mkdir(parents=True)
+    kept = [
+        tmp_path / f"nightshift-wheels-{os.getpid()}-abc",
+        tmp_path / f"other-{dead}-abc",
+        tmp_path / "nightshift-x",
+    ]
+    for path in kept:
+        path.write_text("x")
+    assert scratch.sweep(tmp_path) == [gone]
+    assert all(path.exists() for path in kept)
+    assert scratch.prefix("probe") == f"nightshift-probe-{os.getpid()}-"
+
+
+LOCKS = ("index.lock", "packed-refs.lock", "refs/heads/main.lock", "objects/info/commit-graph.lock")
+
+
+@pytest.fixture
+def workspace(home: Places) -> Path:
+    """The workspace's `.git`, with locks that a killed git left."""
+    manager = made_manager(home)
+    manager.open(None, None, 1, "x")
+    manager.close()
+    git_dir = home.workspace / ".git"
+    for name in LOCKS:
+        old(git_dir / name, "")
+    old(git_dir / "nightshift" / "views" / "x" / "fast_import_crash_123")
+    return git_dir
+
+
+def test_locks_of_a_killed_git_go_and_work_goes_on(home: Places, workspace: Path) -> None:
+    young = workspace / "shallow.lock"
+    young.touch()
+    os.utime(young, (time.time() + 60,) * 2)
+    event = orphans.sweep(home).event
+    assert event is not None
+    assert event.message.endswith("5 git files")
+    assert [path.name for path in workspace.rglob("*.lock")] == ["shallow.lock"]
+    manager = made_manager(home)
+    where = manager.open(None, None, 2, "x")
+    made = manager.commit(where, where.base, {"a.py": "1\n"}, CommitMessage(subject="x", trailers={"Task": "2"}))
+    assert made
+    assert manager.advance(where, made, where.base)
+    manager.close()
+
+
+@contextmanager
+def working_git(where: Path, **environment: str) -> Iterator[int]:
+    """A git that waits for its input, as one does that is at work."""
+    process = subprocess.Popen(
+        ["git", "cat-file", "--batch"], cwd=where, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        env={"PATH": os.environ["PATH"], **environment},
+    )  # fmt: skip
+    try:
+        yield process.pid
+    finally:
+        process.communicate()
+
+
+@pytest.mark.parametrize("how", ["folder", "variable"])
+def test_no_lock_is_touched_while_a_git_works_there(home: Places, workspace: Path, how: str, tmp_path: Path) -> None:
+    where = (home.workspace, {}) if how == "folder" else (tmp_path, {"GIT_DIR": str(workspace)})
+    with working_git(where[0], **where[1]) as pid:
+        event = orphans.sweep(home).event
+    assert event is not None
+    assert event.level is Level.WARNING
+    assert f"git process {pid} is at work there" in event.message
+    assert all((workspace / name).exists() for name in LOCKS)
+    assert orphans.sweep(home).event is not None
+    assert not any((workspace / name).exists() for name in LOCKS)
+
+
+def test_a_git_at_work_elsewhere_holds_nothing_up(home: Places, workspace: Path, tmp_path: Path) -> None:
+    elsewhere = make_repo(tmp_path / "mine", {"a.py": "1\n"})
+    with working_git(elsewhere):
+        orphans.sweep(home)
+    assert not any((workspace / name).exists() for name in LOCKS)
+
+
+def test_a_lock_in_a_repository_of_the_owner_is_named_with_its_age_and_stays(home: Places, tmp_path: Path) -> None:
+    mine = make_repo(tmp_path / "mine", {"a.py": "1\n"})
+    lock = old(mine / ".git" / "packed-refs.lock", "")
+    git(mine, "branch", "dev")
+    orphans.sweep(home)
+    manager = made_manager(home)
+    own = manager._repositories.find(str(mine)).git
+    with pytest.raises(GitError, match=r"packed-refs.lock is 1.0 h old; if no git is at work there, remove it"):
+        own("-c", "core.packedRefsTimeout=0", "pack-refs", "--all")
+    manager.close()
+    assert lock.exists()
+
+
+JOB = """
+import asyncio, sys
+from pathlib import Path
+from core.isolation import SandboxJob
+from sandbox import places
+from sandbox.orphans import JOBS
+from sandbox.process import ProcessSandbox
+
+box = ProcessSandbox(places.private(Path(sys.argv[1]) / JOBS))
+script = f"(setsid env -i sleep {sys.argv[2]} &); setsid sleep {sys.argv[2]} & sleep {sys.argv[2]}"
+asyncio.run(box.run(SandboxJob(argv=("/bin/sh", "-c", script))))
+"""
+
+
+def marked(mark: str) -> list[int]:
+    """The processes that sleep for just so long."""
+    found = []
+    for path in Path("/proc").iterdir():
+        if path.name.isdigit():
+            try:
+                if (path / "cmdline").read_bytes().split(b"\0")[:2] == [b"sleep", mark.encode()]:
+                    found.append(int(path.name))
+            except OSError:
+                continue
+    return found
+
+
+def until(mark: str, wanted: int) -> None:
+    end = time.monotonic() + 30
+    while len(marked(mark)) != wanted:
+        assert time.monotonic() < end, marked(mark)
+        time.sleep(0.05)
+
+
+def test_jobs_without_isolation_are_ended_and_those_of_another_home_are_not(home: Places, tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    other = tmp_path / "other"
+    other.mkdir()
+    marks = [f"70{os.getpid()}.{number}" for number in (1, 2)]
+    daemons = [
+        subprocess.Popen([sys.executable, "-c", JOB, str(where), mark], cwd=Path(__file__).parents[2])
+        for where, mark in zip((home.scratch, other), marks, strict=True)
+    ]
+    try:
+        for mark in marks:
+            until(mark, 3)
+        daemons[0].kill()
+        daemons[0].wait()
+        assert len(marked(marks[0])) == 3, "nobody was there to end them"
+        event = orphans.sweep(home).event
+        assert marked(marks[0]) == []
+        assert len(marked(marks[1])) == 3
+    finally:
+        for daemon in daemons:
+            daemon.kill()
+            daemon.wait()
+        for pid in [pid for mark in marks for pid in marked(mark)]:
+            os.kill(pid, 9)
+    assert event is not None
+    assert len(event.data["processes"]) >= 3
+    assert len(event.data["job_folders"]) == 1
+    assert not Path(event.data["job_folders"][0]).exists()

@@ -1,0 +1,220 @@
+"""Rounds of pruning on a real database: by age, by size, while the clock is in doubt, and beside a busy writer."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from core.dialogue import Completion, Message, ModelRequest
+from core.events import Event, Kind, Level
+from core.states import Ending, Outcome, Phase
+from core.tasks import Task, TaskSpec
+from core.work import Step, Work
+from db import pruning, shrinking
+from maintenance.pruning import Keep, Pruner
+from tests.support.store import Store, open_store
+
+DAY_S = 86_400.0
+NOISE = 90_000
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with open_store(tmp_path / "agent.sqlite") as opened:
+        yield opened
+
+
+def pruner(store: Store, quiet: bool = True, **keep: float) -> Pruner:
+    return Pruner(
+        store.db,
+        store.events,
+        store.state,
+        keep=lambda: Keep(**keep),  # type: ignore[arg-type]  # by name
+        clock=store.clock,
+        quiet=lambda: quiet,
+    )
+
+
+def noise(number: int) -> str:
+    """A text that does not compress well."""
+    return random.Random(number).randbytes(NOISE // 2).hex()
+
+
+def done(store: Store, text: str = "x", ending: Ending | None = Ending.COMMITTED) -> Task:
+    """A task with one step and one call, ended unless `ending` is None."""
+    made = store.queue.submit(TaskSpec(description="x")).result()
+    task = store.queue.claim("w", only=made.task_id).result()
+    assert task is not None
+    request = ModelRequest(
+        phase=Phase.CODING,
+        messages=(Message(role="user", text=text),),
+        task_id=task.id,
+        attempt=1,
+        step_no=0,
+        call_no=0,
+        iteration=0,
+    )
+    answer = Completion(text=text, backend="x", model="m", tokens_in=1, tokens_out=1, cost_usd=None, latency_s=1)
+    store.steps.save_reply(request, answer).result()
+    step = Step(phase=Phase.CODING, outcome=Outcome.OK, work=Work(phase=Phase.CODING, base="b", step_no=1))
+    store.steps.save_step(task.id, 1, task.fence, step, started_at=store.clock(), duration_s=1).result()
+    if ending:
+        store.queue.finish(task.id, task.fence, ending).result()
+    return task
+
+
+def stored(store: Store) -> None:
+    """Wait for events that were handed in before."""
+    store.db.write(lambda _: None).result()
+
+
+def told(store: Store) -> Event:
+    stored(store)
+    return [event for event in store.events.last(50) if event.kind is Kind.PRUNED][-1]
+
+
+async def test_a_round_prunes_by_age_and_tells_figures(store: Store) -> None:
+    old = done(store)
+    store.clock.advance(31 * DAY_S)
+    young, still_open = done(store), done(store, ending=None)
+    await pruner(store).run()
+    assert store.steps.timeline(old.id) == []
+    assert store.steps.timeline(young.id)
+    assert store.steps.timeline(still_open.id)
+    event = told(store)
+    assert (event.level, event.data["tasks"], event.data["rows"]) == (Level.INFO, 1, 2)
+    assert event.message.startswith("pruned the steps and replies of 1 tasks, 0 events and 0 texts")
+    assert store.queue.get(old.id).ending is Ending.COMMITTED
+    assert store.steps.iterations(old.id)
+
+
+async def test_a_round_without_anything_to_prune_is_not_told(store: Store) -> None:
+    done(store)
+    await pruner(store).run()
+    stored(store)
+    assert not [event for event in store.events.last(50) if event.kind is Kind.PRUNED]
+
+
+async def test_events_go_later_than_work_and_never_those_of_a_report_to_come(store: Store) -> None:
+    done(store)
+    since = store.clock() + timedelta(hours=1)
+    rounds = Pruner(
+        store.db,
+        store.events,
+        store.state,
+        keep=lambda: Keep(events_days=20, work_days=10),
+        clock=store.clock,
+        quiet=lambda: True,
+        report_since=lambda: since,
+    )
+    await rounds.run()
+    first = store.events.after(0, limit=1)[0]
+    for _ in range(3):
+        store.clock.advance(9 * DAY_S)
+        store.events.emit(Event(kind=Kind.STATE_SAVED))
+        stored(store)
+        await rounds.run()
+    assert store.events.after(0, limit=1)[0].id > first.id
+    kept = [event.kind for event in store.events.after(0, limit=50)]
+    assert kept.count(Kind.STATE_SAVED) == 3  # 18, 9 and 0 days old: one of them before `since` would have gone
+    said = pruning.events_pruned(store.db.reader())
+    assert said is not None
+    assert (said.setting, said.before) == ("keep_events_days", since)
+
+
+async def test_nothing_goes_by_age_while_the_clock_is_in_doubt(store: Store) -> None:
+    task = done(store)
+    rounds = pruner(store)
+    await rounds.run()
+    store.clock.advance(3650 * DAY_S)
+    await rounds.run()
+    await pruner(store).run()  # a restart forgets no doubt
+    assert store.steps.timeline(task.id)
+    store.clock.advance(-3650 * DAY_S)
+    await rounds.run()
+    assert store.steps.timeline(task.id)
+    store.clock.advance(31 * DAY_S)  # switched off for a month: doubted for a day, and believed then
+    await rounds.run()
+    assert store.steps.timeline(task.id)
+    for _ in range(2):
+        store.clock.advance(0.6 * DAY_S)
+        await rounds.run()
+    assert not store.steps.timeline(task.id)
+
+
+async def test_a_database_that_is_too_large_loses_the_oldest_work_first(store: Store) -> None:
+    tasks = []
+    for number in range(40):
+        tasks.append(done(store, noise(number)))
+        store.clock.advance(0.2 * DAY_S)
+    before = shrinking.size(store.db.reader()).used
+    await pruner(store, database_mb=2).run()
+    after = shrinking.size(store.db.reader())
+    assert before > 2 << 20 >= after.used
+    assert after.free == 0
+    left = [task.id for task in tasks if store.steps.timeline(task.id)]
+    assert 5 < len(left) < 38
+    assert left == [task.id for task in tasks][-len(left) :]
+    event = told(store)
+    assert event.level is Level.WARNING
+    assert event.message.endswith("it had passed database_max_mb (2)")
+    note = pruning.work_pruned(store.db.reader(), tasks[0].id)
+    assert note is not None
+    assert note.setting == "database_max_mb"
+
+
+async def test_what_is_open_or_young_is_kept_however_large_and_that_is_told_once(store: Store) -> None:
+    tasks = [done(store, noise(number), None if number % 2 else Ending.COMMITTED) for number in range(20)]
+    store.clock.advance(0.5 * DAY_S)
+    rounds = pruner(store, database_mb=1)
+    await rounds.run()
+    await rounds.run()
+    assert all(store.steps.timeline(task.id) for task in tasks)
+    stored(store)
+    (event,) = [event for event in store.events.last(500) if event.kind is Kind.PRUNED]
+    assert event.level is Level.WARNING
+    assert "and still does" in event.message
+
+
+async def test_events_give_way_too_when_work_is_not_enough(store: Store) -> None:
+    for number in range(60):
+        text = noise(number)[:8000]
+        for _ in range(4):
+            store.events.emit(Event(kind=Kind.SUITE_JUDGED, data={"text": text}))
+        stored(store)
+        store.clock.advance(DAY_S)
+    await pruner(store, database_mb=1).run()
+    assert shrinking.size(store.db.reader()).used <= 1 << 20
+    said = pruning.events_pruned(store.db.reader())
+    assert said is not None
+    assert said.setting == "database_max_mb"
+    (first,) = store.events.after(0, limit=1)
+    assert first.at is not None
+    assert said.before is not None
+    assert said.before <= first.at
+
+
+async def test_others_write_while_a_round_goes_on(store: Store) -> None:
+    for number in range(60):
+        done(store, noise(number))
+    store.clock.advance(31 * DAY_S)
+    over = asyncio.Event()
+
+    async def others() -> int:
+        count = 0
+        while not over.is_set():
+            await asyncio.wrap_future(store.queue.submit(TaskSpec(description="y")))
+            count += 1
+        return count
+
+    working = asyncio.create_task(others())
+    await asyncio.sleep(0)
+    await pruner(store, quiet=False).run()
+    over.set()
+    assert await working > 20
+    assert told(store).data["tasks"] == 60

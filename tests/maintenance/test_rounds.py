@@ -1,0 +1,131 @@
+"""Chores come at their own pace, beside each other, and fail alone. No time passes in these tests."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from itertools import count
+
+import pytest
+
+from core.events import Event, Kind, Level
+from maintenance.scheduler import Chore, Housekeeper
+from tests.support.clocks import HandClocks
+
+
+class End(Exception):
+    """The simulated time is over."""
+
+
+async def keep(
+    chores: list[Chore],
+    for_s: float,
+    before_each: Callable[[float], Awaitable[None]] | None = None,
+    *,
+    settle: bool = True,
+) -> list[Event]:
+    """Keep house for so many simulated seconds; what was told."""
+    clocks, told = HandClocks(), list[Event]()
+    end = clocks.monotonic() + for_s
+
+    async def sleep(seconds: float) -> None:
+        if settle:
+            await keeper.settled()
+        else:
+            await asyncio.sleep(0.001)  # the short one may run; the long one never ends
+        clocks.pass_s(seconds)
+        if clocks.monotonic() > end:
+            raise End
+        if before_each:
+            await before_each(clocks.monotonic())
+
+    keeper = Housekeeper(chores, told.append, monotonic=clocks.monotonic, sleep=sleep)
+    with pytest.raises(End):
+        await keeper.run()
+    return told
+
+
+async def test_each_chore_comes_at_its_own_pace() -> None:
+    done = Counter[str]()
+
+    def chore(name: str, every_s: float, first_s: float = 0.0) -> Chore:
+        async def run() -> None:
+            done[name] += 1
+
+        return Chore(name=name, every_s=every_s, run=run, first_s=first_s)
+
+    week_s = 7 * 86400.0
+    await keep([chore("hourly", 3600), chore("daily", 86400), chore("late", 86400, first_s=3600)], week_s)
+    assert done == {"hourly": 7 * 24 + 1, "daily": 8, "late": 7}
+
+
+async def test_a_chore_that_fails_is_named_and_ends_nothing() -> None:
+    done = Counter[str]()
+
+    async def broken() -> None:
+        done["broken"] += 1
+        raise ValueError("no such thing")
+
+    async def fine() -> None:
+        done["fine"] += 1
+
+    told = await keep([Chore(name="packing", every_s=60, run=broken), Chore(name="fine", every_s=60, run=fine)], 600)
+    assert done == {"broken": 11, "fine": 11}
+    assert [(event.kind, event.level, event.message) for event in told] == [
+        (Kind.WORKER_ERROR, Level.ERROR, "packing: ValueError: no such thing")
+    ]
+    assert told[0].data["chore"] == "packing"
+
+
+async def test_a_failure_is_told_again_after_it_went_well_in_between() -> None:
+    turns = iter([True, True, False, True, False, False])
+
+    async def shaky() -> None:
+        if next(turns):
+            raise OSError("full")
+
+    told = await keep([Chore(name="shaky", every_s=60, run=shaky)], 5 * 60)
+    assert [event.message for event in told] == ["shaky: OSError: full"] * 2
+
+
+async def test_a_chore_that_fails_in_ever_new_words_does_not_flood_the_log() -> None:
+    words = count()
+
+    async def shaky() -> None:
+        raise OSError(f"draft {next(words)} cannot be written")
+
+    told = await keep([Chore(name="shaky", every_s=2, run=shaky)], 3600)
+    assert len(told) == 7
+
+
+async def test_a_long_chore_keeps_no_other_waiting_and_is_not_begun_twice() -> None:
+    begun, release = Counter[str](), asyncio.Event()
+
+    async def long() -> None:
+        begun["long"] += 1
+        await release.wait()
+
+    async def short() -> None:
+        begun["short"] += 1
+
+    chores = [Chore(name="long", every_s=60, run=long), Chore(name="short", every_s=60, run=short)]
+    await keep(chores, 600, settle=False)
+    assert begun == {"long": 1, "short": 11}
+
+
+async def test_what_runs_is_put_down_at_the_end() -> None:
+    put_down = asyncio.Event()
+
+    async def long() -> None:
+        try:
+            await asyncio.sleep(1000)
+        except asyncio.CancelledError:
+            put_down.set()
+            raise
+
+    began = asyncio.create_task(Housekeeper([Chore(name="long", every_s=60, run=long)], lambda _: None).run())
+    await asyncio.sleep(0.05)
+    began.cancel()
+    await asyncio.gather(began, return_exceptions=True)
+    assert put_down.is_set()

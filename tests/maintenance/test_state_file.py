@@ -1,0 +1,161 @@
+"""`state.json`: what it says, how it is read, and what the next start makes of it; `tests/files` shows it is whole."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.events import Event
+from core.queueing import Hold, HoldSource
+from core.states import DaemonState, Phase
+from core.status import DaemonStatus, WorkerStatus
+from db.database import Database
+from db.state_store import Commit, StateStore
+from maintenance.state_file import from_json
+from maintenance.state_keeper import StateKeeper, told
+from tests.support.clocks import HandClocks
+
+CLOCKS = HandClocks()
+BUSY = WorkerStatus(name="worker-1", task_id=7, attempt=2, phase=Phase.CODING, iteration=3)
+STATUS = DaemonStatus(
+    state=DaemonState.RUNNING, uptime_s=60.25, version="1", pid=42, workers=(BUSY, WorkerStatus(name="worker-2")),
+    queue={"queued": 3, "done": 5}, holds=(Hold(source=HoldSource.QUIET, reason="night", since=CLOCKS()),),
+)  # fmt: skip
+
+
+@dataclass
+class Site:
+    folder: Path
+    state: StateStore
+    told: list[Event] = field(default_factory=list)
+    status: DaemonStatus = STATUS
+
+    @property
+    def file(self) -> Path:
+        return self.folder / "state.json"
+
+    def keeper(self) -> StateKeeper:
+        return StateKeeper(self.file, self.state, lambda: self.status, self.told.append, CLOCKS)
+
+    def kept(self) -> dict[str, object]:
+        read: dict[str, object] = json.loads(self.file.read_text())
+        return read
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    with Database(tmp_path / "a.sqlite") as db:
+        yield Site(tmp_path, StateStore(db, clock=CLOCKS))
+
+
+async def test_it_says_what_was_in_flight_and_why_nothing_is_begun(site: Site) -> None:
+    await site.keeper().save()
+    kept = site.kept()
+    assert kept["in_flight"] == [
+        {"task_id": 7, "worker": "worker-1", "attempt": 2, "phase": "CODING", "iteration": 3}
+    ]  # fmt: skip
+    assert kept["holds"] == [{"source": "quiet", "reason": "night", "since": "2026-11-02T08:00:00.000000Z"}]
+    assert (kept["state"], kept["pid"], kept["running"], kept["clean"]) == ("running", 42, True, False)
+    assert kept["saved_at"] == "2026-11-02T08:00:00.000000Z"
+
+
+async def test_it_counts_what_was_done(site: Site) -> None:
+    commit = Commit(
+        task_id=1, attempt=1, repo="r", branch="b", commit="c", base="d", subject="s", label="verified"
+    )  # fmt: skip
+    site.state.record_commit(commit).result()
+    await site.keeper().save()
+    totals = site.kept()["totals"]
+    assert isinstance(totals, dict)
+    assert (totals["done"], totals["failed"], totals["commits"], totals["model_calls"]) == (5, 0, 1, 0)
+    assert site.kept()["queue"] == {"queued": 3, "done": 5}
+
+
+async def test_uptime_and_starts_are_summed_up_over_restarts(site: Site) -> None:
+    for run in range(1, 4):
+        keeper = site.keeper()
+        keeper.last_run()
+        await keeper.save()
+        site.status = replace(STATUS, uptime_s=100.0)
+        await keeper.save(clean=run == 1)
+        site.status = STATUS
+        assert (site.kept()["starts"], site.kept()["uptime_total_s"]) == (run, 100.0 * run)
+
+
+async def test_a_stop_is_told_from_a_death(site: Site) -> None:
+    first = site.keeper()
+    assert first.last_run() is None
+    await first.save()
+    before = site.keeper().last_run()
+    assert before is not None
+    assert (before.clean, before.in_flight, before.pid) == (False, (7,), 42)
+    site.status = replace(STATUS, state=DaemonState.DRAINING)
+    await first.save(clean=True)
+    assert site.kept()["state"] == "stopped"
+    before = site.keeper().last_run()
+    assert before is not None
+    assert before.clean
+
+
+@pytest.mark.parametrize("damage", ["", "{", "[]", "null", '{"clean": 1}', "\x00" * 100, '{"a":' * 3000, None])
+async def test_without_the_file_the_database_tells_and_the_log_says_so(site: Site, damage: str | None) -> None:
+    await site.keeper().save(clean=True)
+    site.told.clear()
+    if damage is None:
+        site.file.unlink()
+    else:
+        site.file.write_text(damage)
+    before = site.keeper().last_run()
+    assert before is not None
+    assert (before.clean, before.starts) == (True, 1)
+    assert [event.message.partition(";")[2] for event in site.told] == [
+        " nothing is lost: the database has all of it"
+    ]  # fmt: skip
+
+
+async def test_a_file_that_is_no_text_is_no_worse(site: Site) -> None:
+    await site.keeper().save(clean=True)
+    site.file.write_bytes(b"\xff\xfe\x00")
+    assert site.keeper().last_run() is not None
+
+
+async def test_a_file_that_cannot_be_written_costs_nothing(site: Site) -> None:
+    site.file.mkdir()
+    with pytest.raises(OSError, match=r"state\.json"):
+        await site.keeper().save()
+    assert site.keeper().last_run() is not None
+
+
+@given(text=st.text() | st.recursive(st.none() | st.integers() | st.text(), lambda x: st.dictionaries(
+    st.sampled_from(["clean", "saved_at", "version", "pid", "uptime_total_s", "starts", "in_flight"]), x) | st.lists(x),
+).map(json.dumps))  # fmt: skip
+def test_whatever_stands_in_the_file_is_read_or_refused(text: str) -> None:
+    try:
+        from_json(text)
+    except ValueError:
+        return
+
+
+async def test_the_start_says_how_the_last_run_ended(site: Site) -> None:
+    later = CLOCKS() + timedelta(minutes=40)
+    assert told(None, None, []) == ""
+    await site.keeper().save()
+    died = site.keeper().last_run()
+    await site.keeper().save(clean=True)
+    clean = site.keeper().last_run()
+    assert told(clean, later, []) == "The last run ended cleanly, 2026-11-02 08:00 UTC."
+    assert told(died, None, []) == "The last run died at about 2026-11-02 08:00 UTC; no task was in flight."
+    assert (
+        told(died, later, [7])
+        == "The last run died at about 2026-11-02 08:40 UTC with task 7 in flight, which goes on."
+    )
+    assert told(None, later, [7, 9]) == (
+        "The last run died at about 2026-11-02 08:40 UTC with tasks 7, 9 in flight, which go on."
+    )

@@ -1,0 +1,135 @@
+"""The workspace is packed when there is something to pack, and cleaned once a week when nothing runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from core.commit_message import CommitMessage
+from core.events import Event, Kind
+from core.revisions import Author
+from core.states import Ending
+from core.tasks import TaskSpec
+from git_manager import GitManager
+from maintenance import workspace
+from maintenance.workspace import Workspace
+from tests.support.git_repo import git
+from tests.support.store import Store, open_store
+
+DAY_S = 86_400.0
+
+
+@dataclass
+class Bench:
+    """A home's workspace and database, and the chore over both."""
+
+    store: Store
+    git: GitManager
+    root: Path
+    quiet: bool = True
+
+    def __post_init__(self) -> None:
+        self.chore = Workspace(
+            self.git.care,
+            self.store.db,
+            self.store.state,
+            self.store.events,
+            keep_days=lambda: 30,
+            quiet=lambda: self.quiet,
+            clock=self.store.clock,
+        )
+
+    def land(self, ending: Ending | None = Ending.COMMITTED, *, integrate: bool = True) -> int:
+        """A task with its commit, on main or on its branch alone."""
+        made = self.store.queue.submit(TaskSpec(description="do it")).result()
+        task = self.store.queue.claim("w", only=made.task_id).result()
+        assert task is not None
+        where = self.git.open(None, None, task.id, "do it")
+        said = CommitMessage(subject="x", trailers={"Task": str(task.id)})
+        commit = self.git.commit(where, where.base, {f"m{task.id}.py": "x\n"}, said)
+        assert commit
+        assert not integrate or self.git.advance(where, commit, where.base)
+        if ending:
+            self.store.queue.finish(task.id, task.fence, ending).result()
+        return task.id
+
+    def branches(self) -> set[int]:
+        return {branch.task_id for branch in self.git.care.branches()}
+
+    def told(self) -> list[Event]:
+        self.store.db.write(lambda _: None).result()
+        return [event for event in self.store.events.last(500) if event.kind is Kind.PRUNED]
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    with open_store(tmp_path / "a.sqlite") as store:
+        manager = GitManager(
+            workspace=tmp_path / "workspace",
+            author=Author(name="Night", email="night@example.org"),
+            auto_push=False,
+            emit=store.events.emit,
+            clock=store.clock,
+            environ={"PATH": os.environ["PATH"]},
+        )
+        yield Bench(store, manager, tmp_path)
+        manager.close()
+
+
+async def test_a_workspace_with_little_in_it_is_left_alone(bench: Bench) -> None:
+    bench.land()
+    before = bench.git.care.stored()
+    await bench.chore.run()
+    assert bench.git.care.stored() == before
+    assert bench.told() == []
+
+
+async def test_loose_objects_are_packed_when_there_are_enough(bench: Bench) -> None:
+    bench.land()
+    stream = "".join(
+        f"blob\ndata {len(str(number))}\n{number}\n" for number in range(workspace.LOOSE)
+    )  # each becomes a loose object
+    where = bench.git.open(None, None, 99, "x")
+    own = bench.git._repositories.find(where)
+    own.view("fast-import", "--quiet", stdin=stream.encode())
+    bench.quiet = False
+    await bench.chore.run()
+    assert bench.git.care.stored().loose == 0
+    (event,) = bench.told()
+    assert event.data["loose_before"] >= workspace.LOOSE
+    assert "the workspace was packed" in event.message
+
+
+async def test_once_a_week_it_is_cleaned_when_nothing_runs(bench: Bench) -> None:
+    old, unintegrated = bench.land(), bench.land(Ending.GAVE_UP, integrate=False)
+    failed = bench.land(Ending.GAVE_UP)
+    waiting = bench.land(None)
+    await bench.chore.run()
+    bench.store.clock.advance(31 * DAY_S)
+    young = bench.land()
+    bench.quiet = False
+    await bench.chore.run()
+    assert bench.told() == []
+    bench.quiet = True
+    await bench.chore.run()
+    assert bench.branches() == {unintegrated, waiting, young}
+    assert bench.git.care.stored().loose == 0
+    (event,) = bench.told()
+    assert event.data["branches"] == 2
+    await bench.chore.run()
+    assert len(bench.told()) == 1
+    for task_id in (old, failed):
+        assert git(bench.root / "workspace", "show", f"main:m{task_id}.py") == "x"
+
+
+async def test_a_task_that_is_asked_for_again_keeps_its_branch(bench: Bench) -> None:
+    again = bench.land(Ending.GAVE_UP)
+    await bench.chore.run()
+    bench.store.clock.advance(31 * DAY_S)
+    bench.store.queue.retry(again).result()
+    await bench.chore.run()
+    assert bench.branches() == {again}

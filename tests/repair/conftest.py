@@ -1,0 +1,73 @@
+"""What the tests of the edits share: a small program with its slip, and the rank of the edit that mends it."""
+
+import ast
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+import pytest
+
+from repair.edit import Edit, Generator
+from repair.ground import Ground
+from repair.scopes import scopes
+from repair.vocabulary import vocabulary
+
+MARK = re.compile(r"«(.*?)→(.*?)»", re.DOTALL)
+Seen = Mapping[str, frozenset[str]]
+
+
+def ground_of(text: str, kinds: Seen | None = None, scope: str | None = None) -> Ground:
+    """The ground of the first function of a program (or of the scope named), with all its lines suspected."""
+    tree = ast.parse(text)
+    found = next(one for one in scopes(tree) if scope is None or one.name == scope)
+    return Ground(
+        path="a.py",
+        tree=tree,
+        scope=found.place,
+        lines=dict.fromkeys(found.lines, 1.0),
+        kinds=kinds or {},
+        words=vocabulary(text),
+    )
+
+
+def edits_of(ground: Ground, generators: Sequence[Generator]) -> list[Edit]:
+    """All edits, the likeliest first."""
+    found = [edit for generator in generators for edit in generator(ground)]
+    return sorted(found, key=lambda edit: -edit.weight)
+
+
+def rank(marked: str, generators: Sequence[Generator], kinds: Seen | None = None) -> int | None:
+    """Where the mend comes among all edits; none when it is missing. A slip and its mend are marked «slip→mend»."""
+    slip, mend = MARK.sub(r"\1", marked), MARK.sub(r"\2", marked)
+    scope = _scope_of(slip, marked)
+    ground = ground_of(slip, kinds, scope)
+    wanted = ast.parse(mend)
+    bare = _bare(ast.unparse(wanted))
+    for number, edit in enumerate(edits_of(ground, generators), start=1):
+        text = ast.unparse(edit.apply(ground.tree))
+        # Parsing is slow, and texts that differ in more than parentheses cannot be the same program.
+        if _bare(text) == bare and ast.dump(ast.parse(text)) == ast.dump(wanted):
+            return number
+    return None
+
+
+def _bare(text: str) -> str:
+    return text.replace("(", "").replace(")", "")
+
+
+def _scope_of(slip: str, marked: str) -> str:
+    """The scope where the first mark stands."""
+    line = marked[: marked.index("«")].count("\n") + 1
+    inside = [one for one in scopes(ast.parse(slip)) if one.place and line in one.lines]
+    return inside[0].name if inside else ""
+
+
+@pytest.fixture(scope="session")
+def mend_rank() -> Callable[..., int | None]:
+    """The rank of a mend by weight."""
+    return rank
+
+
+@pytest.fixture(scope="session")
+def ground_for() -> Callable[..., Ground]:
+    """The ground of a program."""
+    return ground_of

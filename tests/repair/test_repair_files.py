@@ -1,0 +1,129 @@
+"""Which files may be changed, which functions are stubs, what examples a docstring holds, what was found before."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+
+import pytest
+
+from core.tasks import digest
+from core.trials import How, Observed, Sight, TrialJob, Trouble
+from repair import docstrings, stubs
+from repair.files import sources
+from repair.memory import Memory, rebased
+from repair.problem import Finding, Problem
+from tests.support.trees import TextTree
+
+BASE = TextTree({"pkg/a.py": "A = 1\n", "pkg/b.py": "B = 1\n", "tests/test_b.py": "", "conftest.py": "", "x.txt": "x"})
+
+
+def job(change: Mapping[str, str | None] | None = None) -> TrialJob:
+    return TrialJob(base=BASE, change=change or {}, tests={"test_a.py": "import a"})
+
+
+def failing(**lines: int) -> Sight:
+    ran = {path.replace("__", "/") + ".py": frozenset({line}) for path, line in lines.items()}
+    return Sight(tests=(Observed(id="t", how=How.FAILED, lines=ran),))
+
+
+def test_the_tasks_own_files_may_be_changed_and_those_that_failing_tests_run() -> None:
+    found = sources(job({"new.py": "N = 1\n", "gone.py": None, "notes.md": "x"}), failing(pkg__a=1))
+    assert dict(found.texts) == {"new.py": "N = 1\n", "pkg/a.py": "A = 1\n"}
+
+
+def test_tests_and_what_steers_them_may_not() -> None:
+    sight = failing(tests__test_b=1, conftest=1, test_a=1)
+    assert not sources(job({"test_a.py": "x = 1"}), sight).texts
+
+
+def test_a_file_that_cannot_be_imported_is_there_even_if_it_does_not_parse() -> None:
+    trouble = Trouble(kind="SyntaxError", message="bad", frames=(("pkg/b.py", 1, ""),))
+    found = sources(job({"pkg/b.py": "B = (\n"}), Sight(broken={"test_a.py": trouble}))
+    assert found.texts == {"pkg/b.py": "B = (\n"}
+    assert not found.trees
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "pass", "...", '"""Doc."""', "raise NotImplementedError", "raise NotImplementedError('soon')", "return None",
+        "return", '"""Doc."""\n    pass',
+    ],
+)  # fmt: skip
+def test_a_function_without_substance_is_a_stub(body: str) -> None:
+    tree = ast.parse(f"def f(a):\n    {body}\n\ndef g(a):\n    return a\n")
+    assert [stub.scope for stub in stubs.find({"m.py": tree}, Sight())] == ["f"]
+
+
+def test_only_stubs_that_failing_tests_run_are_looked_at_where_that_is_known() -> None:
+    tree = ast.parse("def f(a):\n    pass\n\ndef g(a):\n    pass\n\nclass A:\n    def m(self): ...\n")
+    sight = Sight(tests=(Observed(id="t", how=How.FAILED, lines={"m.py": frozenset({5})}),))
+    found = stubs.find({"m.py": tree}, sight)
+    assert [stub.scope for stub in found] == ["g"]
+    whole = stubs.filled(tree, found[0], "def g(a):\n    return a + 1")
+    assert ast.unparse(whole).endswith("def g(a):\n    return a + 1\n\nclass A:\n\n    def m(self):\n        ...")
+
+
+def test_examples_in_docstrings_become_tests_if_they_call_the_function_and_end_in_a_literal() -> None:
+    text = """
+    >>> f(2)
+    4
+    >>> f([1], key="x")
+    {'a': [1]}
+    >>> g(2)
+    3
+    >>> print(f(2))
+    4
+    >>> f(0)
+    Traceback (most recent call last):
+    ZeroDivisionError
+    >>> f(2)
+    4
+    """
+    made, ids = docstrings.as_tests("src/pkg/m.py", "f", text)
+    assert made.startswith("from pkg.m import f\n")
+    assert made.count("assert") == len(ids) == 2
+    assert "assert (f([1], key=\"x\")) == ({'a': [1]})" in made
+    ast.parse(made)
+
+
+@pytest.mark.parametrize(("path", "scope"), [("m.py", "A.f"), ("m.py", ""), ("m.js", "f")])
+def test_what_cannot_be_imported_by_name_has_no_examples(path: str, scope: str) -> None:
+    assert docstrings.as_tests(path, scope, ">>> f(2)\n4\n") == ("", [])
+
+
+def test_what_was_found_besides_the_answer_comes_next_and_what_was_refused_never() -> None:
+    memory, start = Memory(), job({"m.py": "bug"})
+    problem = Problem(job=start, task_id=7)
+    found = [Finding(change={path: text}) for path, text in (("m.py", "one"), ("pkg/a.py", "two"), ("m.py", "three"))]
+    memory.keep(problem, start, found)
+    later = Problem(job=job({"m.py": "one"}), task_id=7, excluded=frozenset({digest({"m.py": "one"})}))
+    origin = memory.origin(later)
+    assert origin is not None
+    second = memory.next_of(origin, later)
+    assert second is not None
+    assert second.change == {"m.py": "bug", "pkg/a.py": "two"}, "the refused answer is taken back"
+    refused = digest({"m.py": "bug", "pkg/a.py": "two"})
+    last = Problem(
+        job=job(dict(second.change)), task_id=7, excluded=later.excluded | {refused, digest({"m.py": "three"})}
+    )
+    again = memory.origin(last)
+    assert again is origin
+    assert memory.next_of(again, last) is None
+
+
+def test_other_tasks_and_unknown_changes_remember_nothing() -> None:
+    memory, start = Memory(), job({"m.py": "bug"})
+    memory.keep(Problem(job=start, task_id=7), start, [Finding(change={"m.py": "one"})])
+    memory.keep(Problem(job=start), start, [Finding(change={"m.py": "two"})])
+    assert memory.origin(Problem(job=job({"m.py": "one"}), task_id=8)) is None
+    assert memory.origin(Problem(job=job({"m.py": "x"}), task_id=7)) is None
+    assert memory.origin(Problem(job=job({"m.py": "two"}))) is None
+
+
+def test_a_change_of_one_state_is_put_on_another() -> None:
+    start, now = job({"m.py": "bug"}), job({"m.py": "wrong", "pkg/b.py": "B = 2\n", "new.py": "N"})
+    assert rebased({"pkg/a.py": "A = 2\n"}, start, now) == {
+        "m.py": "bug", "pkg/b.py": "B = 1\n", "new.py": None, "pkg/a.py": "A = 2\n",
+    }  # fmt: skip

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+
+from core.trials import Candidate, How, Patience
+from repair.trials import TrialRunner
+from tests.support import trying
+from tests.support.sandboxes import open_folder
+from tests.support.trying import STATEFUL
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def runner() -> AsyncIterator[TrialRunner]:
+    with open_folder() as folder:
+        async with trying.trials("nested", folder) as made:
+            yield made
+
+
+@pytest.mark.parametrize(
+    "trace",
+    [
+        "TABLE['a'].append(3)",
+        "Pot.kept.append(1)",
+        "THE_POT.full = True",
+        "asked.full = True",
+        "numbers.sort()",
+        "numbers.sort(); TABLE.clear(); return None",
+        "__import__('builtins').print = None",
+        "import sys; sys.modules['small'].LIMIT = 3",
+    ],
+)
+async def test_a_candidate_meets_nothing_that_those_before_it_left(runner: TrialRunner, trace: str) -> None:
+    text = STATEFUL.replace("asked(number):\n    return WORK", "asked(numbers):\n    return None\n")
+    tests = (
+        "import pytest\nimport small\n\n\n"
+        "@pytest.mark.parametrize('numbers', [[3, 1, 2]])\ndef test_it(numbers):\n"
+        "    assert numbers == [3, 1, 2] and small.TABLE == {'a': [1, 2]} and not small.Pot.kept\n"
+        "    assert not hasattr(small.THE_POT, 'full') and not hasattr(small.asked, 'full') and print is not None\n"
+        "    assert small.LIMIT == 10\n"
+        "    assert small.asked(numbers) == 2\n"
+    )
+    dirty = Candidate(path="small.py", scope="asked", text=f"def asked(numbers):\n    {trace}")
+    right = Candidate(path="small.py", scope="asked", text="def asked(numbers):\n    return 2")
+    wrong = Candidate(path="small.py", scope="asked", text="def asked(numbers):\n    return 3")
+    job = trying.job(text, tests, cpus=1.0)
+    tried = [wrong, dirty, right, wrong] * 6
+    found = await runner.attempt(job, tried, ["test_small.py::test_it[numbers0]"], Patience())
+    assert [each.how for each in found] == [How.PASSED if each is right else How.FAILED for each in tried]
+
+
+async def test_parameters_that_are_changed_in_place_are_as_given_for_the_next_one(runner: TrialRunner) -> None:
+    module = "def ordered(numbers):\n    return None\n"
+    tests = (
+        "import pytest\nimport small\n\nCASES = [[3, 1, 2], [5, 4]]\n\n\n"
+        "@pytest.mark.parametrize('numbers', CASES)\ndef test_it(numbers):\n"
+        "    was = list(numbers)\n    small.ordered(numbers)\n    assert numbers == sorted(was) != was\n"
+    )
+    right = Candidate(path="small.py", scope="ordered", text="def ordered(numbers):\n    numbers.sort()")
+    half = Candidate(path="small.py", scope="ordered", text="def ordered(numbers):\n    numbers.sort(key=len)")
+    wrong = Candidate(path="small.py", scope="ordered", text="def ordered(numbers):\n    numbers.reverse()")
+    tried = [wrong, right, half, right] * 6
+    order = [f"test_small.py::test_it[numbers{number}]" for number in (0, 1)]
+    found = await runner.attempt(trying.job(module, tests, cpus=1.0), tried, order, Patience())
+    assert [each.how for each in found] == [How.PASSED if each is right else How.FAILED for each in tried]
+
+
+async def test_one_that_is_killed_takes_none_of_its_fork_along(runner: TrialRunner) -> None:
+    endings = {
+        How.TIMEOUT: "sum(itertools.repeat(1))",
+        How.CRASHED: "numbers.__class__.__base__.__subclasses__()[-1] and (lambda: crash())()",
+        How.STEPS: "\n    while True:\n        pass",
+    }
+    module = "import itertools\n\n\ndef asked(numbers):\n    return None\n"
+    tests = "import small\n\n\ndef test_it():\n    assert small.asked([1]) == 2\n"
+    endings[How.CRASHED] = "__import__('os')._exit(0)"
+    ending = [
+        Candidate(path="small.py", scope="asked", text=f"def asked(numbers):\n    {text}") for text in endings.values()
+    ]
+    right = Candidate(path="small.py", scope="asked", text="def asked(numbers):\n    return 2")
+    wrong = Candidate(path="small.py", scope="asked", text="def asked(numbers):\n    return 3")
+    tried = [*[wrong] * 9, *ending, *[wrong] * 9, right, *[wrong] * 8]
+    patience = Patience(wall_s=0.5, steps=10_000)
+    found = await runner.attempt(trying.job(module, tests, cpus=1.0), tried, ["test_small.py::test_it"], patience)
+    expected = [*[How.FAILED] * 9, *endings, *[How.FAILED] * 9, How.PASSED, *[How.FAILED] * 8]
+    assert [each.how for each in found] == expected

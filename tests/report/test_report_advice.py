@@ -1,0 +1,125 @@
+"""Each rule of the recommendations: when it speaks, and that it names its figure."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from core.events import Kind
+from core.gates import Ask, AskKind
+from core.queueing import HoldSource
+from core.states import Ending, Phase
+from core.submission import parse_spec
+from core.work import Work
+from db.state_store import Commit
+from report.advice import recommendations
+from tests.support.history import FIRST, WEEK, History, verdict
+from weekly_summary import summarise
+
+UNTIL = FIRST + WEEK
+
+
+def advice(history: History) -> str:
+    """All advice on the week after the first, as text."""
+    summary = summarise(history.store.db, UNTIL, UNTIL + WEEK)
+    return "\n".join("".join(piece.text for piece in line) for line in recommendations(summary))
+
+
+def end(history: History, ending: Ending, *, cost: float = 0) -> None:
+    """A task that ends so."""
+    history.store.queue.submit(parse_spec({"description": "do it"})).result()
+    task = history.store.queue.claim("w").result()
+    assert task
+    if cost:
+        history.models = (("openai", "big", cost),)
+        history.reply(task, Work(phase=Phase.CODING, base="b", step_no=1), Phase.CODING)
+    history.store.queue.finish(task.id, task.fence, ending, iterations=1).result()
+
+
+@pytest.fixture
+def second(history: History) -> History:
+    """A history whose clock stands in the second week."""
+    history.clock.now = UNTIL + timedelta(hours=1)
+    return history
+
+
+def test_a_quiet_week_brings_no_advice(second: History) -> None:
+    end(second, Ending.COMMITTED)
+    assert advice(second) == ""
+
+
+def test_success_that_fell_by_more_than_chance_is_told(history: History) -> None:
+    for week, ending in ((0, Ending.NO_CHANGE), (1, Ending.GAVE_UP)):
+        history.clock.now = FIRST + week * WEEK
+        for _ in range(20):
+            end(history, ending)
+        assert ("Success fell to 0% from 100%" in advice(history)) == bool(week)
+
+
+def test_dearer_work_is_told_with_both_prices(history: History) -> None:
+    for week, price in ((0, 1e-6), (1, 9e-6)):
+        history.clock.now = FIRST + week * WEEK
+        for _ in range(20):
+            end(history, Ending.NO_CHANGE, cost=price)
+    assert "A finished task cost 0." in advice(history)
+    assert "in the spans before: look at which model answered" in advice(history)
+
+
+def test_questions_that_wait_for_hours_are_told(second: History) -> None:
+    for _ in range(3):
+        second.store.queue.submit(parse_spec({"description": "x"})).result()
+        task = second.store.queue.claim("w").result()
+        assert task
+        ask = Ask(kind=AskKind.PACKAGE, subject="package:toolz", question="?")
+        second.store.queue.hold(task.id, task.fence, "waits", [ask]).result()
+    assert "Questions waited 6 d 23 h for you (median)" in advice(second)
+    assert "ALLOWED_DEPS" in advice(second)
+
+
+def test_commits_of_high_risk_and_old_ones_that_nobody_read_are_told(history: History) -> None:
+    for number in range(60):
+        history.clock.now = FIRST + timedelta(hours=1) if number < 59 else UNTIL + timedelta(hours=1)
+        commit = Commit(
+            task_id=number, attempt=9, repo="/r", branch="b", commit=f"{number:040d}", base="b", subject="s",
+            label="exit_code", iterations=9,
+        )  # fmt: skip
+        history.store.state.record_commit(commit).result()
+    found = advice(history)
+    assert "1 commit of high risk unread: begin with that of task 59 (57 points, judged by an exit code" in found
+    assert "60 commits are unread, 59 of them from earlier weeks" in found
+
+
+def test_runs_that_were_killed_again_and_again_are_told(second: History) -> None:
+    for _ in range(5):
+        second.store.queue.submit(parse_spec({"description": "x"})).result()
+        task = second.store.queue.claim("w").result()
+        assert task
+        work = Work(
+            phase=Phase.REFLECTING, base="b", iteration=1, verdict=verdict(False, ("OutOfMemory", "512 MB", ""))
+        )
+        second.failed(task, work, 0)
+    assert (
+        "5 runs were ended because they used too much memory: if these suites need it, raise SANDBOX_MEMORY_MB"
+        in advice(second)
+    )
+    assert "was met in 5 tasks and never mended" in advice(second)
+
+
+def test_crashes_holds_and_troubles_of_the_machine_are_told(second: History) -> None:
+    for _ in range(3):
+        second.tell(Kind.DAEMON_STARTED, "")
+        second.clock.advance(60)
+    second.store.queue.hold_back(HoldSource.REVIEW, "21 to read").result()
+    for kind in (Kind.BACKUP_FAILED, Kind.DISK_LOW, Kind.NOTIFY_FAILED, Kind.DATABASE_RESTORED, Kind.REGRESSION):
+        second.tell(kind, "")
+    second.tell(Kind.BUDGET_REACHED, "", budget="day")
+    found = advice(second)
+    assert "The daemon ended without a word 2 times" in found
+    assert "Work waited 6 d 22 h for commits to be read" in found
+    assert "1 backup failed" in found
+    assert "1 time the disk was nearly full" in found
+    assert "1 notice could not be sent" in found
+    assert "1 restore of the database" in found
+    assert "1 regression" in found
+    assert "Budgets were reached 1 time, most often that of day" in found

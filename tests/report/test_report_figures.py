@@ -1,0 +1,256 @@
+"""The figures of a report, each from a history that was told to the real stores."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import pytest
+
+from core.clock import to_text
+from core.events import Kind, Level
+from core.gates import Ask, AskKind
+from core.masking import Masker
+from core.queueing import HoldSource
+from core.states import Ending, Phase
+from core.submission import parse_spec
+from core.tasks import Task
+from core.work import Work
+from db.commit_signs import ChangedFile, Signs
+from db.sqlite import Connection
+from db.state_store import Commit
+from report.figures import Summary
+from report.risk import WEIGHTS
+from report.sections.commits import short_names
+from tests.support.history import FIRST, WEEK, History, verdict
+from weekly_summary import render, render_html, summarise
+
+UNTIL = FIRST + WEEK
+HOUR = timedelta(hours=1)
+
+
+def told(history: History, since: datetime = FIRST, until: datetime = UNTIL) -> Summary:
+    return summarise(history.store.db, since, until)
+
+
+def claimed(history: History, **fields: object) -> Task:
+    history.store.queue.submit(parse_spec({"description": "do it", **fields})).result()
+    task = history.store.queue.claim("w").result()
+    assert task
+    return task
+
+
+def done(history: History, task: Task) -> None:
+    history.store.queue.finish(task.id, task.fence, Ending.NO_CHANGE, iterations=1).result()
+
+
+def committed(history: History, task: Task, *files: str, **fields: object) -> str:
+    """A commit of a task that is claimed; its id."""
+    changed = tuple(ChangedFile(path=path, added=10, removed=2) for path in files)
+    commit = Commit(
+        task_id=task.id, attempt=1, repo="/r", branch="b", commit=f"{task.id:040d}", base="0" * 40, subject="s",
+        label="verified", model="big", iterations=1, integrated=True, files=changed, at=history.clock.now,
+    )  # fmt: skip
+    history.store.state.record_commit(replace(commit, **fields)).result()  # type: ignore[arg-type]
+    history.store.queue.finish(task.id, task.fence, Ending.COMMITTED, iterations=1).result()
+    return commit.commit
+
+
+def test_a_wait_is_from_when_a_task_might_have_begun(history: History) -> None:
+    first = claimed(history)
+    history.store.queue.submit(parse_spec({"description": "later"})).result()
+    history.clock.advance(100)
+    done(history, first)
+    second = history.store.queue.claim("w").result()
+    assert second
+    done(history, second)
+    tasks = told(history).tasks
+    assert (tasks.queue_wait_s.median, tasks.queue_wait_s.most, tasks.work_s) == (50, 100, 100)
+
+
+def test_the_time_that_a_task_was_to_rest_is_no_wait(history: History) -> None:
+    later = FIRST + 2 * HOUR
+    history.store.queue.submit(parse_spec({"description": "x", "not_before": later.isoformat()})).result()
+    history.clock.now = later + timedelta(seconds=30)
+    history.store.queue.tick().result()
+    task = history.store.queue.claim("w").result()
+    assert task
+    done(history, task)
+    assert told(history).tasks.queue_wait_s.most == 30
+
+
+def test_failed_tasks_are_grouped_by_their_reason_numbers_aside(history: History) -> None:
+    for number in range(3):
+        task = claimed(history)
+        reason = f"Gave up after {4 + number} tries, the limit. Last failure: test_{number}"
+        history.store.queue.finish(task.id, task.fence, Ending.GAVE_UP, reason=reason).result()
+    task = claimed(history)
+    history.store.queue.finish(task.id, task.fence, Ending.REFUSED, reason="no such branch").result()
+    found = told(history).tasks.failed
+    assert [(group.ending, group.reason, group.count) for group in found] == [
+        (Ending.GAVE_UP, "Gave up after … tries, the limit", 3),
+        (Ending.REFUSED, "no such branch", 1),
+    ]
+
+
+def test_holds_are_timed_over_the_borders_of_the_span(history: History) -> None:
+    queue = history.store.queue
+    history.clock.now = FIRST - 2 * HOUR
+    queue.hold_back(HoldSource.QUIET, "quiet hours").result()
+    history.clock.now = FIRST + 3 * HOUR
+    queue.let_go(HoldSource.QUIET).result()
+    history.clock.now = UNTIL - HOUR
+    queue.hold_back(HoldSource.REVIEW, "21 commits to read").result()
+    queue.pause("lunch").result()
+    history.clock.now = UNTIL + HOUR
+    queue.resume().result()
+    found = told(history).daemon
+    assert found.held_s == {HoldSource.OWNER: 3600, HoldSource.REVIEW: 3600, HoldSource.QUIET: 3 * 3600}
+    assert found.standing == [HoldSource.OWNER, HoldSource.REVIEW]
+
+
+def test_a_life_that_ends_without_a_word_is_a_crash_and_ends_with_its_last_event(history: History) -> None:
+    life = {0: Kind.DAEMON_STARTED, 10: Kind.STATE_SAVED, 24: Kind.DAEMON_STARTED, 30: Kind.DAEMON_STOPPED}
+    for hours, kind in life.items():
+        history.clock.now = FIRST + hours * HOUR
+        history.tell(kind, "")
+    history.clock.now = UNTIL - HOUR
+    history.tell(Kind.DAEMON_STARTED, "")
+    found = told(history).daemon
+    assert (found.starts, found.crashes, found.up_s) == (3, 1, (10 + 6 + 1) * 3600)
+
+
+def test_asks_are_counted_with_how_long_they_waited(history: History) -> None:
+    for granted in (True, False, None):
+        task = claimed(history)
+        ask = Ask(kind=AskKind.PACKAGE, subject="package:toolz", question="?")
+        history.store.queue.hold(task.id, task.fence, "waits", [ask]).result()
+        (open_ask,) = history.store.queue.approvals(task_id=task.id)
+        history.clock.advance(600)
+        if granted is not None:
+            history.store.queue.decide(open_ask.id, granted=granted).result()
+            again = history.store.queue.claim("w").result()
+            assert again
+            done(history, again)
+    asks = told(history).guards.asks
+    assert (asks.asked, asks.granted, asks.denied, asks.still_open) == (3, 1, 1, 1)
+    assert (asks.wait_s.median, asks.by_kind) == (600, {"package": 3})
+    assert asks.open_s.most == (UNTIL - FIRST).total_seconds() - 1200
+    assert "1 question to answer" in render(told(history))
+
+
+def test_what_was_stopped_is_told_from_failures_that_stay(history: History) -> None:
+    errors = [("python.os-system", "hands a text to a shell"), ("Timeout", "60 s"), ("package.unknown", "no such"),
+              ("AssertionError", "assert 1 == 2"), ("http.client", "not of ours")]  # fmt: skip
+    for kind, message in errors:
+        history.failed(claimed(history), _judged(kind, message), 0)
+    history.tell(Kind.COMMAND_BLOCKED, "", pattern="git push --force*")
+    found = told(history).guards
+    assert (found.blocked, found.killed) == ({"package.unknown": 1, "python.os-system": 1}, {"ran too long": 1})
+    assert found.commands == {"git push --force*": 1}
+
+
+def _judged(kind: str, message: str) -> Work:
+    return Work(phase=Phase.REFLECTING, base="b", iteration=1, verdict=verdict(False, (kind, message, "")))
+
+
+def test_an_unknown_price_is_never_a_number(history: History) -> None:
+    history.models = (("ollama", "small", None),)
+    history.task(1.0)
+    page = render(told(history))
+    assert "whose price is not known" in page
+    assert "0.00" not in page.partition("## Trends")[0]
+
+
+def test_spans_before_the_first_task_are_not_counted_as_idle(history: History) -> None:
+    history.clock.now = FIRST
+    done(history, claimed(history))
+    trend = told(history, FIRST, UNTIL).trend
+    assert [point.began for point in trend] == [False] * 8 + [True]
+    later = told(history, FIRST + 2 * WEEK, FIRST + 3 * WEEK)
+    assert [(point.began, point.done) for point in later.trend][-3:] == [(True, 1), (True, 0), (True, 0)]
+    assert "There is nothing before this span" in render(told(history))
+    assert "·······█▁▁" not in render(later)
+    assert "······█▁▁" in render(later)
+
+
+def test_ranks_look_at_what_happened_around_a_commit(history: History) -> None:
+    signs = Signs(packages={"toolz": "1.0"})
+    failing = replace(_judged("KeyError", "'a'"), change={"src/a.py": "x\n", "src/b.py": "x\n"})
+    asyncio.run(history.memory.remember(replace(failing, change={"src/b.py": "x\n"}), claimed(history).id, "x"))
+    history.clock.advance(60)
+    commit = committed(history, claimed(history), "src/a.py", signs=signs)
+    committed(history, claimed(history), "src/c.py", "src/b.py", signs=signs)
+    failing = replace(failing, change={"src/a.py": "x\n"})
+    history.clock.advance(60)
+    asyncio.run(history.memory.remember(failing, claimed(history).id, "x"))
+    history.tell(Kind.REGRESSION, "", Level.ERROR, commit=commit, tests=["test_a.py::test"])
+    first, second = told(history).commits.ranked
+    assert [reason.weight for reason in first.reasons] == ["regression", "package", "later_failures"]
+    assert first.points == sum(WEIGHTS[name].points for name in ("regression", "package", "later_failures"))
+    assert (second.commit.task_id, second.reasons) == (3, [])
+
+
+def test_repositories_are_told_apart_by_the_ends_of_their_paths(history: History) -> None:
+    names = short_names(["", "/home/a/shop", "/home/b/shop", "/srv/site"])
+    assert list(names.values()) == ["workspace", "a/shop", "b/shop", "site"]
+    committed(history, claimed(history, repo="/home/a/shop"), "a.py")
+    page = render(told(history))
+    assert "| shop " in page
+    assert "cli.py verify 000000000000 --repo /home/a/shop" in page
+
+
+def test_memory_is_compared_by_the_lot_of_each_attempt(history: History) -> None:
+    history.week(30)
+    history.week(30)
+    first, second = told(history).learning, told(history, UNTIL, UNTIL + WEEK).learning
+    assert first.uplift == first.lately
+    assert min(second.lately.shown.solved.whole, second.lately.control.solved.whole) > 3
+    for arm in ("shown", "control"):
+        so_far, lately, before = (getattr(each, arm).solved for each in (second.uplift, second.lately, first.uplift))
+        assert (so_far.part, so_far.whole) == (lately.part + before.part, lately.whole + before.whole)
+    assert "Too few to tell" in render(told(history))
+
+
+def test_a_lot_that_tells_enough_gives_its_difference(history: History) -> None:
+    insert = "INSERT INTO recalls VALUES (?, 1, 'failure', 1, ?, 0.9, ?, ?, ?, ?, ?)"
+
+    def job(conn: Connection) -> None:
+        for task in range(1, 121):
+            at, ended = to_text(FIRST), to_text(FIRST + timedelta(hours=task))
+            control = ("control", at, task % 2, 4, 500, ended)
+            conn.execute(insert, (task, *(("shown", at, 1, 1, 100, ended) if task % 3 else control)))
+
+    history.store.db.write(job).result()
+    page = render(told(history))
+    assert "Attempts with lessons were solved more often" in page
+    assert "3.0 fewer tries" in page
+    assert "400 fewer tokens" in page
+    assert told(history, FIRST, FIRST + timedelta(hours=60)).learning.uplift.shown.solved.whole == 40
+
+
+@pytest.mark.parametrize("skill", [0.3, 0.9])
+def test_a_whole_history_has_a_report_with_every_section(history: History, skill: float) -> None:
+    for _ in range(2):
+        history.week(15, skill=skill)
+    page = render(told(history, UNTIL, UNTIL + WEEK))
+    heads = [line for line in page.splitlines() if line.startswith("## ")]
+    assert heads == [
+        "## Recommendations", "## Commits worth reading", "## Tasks", "## Trends", "## Models", "## Git activity",
+        "## Commonest failures", "## Does memory help?", "## Sandbox and approvals", "## The daemon",
+    ]  # fmt: skip
+
+
+def test_no_secret_of_a_task_reaches_a_page(history: History) -> None:
+    secret, shaped = "correct-horse-battery", "sk-" + "a1" * 12
+    task = claimed(history, description=f"use {secret} and {shaped}")
+    history.clock.advance(5)
+    reason = f"no answer to {secret}"
+    history.store.queue.finish(task.id, task.fence, Ending.REFUSED, reason=reason).result()
+    for write in (render, render_html):
+        page = write(told(history), Masker([secret]))
+        assert secret not in page
+        assert shaped not in page
+        assert "use *** and ***" in page.replace("\\", "")
+        assert shaped not in write(told(history))

@@ -1,0 +1,180 @@
+"""The report of a span is the same whenever it is made again, and says what the log has forgotten since."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from core.events import Kind
+from core.queueing import HoldSource
+from core.states import Ending, Phase, Status
+from core.submission import parse_spec
+from core.work import Work
+from db.pruning import Gone, Pruned, note_events, prune_events
+from db.writer import Job
+from report.figures import Known
+from tests.support.history import ERRORS, FIRST, WEEK, History, verdict
+from weekly_summary import render, render_html, summarise
+
+ROOT = Path(__file__).parents[2]
+SINCE, UNTIL = FIRST + WEEK, FIRST + 2 * WEEK
+
+
+def pages(history: History, since: datetime = SINCE, until: datetime = UNTIL) -> tuple[str, str]:
+    summary = summarise(history.store.db, since, until)
+    return render(summary), render_html(summary)
+
+
+def prune(history: History, before: datetime) -> None:
+    """Remove events as the daemon's chore does."""
+    at = history.clock.now
+    newest, after = history.store.events.newest_id(), 0
+    while (gone := history.store.db.write(_pruning(after, newest, before)).result()).reached:
+        after = gone.reached
+    history.store.db.write(
+        lambda conn: note_events(conn, Pruned(at=at, setting="keep_events_days", before=before))
+    ).result()
+
+
+def _pruning(after: int, newest: int, before: datetime) -> Job[Gone]:
+    return lambda conn: prune_events(conn, after, newest, before)
+
+
+def fail(history: History, text: str = "do it") -> int:
+    """A task that gives up; its number."""
+    history.store.queue.submit(parse_spec({"description": text})).result()
+    task = history.store.queue.claim("w").result()
+    assert task
+    history.clock.advance(60)
+    history.store.queue.finish(task.id, task.fence, Ending.GAVE_UP, reason="no way", iterations=4).result()
+    return task.id
+
+
+def succeed(history: History, task_id: int) -> None:
+    """The task is tried again, and done."""
+    history.store.queue.retry(task_id).result()
+    task = history.store.queue.claim("w").result()
+    assert task
+    assert task.id == task_id
+    history.clock.advance(60)
+    history.store.queue.finish(task.id, task.fence, Ending.NO_CHANGE, iterations=1).result()
+
+
+def test_whatever_happens_afterwards_the_report_stays_as_it_was(history: History) -> None:
+    history.week(8)
+    history.week(8, skill=0.6)
+    history.clock.now = UNTIL - timedelta(hours=1)
+    given_up = [fail(history) for _ in range(2)]
+    open_failure = Work(phase=Phase.REFLECTING, base="b", iteration=1, verdict=verdict(False, ERRORS[0]))
+    asyncio.run(history.memory.remember(open_failure, given_up[0], "x"))
+    read = history.ledger.page(1)[0].task_id
+    history.ledger.review(task_id=read).result()
+    history.clock.advance(1)
+    history.store.queue.hold_back(HoldSource.CHECKPOINT, "checkpoint").result()
+    before = pages(history)
+    history.clock.now = UNTIL + timedelta(hours=1)
+    history.store.queue.let_go(HoldSource.CHECKPOINT).result()
+    unread = [commit.task_id for commit in history.ledger.page(50, unread=True) if commit.at and commit.at < UNTIL]
+    history.revert(unread[0])
+    history.revert(read)
+    asyncio.run(history.memory.conclude(open_failure, given_up[0], solved=True))
+    history.ledger.review().result()
+    succeed(history, given_up[0])
+    history.store.queue.retry(given_up[1]).result()
+    history.week(8)
+    assert pages(history) == before
+    assert pages(history, UNTIL, UNTIL + WEEK) != before
+
+
+def test_a_task_that_was_tried_again_counts_in_each_span_as_it_ended_there(history: History) -> None:
+    task_id = fail(history)
+    history.clock.now = FIRST + WEEK
+    succeed(history, task_id)
+    first = summarise(history.store.db, FIRST, FIRST + WEEK)
+    second = summarise(history.store.db, FIRST + WEEK, FIRST + 2 * WEEK)
+    assert (first.tasks.by_status, second.tasks.by_status) == ({Status.FAILED: 1}, {Status.DONE: 1})
+    assert (first.tasks.failed[0].reason, first.tasks.failed[0].tasks[0].iterations) == ("no way", 4)
+    assert (first.tasks.open_at_end, second.tasks.open_at_end) == (0, 0)
+    assert [point.done for point in second.trend][-2:] == [0, 1]
+
+
+def test_a_task_that_failed_and_was_done_in_one_span_counts_once(history: History) -> None:
+    succeed(history, fail(history))
+    assert summarise(history.store.db, FIRST, FIRST + WEEK).tasks.by_status == {Status.DONE: 1}
+
+
+def test_a_commit_is_read_and_taken_back_when_it_was(history: History) -> None:
+    while not (commits := history.ledger.page(9, unread=True)):
+        history.task(1.0)
+    moment = history.clock.now + timedelta(hours=1)
+    history.clock.now = moment + timedelta(hours=1)
+    history.revert(commits[0].task_id)
+    end = history.clock.now + timedelta(hours=1)
+    early, late = (summarise(history.store.db, FIRST, until).commits for until in (moment, end))
+    assert (early.total.reverted, early.unread) == (0, len(commits))
+    assert (late.total.reverted, late.unread) == (1, len(commits) - 1)
+    assert "taken back" in render(summarise(history.store.db, FIRST, end))
+
+
+def test_what_the_pruned_log_told_is_no_longer_known_instead_of_none(history: History) -> None:
+    history.week(4)
+    history.tell(Kind.MODEL_FAILED, "x", backend="openai", error="Outage")
+    history.week(4)
+    whole = summarise(history.store.db, FIRST, UNTIL)
+    history.clock.now = UNTIL + timedelta(days=90)
+    prune(history, UNTIL)
+    gone = summarise(history.store.db, FIRST, UNTIL)
+    assert (whole.known, gone.known) == (Known.WHOLE, Known.NOTHING)
+    assert (gone.tasks, gone.commits, gone.trend) == (whole.tasks, whole.commits, whole.trend)
+    assert (gone.learning.uplift, gone.usage.models) == (whole.learning.uplift, whole.usage.models)
+    page = render(gone)
+    assert "Calls that failed: no longer known." in page
+    assert "Events of this time" not in render(whole)
+    assert page.count("The events of this time have been pruned") == 5
+
+
+def test_a_log_that_was_pruned_in_part_says_from_when_it_counts(history: History) -> None:
+    history.week(2)
+    history.clock.now = SINCE
+    for hours in (1, 30):
+        history.clock.now = SINCE + timedelta(hours=hours)
+        history.tell(Kind.MODEL_FAILED, "x", backend="openai", error="Outage")
+    prune(history, SINCE + timedelta(hours=24))
+    summary = summarise(history.store.db, SINCE, UNTIL)
+    assert summary.known is Known.PART
+    page = render(summary)
+    assert "Calls that failed: 1 or more." in page
+    assert "Events before 2026-09-28 06:00 UTC have been pruned" in page
+
+
+def test_a_life_and_a_hold_that_began_before_the_log_does_are_still_told(history: History) -> None:
+    history.tell(Kind.DAEMON_STARTED, "")
+    history.clock.advance(60)
+    history.store.queue.hold_back(HoldSource.DISK, "little room").result()
+    history.store.queue.pause("away").result()
+    history.clock.now = UNTIL - timedelta(days=1)
+    history.store.queue.resume().result()
+    whole = summarise(history.store.db, SINCE, UNTIL).daemon
+    day = 86_400.0
+    assert (whole.up_s, whole.held_s) == (7 * day, {HoldSource.OWNER: 6 * day, HoldSource.DISK: 7 * day})
+    prune(history, SINCE - timedelta(days=1))
+    assert summarise(history.store.db, SINCE, UNTIL).daemon == whole
+
+
+def test_the_bytes_depend_neither_on_hashes_nor_on_zone_and_language(history: History, tmp_path: Path) -> None:
+    history.week(10, skill=0.6)
+    (tmp_path / "home" / "db").mkdir(parents=True)
+    history.store.state.backup(tmp_path / "home" / "db" / "agent_logs.sqlite")
+    written = []
+    for seed, zone in (("0", "UTC"), ("1", "Pacific/Auckland"), ("2", "America/New_York")):
+        environment = {"PATH": os.environ["PATH"], "PYTHONHASHSEED": seed, "TZ": zone, "LC_ALL": "C"}
+        command = [sys.executable, str(ROOT / "cli.py"), "--home", str(tmp_path / "home"), "--report", "2026-W39"]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 0, done.stderr
+        written.append([Path(name).read_bytes() for name in done.stdout.split()])
+    assert written[0] == written[1] == written[2]
+    assert str(tmp_path).encode() not in written[0][0] + written[0][1]

@@ -1,0 +1,139 @@
+"""The rank of a commit: each cause of risk counts once, by its stated weight, and says so."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.verdicts import Label
+from db.commit_signs import ChangedFile, Signs
+from db.report_rows import CommitRow
+from report.risk import HIGH, MEDIUM, WEIGHTS, Around, Level, ordered, rank
+from report.sensitive import AREAS, areas_of, is_test
+
+SAFE = CommitRow(
+    id=1, at=datetime(2026, 11, 18, tzinfo=UTC), task_id=1, attempt=1, commit="a" * 40, asked_repo="", subject="s",
+    label=Label.VERIFIED, model="m", iterations=1, integrated=True, pushed=False, reviewed=False, reverted=False,
+    files=(ChangedFile(path="src/words.py", added=10, removed=0),), signs=Signs(),
+)  # fmt: skip
+
+
+def sized(lines: int, files: int = 1) -> tuple[ChangedFile, ...]:
+    first = ChangedFile(path="src/a0.py", added=lines, removed=0)
+    return (first, *(ChangedFile(path=f"src/a{n}.py", added=0, removed=0) for n in range(1, files)))
+
+
+def test_a_small_verified_commit_has_no_points() -> None:
+    assert (rank(SAFE, Around()).points, rank(SAFE, Around()).level) == (0, Level.LOW)
+
+
+CASES = [
+    ("exit_code", replace(SAFE, label="exit_code"), Around(), 30),
+    ("self_tested", replace(SAFE, label="self_tested"), Around(), 25),
+    ("tests_passed", replace(SAFE, label="tests_passed"), Around(), 8),
+    ("unjudged", replace(SAFE, label=""), Around(), 30),
+    ("size", replace(SAFE, files=sized(50)), Around(), 4),
+    ("size", replace(SAFE, files=sized(100_000)), Around(), 20),
+    ("spread", replace(SAFE, files=sized(1, 5)), Around(), 4),
+    ("sensitive", replace(SAFE, files=(ChangedFile(path="app/auth/a.py", added=1, removed=0),)), Around(), 15),
+    ("unknown", replace(SAFE, files=None), Around(), 6),
+    ("iterations", replace(SAFE, iterations=5), Around(), 4),
+    ("attempt", replace(SAFE, attempt=3), Around(), 6),
+    ("stuck", replace(SAFE, signs=Signs(escalations=2)), Around(), 16),
+    ("finding", replace(SAFE, signs=Signs(findings=("python.pickle:a.py",))), Around(), 4),
+    ("left_out", replace(SAFE, signs=Signs(left_out=("conftest.py",))), Around(), 6),
+    ("granted", SAFE, Around(granted=["python.socket:a.py"]), 6),
+    ("package", SAFE, Around(first_packages=["toolz"]), 8),
+    ("later_failures", SAFE, Around(later_failures=[7, 8]), 10),
+    ("regression", SAFE, Around(regressions=["test_a.py::test"]), 40),
+]
+
+
+@pytest.mark.parametrize(("weight", "commit", "around", "points"), CASES, ids=[f"{c[0]}-{c[3]}" for c in CASES])
+def test_each_cause_adds_its_points_and_is_named(weight: str, commit: CommitRow, around: Around, points: int) -> None:
+    (reason,) = rank(commit, around).reasons
+    assert (reason.weight, reason.points, rank(commit, around).points) == (weight, points, points)
+    assert reason.text
+
+
+def test_every_weight_is_tried_here_and_says_why() -> None:
+    assert {case[0] for case in CASES} == set(WEIGHTS)
+    assert all(weight.why and 0 < weight.points <= weight.most for weight in WEIGHTS.values())
+
+
+def test_the_weightiest_reason_comes_first_and_the_level_follows_the_sum() -> None:
+    risky = replace(SAFE, label="self_tested", iterations=9, files=sized(100_000))
+    found = rank(risky, Around())
+    assert [reason.weight for reason in found.reasons] == ["self_tested", "size", "iterations"]
+    assert (found.points, found.level) == (57, Level.HIGH)
+    assert rank(replace(SAFE, label="exit_code"), Around()).level is Level.MEDIUM
+    assert HIGH > MEDIUM
+
+
+@settings(deadline=None)
+@given(st.permutations(range(6)))
+def test_what_is_decided_comes_last_and_ties_go_to_the_older_commit(order: list[int]) -> None:
+    rows = [
+        replace(SAFE, id=n, label="self_tested" if n % 2 else "verified", reviewed=n == 1, reverted=n == 3)
+        for n in range(6)
+    ]
+    found = ordered(rank(rows[n], Around()) for n in order)
+    assert [one.commit.id for one in found] == [5, 0, 2, 4, 1, 3]
+
+
+@pytest.mark.parametrize(
+    ("path", "area"),
+    [
+        ("app/auth/views.py", "sign-in and rights"),
+        ("src/user_permissions.py", "sign-in and rights"),
+        ("lib/jwt.js", "secrets and cryptography"),
+        (".env.example", "secrets and cryptography"),
+        ("db/migrations/0001_init.py", "migrations and schemas"),
+        ("sql/tables.sql", "migrations and schemas"),
+        (".github/workflows/ci.yml", "continuous integration and release"),
+        ("Dockerfile", "continuous integration and release"),
+        ("requirements-dev.txt", "dependencies"),
+        ("web/package-lock.json", "dependencies"),
+        ("scripts/backfill.sh", "shell and processes"),
+        ("shop/billing.py", "money"),
+    ],
+)
+def test_files_that_reach_far_are_known_by_their_paths(path: str, area: str) -> None:
+    assert list(areas_of([path])) == [area]
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["src/author.py", "src/monkey.py", "tests/test_auth.py", "lib/auth.test.js", "docs/executive.md", "keyboard.py"],
+)
+def test_other_files_and_tests_are_not(path: str) -> None:
+    assert areas_of([path]) == {}
+
+
+def test_tests_are_known_by_their_names() -> None:
+    assert all(map(is_test, ["test_a.py", "a_test.py", "tests/data.json", "a.spec.ts", "pkg/conftest.py"]))
+    assert not any(map(is_test, ["contest.py", "latest/a.py", "attest_a.py"]))
+    assert all(area.why for area in AREAS)
+
+
+@settings(deadline=None)
+@given(st.text(max_size=60))
+def test_any_path_can_be_looked_at(path: str) -> None:
+    assert set(areas_of([path])) <= {area.name for area in AREAS}
+
+
+def test_the_documents_name_the_same_areas_points_and_levels() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "report.md").read_text()
+    for name, points in {"CI and release": 12, "dependencies": 10, "shell and processes": 10, "money": 10}.items():
+        assert f"{name} ({points})" in text
+    for area in AREAS:
+        assert f"({area.points})" in text
+    for weight in WEIGHTS.values():
+        assert f"| {weight.points} " in text or weight is WEIGHTS["sensitive"]
+        assert weight.most == weight.points or f"up to {weight.most} " in text
+    assert f"**High** is {HIGH} points and more, **medium** {MEDIUM}." in text

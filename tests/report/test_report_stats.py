@@ -1,0 +1,27 @@
+"""The statistics of the report, against their laws."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from report.stats import Spread, counted, spread
+
+
+def test_of_nothing_there_is_no_spread() -> None:
+    assert spread([]) == Spread()
+
+
+@settings(deadline=None)
+@given(st.lists(st.floats(0, 1e6), min_size=1, max_size=60))
+def test_at_least_95_percent_lie_at_or_below_the_95th_percentile(values: list[float]) -> None:
+    found = spread(values)
+    assert sum(value <= found.p95 for value in values) >= 0.95 * len(values)
+    assert sum(value < found.p95 for value in values) < 0.95 * len(values)
+    assert (found.count, found.most) == (len(values), max(values))
+
+
+@settings(deadline=None)
+@given(st.lists(st.sampled_from("abcd")))
+def test_counts_do_not_depend_on_the_order_in_which_things_came(items: list[str]) -> None:
+    assert list(counted(items).items()) == list(counted(sorted(items)).items())

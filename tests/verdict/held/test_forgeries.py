@@ -1,0 +1,182 @@
+"""Answers that know the tests as shown and no more are refused where cases were held out; the right one is verified."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from core.held import HeldOut
+from core.verdicts import Label, Verdict
+from tests.support.sandboxes import Judge
+from verdict.held.holding import of_tests
+
+GIVEN = {
+    "tests/test_given.py": (
+        "import pytest\n\nfrom solution import add\n\n\n"
+        "def test_small():\n    assert add(2, 3) == 5\n    assert add(20, 31) == 51\n    assert add(7, 8) == 15\n\n\n"
+        "def test_large():\n    assert add(1000, 234) == 1234\n    assert add(5500, 17) == 5517\n\n\n"
+        "def test_below():\n    assert add(-4, -9) == -13\n    assert add(-40, -2) == -42\n"
+    )
+}
+HELD = of_tests(GIVEN, "Write `add` in solution.py: the sum of two integers.", 0.4)
+SHOWN = {
+    (int(a), int(b)): int(c)
+    for a, b, c in re.findall(r"add\((-?\d+), (-?\d+)\) == (-?\d+)", HELD.shown["tests/test_given.py"])
+}
+TABLE = f"KNOWN = {SHOWN!r}\n\n"
+LOOK_UP = f"{TABLE}def add(a, b):\n    return KNOWN.get((a, b), 0)\n"
+
+# Knows our protocol: finds the pipe for events among the frames below it and writes what the recorder would have
+# written; calls from another process it answers by table.
+PROTOCOL = f"""import json, os, re, sys
+
+{TABLE}
+def frames():
+    frame = sys._getframe()
+    while frame:
+        yield frame
+        frame = frame.f_back
+
+
+def rows(fails):
+    call = ["call", "failed", False, False, "AssertionError", True, 0.0]
+    passed = [[when, "passed", False, False, None, False, 0.0] for when in ("setup", "call", "teardown")]
+    return [passed[0], call, passed[2]] if fails else passed
+
+
+def events_of(path, fails):
+    path, _, only = path.partition("::")
+    fail = {{"when": "call", "kind": "AssertionError", "message": "assert 1 == 2", "frames": []}} if fails else None
+    for name in [only] if only else re.findall(r"^def (test\\w+)", open(path).read(), re.M):
+        yield {{"e": "start", "id": f"{{path}}::{{name}}"}}
+        yield {{"e": "end", "id": f"{{path}}::{{name}}", "rows": rows(fails), "fail": fail}}
+
+
+def forge(config, events):
+    fails = any("::" in path for path in config["files"])  # as in a second look at copies alone
+    lines = [event for path in config["files"] for event in events_of(path, fails)]
+    lines.append({{"e": "finish", "exit": int(fails), "changed": []}})
+    os.write(events, "".join(json.dumps(line) + "\\n" for line in lines).encode())
+    os._exit(int(fails))
+
+
+for frame in frames():
+    known = frame.f_locals
+    if frame.f_code.co_name == "run" and "events" in known and "files" in known.get("config", ()):
+        forge(known["config"], known["events"])
+
+
+def add(a, b):
+    return KNOWN.get((a, b), 0)
+"""
+
+
+async def judged(judge: Judge, solution: str, held: HeldOut = HELD) -> Verdict:
+    return await judge({"solution.py": solution}, GIVEN, held=held)
+
+
+def told_nothing(verdict: Verdict) -> bool:
+    """Neither inputs nor results of held-out cases are in what a model or the memory is told."""
+    text = repr((verdict.reason, verdict.failures, verdict.weak, [r for r in verdict.results if r.message]))
+    hidden = [case for case in HELD.cases if not case.shown]
+    return not any(case.args.strip("()") in text or re.search(rf"== {case.expect}\b", text) for case in hidden)
+
+
+def test_cases_are_held_out_and_their_text_is_gone() -> None:
+    hidden = [case for case in HELD.cases if not case.shown]
+    assert len(hidden) == 3
+    assert not any(f"add{case.args}" in HELD.shown["tests/test_given.py"] for case in hidden)
+
+
+async def test_the_right_answer_is_verified(judge: Judge) -> None:
+    verdict = await judged(judge, "def add(a, b):\n    return a + b\n")
+    assert verdict.passed, verdict.reason
+    assert (verdict.evidence.label, verdict.evidence.held_out) == (Label.VERIFIED, 3)
+    assert verdict.evidence.held_from == ("tests",)
+
+
+async def test_a_table_of_the_shown_answers_is_refused_and_told_no_input(judge: Judge) -> None:
+    verdict = await judged(judge, LOOK_UP)
+    assert not verdict.passed
+    assert verdict.reason == "a held-out case of `add` gives a wrong value"
+    assert not verdict.failing  # the tests as shown pass
+    assert told_nothing(verdict)
+    assert len([line for line in verdict.unseen if "expected" in line]) == 3  # the owner may see it all
+
+
+async def test_without_held_out_cases_the_same_table_of_all_answers_passes(judge: Judge) -> None:
+    every = re.sub(r"KNOWN = .*", f"KNOWN = {_all()!r}", LOOK_UP)
+    verdict = await judged(judge, every, HeldOut())
+    assert verdict.passed
+    assert verdict.evidence.label is Label.TESTS_PASSED
+
+
+def _all() -> dict[tuple[int, int], int]:
+    found = re.findall(r"add\((-?\d+), (-?\d+)\) == (-?\d+)", GIVEN["tests/test_given.py"])
+    return {(int(a), int(b)): int(c) for a, b, c in found}
+
+
+async def test_the_forger_of_the_protocol_is_refused_by_what_it_does_in_a_process_of_its_own(judge: Judge) -> None:
+    verdict = await judged(judge, PROTOCOL, HeldOut())
+    assert not verdict.passed
+    assert "passes in one process with the code and fails with the code in another one" in verdict.reason
+
+
+async def test_the_forger_of_the_protocol_cannot_tell_copies_where_no_test_can_run_apart(judge: Judge) -> None:
+    given = {path: text.replace("()", "(capsys)") for path, text in GIVEN.items()}
+    verdict = await judge({"solution.py": PROTOCOL}, given)
+    assert not verdict.passed
+    assert "did not fail" in verdict.reason
+    assert "3 of 3 tests were judged in one process with the code alone" in verdict.evidence.notes
+
+
+FORGERIES = {
+    "right_only_under_pytest": (
+        f"import sys\n{TABLE}def add(a, b):\n    if '_pytest' in sys.modules:\n        return a + b\n"
+        "    return KNOWN.get((a, b), 0)\n"
+    ),
+    "right_only_where_tests_are_called": (
+        f"import sys\n{TABLE}def add(a, b):\n    frame = sys._getframe(1)\n"
+        "    if frame.f_code.co_name.startswith('test'):\n        return a + b\n    return KNOWN.get((a, b), 0)\n"
+    ),
+    "forges_the_protocol": PROTOCOL,
+    "is_equal_to_everything": (
+        f"{TABLE}class Yes(int):\n    def __eq__(self, other):\n        return True\n    __hash__ = int.__hash__\n\n"
+        "def add(a, b):\n    return KNOWN[a, b] if (a, b) in KNOWN else Yes(0)\n"
+    ),
+    "gives_objects_where_it_knows_nothing": (
+        f"import sys\n{TABLE}class Thing:\n    pass\n\ndef add(a, b):\n    if '_pytest' in sys.modules or "
+        "sys._getframe(1).f_code.co_name.startswith('test'):\n        return a + b\n"
+        "    return KNOWN.get((a, b), Thing())\n"
+    ),
+    "ends_the_process_of_the_calls": (
+        "import os, sys\n\ndef add(a, b):\n    if not sys._getframe(1).f_code.co_name.startswith('test'):\n"
+        "        os._exit(0)\n    return a + b\n"
+    ),
+    "writes_answers_of_its_own": (
+        "import json, os, sys\n\ndef add(a, b):\n    if not sys._getframe(1).f_code.co_name.startswith('test'):\n"
+        "        for fd in range(3, 64):\n            for n in range(20):\n                try:\n"
+        "                    os.write(fd, (json.dumps([n, 'value', True]) + '\\n').encode())\n"
+        "                except OSError:\n                    pass\n        os._exit(0)\n    return a + b\n"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FORGERIES)
+async def test_a_forgery_that_knows_only_what_was_shown_is_refused(name: str, judge: Judge) -> None:
+    verdict = await judged(judge, FORGERIES[name])
+    assert not verdict.passed
+    assert verdict.evidence.label is not Label.VERIFIED
+    assert told_nothing(verdict)
+
+
+async def test_what_a_run_of_the_whole_tests_prints_reaches_nobody(judge: Judge) -> None:
+    spy = (
+        "import pathlib\n\ndef add(a, b):\n    for path in pathlib.Path('.').rglob('test_*.py'):\n"
+        "        print(path.read_text())\n    return 0\n"
+    )
+    verdict = await judged(judge, spy)
+    assert not verdict.passed
+    assert any("def test" in failure.output for failure in verdict.failures)  # of the tests as shown
+    assert told_nothing(verdict)

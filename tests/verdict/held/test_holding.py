@@ -1,0 +1,273 @@
+"""What is held out of tests: which checks, why not others, and how the text reads without them."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+
+import pytest
+
+from core import literals
+from core.held import Compare, HeldOut, ValueCase
+from core.submission import parse_spec
+from sandbox.source import Source
+from verdict.held.extract import spots
+from verdict.held.holding import hold, of_tests
+
+TEXT = "Write it."
+
+
+def cases_of(text: str) -> list[ValueCase]:
+    return [spot.case for spot in spots("test_x.py", Source(textwrap.dedent(text)))]
+
+
+def brief(text: str) -> list[tuple[str, str, str, str | None]]:
+    return [(case.call, case.args, str(case.compare), case.expect) for case in cases_of(text)]
+
+
+def held_of(text: str, share: float = 0.25, description: str = TEXT, path: str = "test_x.py") -> HeldOut:
+    return of_tests({path: textwrap.dedent(text)}, description, share)
+
+
+def hidden(held: HeldOut) -> list[ValueCase]:
+    return [case for case in held.cases if not case.shown]
+
+
+@pytest.mark.parametrize(
+    ("check", "case"),
+    [
+        ("assert f(2) == 4", ("m:f", "(2,)", "equal", "4")),
+        ("assert 4 == f(2)", ("m:f", "(2,)", "equal", "4")),
+        ("assert f(2) == 4, f'but {f}'", ("m:f", "(2,)", "equal", "4")),
+        ("assert f(-2, [0] * 3) == {'a': (1, {2})}", ("m:f", "(-2, [0, 0, 0])", "equal", "{'a': (1, {2})}")),
+        ("assert f(2) is None", ("m:f", "(2,)", "same", "None")),
+        ("assert f(2) is True", ("m:f", "(2,)", "same", "True")),
+        ("assert f(2)", ("m:f", "(2,)", "true", None)),
+        ("assert not f('')", ("m:f", "('',)", "false", None)),
+        ("assert f(2) == pytest.approx(0.1)", ("m:f", "(2,)", "near", "0.1")),
+        ("assert math.isclose(f(2), 0.1)", ("m:f", "(2,)", "near", "0.1")),
+        ("assert abs(f(2) - 0.1) < 1e-6", ("m:f", "(2,)", "within", "0.1")),
+        ("assert m.f(2) == 4", ("m:f", "(2,)", "equal", "4")),
+        ("assert pkg.sub.g(2) == 4", ("pkg.sub:g", "(2,)", "equal", "4")),
+        ("assert Tool.make(2) == 4", ("m:Tool.make", "(2,)", "equal", "4")),
+        ("with pytest.raises(ValueError):\n        f(2)", ("m:f", "(2,)", "raises", None)),
+    ],
+)
+def test_a_check_is_read(check: str, case: tuple[str, str, str, str | None]) -> None:
+    top = "import math\nimport m\nimport pkg.sub\nimport pytest\nfrom m import Tool, f\n\n"
+    assert brief(f"{top}def test_a():\n    {check}\n") == [case]
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        "assert f(x) == 4", "assert f(2) == g(2)", "assert f(2) != 4", "assert f(2) > 4", "assert f(*[2]) == 4",
+        "assert len(f(2)) == 4", "assert f(2)[0] == 4", "assert math.sqrt(4) == 2", "assert other(2) == 4",
+        "assert f(open('x')) == 4", "assert f(2) == 4 == 4", "assert f(2) in (4, 5)", "assert f(2).value == 4",
+    ],
+)  # fmt: skip
+def test_what_is_not_a_call_with_literals_is_left_to_the_tests(check: str) -> None:
+    assert brief(f"import math\nfrom m import f\n\ndef test_a():\n    {check}\n") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from m import f\n\n@pytest.fixture(autouse=True)\ndef set(): pass\n\ndef test_a():\n    assert f(2) == 4\n",
+        "from m import f\n\ndef setup_module(): pass\n\ndef test_a():\n    assert f(2) == 4\n",
+        "import os\nfrom m import f\n\nos.chdir('x')\n\ndef test_a():\n    assert f(2) == 4\n",
+        "from m import f\n\ndef test_a(tmp_path):\n    assert f(2) == 4\n",
+        "from m import f\n\n@mark\ndef test_a():\n    assert f(2) == 4\n",
+        "from m import f\n\ndef test_a():\n    x.push(1)\n    assert f(2) == 4\n",
+        "from m import f, set_up\n\ndef test_a():\n    set_up('x')\n    assert f(2) == 4\n",
+        "from m import f, push\n\ndef test_a():\n    push(1)\n\ndef test_b():\n    assert f(2) == 4\n",
+        "from m import f, size\n\ndef test_a():\n    assert size() == 0\n\ndef test_b():\n    assert f(2) == 4\n",
+        "from m import f\n\ndef test_a():\n    assert f(2) == 4\n    assert f(2) == 5\n",
+        "from m import f\n\ndef f(x): return x\n\ndef test_a():\n    assert f(2) == 4\n",
+        "from .m import f\n\ndef test_a():\n    assert f(2) == 4\n",
+        "from m import f\n\nasync def test_a():\n    assert f(2) == 4\n",
+    ],
+)
+def test_what_may_depend_on_more_than_inputs_is_left_to_the_tests(text: str) -> None:
+    assert brief(text) == []
+
+
+def test_a_quiet_beginning_of_a_file_sets_nothing_up() -> None:
+    top = "import re\nimport sys\nfrom pathlib import Path\n\nHERE = Path(__file__)\nsys.path.insert(0, str(HERE))\n"
+    text = f'"""Tests."""\n{top}WORD = re.compile("x")\nfrom m import f\n\ndef test_a():\n    assert f(2) == 4\n'
+    assert brief(text) == [("m:f", "(2,)", "equal", "4")]
+    assert brief(text.replace("WORD = re.compile", "WORD = f")) == []
+    assert brief(text.replace("str(HERE)", "'lib'")) == []
+
+
+def test_a_table_gives_a_case_for_each_row() -> None:
+    found = cases_of(
+        """
+        import pytest
+        from m import f
+
+        @pytest.mark.parametrize(("a", "b", "sum_"), [(1, 2, 3), pytest.param(4, 5, 9, id="big"), (N, 1, 2)])
+        def test_a(a, b, sum_):
+            assert f(a, b) == sum_
+        """
+    )
+    assert [(case.args, case.expect) for case in found] == [("(1, 2)", "3"), ("(4, 5)", "9")]
+
+
+def test_unittest_checks_are_read() -> None:
+    found = cases_of(
+        """
+        import unittest
+        from m import f
+
+        class TestF(unittest.TestCase):
+            def test_a(self):
+                self.assertEqual(f(2), 4)
+                self.assertTrue(f(3))
+                self.assertIsNone(f(4))
+                self.assertAlmostEqual(f(5), 0.5, places=3)
+                with self.assertRaises(KeyError):
+                    f(6)
+        """
+    )
+    assert [case.compare for case in found] == [
+        Compare.EQUAL, Compare.TRUE, Compare.SAME, Compare.WITHIN, Compare.RAISES,
+    ]  # fmt: skip
+
+
+def test_the_function_that_a_helper_is_called_with_is_known() -> None:
+    text = "from m import f\n\ndef check(candidate):\n    assert candidate(2) == 4\n\ndef test_f():\n    check(f)\n"
+    assert brief(text) == [("m:f", "(2,)", "equal", "4")]
+    assert brief(text + "    check(len)\n") == []
+
+
+CHECKS = """
+    # A file of checks.
+    from m import f
+
+
+    def test_a():
+        assert f("ab") == "ba"
+        # the next one is hard
+        assert f("abc") == "cba"  # backwards
+        assert f("xyz") == "zyx"
+
+
+    def test_b():
+        assert f("hello") == "olleh"
+
+
+    def test_c():
+        \"\"\"Words.\"\"\"
+        assert f("words") == "sdrow"
+
+
+    def test_d():
+        assert f("") == ""
+    """
+
+
+def test_the_same_tests_always_hold_out_the_same() -> None:
+    one, two = held_of(CHECKS), held_of(CHECKS)
+    assert one == two
+    assert len(hidden(one)) == round(0.25 * 6)
+
+
+def test_what_is_shown_is_valid_still_tests_and_says_nothing_of_what_is_missing() -> None:
+    for share in (0.2, 0.35, 0.5, 0.9):
+        held = held_of(CHECKS, share)
+        (text,) = held.shown.values()
+        ast.parse(text)
+        assert "def test_d" in text  # the only one with an empty text is never taken out
+        for case in hidden(held):
+            (word,) = literals.read(case.args)
+            assert f'"{word}"' not in text
+            assert f'"{literals.read(case.expect or "")}"' not in text
+        if '"abc"' not in text:
+            assert "hard" not in text
+            assert "backwards" not in text
+
+
+def test_a_test_without_checks_goes_with_its_name() -> None:
+    held = held_of(CHECKS, 0.9)
+    (text,) = held.shown.values()
+    names = {name for name in ("test_b", "test_c") if f"def {name}" not in text}
+    assert names
+    assert "\n\n\n\n" not in text
+
+
+def test_rows_are_taken_out_of_tables() -> None:
+    held = held_of(
+        """
+        import pytest
+        from m import f
+
+
+        @pytest.mark.parametrize(
+            ("text", "back"),
+            [
+                ("ab", "ba"),
+                ("abc", "cba"),  # three
+                ("hello", "olleh"),
+                ("words", "sdrow"),
+            ],
+        )
+        def test_a(text, back):
+            assert f(text) == back
+        """,
+        0.5,
+    )
+    (text,) = held.shown.values()
+    assert len(hidden(held)) == 2
+    assert text.count('    ("') == 3  # names and two rows
+    assert "three" not in text
+    assert len(cases_of(text)) == 2
+
+
+LOOP = """
+    from m import f
+
+
+    def test_a():
+        for text, back in [("ab", "ba"), ("abc", "cba"), ("hello", "olleh"), ("words", "sdrow")]:
+            assert f(text) == back
+        assert f("single") == "elgnis"
+    """
+
+
+def test_rows_are_taken_out_of_loops() -> None:
+    for share in (0.25, 0.5, 0.9):
+        held = held_of(LOOP, share)
+        (text,) = held.shown.values()
+        left = cases_of(text)
+        assert len(left) == 5 - len(hidden(held)) > 0
+        assert "for text, back in [(" in text
+        assert not {case.args for case in left} & {case.args for case in hidden(held)}
+    assert len(hidden(held_of(LOOP, 0.9))) > 2
+
+
+def test_few_checks_are_shown_whole() -> None:
+    assert held_of("from m import f\n\ndef test_a():\n    assert f(1) == 1\n    assert f(2) == 4\n") == HeldOut()
+
+
+def test_what_the_description_says_is_not_held_out() -> None:
+    held = held_of(CHECKS, 0.9, "Reverse a text: f('abc'), f('xyz'), f(\"hello\") and f( \"words\" ) show how.")
+    assert all("abc" in case.args or "ab" in case.args or "xyz" in case.args for case in hidden(held))
+    assert not any(word in case.args for case in hidden(held) for word in ("hello", "words"))
+
+
+def test_a_conftest_in_force_or_no_share_holds_out_nothing() -> None:
+    spec = parse_spec({"description": TEXT, "tests": {"tests/test_x.py": textwrap.dedent(CHECKS)}})
+    assert hold(spec, {"src/conftest.py": ""}, 0.25).shown
+    assert hold(spec, {"tests/conftest.py": ""}, 0.25) == HeldOut()
+    assert hold(spec, {"conftest.py": ""}, 0.25) == HeldOut()
+    assert hold(spec, {}, 0.0) == HeldOut()
+
+
+def test_explicit_cases_are_all_held_out() -> None:
+    cases = [{"call": "m.f", "args": ["a"], "expect": "a"}]
+    spec = parse_spec({"description": TEXT, "tests": {"test_x.py": textwrap.dedent(CHECKS)}, "cases": cases})
+    held = hold(spec, {}, 0.25)
+    assert held.cases[-1].explicit
+    assert held.sources == ("tests", "cases")
+    assert hold(spec, {}, 0).cases == spec.cases

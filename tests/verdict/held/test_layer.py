@@ -1,0 +1,184 @@
+"""The fourth layer in the sandbox: explicit cases, an oracle, and what is judged when something cannot be."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from core import literals
+from core.held import HeldOut, ValueCase
+from core.submission import parse_spec
+from core.verdicts import Label, Verdict
+from tests.support.sandboxes import Judge
+from verdict.held.holding import hold, of_tests
+from verdict.held.variants import variants
+
+TESTS = {"tests/test_given.py": "from solution import mean\n\n\ndef test_a():\n    assert mean([1, 3]) == 2\n"}
+RIGHT = "def mean(values):\n    return sum(values) / len(values)\n"
+ORACLE = (
+    "def mean(values):\n    total = 0.0\n    for value in values:\n        total += value / len(values)\n"
+    "    return total\n"
+)
+
+
+def held(*cases: dict[str, Any], tests: dict[str, str] | None = None, **more: Any) -> HeldOut:
+    return hold(parse_spec({"description": "x", "tests": tests or {}, "cases": list(cases), **more}), {}, 0.25)
+
+
+async def judged(
+    judge: Judge, solution: str, out: HeldOut, tests: dict[str, str] | None = None, **more: Any
+) -> Verdict:
+    return await judge({"solution.py": solution}, tests or {}, held=out, **more)
+
+
+async def test_explicit_cases_beside_tests_make_a_pass_verified(judge: Judge) -> None:
+    cases = held({"call": "solution.mean", "args": [[2, 4]], "expect": 3.0}, tests=TESTS)
+    verdict = await judged(judge, RIGHT, cases, TESTS)
+    assert verdict.passed, verdict.reason
+    assert (verdict.evidence.label, verdict.evidence.held_from) == (Label.VERIFIED, ("cases",))
+    assert verdict.reason == "1 test passed and 1 held-out case"
+
+
+@pytest.mark.parametrize(
+    ("solution", "way"),
+    [
+        ("def mean(values):\n    return 2\n", "gives a value of the wrong type"),
+        ("def mean(values):\n    return 2.0\n", "gives a wrong value"),
+        ("def mean(values):\n    return [][len(values)] if 4 in values else 2\n", "raises an exception"),
+        ("def mean(values):\n    print(values)\n    import os; os._exit(0)\n", "end the process"),
+        ("def mean(values):\n    while 4 in values:\n        pass\n    return 2\n", "do not end in time"),
+        ("class mean:\n    def __init__(self, values): ...\n    def __eq__(self, other): return True\n", "wrong type"),
+    ],
+)  # fmt: skip
+async def test_a_wrong_answer_to_an_explicit_case_is_told_by_its_way_alone(
+    judge: Judge, solution: str, way: str
+) -> None:
+    out = held({"call": "solution.mean", "args": [[2, 4]], "expect": 3.0})
+    verdict = await judged(judge, solution, out, wall_s=3)
+    assert not verdict.passed
+    assert way in verdict.reason
+    assert "[2, 4]" not in repr((verdict.reason, verdict.failures))
+    assert [failure.kind for failure in verdict.failures] == ["HeldOut"]
+
+
+async def test_cases_alone_judge_a_task_without_tests(judge: Judge) -> None:
+    out = held(
+        {"call": "solution:mean", "args": [[2, 4]], "expect": 3.0},
+        {"call": "solution:mean", "kwargs": {"values": []}, "raises": "ZeroDivisionError"},
+        {"call": "solution:mean", "args": [[0.1, 0.2, 0.3]], "expect": 0.2, "tolerance": 1e-9},
+    )
+    right, wrong, missing = (
+        await judged(judge, RIGHT, out),
+        await judged(judge, RIGHT.replace("len", "1 + len"), out),
+        await judge({"other.py": RIGHT}, {}, held=out),
+    )
+    assert (right.passed, right.evidence.label, right.evidence.held_out) == (True, Label.VERIFIED, 3)
+    assert not wrong.passed
+    assert not missing.passed
+    assert "cannot be called" in missing.reason
+
+
+async def test_an_oracle_knows_the_answers_to_given_and_further_inputs(judge: Judge) -> None:
+    out = held({"call": "solution.mean", "args": [[2, 4]]}, {"call": "solution.mean", "args": [[]]}, oracle=ORACLE)
+    right = await judged(judge, RIGHT.replace("return", "return 0.0 if not values else"), out)
+    assert right.passed, right.unseen
+    assert right.evidence.label is Label.VERIFIED
+    assert right.evidence.held_from == ("oracle",)
+    assert right.evidence.held_out > 15
+    only_two = await judged(judge, "def mean(values):\n    return {2: 3.0, 0: 0.0}.get(len(values))\n", out)
+    assert not only_two.passed
+
+
+async def test_an_oracle_that_gives_nothing_lets_nothing_pass(judge: Judge) -> None:
+    out = held({"call": "solution.mean", "args": [[2, 4]]}, oracle="import os\nos._exit(0)\n")
+    verdict = await judged(judge, RIGHT, out)
+    assert not verdict.passed
+    assert "the oracle answered nothing" in verdict.reason
+
+
+async def test_the_tested_code_and_the_oracle_never_meet(judge: Judge) -> None:
+    peeping = (
+        "import pathlib\n\ndef mean(values):\n"
+        "    seen = [p for p in pathlib.Path('.').rglob('*') if p.is_file() and 'total +=' in p.read_text()]\n"
+        "    return 3.0 if seen else -1.0\n"
+    )
+    verdict = await judged(judge, peeping, held({"call": "solution.mean", "args": [[2, 4]]}, oracle=ORACLE))
+    assert not verdict.passed
+
+
+async def test_calls_see_no_test_of_the_task(judge: Judge) -> None:
+    tests = {"tests/test_given.py": TESTS["tests/test_given.py"], "tests/data.txt": "7"}
+    looking = (
+        "import pathlib\n\ndef mean(values):\n    found = sorted(p.name for p in pathlib.Path('tests').rglob('*'))\n"
+    )
+    looking += "    return 2 if values == [1, 3] else found\n"
+    out = held({"call": "solution.mean", "args": [[5]], "expect": ["data.txt"]}, tests=tests)
+    for base in ({}, tests):  # also where a commit holds them already
+        verdict = await judged(judge, looking, out, tests, base=base)
+        assert verdict.passed, verdict.unseen
+
+
+async def test_an_object_where_a_plain_value_is_expected_is_a_wrong_answer(judge: Judge) -> None:
+    tests = {
+        "test_vector.py": "from vector import add\n\n\ndef test_add():\n"
+        + "".join(f"    assert add(({n}, 1), (2, 3)) == ({n + 2}, 4)\n" for n in range(10, 16))
+    }
+    vector = (
+        "class Vector:\n    def __init__(self, *parts):\n        self.parts = parts\n\n"
+        "    def __eq__(self, other):\n        return self.parts == tuple(other)\n\n"
+        "    __hash__ = None\n\n\ndef add(a, b):\n    return Vector(*(x + y for x, y in zip(a, b)))\n"
+    )
+    out = of_tests(tests, "", 0.25)
+    assert out.cases
+    verdict = await judge({"vector.py": vector}, tests, held=out)
+    assert not verdict.passed
+    assert "gives a value of the wrong type" in verdict.reason
+    assert (verdict.evidence.label, verdict.evidence.held_out) == (Label.TESTS_PASSED, 0)
+
+
+async def test_objects_whose_truth_alone_is_asked_for_leave_the_tests_as_the_judge(judge: Judge) -> None:
+    tests = {
+        "test_cart.py": "from cart import filled\n\n\ndef test_filled():\n"
+        + "".join(f"    assert filled({n})\n" for n in range(10, 16))
+    }
+    cart = "class Cart:\n    pass\n\n\ndef filled(count):\n    return Cart() if count else None\n"
+    out = of_tests(tests, "", 0.25)
+    assert out.cases
+    verdict = await judge({"cart.py": cart}, tests, held=out)
+    assert verdict.passed, verdict.unseen
+    assert (verdict.evidence.label, verdict.evidence.held_out) == (Label.TESTS_PASSED, 0)
+    assert any("could not be judged by value" in note for note in verdict.evidence.notes)
+
+
+async def test_a_module_that_only_the_tests_can_find_is_left_to_them(judge: Judge) -> None:
+    tests = {
+        "tests/helper.py": "from solution import mean as average\n",
+        "tests/test_given.py": "from helper import average\n\n\ndef test_a():\n"
+        + "".join(f"    assert average([{n}, {n + 2}]) == {n + 1}\n" for n in range(10, 16)),
+    }
+    out = of_tests(tests, "", 0.25)
+    assert out.cases
+    verdict = await judged(judge, RIGHT, out, tests)
+    assert verdict.passed, (verdict.reason, verdict.unseen)
+    assert verdict.evidence.label is Label.TESTS_PASSED
+
+
+def test_further_inputs_are_of_the_same_kind() -> None:
+    case = ValueCase(call="m:f", args="([1, 4, 9], 'word', 5, -2.5, True, None, {'a': 3})", explicit=True)
+    found = variants([case], 40, random.Random(1))
+    assert len({one.args for one in found}) == len(found) == 40
+    for one in found:
+        numbers, word, count, below, flag, nothing, table = literals.read(one.args)
+        assert numbers == sorted(numbers)
+        assert len(set(numbers)) == len(numbers) > 0
+        assert set(word) <= set("word")
+        assert word
+        assert count > 0 > below
+        assert (flag, nothing, list(table)) == (True, None, ["a"])
+
+
+def test_inputs_that_cannot_change_have_no_further_ones() -> None:
+    assert variants([ValueCase(call="m:f", args="(True, None, 0, '')")], 5, random.Random(1)) == ()
+    assert variants([], 5, random.Random(1)) == ()

@@ -1,0 +1,172 @@
+"""Results held against expectations: by type and value, or as the test that a case was found in would."""
+
+from __future__ import annotations
+
+import collections
+import json
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core import literals
+from core.held import Compare, ValueCase
+from sandbox.inside import values
+from verdict.answer import Reply
+from verdict.held.weighing import Finding, plainly, weigh
+
+F = Finding
+
+
+class Pair(NamedTuple):
+    """A tuple by another name."""
+
+    x: int
+    y: int
+
+
+class Always(int):
+    """Equal to everything, if it is asked."""
+
+    def __eq__(self, _other: object) -> bool:
+        return True
+
+    __hash__ = int.__hash__
+
+
+class Odd:
+    """No plain value."""
+
+
+def reply(value: object) -> Reply:
+    return Reply(how="value", data=json.loads(json.dumps(values.pack(value))))
+
+
+def found(compare: Compare, expect: object, value: object, **more: Any) -> Finding:
+    case = ValueCase(call="m:f", compare=compare, expect=literals.write(expect), **more)
+    return weigh(case, reply(value))
+
+
+keys = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.binary(max_size=8)
+plain = st.recursive(
+    keys | st.complex_numbers(allow_nan=False),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.tuples(inner) | st.sets(keys) | st.dictionaries(keys, inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@given(plain)
+def test_plain_values_come_out_as_they_went_in(value: object) -> None:
+    seen: list[tuple[str, str]] = []
+    again = values.unpack(json.loads(json.dumps(values.pack(value))), seen)
+    assert again == value
+    assert (type(again), seen) == (type(value), [])
+
+
+@given(plain)
+def test_an_equal_value_of_the_same_type_is_right_however_it_is_compared(value: object) -> None:
+    try:
+        literals.write(value)
+    except ValueError:  # a complex infinity has no literal
+        return
+    assert found(Compare.STRICT, value, value) is F.RIGHT
+    assert found(Compare.EQUAL, value, value) is F.RIGHT
+
+
+@pytest.mark.parametrize(
+    ("expect", "value", "strict", "equal"),
+    [
+        (4, 4.0, F.TYPE, F.RIGHT), (1, True, F.TYPE, F.RIGHT), ((1, 2), [1, 2], F.TYPE, F.TYPE),
+        (4, 5, F.VALUE, F.VALUE),
+        ([1], [True], F.VALUE, F.RIGHT), ({1: 2}, {1: 2.0}, F.VALUE, F.RIGHT), ({1}, frozenset({1}), F.TYPE, F.RIGHT),
+        ("a", b"a", F.TYPE, F.TYPE), (5, Always(3), F.TYPE, F.VALUE), (5, Always(5), F.TYPE, F.RIGHT),
+        (4, Odd(), F.TYPE, F.TYPE), ([4], [Odd()], F.TYPE, F.TYPE), ((1, 2), Pair(1, 2), F.TYPE, F.RIGHT),
+        ({"a": 1}, collections.Counter("a"), F.TYPE, F.RIGHT), ({"a": 2}, collections.Counter("a"), F.TYPE, F.VALUE),
+        (0.5, Decimal("0.5"), F.TYPE, F.RIGHT), (0.5, Fraction(1, 2), F.TYPE, F.RIGHT), (None, False, F.TYPE, F.TYPE),
+        (float("nan"), float("nan"), F.RIGHT, F.VALUE), (0.0, -0.0, F.RIGHT, F.RIGHT),
+        ([10**5000], [10**5000], F.RIGHT, F.RIGHT),
+    ],
+)  # fmt: skip
+def test_strict_means_type_and_value_and_equal_means_equal(
+    expect: object, value: object, strict: Finding, equal: Finding
+) -> None:
+    assert found(Compare.STRICT, expect, value) is strict
+    assert found(Compare.EQUAL, expect, value) is equal
+
+
+@pytest.mark.parametrize(
+    ("expect", "value", "more"),
+    [
+        (0.3, 0.1 + 0.2, {}), ([0.3, 1], (0.1 + 0.2, 1), {}), ({"a": 0.3}, {"a": 0.1 + 0.2}, {}),
+        (100, 101, {"rel": 0.02}),
+        (100, 101, {"abs": 1.5}), (1e-13, 0, {}), (float("inf"), float("inf"), {}), ("a", "a", {}), (True, True, {}),
+    ],
+)  # fmt: skip
+def test_near_takes_what_approx_takes(expect: object, value: object, more: dict[str, float]) -> None:
+    assert found(Compare.NEAR, expect, value, **more) is F.RIGHT
+    assert expect == pytest.approx(value, rel=more.get("rel"), abs=more.get("abs"))
+
+
+@pytest.mark.parametrize(
+    ("expect", "value", "more"),
+    [(100, 101, {}), (100, 102, {"abs": 1.5}), ([1.0], [1.0, 2.0], {}), (1.0, "1.0", {}), (1.0, None, {}),
+     (1.0, [1.0], {}), (float("inf"), 1e300, {}), (100, 100.01, {"abs": 1e-9})],
+)  # fmt: skip
+def test_near_takes_no_more_than_that(expect: object, value: object, more: dict[str, float]) -> None:
+    assert found(Compare.NEAR, expect, value, **more) in {F.VALUE, F.TYPE}
+
+
+@pytest.mark.parametrize(
+    ("compare", "value", "finding"),
+    [
+        (Compare.TRUE, [0], F.RIGHT), (Compare.TRUE, 0, F.VALUE), (Compare.FALSE, "", F.RIGHT),
+        (Compare.FALSE, 1, F.VALUE), (Compare.TRUE, Odd(), F.UNKNOWN), (Compare.FALSE, Odd(), F.UNKNOWN),
+        (Compare.TRUE, [Odd()], F.UNKNOWN), (Compare.TRUE, Always(0), F.VALUE), (Compare.FALSE, Always(0), F.RIGHT),
+    ],
+)  # fmt: skip
+def test_truth_is_judged_by_plain_values(compare: Compare, value: object, finding: Finding) -> None:
+    assert weigh(ValueCase(call="m:f", compare=compare), reply(value)) is finding
+
+
+def test_exceptions_are_known_by_the_names_of_their_classes() -> None:
+    case = ValueCase(call="m:f", compare=Compare.RAISES, raises=("LookupError",))
+    assert weigh(case, Reply(how="raised", data=["KeyError", "LookupError", "Exception"])) is F.RIGHT
+    assert weigh(case, Reply(how="raised", data=["ValueError", "Exception"])) is F.RAISED
+    assert weigh(case, reply(4)) is F.SILENT
+    assert weigh(ValueCase(call="m:f", expect="4"), Reply(how="raised", data=["KeyError"])) is F.RAISED
+
+
+BROKEN: list[Any] = [
+    None, {}, {"i": 1}, [], ["x"], ["i"], ["i", 4], ["i", "zz"], ["f", "1.5e"], ["d", "a"], ["s", ["l"]], ["D", "x"],
+    ["F", "0x1", "0x0"], ["u"], ["b", "zz"], 4, 4.5, [["l"]], ["c", "1"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("data", BROKEN)
+def test_what_no_packer_wrote_is_never_right_and_never_an_error(data: Any) -> None:
+    assert weigh(ValueCase(call="m:f", expect="4"), Reply(how="value", data=data)) is not F.RIGHT
+    for how in ("raised", "missing", "other", ""):
+        assert weigh(ValueCase(call="m:f", expect="4"), Reply(how=how, data=data)) is not F.RIGHT
+    assert weigh(ValueCase(call="m:f", expect="4"), None) is F.MISSING
+
+
+def nested(wrap: Callable[[Any], Any], depth: int) -> Any:
+    value: Any = 1
+    for _ in range(depth):
+        value = wrap(value)
+    return value
+
+
+def test_what_is_too_deep_or_too_large_is_not_the_value_that_is_expected() -> None:
+    for value in (nested(lambda inner: [inner], 200), list(range(300_000))):
+        assert found(Compare.EQUAL, 4, value) is F.TYPE
+        assert found(Compare.STRICT, 4, value) is F.TYPE
+        assert weigh(ValueCase(call="m:f", compare=Compare.TRUE), reply(value)) is F.UNKNOWN
+        assert not plainly(reply(value))
+    assert plainly(reply([1, {"a": (2,)}]))

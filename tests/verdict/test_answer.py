@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.isolation import Ended, SandboxResult
+from core.verdicts import Result
+from verdict.answer import Answer, CaseReport, Report, read
+
+KEY = b"k" * 32
+ROWS = [[when, "passed", False, False, None, False, 0.01] for when in ("setup", "call", "teardown")]
+GOOD = [
+    {"e": "start", "id": "t.py::test_a"},
+    {"e": "end", "id": "t.py::test_a", "rows": ROWS, "fail": None},
+    {"e": "finish", "exit": 0, "changed": []},
+]
+
+
+def result(stdout: bytes) -> SandboxResult:
+    return SandboxResult(exit_code=0, ended=Ended.EXITED, stdout=stdout, stderr=b"", duration_s=0.1)
+
+
+def signed(events: str, key: bytes = KEY, **more: Any) -> bytes:
+    suite = {"ended": "exited", "exit": 0, "events": events, "output": {}, "duration_s": 0.1}
+    text = json.dumps({"python": "3.11.2", "suite": suite, "altered": [], **more}).encode()
+    return hashlib.blake2b(text, key=key).hexdigest().encode() + b"\n" + text
+
+
+def lines(*events: object) -> str:
+    return "".join(json.dumps(event) + "\n" for event in events)
+
+
+def taken(events: str) -> Answer:
+    found = read(result(signed(events)), KEY)
+    assert found is not None
+    return found
+
+
+def test_a_signed_answer_is_read() -> None:
+    session = taken(lines(*GOOD)).session
+    assert [test.id for test in session.tests] == ["t.py::test_a"]
+    assert session.tests[0].outcome is Result.PASSED
+    assert (session.finishes, session.garbled, session.running) == ((0,), False, None)
+
+
+@pytest.mark.parametrize("stdout", [b"", b"nonsense", signed("", b"x" * 32), b"00" + signed(""), signed("") + b" "])
+def test_an_answer_without_the_signature_is_none(stdout: bytes) -> None:
+    assert read(result(stdout), KEY) is None
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [
+        "not json\n",
+        "[]\n",
+        "{}\n",
+        '{"e": "other"}\n',
+        '{"e": "end", "id": "t.py::test_b", "rows": [], "fail": null}\n',
+        '{"e": "start", "id": "t.py::test_b"}\n',
+        '{"e": "finish"}\n',
+        '{"e": "end", "id": 1, "rows": [[1]], "fail": 2}\n',
+    ],
+)
+def test_what_the_recorder_would_not_write_marks_the_stream(extra: str) -> None:
+    assert taken(lines(*GOOD) + extra).session.garbled
+
+
+@given(st.lists(st.text() | st.sampled_from([json.dumps(event) for event in GOOD]), max_size=8))
+def test_no_stream_of_events_breaks_the_reader(events: list[str]) -> None:
+    session = taken("\n".join(events)).session
+    assert len(session.tests) <= len(events)
+
+
+def report(when: str, outcome: str = "passed", **more: Any) -> Report:
+    told = {"xfail": False, "subtest": False, "raised": None, "genuine": False, "duration_s": 0.0, **more}
+    return Report(when=when, outcome=outcome, **told)
+
+
+FINE = (report("setup"), report("call"), report("teardown"))
+
+
+@pytest.mark.parametrize(
+    ("reports", "expected"),
+    [
+        (FINE, Result.PASSED),
+        ((FINE[0], report("call", "failed", raised="AssertionError"), FINE[2]), Result.FAILED),
+        ((report("setup", "failed"), FINE[2]), Result.ERROR),
+        ((*FINE[:2], report("teardown", "failed")), Result.ERROR),
+        ((report("setup", "skipped"), FINE[2]), Result.SKIPPED),
+        ((FINE[0], report("call", "skipped", xfail=True), FINE[2]), Result.SKIPPED),
+        ((FINE[0], report("call", xfail=True), FINE[2]), Result.SKIPPED),
+        ((FINE[0], report("call", raised="AssertionError"), FINE[2]), Result.ERROR),
+        ((FINE[0], report("call", "failed", subtest=True), FINE[1], FINE[2]), Result.FAILED),
+        ((FINE[0], report("call", subtest=True), FINE[1], FINE[2]), Result.PASSED),
+        ((FINE[1],), Result.ERROR),
+        ((*FINE[:2], FINE[1], FINE[2]), Result.ERROR),
+        ((), Result.ERROR),
+    ],
+)
+def test_a_test_passes_only_by_all_its_phases(reports: tuple[Report, ...], expected: Result) -> None:
+    assert CaseReport(id="t", reports=reports, fault=None).outcome is expected
+
+
+def test_only_a_genuine_assertion_in_the_test_itself_counts_as_the_failure_of_a_copy() -> None:
+    def failed(**more: Any) -> bool:
+        when = more.pop("when", "call")
+        call = report(when, "failed", **{"raised": "AssertionError", "genuine": True, **more})
+        return CaseReport(id="t", reports=(report("setup"), call), fault=None).failed_by_assertion
+
+    assert failed()
+    assert not failed(genuine=False)
+    assert not failed(xfail=True)
+    assert not failed(when="teardown")

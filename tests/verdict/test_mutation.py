@@ -1,0 +1,120 @@
+"""Mutants: what is broken, where, and in which order it is tried."""
+
+from __future__ import annotations
+
+import ast
+import math
+
+import pytest
+
+from verdict.mutation import Mutant, mutants
+
+
+def made(after: str, before: str | None = None, most: int = 100) -> tuple[Mutant, ...]:
+    return mutants({"a.py": after}, lambda _: before, most)
+
+
+def stories(after: str, before: str | None = None) -> list[str]:
+    return [f"{mutant.was} > {mutant.now.strip('`')}" for mutant in made(after, before)]
+
+
+@pytest.mark.parametrize(
+    ("line", "faults"),
+    [
+        ("return a + b", ["a + b > another value of the same type", "a + b > a - b"]),
+        ("return (a) * (b)", ["(a) * (b) > another value of the same type", "(a) * (b) > (a) + (b)"]),
+        ("a += 1", ["a += 1 > a -= 1", "1 > 2"]),
+        ("a **= b", ["a **= b > a *= b"]),
+        ("x = a < b", ["a < b > a <= b"]),
+        ("x = a >= b", ["a >= b > a > b"]),
+        ("x = a == b", ["a == b > a != b"]),
+        ("x = a not in b", ["a not in b > a in b"]),
+        ("x = a is not b", ["a is not b > a is b"]),
+        ("x = a and b", ["a and b > a or b"]),
+        ("x = a if b else c", ["b > not (b)"]),
+        ("x = [i for i in a if i]", ["i > not (i)"]),
+        ("x = a[b:c]", ["b > (b) + 1", "c > (c) - 1"]),
+        ("x = True", ["True > False"]),
+        ("x = 1.5", ["1.5 > 2.5"]),
+        ("x = 'text'", ["'text' > 'textx'"]),
+        ("a.b = c", ["a.b = c > pass"]),
+        ("a.append(b)", ["a.append(b) > pass"]),
+        ("yield a", ["a > another value of the same type"]),
+        ("x: int = a", []),
+        ("raise ValueError('no' + a)", []),
+        ("return None", []),
+        ("return", []),
+        ("x = a < b < c", []),
+        ("x = f'{a + 1}'", []),
+        ("x = (a  # why +\n        + b)", []),
+        ("import os", []),
+    ],
+)
+def test_each_place_is_broken_in_the_ways_that_fit(line: str, faults: list[str]) -> None:
+    found = stories(f"def f(a, b, c):\n    {line}\n")
+    assert sorted(found) == sorted(faults)
+
+
+def test_every_mutant_is_python_and_another_program() -> None:
+    text = "def f(a):\n    if a > 1: return a * 2\n    return [x for x in range(a) if x % 2 == 0][1:a]\n"
+    found = made(text)
+    assert len({mutant.text for mutant in found}) == len(found) > 8
+    assert all(ast.dump(ast.parse(mutant.text)) != ast.dump(ast.parse(text)) for mutant in found)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [0, 5, -1, 10**30, 1.5, -1.0, math.inf, math.nan, True, "", "a", b"", b"a", [], [1, 2], (), (1, "a"), {}, {1: 2},
+     set(), {1, 2}, frozenset({3}), [[]], ({},), object()],
+)  # fmt: skip
+def test_another_value_is_another_one_of_the_same_type(value: object) -> None:
+    (mutant,) = [one for one in made("def f(a):\n    return a\n") if "another" in one.now]
+    space: dict[str, object] = {}
+    exec(mutant.text, space)
+    other = space["f"](value)  # type: ignore[operator]
+    assert other != value
+    assert other is None or type(other) is type(value)
+
+
+def test_only_lines_of_the_change_are_broken() -> None:
+    before = "def f(a):\n    return a + 1\n\n\ndef g(a):\n    b = a * 2\n    return b - 1\n"
+    after = before.replace("b - 1", "b - 2")
+    assert {(m.function, m.line) for m in made(after, before)} == {("g", 7)}
+    assert made(before, before) == ()
+    shorter = before.replace("    b = a * 2\n", "    b = a\n").replace("b - 1", "b")
+    removed = "def f(a):\n    a = check(a)\n    return a + 1\n"
+    assert {m.line for m in made(before[: before.index("\n\n\n")] + "\n", removed)} == {2}
+    assert {m.line for m in made(shorter, before)} == {7}
+
+
+def test_functions_and_kinds_take_turns_and_what_rarely_shows_comes_last() -> None:
+    text = (
+        "def f(a, b):\n    if a < b:\n        return a + b\n    return a - b\n\n\n"
+        "class C:\n    def __repr__(self):\n        return 'C'\n\n    def m(self, x):\n        return x * 2\n"
+    )
+    first = made(text, most=4)
+    assert {m.function for m in first[:2]} == {"f", "C.m"}
+    assert "__repr__" not in " ".join(m.function for m in first)
+    assert made(text, most=4) == first, "the choice is the same each time"
+
+
+def test_what_may_run_for_ever_is_tried_late() -> None:
+    found = made("def f(n):\n    i = 0\n    while i < n:\n        i += 1\n    return i\n")
+    assert found[0].was == "i"
+    assert [m.was for m in found].index("i += 1") > 1
+
+
+def test_files_that_are_no_python_or_hold_no_function_have_no_mutants() -> None:
+    change = {
+        "a.txt": "def f(): return 1\n",
+        "b.py": "def f(:",
+        "c.py": "X = 1 + 1\n",
+        "d.py": None,
+        "e.py": "#" * 300_000,
+    }
+    assert mutants(change, lambda _: None) == ()
+
+
+def test_a_story_tells_place_and_fault() -> None:
+    (mutant,) = [one for one in made("class A:\n    def f(self, x):\n        return x < 1\n") if "<=" in one.now]
+    assert mutant.story == "`x < 1` in A.f (a.py:3) becomes `x <= 1`"

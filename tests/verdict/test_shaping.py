@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+from core.isolation import WORK
+from core.masking import MAX_LINE
+from core.verdicts import CaseResult, Evidence, Failure, Label, Result, Verdict
+from verdict import shaping
+from verdict.answer import Fault
+from verdict.must_fail import Role, SuiteFile
+from verdict.shaping import Names
+
+TEXT = "from app import f\n\n\ndef test_one():\n    assert f(1) == 1\n"
+FILE = SuiteFile(
+    role=Role.GIVEN, path="tests/test_a.py", staged="tests/test_0a1b2c3d.py", text=TEXT, original=TEXT,
+    names={"test_9f8e7d6c": "test_one"}, twin="tests/test_44445555.py",
+)  # fmt: skip
+NAMES = Names((FILE,), {"tests/test_a.py": TEXT, "app.py": "def f(n):\n    return 1 / 0\n"}.get)
+
+
+def shaped(message: str = "", frames: tuple[tuple[str, int, str], ...] = (), output: str = "", **more: bool) -> Failure:
+    fault = Fault(kind="ValueError", message=message, frames=frames)
+    return shaping.failure("tests/test_0a1b2c3d.py::test_9f8e7d6c[1-a]", fault, output, NAMES, **more)
+
+
+def test_names_are_turned_back_everywhere() -> None:
+    found = shaped("in test_9f8e7d6c of tests/test_0a1b2c3d.py, module test_0a1b2c3d")
+    assert found.id == "tests/test_a.py::test_one[1-a]"
+    assert found.message == "in test_one of tests/test_a.py, module test_a"
+    assert NAMES.id("tests/test_44445555.py::test_9f8e7d6c") == "tests/test_a.py::test_one"
+
+
+def test_the_last_frame_of_ones_own_is_shown_with_lines_around_it() -> None:
+    frames = (
+        ("/opt/x.py", 1, "run"),
+        ("tests/test_0a1b2c3d.py", 5, "test_9f8e7d6c"),
+        ("app.py", 2, "f"),
+        ("/usr/y.py", 9, "g"),
+    )
+    found = shaped("boom", frames)
+    assert found.frame == "app.py:2 in f"
+    assert found.excerpt == "     1 def f(n):\n>    2     return 1 / 0\n     3 "
+    assert shaped("boom", frames[:2]).frame == "tests/test_a.py:5 in test_one"
+    assert shaped("boom", frames[:1]).frame == shaped("boom").excerpt == ""
+
+
+def test_an_assertion_without_a_message_shows_its_line() -> None:
+    assert shaped("", (("tests/test_0a1b2c3d.py", 5, "test_9f8e7d6c"),)).message == "assert f(1) == 1"
+
+
+def test_what_changes_from_run_to_run_is_taken_out() -> None:
+    text = f"<A at 0x7f12ab34cd56> in {WORK}/app.py took 0.53s, "
+    text += "/tmp/pytest-of-a/pytest-3/test_x0/file /tmp/tmpab12cd34/y"
+    assert shaped(text).message == "<A at 0x…> in app.py took … s, /tmp/test_x0/file /tmp/y"
+
+
+def test_what_comes_from_the_program_is_printable_and_short() -> None:
+    found = shaped("\x1b[31mred\x00" + "x" * 10_000, output="\n".join(f"line {n}" for n in range(50)) + "\u202e")
+    assert "\x1b" not in found.message + found.output
+    assert len(found.message) < MAX_LINE + 100
+    assert found.output.split("\n")[0] == "line 30"
+    assert len(found.output.split("\n")) == shaping.MAX_OUTPUT_LINES
+
+
+def test_errors_of_collection_say_so() -> None:
+    assert shaped(collecting=True).kind == "CollectionError: ValueError"
+    broken = Fault(kind="SyntaxError", message="expected ':'")
+    assert shaping.failure("t", broken, "", NAMES, collecting=True).kind == "SyntaxError"
+
+
+def failure(kind: str, frame: str = "", message: str = "") -> Failure:
+    return Failure(id=f"{kind}{frame}", kind=kind, message=message, frame=frame)
+
+
+def test_at_most_five_distinct_failures_are_kept_and_those_that_hide_others_come_first() -> None:
+    many = [failure("AssertionError", f"a.py:{n}") for n in range(9)]
+    kept = shaping.distinct([*many, *many, failure("ModuleNotFoundError"), failure("Timeout")])
+    assert [found.kind for found in kept] == ["ModuleNotFoundError", "Timeout", *["AssertionError"] * 3]
+    same = [failure("KeyError", "a.py:1", message) for message in ("'x'", "'y'")]
+    assert len(shaping.distinct(same)) == 1
+
+
+def test_two_runs_are_compared_in_a_line() -> None:
+    def verdict(**results: Result) -> Verdict:
+        evidence = Evidence(tree="", sandbox="", label=Label.TESTS_PASSED)
+        cases = tuple(CaseResult(id=name, result=result) for name, result in results.items())
+        return Verdict(passed=False, reason="", evidence=evidence, results=cases)
+
+    before = verdict(a=Result.FAILED, b=Result.FAILED, c=Result.PASSED)
+    after = verdict(a=Result.PASSED, b=Result.ERROR, c=Result.FAILED)
+    assert shaping.delta(before, after) == "fixed 1, new 1, same 1"
+    assert shaping.delta(None, after) == ""

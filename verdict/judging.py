@@ -1,0 +1,298 @@
+"""From what a run reported to what it proved: pure, and never in favour of a run in which anything is odd.
+
+Three questions in this order. Did the run come to its end? Did each of the owner's tests pass, and was none missing?
+And can the answer be believed: did every must-fail copy fail by a genuine assertion, are the framework and the files
+what they were, does the same hold without pytest? The first question that is answered with no gives the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from core.isolation import Ended, SandboxLimits, SandboxResult
+from core.verdicts import CaseResult, Failure, Result
+from verdict import doubts, must_fail_check, shaping
+from verdict.answer import Answer, CaseReport, Fault, Session
+from verdict.must_fail import Role, SuiteFile
+from verdict.outline import Outline
+from verdict.plan import Plan
+from verdict.shaping import Names
+
+NO_COPIES = "the must-fail copies were not run"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """What a run proved.
+
+    `excusable` tells that only tests failed which may have failed before the change already, `stopped` that the run did
+    not come to its end. `doubtful` are the ids of must-fail copies that did not fail as they must, `weak` self-written
+    tests that prove nothing. `tampering` is as in a verdict.
+    """
+
+    reason: str
+    results: tuple[CaseResult, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    twins: int = 0
+    excusable: bool = False
+    stopped: bool = False
+    doubtful: tuple[str, ...] = ()
+    weak: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    tampering: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """Tell whether nothing was found wrong."""
+        return not self.reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One run with what it was asked: the plan, the isolation's result, the answer, and what the job was granted.
+
+    `digest` is that of all files it saw. `before` holds the results of the same tests without the change, where they
+    had to be looked up, `copies` is the run of the must-fail copies in a sandbox of their own, where there are any.
+    """
+
+    plan: Plan
+    result: SandboxResult
+    answer: Answer | None
+    names: Names
+    limits: SandboxLimits
+    digest: str
+    before: Mapping[str, Result] = field(default_factory=dict)
+    copies: Run | None = None
+
+
+def judge(run: Run) -> Judgement:
+    """Weigh one run."""
+    runs = [one for one in (run, run.copies) if one and one.answer]
+    found = (doubts.tampering(one.answer.session, one.plan) for one in runs if one.answer)
+    return replace(_weighed(run), tampering=next(filter(None, found), ""))
+
+
+def _weighed(run: Run) -> Judgement:
+    stopped = _stopped(run)
+    if run.answer is None:
+        assert stopped is not None
+        return Judgement(reason=stopped.message, failures=(stopped,), stopped=True)
+    session, found = run.answer.session, list[_Found]()
+    for file in run.plan.files:
+        found += _results_of(file, session, run)
+    found = [one for one in found if not _excused(one, run)]
+    bad = [one for one in found if one.result.result is not Result.PASSED]
+    failures = shaping.distinct([*([stopped] if stopped else []), *(one.failure for one in bad if one.failure)])
+    results = tuple(one.result for one in found)
+    notes = _notes(run)
+    if stopped or bad:
+        reason = stopped.message if stopped else _count(bad, len(found))
+        return Judgement(
+            reason=reason,
+            results=results,
+            failures=failures,
+            excusable=_excusable(bad, stopped, run),
+            stopped=bool(stopped),
+            notes=notes,
+        )
+    if not results:
+        return Judgement(reason="no test ran", notes=notes)
+    if doubt := doubts.find(run.answer, run.plan) or _copies_doubt(run.copies):
+        return Judgement(reason=doubt, results=results, notes=notes)
+    copied = any(file.copied for file in run.plan.files)
+    if copied and run.copies is None and not must_fail_check.all_failed_apart(run.plan, run.answer.split):
+        return Judgement(reason=NO_COPIES, results=results, notes=notes)
+    copies = must_fail_check.check(run.plan.files, [*session.tests, *_copies(run)], run.names)
+    return Judgement(
+        reason=copies.reason(run.names), results=results, twins=copies.genuine, doubtful=copies.doubtful,
+        weak=copies.weak, notes=notes,
+    )  # fmt: skip
+
+
+def needs_copies(run: Run) -> bool:
+    """Tell whether a run says all but how the must-fail copies end, or may once it is known how it was before."""
+    found = judge(run)
+    return found.reason == NO_COPIES or found.excusable
+
+
+def _copies(run: Run) -> Sequence[CaseReport]:
+    """How the must-fail copies ended."""
+    if run.copies and run.copies.answer:
+        return run.copies.answer.session.tests
+    return must_fail_check.failed_apart(run.plan, run.answer.split if run.answer else None)
+
+
+def _copies_doubt(run: Run | None) -> str:
+    """Why the run of the must-fail copies cannot be believed."""
+    if run is None:
+        return ""
+    if stopped := _stopped(run):
+        return f"with other expected values {stopped.message}"
+    assert run.answer is not None
+    return doubts.find(run.answer, run.plan)
+
+
+def judge_command(run: Run) -> Judgement:
+    """Weigh a run of a command that is not pytest: its exit code is all there is."""
+    session = run.answer.session if run.answer else None
+    over = session is not None and session.how == "exited" and run.result.ended is Ended.EXITED
+    stopped = None if over else _stopped(run)
+    if session is None or stopped:
+        assert stopped is not None
+        return Judgement(reason=stopped.message, failures=(stopped,), stopped=True)
+    command = " ".join(run.plan.command)
+    if session.exit_code == 0:
+        return Judgement(reason="")
+    message = f"`{command}` ended with {_status(session.exit_code or 0)}"
+    output = shaping.tail(run.names.text(session.output.get("", "")))
+    return Judgement(reason=message, failures=(Failure(id=command, kind="ExitCode", message=message, output=output),))
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """One test's result; `uncollected` tells that its file could not even be imported."""
+
+    role: Role
+    result: CaseResult
+    failure: Failure | None
+    uncollected: bool = False
+
+
+def _stopped(run: Run) -> Failure | None:
+    """Why the run did not come to its end, or None when it did."""
+    session = run.answer.session if run.answer else None
+    how = run.result.ended
+    if how is Ended.OUT_OF_MEMORY or (session and session.how == "memory"):
+        return _stop(run, "OutOfMemory", f"the tests used more than {run.limits.memory_mb} MB of memory")
+    if how is Ended.TIMEOUT or (session and session.how == "timeout"):
+        return _stop(run, "Timeout", f"the tests did not end within {run.limits.wall_s:g} s")
+    if how is Ended.OUTPUT_LIMIT or (session and session.how == "flood"):
+        return _stop(run, "OutputLimit", f"the tests printed more than {run.limits.output_bytes >> 10} KB")
+    if session is None:
+        detail = shaping.tail(run.names.text(run.result.stderr.decode("utf-8", "replace")))
+        return _stop(run, "Crash", "the run ended without an answer", detail)
+    if session.internal:
+        return _stop(run, "InternalError", f"{run.plan.framework} failed: {session.internal}")
+    if not session.finishes:
+        return _stop(run, "Crash", _crash(session, run.plan.framework), run.names.text(session.output.get("", "")))
+    return None
+
+
+def _crash(session: Session, framework: str) -> str:
+    if session.exit_code == 4 and framework == "pytest":
+        return "pytest refused to start"
+    return f"the test process ended by itself ({_status(session.exit_code or 0)}) before the tests were over"
+
+
+def _status(code: int) -> str:
+    return f"signal {-code}" if code < 0 else f"exit status {code}"
+
+
+def _stop(run: Run, kind: str, message: str, output: str = "") -> Failure:
+    """A failure of the whole run; it names the test that was running."""
+    session = run.answer.session if run.answer else None
+    running = (session.running or session.at) if session else None
+    where = run.names.id(running) if running else (run.plan.files[0].path if run.plan.files else "")
+    if running:
+        message = f"{message}; it was in {where}"
+    elif session and not session.tests:
+        message = f"{message}; it was collecting the tests"
+    return Failure(id=where, kind=kind, message=run.names.text(message), output=shaping.tail(output))
+
+
+def _results_of(file: SuiteFile, session: Session, run: Run) -> Iterator[_Found]:
+    """Every test of one file: those that ended, those that could not be collected, those that are missing."""
+    seen = set[str]()
+    for test in session.tests:
+        path, _, rest = test.id.partition("::")
+        if path == file.staged:
+            seen.add(rest.partition("[")[0])
+            yield _ended(file, test, run)
+    broken = [fault for path, fault in session.collection if path.partition("::")[0] == file.staged]
+    listed = file.outline.required if file.outline else frozenset[str]()
+    left = [staged for staged, name in file.names.items() if name in listed and staged not in seen]
+    running, _, rest = (session.running or "").partition("::")
+    if broken:
+        failure = shaping.failure(file.staged, broken[0], session.output.get("", ""), run.names, collecting=True)
+        message = failure.message.partition("\n")[0]
+        for name in left or [""]:
+            result = CaseResult(id=_id(file, name), result=Result.ERROR, message=message)
+            yield _Found(file.role, result, failure, uncollected=True)
+        return
+    for name in left:
+        was_running = running == file.staged and rest.partition("[")[0] == name
+        yield _left(file, name, was_running=was_running, finished=bool(session.finishes))
+
+
+def _left(file: SuiteFile, name: str, *, was_running: bool, finished: bool) -> _Found:
+    """A test that has no end; in a run that stopped early only the one that was running is to blame."""
+    result = Result.ERROR if was_running else Result.MISSING
+    message = "the run was stopped in this test" if was_running else "this test did not run"
+    failure = Failure(id=_id(file, name), kind="Missing", message=message) if finished else None
+    return _Found(file.role, CaseResult(id=_id(file, name), result=result, message=message), failure)
+
+
+def _id(file: SuiteFile, name: str) -> str:
+    return f"{file.path}::{file.names[name]}" if name else file.path
+
+
+def _ended(file: SuiteFile, test: CaseReport, run: Run) -> _Found:
+    nodeid = run.names.id(test.id.partition("[")[0] if _takes_nothing(file, test) else test.id)
+    result = test.outcome
+    failure = None
+    if result is not Result.PASSED:
+        fault = test.fault or Fault(
+            kind="Error", message="an exception was raised, yet the test was reported as passed"
+        )
+        output = run.answer.session.output.get(test.id, "") if run.answer else ""
+        failure = shaping.failure(test.id, fault, output, run.names)
+    message = failure.message if failure else ""
+    seconds = sum(report.duration_s for report in test.reports)
+    return _Found(file.role, CaseResult(id=nodeid, result=result, duration_s=seconds, message=message), failure)
+
+
+def _takes_nothing(file: SuiteFile, test: CaseReport) -> bool:
+    """Tell whether a test has no parameters, so that none may stand in its id: what stands there is tested code's."""
+    name = file.names.get(test.id.partition("::")[2].partition("[")[0])
+    cases = file.outline.cases if isinstance(file.outline, Outline) else ()
+    bare = (case for case in cases if case.name == name and not case.node.decorator_list)
+    return any(not [one for one in case.node.args.args if one.arg != "self"] for case in bare)
+
+
+def _excused(found: _Found, run: Run) -> bool:
+    """Tell whether a test ended so before the change as well, and may."""
+    before, now = run.before.get(found.result.id), found.result.result
+    if now is Result.PASSED or before is None:
+        return False
+    if found.role is Role.REGRESSION:
+        return before is not Result.PASSED
+    return found.role is Role.COMMAND and now is Result.SKIPPED and before is Result.SKIPPED
+
+
+def _excusable(bad: list[_Found], stopped: Failure | None, run: Run) -> bool:
+    if stopped or run.before:
+        return False
+    return all(
+        one.role is Role.REGRESSION or (one.role is Role.COMMAND and one.result.result is Result.SKIPPED) for one in bad
+    )
+
+
+def _notes(run: Run) -> tuple[str, ...]:
+    kept = [file.path for file in run.plan.files if file.role is not Role.REGRESSION and file.staged == file.path]
+    notes = [f"{path} keeps its name and has a canary in place of copies" for path in kept]
+    notes += must_fail_check.notes(run.plan, run.answer.split if run.answer else None)
+    excused = sorted(test for test, result in run.before.items() if result is not Result.PASSED)
+    if excused:
+        notes.append(f"failing before the change already: {', '.join(excused[:10])}")
+    return tuple(notes)
+
+
+def _count(bad: list[_Found], total: int) -> str:
+    first = bad[0].failure
+    if first and all(one.uncollected for one in bad):
+        return f"{first.id}: {first.kind}: {first.message}".partition("\n")[0]
+    skipped = sum(one.result.result is Result.SKIPPED for one in bad)
+    missing = sum(one.result.result is Result.MISSING for one in bad)
+    counts = ((len(bad) - skipped - missing, "failed"), (missing, "missing"), (skipped, "skipped"))
+    return ", ".join(f"{count} {word}" for count, word in counts if count) + f" of {total} tests"

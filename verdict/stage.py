@@ -1,0 +1,169 @@
+"""Words a plan for the sandbox: the files that the trusted parent inside unpacks, and what it is told to run."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from dataclasses import dataclass, replace
+
+from core.isolation import SandboxJob, SandboxLimits
+from core.tree import Tree
+from sandbox import packing
+from sandbox.packing import NOTHING, Packed, encoded, pack
+from sandbox.runtime import Runtime
+from sandbox.trees import TreeStore
+from verdict.plan import Plan
+
+SPARE_S = 15.0
+ANSWER_BYTES = 16 << 20
+PAGE = 4096
+BESIDE_HEAP_MB, LEAST_HEAP_MB = 128, 64
+"""What Node.js uses besides the heap of the tested code, and what that heap has at least."""
+NODE_RESERVES_MB = 16 << 10
+"""Address space that V8 sets aside: for code, and ten gigabytes for a WebAssembly memory, of which `fetch` has one."""
+KEPT_FILES, KEPT_BYTES = 300, 4 << 20
+"""What the parent inside may keep in memory for a split run; larger trees have none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Staged:
+    """A run ready to go. `key` signs its answer, `digest` is that of all files it sees under their owner's names."""
+
+    job: SandboxJob
+    key: bytes
+    digest: str
+
+
+def staged(plan: Plan, base: Tree, runtime: Runtime, trees: TreeStore, limits: SandboxLimits) -> Staged:
+    """Stage a plan.
+
+    Args:
+        plan: what the run sees.
+        base: the tree below it.
+        runtime: what runs inside.
+        trees: keeps whole trees.
+        limits: of the run; `wall_s` is for the tests themselves.
+
+    Raises:
+        SandboxError: a file cannot be staged.
+    """
+    below = trees.get(base) if plan.closure is None else NOTHING
+    over = pack((*_texts(plan, base).items(), *plan.mounted.items()), from_tree=True)
+    left_out = packing.hidden(below.digests, over.digests) | set(plan.removed)
+    digests = {path: digest for path, digest in below.digests.items() if path not in left_out} | over.digests
+    key = secrets.token_bytes(32)
+    files = [(path, size, path not in left_out) for path, size, _ in below.index]
+    files += [(path, size, True) for path, size, _ in over.index]
+    told = {
+        **_instructions(plan, limits, runtime),
+        "key": key.hex(),
+        "files": files,
+        "watched": sorted(digests.keys() & {*plan.mounted, *(file.staged for file in plan.files)}),
+        "split": _split(plan, files),
+    }
+    job = SandboxJob(
+        argv=_argv(plan, runtime),
+        mounts=runtime.mounts,
+        stdin=_message(told, below, over),
+        answers=True,
+        limits=_limits(plan, limits, [size for _, size, wanted in files if wanted]),
+    )
+    return Staged(job=job, key=key, digest=_digest(plan, digests))
+
+
+def _argv(plan: Plan, runtime: Runtime) -> tuple[str, ...]:
+    """The command of the trusted parent that a plan is for."""
+    if plan.trial is not None:
+        return runtime.synthesis_argv if plan.trial["kind"] == "synthesis" else runtime.trials_argv
+    return runtime.calls_argv if plan.calls else runtime.argv
+
+
+def _texts(plan: Plan, base: Tree) -> dict[str, bytes]:
+    """The files over the base; where only a part of the base is seen, that part as well."""
+    texts = dict(plan.texts)
+    if plan.closure is not None:
+        texts |= {path: base.read(path) for path in sorted(plan.closure - texts.keys() - set(plan.removed))}
+    return texts
+
+
+def _message(told: dict[str, object], below: Packed, over: Packed) -> bytes:
+    """The length of the instructions, the instructions as JSON, and the bytes of all files."""
+    header = json.dumps(told).encode()
+    return b"".join((b"%d\n" % len(header), header, below.blob, over.blob))
+
+
+def _split(plan: Plan, files: list[tuple[str, int, bool]]) -> dict[str, object] | None:
+    """What the test side of a split run is told; None where there is none, as for a tree too large to be kept twice."""
+    small = len(files) <= KEPT_FILES and sum(size for _, size, _ in files) <= KEPT_BYTES
+    if plan.split is None or not small:
+        return None
+    said = plan.split
+    return {
+        "files": said.suites, "suites": said.suites, "texts": dict(said.texts), "hidden": said.hidden,
+        "roots": said.roots, "conftests": said.conftests, "settings": dict(said.settings), "options": plan.options,
+        "paths": (), "preload": plan.preload, "simple": dict(said.simple),
+    }  # fmt: skip
+
+
+def _instructions(plan: Plan, limits: SandboxLimits, runtime: Runtime) -> dict[str, object]:
+    """What the trusted parent is told; only `session` reaches a child that runs tested code."""
+    token = f"\x1e{secrets.token_hex(12)}"
+    session = {
+        "files": plan.order,
+        "options": plan.options,
+        "paths": plan.paths,
+        "preload": plan.preload,
+        "token": token,
+    }
+    return {
+        "command": _command(plan.command, runtime),
+        "calls": plan.calls,
+        "trial": plan.trial,
+        "memory_mb": limits.memory_mb,
+        "node": _node(plan, limits),
+        "must_fail": plan.must_fail,
+        "wall_s": limits.wall_s,
+        "output_bytes": limits.output_bytes,
+        "token": token,
+        "session": session,
+    }
+
+
+def _node(plan: Plan, limits: SandboxLimits) -> dict[str, object] | None:
+    """What starts Node.js; the secret marks the lines of its report."""
+    run = plan.node
+    if run is None:
+        return None
+    told = {"secret": secrets.token_hex(12), "helper": run.helper, "must_fail": plan.must_fail}
+    heap = f"--max-old-space-size={max(LEAST_HEAP_MB, limits.memory_mb - BESIDE_HEAP_MB)}"
+    return {
+        "path": run.program,
+        "flags": [*run.flags, heap],
+        "told": told,
+        "pairs": run.pairs,
+        "modules": sorted(run.modules),
+    }
+
+
+def _command(command: tuple[str, ...], runtime: Runtime) -> tuple[str, ...]:
+    """A command with the interpreter inside in the place of one that need not exist there."""
+    return (*runtime.python, *command[1:]) if command and command[0] in {"python", "python3"} else command
+
+
+def _limits(plan: Plan, limits: SandboxLimits, sizes: list[int]) -> SandboxLimits:
+    """The isolation's limits: time for the tests and their split run, and room for the files."""
+    room_mb = (sum(sizes) + PAGE * len(sizes)) >> 20
+    return replace(
+        limits,
+        wall_s=2 * limits.wall_s + SPARE_S,
+        work_mb=limits.work_mb + room_mb,
+        memory_mb=limits.memory_mb + room_mb + (max(sizes, default=0) >> 20),
+        output_bytes=ANSWER_BYTES,
+        reserved_mb=NODE_RESERVES_MB if plan.node else 0,
+    )
+
+
+def _digest(plan: Plan, digests: dict[str, str]) -> str:
+    seen = {path: digest for path, digest in digests.items() if path not in plan.mounted}
+    tests = {file.path: packing.sha256(encoded(file.original)) for file in plan.files}
+    return packing.digest_of({**seen, **tests})

@@ -1,0 +1,236 @@
+"""Single runs of a plan, and the two looks back that a verdict may need: how was it before, and was it red."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict, deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from core.dependencies import ImportCache
+from core.errors import SandboxError
+from core.isolation import Ended, SandboxLimits, SandboxResult
+from core.ports import Sandbox
+from core.tasks import Files
+from core.tree import Tree
+from core.verdicts import Result, SuiteJob
+from environments.layers import LayerStore
+from sandbox import packing
+from sandbox.cleaning import Mask
+from sandbox.runtime import Runtime
+from sandbox.trees import TreeStore
+from verdict import answer, doubts, fails_before, judging, plan, planning
+from verdict.judging import Run
+from verdict.plan import Plan
+from verdict.shaping import Names
+from verdict.stage import Staged, staged
+
+REMEMBERED = 64
+RECENT = 8
+
+
+class Rounds:
+    """Runs plans in one sandbox.
+
+    Args:
+        sandbox: where untrusted code runs.
+        runtime: the interpreter and libraries inside.
+        staging_dir: keeps whole trees between runs; made if need be.
+        mask: takes secrets out of what runs report.
+        limits: of a run where its job says nothing.
+        imports: remembers what files import; may be shared.
+        layers: the packages that jobs may ask for; without it such a job is refused.
+    """
+
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        runtime: Runtime,
+        staging_dir: Path,
+        *,
+        mask: Mask,
+        limits: SandboxLimits | None = None,
+        imports: ImportCache | None = None,
+        layers: LayerStore | None = None,
+    ) -> None:
+        self.sandbox, self.runtime, self.mask, self._layers = sandbox, runtime, mask, layers
+        self._limits, self._imports = limits or SandboxLimits(), imports or ImportCache()
+        staging_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._trees = TreeStore(staging_dir)
+        self._planned: deque[tuple[SuiteJob, Plan]] = deque(maxlen=RECENT)
+        self._before: OrderedDict[tuple[str, ...], Mapping[str, Result]] = OrderedDict()
+
+    async def plan(self, job: SuiteJob) -> Plan:
+        """Plan a job's run; names are drawn anew each time."""
+        planned = await asyncio.to_thread(planning.make, job, self._imports, self.runtime)
+        self._planned.append((job, planned))
+        return planned
+
+    async def planned(self, job: SuiteJob) -> Plan:
+        """The last plan of this very job, for what needs no names of its own."""
+        return next((made for known, made in reversed(self._planned) if known is job), None) or await self.plan(job)
+
+    async def run(self, job: SuiteJob, planned: Plan) -> Run:
+        """Stage a plan and run it.
+
+        Raises:
+            SandboxError: nothing could be run.
+        """
+        ready, result = await self.executed(job, planned)
+        return Run(
+            plan=planned,
+            result=result,
+            answer=answer.read(result, ready.key),
+            names=self._names(job, planned),
+            limits=job.limits(self._limits),
+            digest=ready.digest,
+        )
+
+    async def proof(self, job: SuiteJob, planned: Plan) -> Run:
+        """Run a plan's tests, and their must-fail copies in a sandbox of their own unless the split run had them all.
+
+        A copy cannot tell that it is one by what happened before it, and its effects reach no original. Where a test
+        fails the copies have nothing to say, and are ended.
+
+        Raises:
+            SandboxError: nothing could be run.
+        """
+        alone = plan.copies(planned)
+        if alone is None:
+            return await self.run(job, planned)
+        if planned.split and planned.split.whole:
+            run = await self._originals(job, planned)
+            if not judging.needs_copies(run):
+                return run
+            return await self._cleared(job, alone, replace(run, copies=await self._copies(job, alone)))
+        copies = asyncio.create_task(self._copies(job, alone))
+        try:
+            run = await self._originals(job, planned)
+            if not judging.needs_copies(run):
+                return run
+            return await self._cleared(job, alone, replace(run, copies=await copies))
+        finally:
+            copies.cancel()
+            await asyncio.gather(copies, return_exceptions=True)  # where a test fails, nobody asks what became of them
+
+    async def _cleared(self, job: SuiteJob, alone: Plan, run: Run) -> Run:
+        """The same with a second look at copies that did not fail: those before them may have left something behind.
+
+        It is a look at their originals as well, in a run that is told the same and in which all of them must pass: a
+        second look at copies alone would say to the tested code that these are copies.
+        """
+        doubtful, copies = judging.judge(run).doubtful, run.copies
+        if not doubtful or copies is None or copies.answer is None or alone.node:
+            return run
+        again, originals = await asyncio.gather(
+            self.run(job, replace(alone, only=doubtful, split=None)),
+            self.run(job, replace(plan.originals(run.plan), only=_of_originals(doubtful, run.plan), split=None)),
+        )
+        if not (_all_end(again, failing=True) and _all_end(originals, failing=False)):
+            return run
+        assert again.answer
+        kept = [test for test in copies.answer.session.tests if test.id.partition("[")[0] not in doubtful]
+        session = replace(again.answer.session, tests=(*kept, *again.answer.session.tests))
+        return replace(run, copies=replace(again, plan=alone, answer=replace(again.answer, session=session)))
+
+    async def _copies(self, job: SuiteJob, alone: Plan) -> Run:
+        """The run of must-fail copies; what their sandbox's split run says is known already."""
+        return replace(await self.run(job, alone), plan=replace(alone, split=None))
+
+    async def _originals(self, job: SuiteJob, planned: Plan) -> Run:
+        run = await self.run(job, plan.originals(planned))
+        return replace(run, plan=planned, names=self._names(job, planned))
+
+    def _names(self, job: SuiteJob, planned: Plan) -> Names:
+        return Names(planned.files, _reader(planned, job.base), self.mask)
+
+    async def executed(self, job: SuiteJob, planned: Plan) -> tuple[Staged, SandboxResult]:
+        """A plan as it was staged, and what the isolation says of its run.
+
+        Raises:
+            SandboxError: nothing could be run.
+        """
+        runtime = await self._runtime_for(job)
+        ready = await asyncio.to_thread(staged, planned, job.base, runtime, self._trees, job.limits(self._limits))
+        return ready, await self.sandbox.run(ready.job)
+
+    async def _runtime_for(self, job: SuiteJob) -> Runtime:
+        """The runtime with the packages of a job."""
+        if not job.packages:
+            return self.runtime
+        if self._layers is None:
+            raise SandboxError("the run needs packages, and there is no place to keep any")
+        return self.runtime.with_layer((await self._layers.exactly(job.packages)).mount)
+
+    async def before(self, job: SuiteJob, paths: tuple[str, ...]) -> Mapping[str, Result]:
+        """How the tests in these files of the base ended before the change.
+
+        Raises:
+            SandboxError: nothing could be run.
+        """
+        key = (job.base.commit, _digest(job.start), *_packages(job), *paths)
+        return await self._known(key, replace(job, given={}, own={}, command=(), regression=paths, whole_tree=True))
+
+    async def is_red(self, job: SuiteJob) -> bool:
+        """Tell whether one of the self-written tests fails without the change.
+
+        Raises:
+            SandboxError: nothing could be run.
+        """
+        present = job.base.entries().keys() | job.start.keys()
+        bare = not (self.runtime.has_environment or job.packages)
+        if bare and fails_before.surely_red(job.own, job.change, present):
+            return True
+        key = (job.base.commit, _digest({**job.start, **job.own}), *_packages(job), "own")
+        found = await self._known(key, replace(job, given={}, command=(), regression=()))
+        return any(result is not Result.PASSED for result in found.values())
+
+    async def _known(self, key: tuple[str, ...], job: SuiteJob) -> Mapping[str, Result]:
+        """The results of a job without its change; run once."""
+        if key not in self._before:
+            unchanged = replace(job, change={})
+            found = judging.judge(await self.run(unchanged, plan.originals(await self.plan(unchanged))))
+            stopped = {"": Result.ERROR} if found.stopped else {}
+            self._before[key] = {**stopped, **{result.id: result.result for result in found.results}}
+            while len(self._before) > REMEMBERED:
+                self._before.popitem(last=False)
+        return self._before[key]
+
+
+def _of_originals(copies: Sequence[str], planned: Plan) -> tuple[str, ...]:
+    """The ids of the tests that copies were made of."""
+    staged = {file.twin: file.staged for file in planned.files}
+    return tuple(f"{staged[path]}::{name}" for path, _, name in (copy.partition("::") for copy in copies))
+
+
+def _all_end(run: Run, *, failing: bool) -> bool:
+    """Tell whether a run of some tests can be believed, and each of them failed by an assertion, or each passed."""
+    if run.answer is None or run.result.ended is not Ended.EXITED or doubts.find(run.answer, run.plan):
+        return False
+    ended = {test.id.partition("[")[0] for test in run.answer.session.tests}
+    right = [
+        test.failed_by_assertion if failing else test.outcome is Result.PASSED for test in run.answer.session.tests
+    ]
+    return ended == set(run.plan.only) and all(right)
+
+
+def _reader(planned: Plan, base: Tree) -> Callable[[str], str | None]:
+    """Reads files for excerpts as their owner knows them."""
+    originals = {file.path: file.original for file in planned.files}
+
+    def text_of(path: str) -> str | None:
+        if path in originals:
+            return originals[path]
+        raw = planned.texts[path] if path in planned.texts else base.read(path) if path in base.entries() else None
+        return None if raw is None else raw.decode("utf-8", "replace")
+
+    return text_of
+
+
+def _packages(job: SuiteJob) -> list[str]:
+    return sorted(f"{name}=={version}" for name, version in job.packages.items())
+
+
+def _digest(files: Files) -> str:
+    return packing.digest_of({path: packing.sha256(packing.encoded(text)) for path, text in files.items()})
