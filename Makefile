@@ -2,16 +2,23 @@
 PYTHON ?= python3
 VENV := .venv/bin/python
 
-.PHONY: run test setup setup-dev lint format bench
+.PHONY: run test test-all setup setup-dev lint format bench
 .DEFAULT_GOAL := run
 
 run: setup
 	@exec $(VENV) main.py
 
-# Many tests wait for what they started, so there is one process more than there are cores. Files are taken in the order
-# of their folders: by number of tests, the few long ones of endurance would come last and keep one process waiting.
+# `make test` runs all quick tests and a share of the long ones, drawn by the commit (`tests/support/tiers.py`);
+# `make test-all` runs everything. Many tests wait for what they started, so there is one process more than there are
+# cores. Files are taken in the order of their folders, so that the few long ones do not come last.
+PYTEST := $(VENV) -m pytest -q -n $$(( $$(nproc) + 1 )) --dist loadfile --no-loadscope-reorder
+
 test: setup-dev lint
-	@$(VENV) -m pytest -q -n $$(( $$(nproc) + 1 )) --dist loadfile --no-loadscope-reorder
+	@$(PYTEST)
+
+test-all: lint
+	@$(PYTHON) scripts/setup.py --dev --engine
+	@NIGHTSHIFT_TESTS=all $(PYTEST)
 
 lint: setup-dev
 	@$(VENV) -m ruff check .

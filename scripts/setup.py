@@ -29,12 +29,16 @@ def main() -> None:
     """Do every step that is not done yet."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--dev", action="store_true", help="also what tests and linters need")
-    dev = parser.parse_args().dev
+    parser.add_argument("--engine", action="store_true", help="also a container engine, for the tests with Docker")
+    asked = parser.parse_args()
+    dev = asked.dev
     if sys.version_info < OLDEST:
         stop(f"Python {'.'.join(map(str, OLDEST))} or newer is needed, this is {sys.version.split()[0]}.", 1)
     with (ROOT / ".setup.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # `make run` and `make test` may be typed at the same time
-        system_packages({**SYSTEM, **({**engine(), **browser()} if dev else {})})
+        system_packages({**SYSTEM, **(browser() if dev else {})})
+        if asked.engine or (dev and os.environ.get("CI") == "true"):
+            system_packages(engine(), needed=False)
         environment("requirements-dev.txt" if dev else "requirements.txt")
         run([PYTHON, "-m", "sandbox.runtime", "--prepare", ROOT / ".runner"])
 
@@ -42,8 +46,7 @@ def main() -> None:
 def engine() -> dict[str, str]:
     """A container engine for the tests where they can start one: that takes root, and none that runs already."""
     is_there = os.environ.get("DOCKER_HOST") or Path("/var/run/docker.sock").exists()
-    left_out = os.environ.get("NIGHTSHIFT_TESTS_WITHOUT_DOCKER") == "1"
-    return {} if is_there or left_out or os.geteuid() != 0 else {"dockerd": "docker.io"}
+    return {} if is_there or os.geteuid() != 0 else {"dockerd": "docker.io"}
 
 
 def browser() -> dict[str, str]:
@@ -52,8 +55,8 @@ def browser() -> dict[str, str]:
     return {} if is_there else {"chromium": "chromium"}
 
 
-def system_packages(wanted: dict[str, str]) -> None:
-    """Install what is missing, or say how."""
+def system_packages(wanted: dict[str, str], *, needed: bool = True) -> None:
+    """Install what is missing, or say how; under `CI=true` what is needed and cannot be had stops the set-up."""
     missing = sorted({package for program, package in wanted.items() if shutil.which(program) is None})
     if not missing:
         return
@@ -67,7 +70,7 @@ def system_packages(wanted: dict[str, str]) -> None:
     still = sorted({package for program, package in wanted.items() if shutil.which(program) is None})
     if still:
         text = f"These packages are missing and could not be installed: type `sudo apt-get install {' '.join(still)}`."
-        stop(text, 1) if os.environ.get("CI") == "true" or "git" in still else say(text)
+        stop(text, 1) if needed and (os.environ.get("CI") == "true" or "git" in still) else say(text)
 
 
 def apt_prefix() -> list[str] | None:

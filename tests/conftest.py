@@ -1,13 +1,30 @@
-"""Fixtures that tests of several packages share."""
+"""Which tests are run, and fixtures that tests of several packages share."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
+from tests.support import tiers
 from tests.support.sandboxes import Judge, open_folder
+
+hypothesis.settings.register_profile(
+    "quick", max_examples=tiers.MOST_EXAMPLES, stateful_step_count=tiers.MOST_STEPS, deadline=None
+)
+hypothesis.settings.register_profile("all", deadline=None)
+hypothesis.settings.load_profile("all" if tiers.ALL else "quick")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what is for `make test-all`, unless it was asked for by its file or id."""
+    if any(not Path(argument.partition("::")[0]).is_dir() for argument in config.args):
+        return
+    out = tiers.left_out(item.nodeid for item in items)
+    config.hook.pytest_deselected(items=[item for item in items if item.nodeid in out])
+    items[:] = [item for item in items if item.nodeid not in out]
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ from core.errors import StaleFence
 from core.states import OPEN, Ending, Status, may_move
 from core.subtasks import Part
 from core.tasks import Spent, TaskSpec
+from tests.support import tiers
 from tests.support.answering import answer
 from tests.support.queue_model import Modelled, QueueModel, Refusal
 from tests.support.store import HandClock, Store, open_store
@@ -244,5 +245,8 @@ class QueueWalk(RuleBasedStateMachine):
 
 TestQueueWalk = QueueWalk.TestCase
 TestQueueWalk.settings = settings(
-    max_examples=80, stateful_step_count=50, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=tiers.examples(80),
+    stateful_step_count=tiers.steps(50),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
 )

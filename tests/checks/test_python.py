@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -252,10 +250,8 @@ def test_what_is_no_python_or_too_much_is_passed_over(text: str) -> None:
         "words",
     ],
 )
-def test_reading_takes_time_in_proportion(text: str) -> None:
-    began = time.process_time()
+def test_large_and_deep_programs_are_read_to_their_end(text: str) -> None:
     python.scan(text, hooks)
-    assert time.process_time() - began < 5
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from core.paths import Spellings, at_or_below, clash_among, is_test_path, path_fault
 from sandbox.inside.files import put
 from sandbox.packing import pack
+from tests.support import tiers
 
 DANGEROUS = [
     "", "/x", "../x", "a/../b", "a/..", "a//b", "./a", "a/", "a\\b", "a\nb", "a\x00b", "a\x1b[2Jb", "-x", "~x", "a /b",
@@ -65,7 +66,7 @@ def fresh_folder() -> Iterator[Path]:
         yield Path(path)
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=tiers.examples(400))
 @given(names)
 def test_whatever_passes_is_written_inside_the_folder_and_found_under_the_same_name(path: str) -> None:
     if path_fault(path):
@@ -96,7 +97,7 @@ def accepted_by_git(folder: Path, path: str) -> bool:
     return os.fsdecode(listed) == path + "\0"
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=tiers.examples(60))
 @given(path=names)
 def test_git_accepts_whatever_passes(bare: Path, path: str) -> None:
     assert path_fault(path) or accepted_by_git(bare, path)

@@ -6,10 +6,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from db import artifacts
+from tests.support import tiers
 from tests.support.store import Store
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=tiers.examples(30), deadline=None)
 @given(st.text(st.characters()))
 def test_a_text_comes_back_by_its_digest(store: Store, text: str) -> None:
     digest = store.db.write(lambda conn: artifacts.put(conn, text)).result()

@@ -12,6 +12,7 @@ from core.errors import StoreError
 from db import backups
 from db.database import Database
 from db.state_store import StateStore
+from tests.support import tiers
 
 NOW = datetime(2026, 3, 20, 12, tzinfo=UTC)
 
@@ -85,7 +86,7 @@ def test_the_newest_and_one_a_day_are_kept(tmp_path: Path) -> None:
     assert times(tmp_path / "b") == [*newest, *(NOW - timedelta(hours=n) for n in last_of_days)]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tiers.examples(60), deadline=None)
 @given(
     hours=st.lists(st.integers(-2000, 2000), unique=True, max_size=40),
     keep=st.integers(1, 6),

@@ -13,6 +13,7 @@ from core.tasks import Limits, Spent, TaskSpec
 from core.verdicts import CaseResult, Evidence, Failure, Label, Result, Verdict
 from core.work import Lesson, Reflection, Try, Work
 from db.codec import decode, encode, plain, storable
+from tests.support import tiers
 
 texts = st.text(st.characters(), max_size=30)
 """All characters, lone surrogates among them: models write such things."""
@@ -42,7 +43,7 @@ works = st.builds(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tiers.examples(60), deadline=None)
 @given(works)
 def test_a_case_file_comes_back_as_it_was(work: Work) -> None:
     text = encode(work)

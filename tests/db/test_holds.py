@@ -15,6 +15,7 @@ from core.states import DaemonState
 from core.tasks import TaskSpec
 from db import migrations
 from db.sqlite import connect
+from tests.support import tiers
 from tests.support.store import Store, open_store
 
 SOURCES = st.sampled_from(HoldSource)
@@ -78,7 +79,7 @@ def test_letting_go_wakes_who_waits_for_work(store: Store) -> None:
     assert woken
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=tiers.examples(50))
 @given(changes=CHANGES)
 def test_tasks_are_held_back_exactly_while_a_hold_stands(
     tmp_path_factory: pytest.TempPathFactory, changes: list[tuple[bool, HoldSource] | str]

@@ -16,6 +16,7 @@ from db.opening import ensure_sound
 from db.sqlite import Connection, connect, faults
 from db.wal import FRAME_HEADER, HEADER, read_log
 from db.writer import Job
+from tests.support import tiers
 
 NOW = datetime(2026, 3, 20, 12, tzinfo=UTC)
 PAGE = 4096
@@ -77,7 +78,7 @@ def test_a_cut_at_every_frame_leaves_what_was_acknowledged(life: Life, tmp_path:
         check(life, life.cut(tmp_path / "home", length), length)
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=tiers.examples(80), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(place=st.floats(0, 1), zeros=st.integers(0, 3 * PAGE))
 def test_a_cut_at_any_byte_leaves_what_was_acknowledged(
     life: Life, tmp_path_factory: pytest.TempPathFactory, place: float, zeros: int

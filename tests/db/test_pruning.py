@@ -20,6 +20,7 @@ from db import pruning
 from db.event_log import MAX_DATA_BYTES
 from db.model_results import ModelResults
 from db.pruning import Gone, Pruned
+from tests.support import tiers
 from tests.support.store import Store, open_store
 
 DAY_S = 86_400.0
@@ -131,7 +132,7 @@ TASKS = st.lists(st.tuples(ENDS, ATTEMPTS, st.floats(0, 40), st.booleans()), min
 NEVER = ("tasks", "task_specs", "iterations", "model_stats", "git_commits", "approvals", "failures")
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=tiers.examples(40), deadline=None)
 @given(TASKS, st.floats(0, 120))
 def test_whatever_is_pruned_open_tasks_and_references_hold(
     tasks: list[tuple[str, list[list[tuple[str, str]]], float, bool]], days: float

@@ -15,6 +15,7 @@ from core.errors import StoreDamaged, StoreError, StoreFull
 from db.database import Database
 from db.sqlite import Connection, IntegrityError, connect
 from db.writer import Job
+from tests.support import tiers
 
 
 @pytest.fixture
@@ -78,7 +79,7 @@ def test_a_job_that_raises_does_not_spoil_the_others(db: Database) -> None:
     assert stored(db) == [1, 3]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=tiers.examples(25), deadline=None)
 @given(st.lists(st.booleans(), max_size=12))
 def test_what_was_acknowledged_is_there_and_nothing_else(
     tmp_path_factory: pytest.TempPathFactory, good: list[bool]

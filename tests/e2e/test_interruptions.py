@@ -64,9 +64,7 @@ def test_shutdown_returns_running_tasks_and_they_go_on_later(
     server.fail_next("hang", 1, phase="CODING")
     task_id = daemon.submit(**job(1))
     until(lambda: any(request.phase == "CODING" for request in server.requests))
-    began = time.monotonic()
     assert daemon.stop() == 0
-    assert time.monotonic() - began < 5
     offline = daemon.cli("--status", "--json")
     assert offline.returncode == 3
     daemon.start()
@@ -80,11 +78,9 @@ def test_a_running_task_can_be_cancelled(tmp_path: Path, server: WireServer) -> 
         server.fail_next("hang", 5, phase="CODING")
         task_id = daemon.submit(**job(1))
         until(lambda: any(request.phase == "CODING" for request in server.requests))
-        began = time.monotonic()
         assert daemon.ask("POST", f"/api/task/{task_id}/cancel")[0] == 200
         (task,) = daemon.wait(task_id)
         assert (task["status"], task["ending"]) == ("cancelled", "user")
-        assert time.monotonic() - began < 3
         until(lambda: all(request.gone for request in server.requests if request.phase == "CODING"))
 
 

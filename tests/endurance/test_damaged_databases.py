@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from bootstrap.store import open_store
 from core.tasks import TaskSpec
 from db.soundness import examine
+from tests.support import tiers
 from tests.support.lived_home import DATABASE, NOON, Files, Moment, Ticking, moments, settings_of, tasks_of, told
 
 LOG = f"{DATABASE}-wal"
@@ -118,7 +119,7 @@ def check(home: Path, before: Moment) -> None:
         assert told(home / DATABASE) == report, "what was restored once is sound"
 
 
-@settings(max_examples=500, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=tiers.examples(500), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     moment=st.sampled_from(["hot", "folded", "closed"]),
     harm=st.lists(harms, min_size=1, max_size=2),

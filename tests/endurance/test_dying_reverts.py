@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import http.client
-import os
 from pathlib import Path
 
+from tests.support import tiers
 from tests.support.daemon import until
 from tests.support.git_repo import git
 from tests.support.house import House, Point
@@ -13,7 +13,7 @@ from tests.support.lives import Life
 from tests.support.nursery import Nursery
 from tests.support.wire_server import WireServer
 
-FULL = os.environ.get("ENDURANCE") == "full"
+FULL = tiers.ENDURANCE
 PREPARING = ("git: hash-object", "git: merge-tree")
 """Objects that nothing names yet: dying there is dying before."""
 

@@ -2,22 +2,22 @@
 
 Where a life comes through a point that an earlier one had, it is the same write in the same place; so each is killed at
 the points that are new with it, and not before one: what is durable then is what was after the point before it. With
-ENDURANCE=full each is killed at all of its own, before and after.
+NIGHTSHIFT_TESTS=endurance each is killed at all of its own, before and after.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
 from agent.machine import PHASES, TABLE
 from core.states import MOVES, Status
+from tests.support import tiers
 from tests.support.endurance import Campaign, campaign
 from tests.support.house import Point
 from tests.support.lives import LIVES, Life
 
-FULL = os.environ.get("ENDURANCE") == "full"
+FULL = tiers.ENDURANCE
 S = Status
 NOBODY_MAKES = {
     (S.QUEUED, S.SCHEDULED): "a task in the queue is ready",

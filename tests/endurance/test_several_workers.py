@@ -2,19 +2,19 @@
 
 What one worker does alone is in test_every_step.py. Here others are in the midst of their own when the daemon dies, so
 lives differ in what happened in between, but not in how they end: each task once, with one commit and its evidence.
-With ENDURANCE=full the daemon dies at every point and moment.
+With NIGHTSHIFT_TESTS=endurance the daemon dies at every point and moment.
 """
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
+from tests.support import tiers
 from tests.support.endurance import Campaign, campaign
 from tests.support.house import Point
 from tests.support.lives import Crowd
 
-FULL = os.environ.get("ENDURANCE") == "full"
+FULL = tiers.ENDURANCE
 
 
 def test_workers_in_the_midst_of_their_own_lose_nothing_when_the_daemon_dies(tmp_path: Path) -> None:

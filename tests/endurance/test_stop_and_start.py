@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import signal
 import time
@@ -11,12 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import tiers
 from tests.support.house import Forked, House
 from tests.support.lives import Life
 from tests.support.nursery import Nursery
 from tests.support.wire_server import WireServer
 
-TURNS = 30 if os.environ.get("ENDURANCE") == "full" else 12
+TURNS = 30 if tiers.ENDURANCE else 12
 
 
 @pytest.fixture

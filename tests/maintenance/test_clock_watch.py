@@ -21,6 +21,7 @@ from db.database import Database
 from db.event_log import EventLog
 from maintenance.clock_watch import JUMP, LONG_JUMP, STEADY_S, ClockWatch
 from queue_manager import QueueManager
+from tests.support import tiers
 from tests.support.clocks import HandClocks
 
 HOUR, DAY, YEAR = 3600.0, 86400.0, 365 * 86400.0
@@ -252,7 +253,7 @@ LIVES = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=tiers.examples(40), deadline=None)
 @given(life=LIVES)
 @example(life=[("rest", 100), ("away", -(10**7)), ("pass", 1500)])
 def test_no_task_rests_longer_than_its_time_while_a_daemon_runs(

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from models.circuit import Circuit, State
+from tests.support import tiers
 
 
 class HandClock:
@@ -155,4 +156,4 @@ class Machine(RuleBasedStateMachine):
 
 
 TestMachine = Machine.TestCase
-TestMachine.settings = settings(max_examples=50, stateful_step_count=30, deadline=None)
+TestMachine.settings = settings(max_examples=tiers.examples(50), stateful_step_count=tiers.steps(30), deadline=None)

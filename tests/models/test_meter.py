@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from core.tasks import Spent
 from models.meter import LEAST_REPLY, Exhausted, Meter, Need
 from models.policy import FREE, Price
+from tests.support import tiers
 
 DEAR = Price(input_per_million_usd=1.0, output_per_million_usd=10.0)
 
@@ -92,7 +93,7 @@ async def test_money_and_calls_are_reserved_too() -> None:
 @given(
     st.integers(200, 5000), st.lists(st.tuples(st.integers(1, 300), st.integers(70, 900)), max_size=12), st.randoms()
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=tiers.examples(40), deadline=None)
 def test_no_mix_of_calls_spends_more_than_the_limit(
     limit: int, calls: list[tuple[int, int]], dice: random.Random
 ) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 
 from core.dialogue import Completion, ModelRequest
 from core.events import Event, Kind
@@ -51,10 +50,8 @@ async def test_a_look_that_hangs_is_a_no_and_starts_no_second_thread() -> None:
     switch = Switch()
     presence = Presence(switch, lambda _event: None, Masker(), patience_s=0.03)
     switch.go.clear()
-    began = time.monotonic()
     for _ in range(3):
         assert not await presence.look()
-    assert time.monotonic() - began < 1
     assert switch.looks == 1
     assert "does not say" in presence.why
     switch.go.set()

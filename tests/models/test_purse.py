@@ -17,6 +17,7 @@ from core.tasks import Limits, Spent
 from models.meter import LEAST_REPLY, Exhausted, Meter, Need
 from models.policy import Budgets, Price
 from models.purse import Purse
+from tests.support import tiers
 from tests.support.door import HandClock
 
 NOON = datetime(2026, 3, 31, 12, tzinfo=UTC)
@@ -56,7 +57,7 @@ def above(used: float, allowed: float | None) -> bool:
 
 
 @given(calls, limit, limit, limit, limit, usd, usd, st.randoms())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tiers.examples(60), deadline=None)
 def test_no_mix_of_calls_spends_more_than_any_budget(
     asked: list[Asked],
     of_call: int | None,

@@ -14,6 +14,7 @@ from repair.ground import Ground
 from repair.scopes import scopes
 from repair.tree import at, places
 from repair.vocabulary import vocabulary
+from tests.support import tiers
 
 MARKET = '''
 import math
@@ -134,7 +135,7 @@ TEXTS = [ast.unparse(ground.tree) for ground in GROUNDS]
 
 
 @given(st.data())
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=tiers.examples(250), deadline=None)
 def test_every_edit_compiles_without_a_warning_and_changes_the_text(data: st.DataObject) -> None:
     number = data.draw(st.integers(0, len(ALL) - 1))
     ground, found = ALL[number]

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from repair.quick import quick_mends
 from repair.quick.mend import fault_of
 from repair.quick.syntax import MOST_ANSWERS, syntax_mends
+from tests.support import tiers
 
 CASES = [
     # brackets and quotes
@@ -155,7 +156,7 @@ def broken_at(kind: str, choice: int) -> str:
 
 
 @given(kind=st.sampled_from(["bracket", "colon", "indent", "quote", "comma"]), choice=st.integers(0, 400))
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=tiers.examples(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_whatever_is_answered_compiles(kind: str, choice: int) -> None:
     for mend in syntax_mends("a.py", broken_at(kind, choice)):
         assert fault_of(mend.text) is None

@@ -3,7 +3,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import time
 
 import pytest
 
@@ -38,10 +37,8 @@ async def test_a_large_input_that_nobody_reads_does_not_block() -> None:
 
 
 async def test_the_deadline_kills() -> None:
-    started = time.monotonic()
     done = await child.run(launch("exec sleep 60", wall_s=0.2))
     assert (done.ended, done.exit_code) == (Ended.TIMEOUT, -signal.SIGKILL)
-    assert time.monotonic() - started < 3
 
 
 @pytest.mark.parametrize("script", ["yes", "head -c 5000 /dev/zero", "head -c 5000 /dev/zero >&2"])
@@ -52,9 +49,7 @@ async def test_a_flood_is_cut_at_the_limit(script: str) -> None:
 
 
 async def test_a_grandchild_that_holds_the_pipes_is_not_waited_for() -> None:
-    started = time.monotonic()
     done = await child.run(launch("sleep 20 & echo $!"))
-    assert time.monotonic() - started < 5
     os.kill(int(done.stdout), signal.SIGKILL)
 
 

@@ -129,7 +129,6 @@ async def test_a_job_that_answers_is_over_when_it_closes_its_output(nested: Nest
     """What is left of it is ended behind the caller's back; an end without a word is looked at as any other."""
     result = await nested.run(shell("echo answer; exec >&-; exec sleep 60.5", answers=True))
     assert (result.stdout, result.ended, result.exit_code) == (b"answer\n", Ended.EXITED, 0)
-    assert result.duration_s < 5
     await until(lambda: not any("60.5" in words(p) for p in psutil.Process().children(recursive=True)))
     silent, late, flood = await asyncio.gather(
         nested.run(shell("exec >&-; exit 3", answers=True)),

@@ -3,7 +3,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -19,11 +18,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def test_a_second_set_up_finds_nothing_to_do() -> None:
     runtime()
-    started = time.monotonic()
     done = subprocess.run(
         [sys.executable, "-m", "sandbox.runtime", "--prepare", str(RUNNER)], cwd=ROOT, capture_output=True, check=True
     )
-    assert time.monotonic() - started < 1
     assert done.stderr == b""
     assert prepare(RUNNER) is False
 

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import subprocess
 import tempfile
-import time
 from pathlib import Path
 
 import pytest
@@ -15,11 +14,9 @@ from sandbox.process import ProcessSandbox
 from tests.support.sandboxes import bubblewrap, runtime
 
 
-async def test_the_strong_sandbox_passes_quickly() -> None:
-    started = time.monotonic()
+async def test_the_strong_sandbox_passes() -> None:
     found = await selftest.probe(bubblewrap(), runtime())
     assert found.passed, found.report
-    assert time.monotonic() - started < 1.5
     assert [finding.name for finding in found.findings] == list(selftest.NAMES)
 
 

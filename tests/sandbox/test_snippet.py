@@ -90,7 +90,7 @@ async def test_time_output_memory_and_processes_are_bounded() -> None:
         ),
         run("open('f', 'wb').write(bytes(9 << 20))", replace(SNIPPET_LIMITS, work_mb=2)),
     )
-    assert (endless.ended, endless.duration_s < 5) == (Ended.TIMEOUT, True)
+    assert endless.ended is Ended.TIMEOUT
     assert (flood.ended, len(flood.raw_stdout)) == (Ended.OUTPUT_LIMIT, 20_000)
     assert not greedy.ok
     assert "had it" not in greedy.stdout

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from server.diffs.hunks import MOST_CHARS, MOST_LINES, Difference, difference
+from tests.support import tiers
 
 LINES = st.lists(st.sampled_from(["", "a", "b", "def f():", "    return x", "x = 1  # 'y'", "é"]), max_size=30)
 
@@ -31,7 +32,7 @@ def applied(before: list[str], found: Difference) -> list[str]:
     return made + before[at:]
 
 
-@settings(max_examples=150)
+@settings(max_examples=tiers.examples(150))
 @given(before=LINES, after=LINES, path=st.sampled_from(["a.py", "a.txt"]))
 def test_hunks_lead_from_one_text_to_the_other(before: list[str], after: list[str], path: str) -> None:
     found = difference(text(before), text(after), path)

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from server.diffs.marking import MOST_CHARS, MOST_LINE, cut_at, language_of, lines_of, words
+from tests.support import tiers
 
 EVIL = "<script>alert(1)</script>"
 
@@ -15,7 +16,7 @@ def said(lines: object) -> list[str]:
     return ["".join(part for _, part in line) for line in lines]  # type: ignore[attr-defined]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=tiers.examples(100), deadline=None)
 @given(
     text=st.text(st.sampled_from("abdef \"'#\n\\{}()=:<>/*é0"), max_size=80),
     path=st.sampled_from(["a.py", "a.js", "a.json", "a.md", "a.html", "a.toml", "a"]),

@@ -17,6 +17,7 @@ from db.sqlite import Connection
 from queue_manager import QueueManager
 from server.desk import Desk
 from server.lists.series import MAX_BUCKETS, MAX_MODELS, Range, stats
+from tests.support import tiers
 from tests.support.desk import Client
 from tests.support.worked_task import submit, work_on
 
@@ -86,7 +87,7 @@ def test_a_day_has_an_hour_a_bucket_and_its_last_one_holds_now(hand: Hand) -> No
     assert model.latency_s == 2.0
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=tiers.examples(25), deadline=None)
 @given(
     ages_h=st.lists(st.floats(0, 24 * 800), max_size=12),
     wanted=st.sampled_from(Range),

@@ -254,9 +254,7 @@ async def test_a_silent_stream_beats_and_tells_how_to_reconnect(desk: Desk, list
     async with streaming(desk, heartbeat_s=0.1, retry_ms=1234) as (port, _):
         listener = await asyncio.to_thread(listen, port)
         await asyncio.to_thread(listener.beat)
-        began = time.monotonic()
         await asyncio.to_thread(listener.beat)
-        assert 0.05 < time.monotonic() - began < 1
         assert listener.retry_ms == 1234
         fill(desk, 1)
         assert await asyncio.to_thread(listener.ids, 1) == [1]

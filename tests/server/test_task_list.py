@@ -14,6 +14,7 @@ from core.states import Ending, Status
 from core.tasks import Spent, Task
 from db.task_list import STANDING, Order, Place, Sort, TaskFilter
 from server.desk import Desk
+from tests.support import tiers
 from tests.support.desk import Client, make_desk, serving
 from tests.support.worked_task import submit
 
@@ -80,7 +81,7 @@ def passes(task: Task, statuses: frozenset[Status], kind: Any, text: str) -> boo
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tiers.examples(60), deadline=None)
 @given(
     by=st.sampled_from(Sort), descending=st.booleans(), limit=st.integers(1, 31),
     statuses=st.frozensets(st.sampled_from(Status)), kind=st.sampled_from((None, "library")),
@@ -186,7 +187,7 @@ def test_a_cursor_belongs_to_its_order(reader: Client) -> None:
         assert (got.status, list(got.json["fields"])) == (400, ["cursor"])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tiers.examples(60), deadline=None)
 @given(st.one_of(st.text(max_size=40), st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(), lambda inner: st.lists(inner, max_size=5)
 )))  # fmt: skip

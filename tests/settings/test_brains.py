@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from config import load_settings
 from core.errors import ConfigError
 from settings.models import LEAST_PROMPT
+from tests.support import tiers
 
 
 @pytest.mark.parametrize(
@@ -31,7 +32,7 @@ def test_settings_that_leave_no_room_for_a_prompt_are_refused_with_the_mend(
 
 
 @h.given(st.integers(2048, 300_000), st.integers(1, 300_000), st.none() | st.integers(1, 300_000))
-@h.settings(max_examples=60, deadline=None)
+@h.settings(max_examples=tiers.examples(60), deadline=None)
 def test_a_prompt_and_a_reply_fit_the_context_and_what_a_call_may_use(
     num_ctx: int, max_tokens: int, call_tokens: int | None
 ) -> None:

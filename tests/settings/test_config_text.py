@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from core.errors import ConfigError
 from settings.config_text import edited
+from tests.support import tiers
 
 FILE = """\
 # Mine.
@@ -170,7 +171,7 @@ def reads(text: str) -> Any:
     feed=st.sampled_from(["\n", "\r\n"]),
 )
 @example(held={"b": {"": None}}, flow=False, name="b", value={"": 0}, remark="", feed="\n")
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=tiers.examples(150), deadline=None)
 def test_any_change_says_what_was_meant_and_keeps_all_other_lines(
     held: dict[str, Any], flow: bool, name: str, value: Any, remark: str, feed: str
 ) -> None:

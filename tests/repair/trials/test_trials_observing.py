@@ -82,7 +82,7 @@ async def test_a_look_tells_of_each_test_what_it_ran_and_what_it_failed_of(sight
     assert _lines("continue") not in nothing.lines["small.py"]
     assert {_lines("continue"), _lines("return result + 1")} <= negative.lines["small.py"]
     assert _lines("return None") not in negative.lines["small.py"]
-    assert 0 < negative.duration_s < 5
+    assert negative.duration_s > 0
 
 
 async def test_frames_and_lines_are_those_of_the_file_although_it_is_instrumented(sight: Sight) -> None:

@@ -1,0 +1,112 @@
+"""How much the tests do: `make test` takes a share of the long ones that each commit draws anew, `make test-all` all.
+
+NIGHTSHIFT_TESTS is `quick` where it is not set, `all`, or `endurance`: all, and death at every point of every life.
+What is drawn follows from the commit alone, so that all processes of a run draw the same, a failure can be had again,
+and some dozens of commits pass through everything.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TypeVar
+
+T = TypeVar("T")
+ROOT = Path(__file__).resolve().parents[2]
+TIER = os.environ.get("NIGHTSHIFT_TESTS", "quick")
+ALL = TIER in {"all", "endurance"}
+ENDURANCE = TIER == "endurance"
+MOST_EXAMPLES, MOST_STEPS = 20, 15
+
+LATER = (
+    "tests/bench/",
+    "tests/e2e/test_forged_verdicts.py",
+    "tests/endurance/test_dying_reverts.py",
+    "tests/endurance/test_other_lives.py",
+    "tests/endurance/test_several_workers.py",
+    "tests/endurance/test_stop_and_start.py",
+    "tests/endurance/test_taking_over.py",
+)
+"""Files and folders that `make test` leaves out."""
+FILES = {"tests/browser/": 3, "tests/e2e/": 5}
+"""How many files `make test` draws of a folder; each has a daemon of its own."""
+ALWAYS = frozenset({
+    "tests/browser/test_dashboard_page.py", "tests/e2e/test_main_job.py", "tests/e2e/test_interruptions.py",
+})  # fmt: skip
+ITEMS = {
+    "tests/hostile/test_verdicts.py": 12,
+    "tests/hostile/": 8,
+    "tests/checks/test_javascript_forgers.py": 40,
+    "tests/checks/test_python_forgers.py": 40,
+    "tests/checks/test_right_programs.py": 12,
+    "tests/languages/javascript/": 8,
+    "tests/models/test_contract.py": 4,
+    "tests/repair/": 6,
+    "tests/sandbox/test_isolation_contract.py": 2,
+    "tests/verdict/": 12,
+}
+"""How many items `make test` draws of each parametrised test; the longest prefix of a path counts."""
+
+
+def examples(full: int) -> int:
+    """How many examples a property is tried with, of those that `make test-all` takes."""
+    return full if ALL else min(full, MOST_EXAMPLES)
+
+
+def steps(full: int) -> int:
+    """How many steps a walk through a state machine takes, of those that `make test-all` takes."""
+    return full if ALL else min(full, MOST_STEPS)
+
+
+def drawn(items: Sequence[T], most: int, name: Callable[[T], str] = str) -> list[T]:
+    """That many of the items, in their order; all of them where everything is run."""
+    if ALL:
+        return list(items)
+    return _lowest(items, most, name)
+
+
+def left_out(ids: Iterable[str]) -> set[str]:
+    """Those of the tests, by their ids (`path::test[parameters]`), that are for `make test-all`."""
+    if ALL:
+        return set()
+    ids = list(ids)
+    files = {id_.partition("::")[0] for id_ in ids}
+    out = {file for file in files if file.startswith(LATER)}
+    for folder, most in FILES.items():
+        there = sorted(file for file in files - out if file.startswith(folder) and file not in ALWAYS)
+        out |= set(there) - set(_lowest(there, most, str))
+    skipped = {id_ for id_ in ids if id_.partition("::")[0] in out}
+    for most, group in _grouped(id_ for id_ in ids if id_ not in skipped):
+        skipped |= set(group) - set(_lowest(group, most, str))
+    return skipped
+
+
+def _grouped(ids: Iterable[str]) -> list[tuple[int, list[str]]]:
+    """The items of each parametrised test of which some are drawn, and how many."""
+    groups: dict[Hashable, list[str]] = defaultdict(list)
+    for id_ in ids:
+        if "[" in id_:
+            groups[id_.partition("[")[0]].append(id_)
+    found = []
+    for test, group in groups.items():
+        fitting = [prefix for prefix in ITEMS if str(test).startswith(prefix)]
+        if fitting:
+            found.append((ITEMS[max(fitting, key=len)], group))
+    return found
+
+
+def _lowest(items: Sequence[T], most: int, name: Callable[[T], str]) -> list[T]:
+    ranked = sorted(range(len(items)), key=lambda at: hashlib.sha256(f"{commit()}:{name(items[at])}".encode()).digest())
+    return [items[at] for at in sorted(ranked[:most])]
+
+
+@cache
+def commit() -> str:
+    """The commit that is tested; empty outside of a repository."""
+    done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
+    return done.stdout.strip()

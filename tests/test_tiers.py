@@ -1,0 +1,46 @@
+"""What `make test` leaves out: the same in each process of a run, and never a whole test."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support import tiers
+
+HOSTILE = [f"tests/hostile/test_a.py::test_it[{n}]" for n in range(50)]
+PAGES = [f"tests/browser/test_{n}.py::test_page" for n in range(20)]
+PLAIN = ["tests/core/test_a.py::test_it[1]", "tests/core/test_a.py::test_it[2]", "tests/hostile/test_a.py::test_one"]
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tiers, "ALL", False)
+
+
+@pytest.mark.usefixtures("quick")
+def test_of_many_items_some_are_run_and_what_is_not_long_is_run_whole() -> None:
+    out = tiers.left_out([*HOSTILE, *PLAIN])
+    assert len(set(HOSTILE) - out) == tiers.ITEMS["tests/hostile/"]
+    assert not out & set(PLAIN)
+
+
+@pytest.mark.usefixtures("quick")
+def test_of_a_folder_of_daemons_some_files_are_run_and_those_that_always_are() -> None:
+    always = "tests/browser/test_dashboard_page.py::test_page"
+    ran = {*PAGES, always} - tiers.left_out([*PAGES, always])
+    assert always in ran
+    assert len(ran) == tiers.FILES["tests/browser/"] + 1
+
+
+@pytest.mark.usefixtures("quick")
+def test_another_commit_draws_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tiers, "commit", lambda: "a")
+    first = tiers.left_out(HOSTILE)
+    assert tiers.left_out(HOSTILE[::-1]) == first
+    monkeypatch.setattr(tiers, "commit", lambda: "b")
+    assert tiers.left_out(HOSTILE) != first
+
+
+def test_nothing_is_left_out_where_everything_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tiers, "ALL", True)
+    assert tiers.left_out([*HOSTILE, *PAGES]) == set()
+    assert tiers.drawn(HOSTILE, 3) == HOSTILE
