@@ -36,7 +36,7 @@ def main() -> None:
         fcntl.flock(lock, fcntl.LOCK_EX)  # `make run` and `make test` may be typed at the same time
         system_packages({**SYSTEM, **({**engine(), **browser()} if dev else {})})
         environment("requirements-dev.txt" if dev else "requirements.txt")
-        run([PYTHON, "-m", "sandbox.runtime", "--prepare", ROOT / ".runner"])
+        run([PYTHON, "-m", "bootstrap.runner", "--prepare", ROOT / ".runner"])
 
 
 def engine() -> dict[str, str]:
