@@ -40,7 +40,7 @@ bench: setup-dev
 	@$(VENV) bench/overhead.py
 	@$(VENV) bench/sandbox.py
 	@$(VENV) bench/false_alarms.py
-	@$(VENV) bench/synthesis.py
+	@$(VENV) repair/bench/synthesis.py
 	@$(VENV) bench/sse.py
 	@$(VENV) bench/pages.py
-	@$(VENV) bench/repair_mutants.py --count 40
+	@$(VENV) repair/bench/mutants.py --count 40

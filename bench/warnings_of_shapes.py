@@ -2,10 +2,10 @@
 
     .venv/bin/python bench/warnings_of_shapes.py [--most 40] [--seed 1]
 
-Failures are faults that `bench/breakage.py` puts into the programs of `bench/programs/` and `examples/`, `--most` of
-each at most; memory learns the functions that the right program does not have. Then every function of the right
-programs is looked up: a hit is a false alarm. So is one on the functions of this project itself, of which none is a
-fault that was put in. Last, each fault is written again with other names: one that is not known again was missed.
+Failures are faults that `repair/bench/breakage.py` puts into the programs of `repair/bench/programs/` and `examples/`,
+`--most` of each at most; memory learns the functions that the right program does not have. Then every function of the
+right programs is looked up: a hit is a false alarm. So is one on the functions of this project itself, of which none
+is a fault that was put in. Last, each fault is written again with other names: one that is not known again was missed.
 Functions that are too small to have a fingerprint are counted apart.
 """
 
@@ -24,10 +24,10 @@ import random
 import time
 from collections.abc import Iterator
 
-from bench.breakage import faults
-from bench.corpus import programs
 from memory.failed_shapes import changed_by_fix, shapes_of
 from memory.shapes import Shape, shapes
+from repair.bench.breakage import faults
+from repair.bench.corpus import programs
 
 OWN = ("core", "agent", "memory", "models", "db", "attempt", "sandbox", "verdict", "server")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import ExitStack
 
-from bootstrap.engine import LateTrials
 from bootstrap.pauses import StoredPauses
+from bootstrap.repair import EngineRuns, built_in
 from bootstrap.store import Store
 from config import Settings
 from core.clock import Clock
@@ -21,14 +21,14 @@ from models.policy import Budgets, CallPolicy, Price
 from models.roster import Terms
 
 
-def make_models(settings: Settings, store: Store, clock: Clock, trials: LateTrials) -> ModelHandler:
-    """The door to the models; `trials` is the built-in engine's way into the sandbox.
+def make_models(settings: Settings, store: Store, clock: Clock, runs: EngineRuns) -> ModelHandler:
+    """The door to the models; `runs` is the built-in engine's way into the sandbox.
 
     Raises:
         ConfigError: a backend is unknown, or asked for and not configured.
     """
     return ModelHandler(
-        chain_of(settings, trials),
+        chain_of(settings, runs),
         _terms(settings, store.events.mask),
         steps=store.steps,
         emit=store.events.emit,
@@ -40,24 +40,24 @@ def make_models(settings: Settings, store: Store, clock: Clock, trials: LateTria
     )
 
 
-def renewed_models(models: ModelHandler, settings: Settings, mask: Masker, trials: LateTrials) -> Callable[[], None]:
+def renewed_models(models: ModelHandler, settings: Settings, mask: Masker, runs: EngineRuns) -> Callable[[], None]:
     """Check other settings for the door, and return what puts them in place (`ModelHandler.renew`) on its loop.
 
     Raises:
         ConfigError: a backend is unknown, or asked for and not configured.
     """
-    chain, terms = chain_of(settings, trials), _terms(settings, mask)
+    chain, terms = chain_of(settings, runs), _terms(settings, mask)
     return lambda: models.renew(chain, terms, _budgets(settings))
 
 
-def chain_of(settings: Settings, trials: LateTrials) -> tuple[BaseModelHandler, ...]:
+def chain_of(settings: Settings, runs: EngineRuns) -> tuple[BaseModelHandler, ...]:
     """The backends, in the order in which they are asked.
 
     Raises:
         ConfigError: a backend is unknown, or asked for and not configured.
     """
     return build_chain(
-        backend_settings(settings, trials),
+        backend_settings(settings, runs),
         model_type=settings.model_type,
         model_name=settings.model_name,
         phase_models=settings.phase_models,
@@ -91,7 +91,7 @@ def _budgets(settings: Settings) -> Budgets:
     )
 
 
-def backend_settings(settings: Settings, trials: LateTrials) -> BackendSettings:
+def backend_settings(settings: Settings, runs: EngineRuns) -> BackendSettings:
     """What each backend takes its own part of."""
     openai, anthropic = settings.openai_api_key, settings.anthropic_api_key
     return BackendSettings(
@@ -103,10 +103,7 @@ def backend_settings(settings: Settings, trials: LateTrials) -> BackendSettings:
         gpt4all_model_path=settings.gpt4all_model_path,
         num_ctx=settings.model_num_ctx,
         max_tokens=settings.model_max_tokens,
-        trials=trials,
-        synthesiser=trials,
-        repair_s=settings.repair_s,
-        trials_missing=trials.why_missing,
+        built_in=built_in(runs, budget_s=settings.repair_s),
     )
 
 

@@ -14,8 +14,8 @@ from agent.tools import AgentSettings, EditFormat
 from attempt import seal
 from attempt.services import Defaults, Parts
 from bootstrap.checker import make_checker
-from bootstrap.engine import LateTrials
 from bootstrap.models import make_memory, make_models, renewed_models
+from bootstrap.repair import PROGRAMS
 from bootstrap.store import Store
 from bootstrap.suites import find_sandbox, make_suite
 from bootstrap.symbol_cache import NAME, keep, kept
@@ -33,8 +33,6 @@ from languages.javascript import ability
 from memory.pattern_gate import PatternGate
 from memory.store import LongTermMemory
 from model_handler import ModelHandler
-from repair.synthesis import SynthesisRunner
-from repair.trials import TrialRunner
 from sandbox.runtime import Runtime, open_runtime
 from sandbox.warming import Warmed, warmed
 from test_runner import SuiteRunner
@@ -112,8 +110,8 @@ class Rooms:
 
     def __init__(self, settings: Settings, store: Store, stack: ExitStack, clock: Clock) -> None:
         self._settings, self._store, self._clock, self._stack = settings, store, clock, stack
-        self._trials = LateTrials()
-        self.models: ModelHandler = make_models(settings, store, clock, self._trials)
+        self._runs: Rounds | str = "the sandbox is being tested"
+        self.models: ModelHandler = make_models(settings, store, clock, self._engine_runs)
         self.memory: LongTermMemory = make_memory(settings, store, stack, clock)
         self.git = make_git(settings, store, clock)
         self.prepared = asyncio.Event()
@@ -146,7 +144,7 @@ class Rooms:
             self.prepared.set()
 
     async def _prepare(self) -> Parts | None:
-        runtime = open_runtime(self._settings.runner_dir)
+        runtime = open_runtime(self._settings.runner_dir, programs=PROGRAMS)
         choice, _, _ = await asyncio.gather(
             find_sandbox(self._settings, runtime, self._settings.state_dir),
             self.models.probe(engine=False),
@@ -154,7 +152,7 @@ class Rooms:
         )
         self.sandbox_detail = choice.report
         if choice.sandbox is None:
-            self._trials.give_up(f"nothing can be run: {choice.report}")
+            self._runs = f"nothing can be run: {choice.report}"
             self.notices = (f"Nothing is executed, so no task is started: {choice.report}",)
             return None
         self.sandbox_name = choice.sandbox.name
@@ -168,7 +166,7 @@ class Rooms:
 
     def take_models(self, settings: Settings) -> Callable[[], None]:
         """See `renewed_models` (an `bootstrap.reload.Taker`)."""
-        return renewed_models(self.models, settings, self._store.events.mask, self._trials)
+        return renewed_models(self.models, settings, self._store.events.mask, self._engine_runs)
 
     def take(self, settings: Settings) -> Callable[[], None]:
         """Check other settings and make what follows from them (an `bootstrap.reload.Taker`).
@@ -204,7 +202,9 @@ class Rooms:
         layers = LayerStore(settings.packages_dir, runtime, environ=settings.process_environment, clock=self._clock)
         self.layers = layers
         bench = self._bench = _Bench(sandbox=sandbox, runtime=runtime, layers=layers, imports=imports)
-        self._open_trials(bench)
+        self._runs = Rounds(
+            sandbox, runtime, settings.state_dir / "trials", mask=store.events.mask, imports=imports, layers=layers
+        )
         return Parts(
             unable=lambda spec: ability.refusal(spec, runtime.node),
             db=store.db,
@@ -249,11 +249,9 @@ class Rooms:
         )
         return self._checker.gate, packages, PatternGate(self.memory)
 
-    def _open_trials(self, bench: _Bench) -> None:
-        """Give the built-in engine its way into the sandbox."""
-        folder, mask = self._settings.state_dir / "trials", self._store.events.mask
-        rounds = Rounds(bench.sandbox, bench.runtime, folder, mask=mask, imports=bench.imports, layers=bench.layers)
-        self._trials.open(TrialRunner(rounds), SynthesisRunner(rounds))
+    def _engine_runs(self) -> Rounds | str:
+        """What runs the built-in engine's candidates, or why nothing can be run yet."""
+        return self._runs
 
 
 def _with_remark(report: str, remark: str) -> str:

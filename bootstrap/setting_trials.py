@@ -17,9 +17,9 @@ from typing import Any
 from pydantic import SecretStr
 
 from bootstrap.doctor.models import one_word
-from bootstrap.engine import LateTrials
 from bootstrap.models import backend_settings
 from bootstrap.notices import channels, tried
+from bootstrap.repair import nothing_runs
 from config import Settings
 from core.clock import Clock
 from core.dialogue import BUILT_IN
@@ -107,7 +107,7 @@ class SettingTrials:
         return backend, note
 
     def _typed(self, trial: ModelTrial) -> tuple[BackendSettings, str]:
-        stored = backend_settings(self._settings(), LateTrials())
+        stored = backend_settings(self._settings(), nothing_runs)
         address, key = ADDRESSES.get(trial.backend), f"{trial.backend}_api_key"
         values: dict[str, Any] = {}
         note, usual = "", getattr(BackendSettings(), address or "", None)

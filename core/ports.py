@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from core.events import Event
     from core.gates import GateJob, GateReport
     from core.isolation import SandboxJob, SandboxResult
-    from core.trials import Answered, Call, Candidate, Outcome, Patience, Sight, Synthesised, SynthesisJob, TrialJob
     from core.verdicts import SuiteJob, Verdict
     from core.work import Lesson, Work
 
@@ -82,40 +81,4 @@ class Gate(Protocol):
 
     async def examine(self, job: GateJob) -> GateReport:
         """What must be mended, what the owner must decide, and what the run may use."""
-        ...
-
-
-class Trials(Protocol):
-    """Runs the trials of a search in a sandbox; what it says is no verdict.
-
-    Raises:
-        SandboxError: (all methods) nothing could be run.
-    """
-
-    async def observe(self, job: TrialJob) -> Sight:
-        """Run the suite once as it is, each test on its own, and tell what it did."""
-        ...
-
-    async def attempt(
-        self, job: TrialJob, candidates: Sequence[Candidate], order: Sequence[str], patience: Patience
-    ) -> Sequence[Outcome]:
-        """Try each candidate by the tests with these ids, in this order, up to the last miss that `patience` allows."""
-        ...
-
-    async def probe(
-        self, job: TrialJob, variants: Sequence[Candidate], calls: Sequence[Call], patience: Patience
-    ) -> Sequence[Sequence[Answered]]:
-        """Make the calls with each variant: for each variant an answer for each call."""
-        ...
-
-
-class Synthesiser(Protocol):
-    """Finds small functions from examples."""
-
-    async def synthesise(self, job: SynthesisJob) -> Synthesised:
-        """Search for bodies that agree with every example that the tests and the docstring hold.
-
-        Raises:
-            SandboxError: nothing could be run.
-        """
         ...

@@ -6,13 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import ClassVar, Self
 
 from core.dialogue import Completion, Message, ModelRequest
 from core.gauge import Gauge
-
-if TYPE_CHECKING:
-    from core.ports import Synthesiser, Trials
 
 TOKENS_PER_MESSAGE = 4
 OnText = Callable[[str], None]
@@ -22,8 +19,7 @@ OnText = Callable[[str], None]
 class BackendSettings:
     """What the owner set, for all backends alike; each takes what concerns it (`BaseModelHandler.configured`).
 
-    The last four are the built-in engine's: what runs its candidates, how long it may search where nobody waits to be
-    asked after it, and why nothing can be run yet.
+    `built_in` makes the built-in engine, which needs a sandbox besides settings; None where there is to be none.
     """
 
     openai_api_key: str | None = field(default=None, repr=False)
@@ -35,10 +31,7 @@ class BackendSettings:
     num_ctx: int = 32768
     max_tokens: int = 8192
     connect_s: float = 5.0
-    trials: Trials | None = None
-    synthesiser: Synthesiser | None = None
-    repair_s: float = 60.0
-    trials_missing: Callable[[], str] = str
+    built_in: Callable[[], BaseModelHandler] | None = None
 
 
 class BaseModelHandler(ABC):

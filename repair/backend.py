@@ -16,15 +16,17 @@ from typing import Self, TypeVar
 
 from core.dialogue import BUILT_IN, SAW_HELD_OUT, Completion, Material, ModelRequest
 from core.errors import ModelRefused, ModelUnavailable, SandboxError
-from core.ports import Synthesiser, Trials
 from core.states import Phase
 from core.tasks import Change, digest
 from models.base import BackendSettings, BaseModelHandler, OnText
 from models.faults import BackendUnfit
 from repair import replies
+from repair.evaluator import TrialRunner
 from repair.fitness import first_change, job_of, whole_tests, why_unfit
 from repair.problem import Finding, Problem, Tell, settled
 from repair.reporting import Reporter
+from repair.synthesis import SynthesisRunner
+from verdict.suite_runs import Rounds
 
 log = logging.getLogger(__name__)
 
@@ -77,11 +79,14 @@ class RepairBackend(BaseModelHandler):
 
     @classmethod
     def configured(cls, settings: BackendSettings, model: str | None) -> Self | None:  # noqa: ARG003 - it has no model
-        """Make one over the sandbox that the settings bring; a model's name means nothing to it."""
-        if settings.trials is None:
-            return None
-        solve = _solver(settings.trials, settings.synthesiser)
-        return cls(solve, budget_s=settings.repair_s, missing=settings.trials_missing)
+        """The engine that the settings bring; a model's name means nothing to it."""
+        made = settings.built_in() if settings.built_in else None
+        return made if isinstance(made, cls) else None
+
+    @classmethod
+    def over(cls, runs: Callable[[], Rounds | str], *, budget_s: float = 60.0) -> Self:
+        """One that searches in a sandbox; `runs` gives it, or says why there is none yet."""
+        return cls(_solver(runs), budget_s=budget_s, missing=lambda: why if isinstance(why := runs(), str) else "")
 
     @property
     def free(self) -> bool:
@@ -173,15 +178,18 @@ class RepairBackend(BaseModelHandler):
             raise ModelRefused(f"a fault of its own: {type(error).__name__}: {error}") from error
 
 
-def _solver(trials: Trials, synthesiser: Synthesiser | None) -> Solver:
+def _solver(runs: Callable[[], Rounds | str]) -> Solver:
     """The engine, made when it is first asked: its generators are many modules."""
     made: list[Solver] = []
 
     async def solve(problem: Problem, tell: Tell) -> Finding:
         if not made:
+            found = runs()
+            if isinstance(found, str):
+                raise SandboxError(found)
             from repair.engine import Engine  # noqa: PLC0415 - see above
 
-            made.append(Engine(trials, synthesiser).solve)
+            made.append(Engine(TrialRunner(found), SynthesisRunner(found)).solve)
         return await made[0](problem, tell)
 
     return solve

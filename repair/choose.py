@@ -17,9 +17,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from core.ports import Trials
-from core.trials import Answered, Call, How, Patience, Sight, TrialJob
 from repair import docstrings, inputs
+from repair.evaluation import Answered, Call, How, Patience, Sight, TrialJob, Trials
 from repair.scopes import scopes
 from repair.variants import Variant
 

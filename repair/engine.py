@@ -14,10 +14,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
 
-from core.ports import Synthesiser, Trials
 from core.tasks import Change
-from core.trials import Candidate, How, Outcome, Patience, Sight, Synthesised, SynthesisJob, TrialJob
 from repair import choose, stubs, telling
+from repair.evaluation import (
+    Candidate,
+    How,
+    Outcome,
+    Patience,
+    Sight,
+    Synthesised,
+    Synthesiser,
+    SynthesisJob,
+    TrialJob,
+    Trials,
+)
 from repair.files import sources
 from repair.ground import Vocabulary
 from repair.memory import Memory, rebased
@@ -158,7 +168,7 @@ class Engine:
         fine = await self._confirmed(state, changes)
         return [state.finding(change, "synthesis", "; ".join(told), warning) for change in fine]
 
-    async def _bodies(self, state: State, job: TrialJob, stub: stubs.Stub) -> Synthesised:
+    async def _bodies(self, state: State, job: TrialJob, stub: stubs.StubPlace) -> Synthesised:
         assert self._synthesiser is not None
         words = vocabulary(state.sources.texts[stub.path], list(job.tests.values()), [state.problem.description])
         state.say(f"`{stub.scope}` is a stub: looking for a body among expressions")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from core.parsing import parse_quietly
-from core.trials import Sight, TrialJob
+from repair.evaluation import Sight, TrialJob
 
 MOST_FILES = 40
 

@@ -6,7 +6,7 @@ from core.dialogue import BUILT_IN, Material, ModelRequest
 from core.paths import is_test_path
 from core.states import Phase
 from core.tasks import Change, Files, Language
-from core.trials import TrialJob
+from repair.evaluation import TrialJob
 from repair.problem import settled
 
 ANSWERED = frozenset({Phase.PLANNING, Phase.CODING, Phase.REFLECTING})

@@ -3,7 +3,7 @@
 A function may demand more of its inputs than their types say (sorted, distinct, not negative, not empty). What holds
 for every input that was seen at a place is kept, because an input that the function was never meant for tells nothing.
 
-Values stay packed (`core.trials.Call`); nothing of the tested code is needed, or run, to make them.
+Values stay packed (`repair.evaluation.Call`); nothing of the tested code is needed, or run, to make them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from core.trials import Call
+from repair.evaluation import Call
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy

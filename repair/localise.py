@@ -17,8 +17,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from core.trials import Observed, Sight
 from repair import dataflow
+from repair.evaluation import Observed, Sight
 from repair.scopes import Scope, scopes
 
 FRAME_BONUS = 0.25

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from core.tasks import Change, digest
-from core.trials import TrialJob
+from repair.evaluation import TrialJob
 from repair.problem import Finding, Problem
 
 REMEMBERED = 64

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.trials import How, Observed, Patience, Sight
+from repair.evaluation import How, Observed, Patience, Sight
 
 MOST_PASSING = 60
 """So many of the passing tests are run with each candidate, the fastest; all are run with what is chosen."""

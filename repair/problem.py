@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from core.tasks import Change, Files, digest
 from core.tree import Tree
-from core.trials import TrialJob
+from repair.evaluation import TrialJob
 
 REFUSALS = 3
 """After so many refusals a search sees the whole tests."""

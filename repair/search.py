@@ -16,9 +16,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from core.ports import Trials
-from core.trials import How, Outcome, Patience, Sight, TrialJob
 from repair import localise
+from repair.evaluation import How, Outcome, Patience, Sight, TrialJob, Trials
 from repair.ground import Vocabulary
 from repair.patience import order_of, patience_for
 from repair.problem import Progress, Tell

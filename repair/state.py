@@ -6,8 +6,8 @@ import time
 from dataclasses import dataclass, field, replace
 
 from core.tasks import Change
-from core.trials import Sight, TrialJob
 from repair import telling
+from repair.evaluation import Sight, TrialJob
 from repair.files import Sources
 from repair.problem import Finding, Problem, Progress, Tell
 from repair.quick import Mend

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
-from core.trials import Sight, Trouble
 from repair import localise
+from repair.evaluation import Sight, Trouble
 from repair.problem import Problem
 from repair.search import Found
 from repair.variants import Variant

@@ -11,10 +11,10 @@ import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from core.trials import Candidate, Sight
 from repair.edit import Edit, Generator
 from repair.edits import EXPRESSIONS
 from repair.edits.statement_set import STATEMENT_EDITS
+from repair.evaluation import Candidate, Sight
 from repair.ground import Ground, Vocabulary
 from repair.localise import Suspect
 from repair.tree import at

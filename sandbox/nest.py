@@ -63,24 +63,25 @@ class NestedSandbox(Isolation):
         Raises:
             SandboxError: the isolation could not be set up.
         """
-        if job.copy_in or not set(job.mounts) <= set(self._runtime.mounts):
+        entry = self._runtime.entry_of(job.argv) or SUITES
+        if job.copy_in or not set(job.mounts) <= set(self._runtime.mounts_for(entry)):
             return await self._outer.begin(job)
-        zygote = await self._alive(self._runtime.role(job.argv) or SUITES)
+        zygote = await self._alive(entry)
         return zygote.order(self._order(job), self._outer.group(job.limits), job)
 
     async def aclose(self) -> None:
         """End the zygotes, and with them whatever still runs below them."""
-        for task in [self._zygotes.pop(role) for role in list(self._zygotes)]:
+        for task in [self._zygotes.pop(entry) for entry in list(self._zygotes)]:
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError, SandboxError):
                 await (await task).close()
 
-    async def _alive(self, role: str) -> Zygote:
-        """The zygote of a role; a new one in the place of one that died."""
-        task = self._zygotes.get(role)
+    async def _alive(self, entry: str) -> Zygote:
+        """The zygote of a trusted parent; a new one in the place of one that died."""
+        task = self._zygotes.get(entry)
         if task is None or (task.done() and (task.cancelled() or task.exception() or not task.result().is_alive)):
-            old, task = task, asyncio.create_task(Zygote.start(self._runtime, role, nice=self._outer.nice))
-            self._zygotes[role] = task
+            old, task = task, asyncio.create_task(Zygote.start(self._runtime, entry, nice=self._outer.nice))
+            self._zygotes[entry] = task
             if old and not old.cancelled() and not old.exception():
                 await old.result().close()
         try:
@@ -94,7 +95,7 @@ class NestedSandbox(Isolation):
         limits, bounded = job.limits, self._outer.hierarchy is not None
         values = list(launcher.settable(limits, address_space=not bounded).values())
         return {
-            "argv": () if self._runtime.role(job.argv) else job.argv,
+            "argv": () if self._runtime.entry_of(job.argv) else job.argv,
             "rlimits": values if bounded else [*values, (resource.RLIMIT_NPROC, limits.pids)],
             "tmpfs": {WORK: limits.work_mb, "/tmp": TMP_MB, "/dev/shm": SHM_MB},  # noqa: S108 (the job's own)
             "counters": {path: STILL.get(path, "") for path in COUNTERS},
@@ -116,7 +117,7 @@ class Zygote:
         return self.answers and not self.running.is_over
 
     @classmethod
-    async def start(cls, runtime: Runtime, role: str, *, nice: int = 0) -> Zygote:
+    async def start(cls, runtime: Runtime, entry: str, *, nice: int = 0) -> Zygote:
         """Start one and wait until it takes orders.
 
         Raises:
@@ -125,7 +126,7 @@ class Zygote:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             with theirs:
-                zygote = cls(_spawned(runtime, role, theirs.fileno(), nice), ours)
+                zygote = cls(_spawned(runtime, entry, theirs.fileno(), nice), ours)
         except SandboxError:
             ours.close()
             raise
@@ -183,7 +184,7 @@ class Zygote:
         await child.uninterrupted(self.running.end())
 
 
-def _spawned(runtime: Runtime, role: str, orders: int, nice: int) -> Running:
+def _spawned(runtime: Runtime, entry: str, orders: int, nice: int) -> Running:
     """Start the outer sandbox with the zygote in it; `orders` is its socket. What it forks stands back as it does."""
     fixed = [f"--{name}={value}" for name, (_, value) in launcher.FIXED.items()]
     with memory_files(*(text.encode() for text in FILES.values())) as files:
@@ -194,9 +195,9 @@ def _spawned(runtime: Runtime, role: str, orders: int, nice: int) -> Running:
                 *fixed,
                 "--",
                 *launcher.drop_root(),
-                *namespaces(runtime.mounts, files, work_mb=1),
+                *namespaces(runtime.mounts_for(entry), files, work_mb=1),
             ),
-            *("--remount-ro", "/", "--", *runtime.zygote(orders, role)),
+            *("--remount-ro", "/", "--", *runtime.zygote(orders, entry)),
         ]
         return child.spawn(
             child.Launch(

@@ -3,7 +3,8 @@
     python -m sandbox.runtime --prepare DIR
 
 installs the libraries at set-up and finds nothing to do the next time. The libraries are wheels for the interpreter
-inside, which need not be the one that runs the daemon. `open_runtime` hands them to the daemon at its start.
+inside, which need not be the one that runs the daemon. `open_runtime` hands them to the daemon at its start. Another
+package may bring a `Program` of its own, which is prepared with them and shown only to runs that start it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from core.errors import SandboxError
@@ -35,19 +36,42 @@ _FORMAT = "1"
 BUILDING_S = 3600.0
 """A folder that is being filled is let be for so long: another process may be at it."""
 _LIB, _CODE, _ENVIRONMENT = "/opt/runner/lib", "/opt/runner/code", "/opt/environment"
-SUITES, CALLS, TRIALS, SYNTHESIS = "supervisor", "caller", "trier", "synthesist"
-"""The modules of the trusted parents."""
-
+_PROGRAMS = "/opt/runner/programs"
 # Our code has a package name that no tested program will use, and its folder leaves the import path at once.
 _PACKAGE = "nightshift_inside"
-_ENTRY = f"import sys; sys.path.insert(0, sys.argv[1]); from {_PACKAGE} import NAME; NAME.main()"
+SUITES, CALLS = f"{_PACKAGE}.supervisor", f"{_PACKAGE}.caller"
+"""The modules of the trusted parents: of a run of tests, and of a run of calls."""
+_ENTRY = "import sys; sys.path.insert(0, sys.argv[1]); from PACKAGE import MODULE; MODULE.main()"
+_PROGRAM_ENTRY = "import sys; sys.path[:0] = sys.argv[1:3]; from PACKAGE import MODULE; MODULE.main()"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """Code of another package that runs inside, with a trusted parent of its own in the place of the suite's.
+
+    Attributes:
+        name: its package's name inside, which begins with `nightshift_`, so that no tested program uses it.
+        folder: where its code lies in this checkout.
+        module: the module that starts a run. It has `main()`, which finds the folders of our code and of its own first
+            in `sys.argv`, and `preload(libraries)` and `serve(libraries)` as `sandbox/inside/supervisor.py` has them.
+    """
+
+    name: str
+    folder: Path
+    module: str
+
+    @property
+    def entry(self) -> str:
+        """The dotted name of the module that starts a run."""
+        return f"{self.name}.{self.module}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runtime:
     """What a suite needs inside. `libraries` and `code` are import paths inside, `argv` starts the trusted parent.
 
-    `python` are the words that start the interpreter, `node` runs JavaScript, where there is one.
+    `python` are the words that start the interpreter, `node` runs JavaScript, where there is one. `programs` are other
+    packages' programs, each by its entry with the folder that holds its package.
     """
 
     python: tuple[str, ...]
@@ -56,6 +80,7 @@ class Runtime:
     libraries: tuple[str, ...]
     code: str = _CODE
     node: Node | None = None
+    programs: tuple[tuple[str, Mount], ...] = ()
 
     @property
     def has_environment(self) -> bool:
@@ -66,42 +91,39 @@ class Runtime:
         """The same with packages, which come after all other libraries: none of their names can hide one of those."""
         return replace(self, mounts=(*self.mounts, mount), libraries=(*self.libraries, mount.inside))
 
-    @property
-    def argv(self) -> tuple[str, ...]:
-        """The command of a suite's trusted parent; it reads its job from standard input."""
-        return self._start(SUITES)
+    def argv(self, entry: str = SUITES) -> tuple[str, ...]:
+        """The command of a trusted parent, by the dotted name of its module; it reads its job from standard input."""
+        package, _, module = entry.rpartition(".")
+        code = self._own(entry)
+        start = (_PROGRAM_ENTRY if code else _ENTRY).replace("PACKAGE", package).replace("MODULE", module)
+        return (*self.python, "-I", "-S", "-B", "-c", start, self.code, *code, *self.libraries)
 
-    @property
-    def calls_argv(self) -> tuple[str, ...]:
-        """The command of the trusted parent of a run of calls."""
-        return self._start(CALLS)
+    def mounts_for(self, entry: str) -> tuple[Mount, ...]:
+        """What a run that is started so is shown."""
+        return (*self.mounts, *(mount for name, mount in self.programs if name == entry))
 
-    @property
-    def trials_argv(self) -> tuple[str, ...]:
-        """The command of the trusted parent of a run of trials."""
-        return self._start(TRIALS)
-
-    @property
-    def synthesis_argv(self) -> tuple[str, ...]:
-        """The command of the trusted parent of a run that looks for a function."""
-        return self._start(SYNTHESIS)
-
-    def role(self, argv: tuple[str, ...]) -> str:
+    def entry_of(self, argv: tuple[str, ...]) -> str:
         """Which trusted parent a command starts; empty for another command."""
-        return next((role for role in (SUITES, CALLS, TRIALS, SYNTHESIS) if argv == self._start(role)), "")
+        entries = (SUITES, CALLS, *(name for name, _ in self.programs))
+        return next((entry for entry in entries if argv == self.argv(entry)), "")
 
-    def zygote(self, descriptor: int, role: str) -> tuple[str, ...]:
+    def zygote(self, descriptor: int, entry: str) -> tuple[str, ...]:
         """The command of the process that trusted parents are forked from; it takes its orders from `descriptor`."""
-        return self._start("zygote", str(descriptor), role)
+        start = _ENTRY.replace("PACKAGE", _PACKAGE).replace("MODULE", "zygote")
+        own = (self._own(entry) or (self.code,))[0]
+        return (*self.python, "-I", "-S", "-B", "-c", start, self.code, str(descriptor), entry, own, *self.libraries)
 
-    def _start(self, module: str, *words: str) -> tuple[str, ...]:
-        entry = _ENTRY.replace("NAME", module)
-        return (*self.python, "-I", "-S", "-B", "-c", entry, self.code, *words, *self.libraries)
+    def _own(self, entry: str) -> tuple[str, ...]:
+        """The import path of another package's program; none for our own parents."""
+        return tuple(mount.inside for name, mount in self.programs if name == entry)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Stamp:
-    """What `prepare` made: `home` holds the folders `libraries` and `code`, whose names tell what is in them."""
+    """What `prepare` made: `home` holds the folders `libraries` and `code`, whose names tell what is in them.
+
+    `programs` are the folders of other packages' programs, by their names.
+    """
 
     home: str
     python: list[str]
@@ -110,32 +132,40 @@ class _Stamp:
     libraries: str
     code: str
     node: dict[str, str] | None = None
+    programs: dict[str, str] = field(default_factory=dict)
 
-    def is_current(self) -> bool:
+    @property
+    def series(self) -> str:
+        """The interpreter's version up to the minor number."""
+        return ".".join(self.version.split(".")[:2])
+
+    def is_current(self, programs: Sequence[Program]) -> bool:
         """Tell whether all of it is there and is what this checkout wants."""
-        series = ".".join(self.version.split(".")[:2])
         home = Path(self.home)
+        wanted = {program.name: _program_name(program, self.series) for program in programs}
         return (
-            (self.libraries, self.code) == _names(series)
+            (self.libraries, self.code) == _names(self.series)
+            and wanted.items() <= self.programs.items()
             and places.enterable(Path(self.python[-1]).parent)
             and Path(self.python[-1]).exists()
-            and all((home / name).is_dir() for name in _names(series))
+            and all((home / name).is_dir() for name in (self.libraries, self.code, *wanted.values()))
             and places.enterable(home)
         )
 
 
-def open_runtime(runner: Path, environment: Sequence[Path] = ()) -> Runtime:
+def open_runtime(runner: Path, environment: Sequence[Path] = (), programs: Sequence[Program] = ()) -> Runtime:
     """The runtime that `prepare` made.
 
     Args:
         runner: the folder given to `prepare`.
         environment: site-packages folders of the owner's, shown read-only after the test libraries.
+        programs: other packages' programs, which `prepare` was given as well.
 
     Raises:
         SandboxError: it is missing or out of date.
     """
     stamp = _read(runner)
-    if stamp is None or not stamp.is_current():
+    if stamp is None or not stamp.is_current(programs):
         raise SandboxError(f"the test libraries in {runner} are missing or out of date; type `make setup`")
     home = Path(stamp.home)
     mounts = [Mount(host=home / stamp.libraries, inside=_LIB), Mount(host=home / stamp.code, inside=_CODE)]
@@ -152,11 +182,19 @@ def open_runtime(runner: Path, environment: Sequence[Path] = ()) -> Runtime:
         mounts=(*mounts, *extra),
         libraries=(_LIB, *(mount.inside for mount in extra)),
         node=node,
+        programs=tuple(
+            (one.entry, Mount(host=home / stamp.programs[one.name], inside=f"{_PROGRAMS}/{one.name}"))
+            for one in programs
+        ),
     )
 
 
-def prepare(runner: Path) -> bool:
+def prepare(runner: Path, programs: Sequence[Program] = ()) -> bool:
     """Choose the interpreter, install its libraries and our code, and compile them; False when that was done before.
+
+    Args:
+        runner: the folder to fill.
+        programs: other packages' programs; those that were prepared before are kept.
 
     Raises:
         SandboxError: there is no interpreter, or pip could not install the libraries.
@@ -164,14 +202,18 @@ def prepare(runner: Path) -> bool:
     stamp = _read(runner)
     home = places.public(runner)
     node = node_program.find(home)
-    if stamp and stamp.is_current():
+    if stamp and stamp.is_current(programs):
         if stamp.node != (node.stored() if node else None):  # installed, removed or renewed since
             _write(runner, replace(stamp, node=node.stored() if node else None))
         return False
     python = interpreter.choose(home)
     libraries, code = _names(python.series)
     _build(home / libraries, python, _install)
-    _build(home / code, python, _copy_code)
+    _build(home / code, python, lambda folder, _: _copy_code(INSIDE, folder / _PACKAGE))
+    kept = {} if stamp is None or stamp.series != python.series else stamp.programs
+    made = {program.name: _program_name(program, python.series) for program in programs}
+    for program in programs:
+        _build(home / made[program.name], python, _copying(program))
     new = _Stamp(
         home=str(home),
         python=list(python.argv),
@@ -180,14 +222,15 @@ def prepare(runner: Path) -> bool:
         libraries=libraries,
         code=code,
         node=node.stored() if node else None,
+        programs={**kept, **made},
     )
     _write(runner, new)
     # A daemon that is running goes on with what it started with.
-    kept = {libraries, code, *((stamp.libraries, stamp.code) if stamp else ())}
+    in_use = {name for one in (stamp, new) if one for name in (one.libraries, one.code, *one.programs.values())}
     for folder in home.iterdir():
         used = any(Path(path).is_relative_to(folder) for path in (python.path, node.path if node else "/"))
         building = folder.name.startswith(".") and time.time() - folder.stat().st_mtime < BUILDING_S
-        if folder.is_dir() and folder.name not in kept and not used and not building:
+        if folder.is_dir() and folder.name not in in_use and not used and not building:
             shutil.rmtree(folder, ignore_errors=True)
     return True
 
@@ -195,10 +238,19 @@ def prepare(runner: Path) -> bool:
 def _names(series: str) -> tuple[str, str]:
     """The names of the two folders, which say for which Python and from what they were made."""
     wanted = hashlib.sha256("\0".join((_FORMAT, *LIBRARIES)).encode() + CONSTRAINTS.read_bytes())
-    code = hashlib.sha256(_FORMAT.encode())
-    for path in _sources():
-        code.update(str(path.relative_to(INSIDE)).encode() + b"\0" + path.read_bytes() + b"\0")
-    return f"lib-{series}-{wanted.hexdigest()[:12]}", f"inside-{series}-{code.hexdigest()[:12]}"
+    return f"lib-{series}-{wanted.hexdigest()[:12]}", f"inside-{series}-{_digest(INSIDE)}"
+
+
+def _program_name(program: Program, series: str) -> str:
+    """The name of the folder of another package's program."""
+    return f"{program.name}-{series}-{_digest(program.folder)}"
+
+
+def _digest(code: Path) -> str:
+    found = hashlib.sha256(_FORMAT.encode())
+    for path in _sources(code):
+        found.update(str(path.relative_to(code)).encode() + b"\0" + path.read_bytes() + b"\0")
+    return found.hexdigest()[:12]
 
 
 def _build(target: Path, python: Interpreter, fill: Callable[[Path, Interpreter], None]) -> None:
@@ -229,13 +281,17 @@ def _install(folder: Path, python: Interpreter) -> None:
         raise SandboxError(f"pip could not install {', '.join(LIBRARIES)} for Python {python.series}; see above")
 
 
-def _sources() -> list[Path]:
-    return sorted(path for path in INSIDE.rglob("*") if path.suffix in {".py", ".mjs", ".cjs"})
+def _sources(code: Path) -> list[Path]:
+    return sorted(path for path in code.rglob("*") if path.suffix in {".py", ".mjs", ".cjs"})
 
 
-def _copy_code(folder: Path, _python: Interpreter) -> None:
-    for path in _sources():
-        target = folder / _PACKAGE / path.relative_to(INSIDE)
+def _copying(program: Program) -> Callable[[Path, Interpreter], None]:
+    return lambda folder, _: _copy_code(program.folder, folder / program.name)
+
+
+def _copy_code(code: Path, package: Path) -> None:
+    for path in _sources(code):
+        target = package / path.relative_to(code)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, target)
 
@@ -253,13 +309,13 @@ def _write(runner: Path, stamp: _Stamp) -> None:
     temporary.replace(runner / "stamp.json")
 
 
-def main() -> None:
+def main(programs: Sequence[Program] = ()) -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description="Prepares what is shown inside the sandbox.")
     parser.add_argument("--prepare", metavar="DIR", type=Path, required=True)
     runner = parser.parse_args().prepare.resolve()
     try:
-        made = prepare(runner)
+        made = prepare(runner, programs)
     except SandboxError as error:
         raise SystemExit(f"sandbox: {error}") from error
     if made:

@@ -40,7 +40,7 @@ def main() -> None:
         if asked.engine or (dev and os.environ.get("CI") == "true"):
             system_packages(engine(), needed=False)
         environment("requirements-dev.txt" if dev else "requirements.txt")
-        run([PYTHON, "-m", "sandbox.runtime", "--prepare", ROOT / ".runner"])
+        run([PYTHON, "-m", "bootstrap.runner", "--prepare", ROOT / ".runner"])
 
 
 def engine() -> dict[str, str]:

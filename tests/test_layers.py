@@ -27,8 +27,9 @@ BESIDE = {
     ("languages", "verdict"),
 }  # fmt: skip
 OUTSIDE = {"tests", "bench", "scripts", "examples", "workspace", "reports"}
-INSIDE = ROOT / "sandbox" / "inside"
-"""Code that runs inside the sandbox: it is shown there alone and can import nothing of ours."""
+"""Folders that are no part of the product, wherever they are."""
+INSIDE = (ROOT / "sandbox" / "inside", ROOT / "repair" / "inside")
+"""Code that runs inside the sandbox: it is shown there alone and can import nothing else of ours."""
 SQL = ("SELECT ", "INSERT INTO", "UPDATE ", "DELETE FROM", "PRAGMA ")
 
 
@@ -36,7 +37,7 @@ SQL = ("SELECT ", "INSERT INTO", "UPDATE ", "DELETE FROM", "PRAGMA ")
 def modules() -> dict[str, tuple[Path, ast.Module]]:
     """Each module of the product, by its path below the root."""
     found = [p for p in ROOT.rglob("*.py") if not any(part.startswith(".") for part in p.relative_to(ROOT).parts)]
-    kept = [path for path in sorted(found) if path.relative_to(ROOT).parts[0] not in OUTSIDE]
+    kept = [path for path in sorted(found) if not OUTSIDE & set(path.relative_to(ROOT).parts)]
     return {str(path.relative_to(ROOT)): (path, ast.parse(path.read_text())) for path in kept}
 
 
@@ -67,6 +68,14 @@ def test_imports_point_downwards_only() -> None:
     assert not wrong, "\n".join(wrong)
 
 
+def test_the_repair_engine_is_named_by_its_wiring_alone() -> None:
+    named = {
+        name for name, (_, tree) in modules().items() for there, _ in imports(tree)
+        if there == "repair" and package(name) != "repair"
+    }  # fmt: skip
+    assert named == {"bootstrap/repair.py"}
+
+
 def test_each_module_opens_with_a_sentence() -> None:
     first = {name: (ast.get_docstring(tree) or "").split("\n")[0].strip() for name, (_, tree) in modules().items()}
     wrong = [name for name, line in first.items() if not line.endswith((".", ":"))]
@@ -77,7 +86,7 @@ def test_only_config_reads_the_environment() -> None:
     wrong = [
         f"{name}:{node.lineno}"
         for name, (path, tree) in modules().items()
-        if package(name) != "config" and not path.is_relative_to(INSIDE)
+        if package(name) != "config" and not any(map(path.is_relative_to, INSIDE))
         for node in ast.walk(tree)
         if isinstance(node, ast.Attribute) and node.attr in {"environ", "getenv", "environb"}
     ]

@@ -149,8 +149,8 @@ def read(result: SandboxResult, key: bytes) -> Answer | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
-    """What a run of trials wrote, line by line as it came, and printed; `how` is as in `Session`."""
+class ProgramAnswer:
+    """What a run of a program wrote, line by line as it came, and printed; `how` is as in `Session`."""
 
     how: str
     exit_code: int | None
@@ -158,13 +158,14 @@ class Trial:
     output: str
 
 
-def read_trial(result: SandboxResult, key: bytes) -> Trial | None:
-    """The answer of a run of trials, or None when there is none that bears the signature."""
+def read_program(result: SandboxResult, key: bytes) -> ProgramAnswer | None:
+    """The answer of a run of a program, or None when there is none that bears the signature."""
     if (data := _signed(result, key)) is None:
         return None
-    said = data["trial"]
+    said = data["program"]
     printed = "".join(said["output"].values())
-    return Trial(how=said["ended"], exit_code=said["exit"], lines=tuple(said["events"].splitlines()), output=printed)
+    lines = tuple(said["events"].splitlines())
+    return ProgramAnswer(how=said["ended"], exit_code=said["exit"], lines=lines, output=printed)
 
 
 def read_calls(result: SandboxResult, key: bytes) -> Calls | None:

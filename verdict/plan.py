@@ -35,15 +35,27 @@ class NodeRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProgramRun:
+    """A run of another package's program (`sandbox.runtime.Program`) on the tree and the tests of a plan.
+
+    `entry` is the program's, `job` is what it is told beside the files, as JSON.
+    """
+
+    entry: str
+    job: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """What one run sees.
 
     `texts` lie over the base: the change, the owner's start, tests that keep their names. `mounted` are the tests under
     random names, shown read-only. `closure` is the part of the base that is staged, None for all of it. `removed` are
     files of the base that the run must not see. `calls` are made in place of tests: module, function, arguments and
-    named arguments, packed; a `trial` is what a run of trials is told. `node` is there for a run of node:test in the
-    place of pytest. `split` is the run that comes before, with the tested code in a process of its own. `must_fail`
-    tells that the files are must-fail copies. `only` are ids of tests where not all of them are to run.
+    named arguments, packed. A `program` does something of its own with the tests. `node` is there for a run of
+    node:test in the place of pytest. `split` is the run that comes before, with the tested code in a process of its
+    own. `must_fail` tells that the files are must-fail copies. `only` are ids of tests where not all of them are to
+    run.
     """
 
     files: tuple[SuiteFile, ...]
@@ -57,7 +69,7 @@ class Plan:
     paths: tuple[str, ...]
     command: tuple[str, ...] = ()
     calls: tuple[tuple[str, str, object, object], ...] = ()
-    trial: Mapping[str, object] | None = None
+    program: ProgramRun | None = None
     node: NodeRun | None = None
     split: SplitPlan | None = None
     must_fail: bool = False

@@ -10,7 +10,7 @@ from core.isolation import SandboxJob, SandboxLimits
 from core.tree import Tree
 from sandbox import packing
 from sandbox.packing import NOTHING, Packed, encoded, pack
-from sandbox.runtime import Runtime
+from sandbox.runtime import CALLS, SUITES, Runtime
 from sandbox.trees import TreeStore
 from verdict.plan import Plan
 
@@ -61,9 +61,10 @@ def staged(plan: Plan, base: Tree, runtime: Runtime, trees: TreeStore, limits: S
         "watched": sorted(digests.keys() & {*plan.mounted, *(file.staged for file in plan.files)}),
         "split": _split(plan, files),
     }
+    entry = _entry(plan)
     job = SandboxJob(
-        argv=_argv(plan, runtime),
-        mounts=runtime.mounts,
+        argv=runtime.argv(entry),
+        mounts=runtime.mounts_for(entry),
         stdin=_message(told, below, over),
         answers=True,
         limits=_limits(plan, limits, [size for _, size, wanted in files if wanted]),
@@ -71,11 +72,11 @@ def staged(plan: Plan, base: Tree, runtime: Runtime, trees: TreeStore, limits: S
     return Staged(job=job, key=key, digest=_digest(plan, digests))
 
 
-def _argv(plan: Plan, runtime: Runtime) -> tuple[str, ...]:
-    """The command of the trusted parent that a plan is for."""
-    if plan.trial is not None:
-        return runtime.synthesis_argv if plan.trial["kind"] == "synthesis" else runtime.trials_argv
-    return runtime.calls_argv if plan.calls else runtime.argv
+def _entry(plan: Plan) -> str:
+    """The trusted parent that a plan is for."""
+    if plan.program is not None:
+        return plan.program.entry
+    return CALLS if plan.calls else SUITES
 
 
 def _texts(plan: Plan, base: Tree) -> dict[str, bytes]:
@@ -118,7 +119,7 @@ def _instructions(plan: Plan, limits: SandboxLimits, runtime: Runtime) -> dict[s
     return {
         "command": _command(plan.command, runtime),
         "calls": plan.calls,
-        "trial": plan.trial,
+        "program": plan.program.job if plan.program else None,
         "memory_mb": limits.memory_mb,
         "node": _node(plan, limits),
         "must_fail": plan.must_fail,

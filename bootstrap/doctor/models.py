@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from bootstrap.doctor.context import Patient
 from bootstrap.doctor.findings import Finding, fault, note, ok, warning
-from bootstrap.engine import LateTrials
 from bootstrap.models import chain_of
+from bootstrap.repair import nothing_runs
 from core.dialogue import BUILT_IN, Message, ModelRequest
 from core.errors import ConfigError, ModelError
 from core.masking import Masker
@@ -23,7 +23,7 @@ DEEP_S = 120.0
 def models(patient: Patient) -> Iterator[Finding]:
     """Ask each backend whether it is there."""
     try:
-        chain = chain_of(patient.settings, LateTrials())
+        chain = chain_of(patient.settings, nothing_runs)
     except ConfigError as error:
         yield from (
             fault("models", told, "correct model_type, model_name and what belongs to them") for told in error.faults

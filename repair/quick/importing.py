@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator, Mapping
 
-from core.trials import Trouble
+from repair.evaluation import Trouble
 from repair.quick.mend import Mend
 from repair.quick.source import Change, Source, near, place_of
 from repair.quick.standard import is_standard, listing, module_names, modules_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from core.trials import Trouble
+from repair.evaluation import Trouble
 from repair.quick.arity import arity
 from repair.quick.importing import missing_imports, misspelt_imports
 from repair.quick.mend import Mend

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from core.parsing import parse_quietly
-from core.trials import Trouble
+from repair.evaluation import Trouble
 from repair.quick.mend import Mend, fault_of
 from repair.tree import Function
 

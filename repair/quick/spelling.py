@@ -7,7 +7,7 @@ import builtins
 import re
 from collections.abc import Iterator, Mapping
 
-from core.trials import Trouble
+from repair.evaluation import Trouble
 from repair.quick.importing import defined_otherwise, module_of
 from repair.quick.mend import Mend
 from repair.quick.source import Change, Source, near, place_of

@@ -11,18 +11,19 @@ import signal
 import socket
 import sys
 
-from . import caller, nest, supervisor, synthesist, trier
+from . import nest
 
 MESSAGE = 1 << 16
-ROLES = {"supervisor": supervisor, "caller": caller, "trier": trier, "synthesist": synthesist}
 
 
 def main():
     """Import what runs need, then serve orders from the given socket until it is closed."""
     gc.disable()
-    code, descriptor, role, *libraries = sys.argv[1:]
-    sys.path.remove(code)  # the workspace's names are not to meet ours
-    parent = ROLES[role]
+    code, descriptor, entry, own, *libraries = sys.argv[1:]
+    sys.path.insert(0, own)  # the same folder, but for a program of another package's
+    __import__(entry)
+    parent = sys.modules[entry]
+    sys.path[:] = [path for path in sys.path if path not in {code, own}]  # the workspace's names are not to meet ours
     parent.preload(libraries)
     gc.collect()
     gc.freeze()

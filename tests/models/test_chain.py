@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bootstrap.engine import LateTrials
+from bootstrap.repair import built_in, nothing_runs
 from core.errors import ConfigError
 from core.states import Phase
 from models import BACKENDS, backend_class
@@ -19,8 +19,8 @@ from models.chain import build_chain, how_to_get_one, phase_routes
 BARE = BackendSettings()
 KEY = BackendSettings(openai_api_key="sk-1234567890")
 LOCAL = BackendSettings(openai_base_url="http://127.0.0.1:8000/v1")
-ENGINE = BackendSettings(trials=LateTrials())
-WITH_ENGINE = BackendSettings(openai_api_key="sk-1", trials=LateTrials())
+ENGINE = BackendSettings(built_in=built_in(nothing_runs, budget_s=1))
+WITH_ENGINE = BackendSettings(openai_api_key="sk-1", built_in=built_in(nothing_runs, budget_s=1))
 ALL = BackendSettings(openai_api_key="sk-1", anthropic_api_key="sk-2", gpt4all_model_path=Path("/models/tiny.gguf"))
 
 

@@ -23,7 +23,7 @@ from tests.support.wire_server import Reply, WireServer
 KEY = "sk-test-0123456789abcdef"
 HTTP = ("openai", "anthropic", "ollama")
 MODELS = tuple(name for name in BACKENDS if name != BUILT_IN)
-"""The built-in engine answers no words; its own promises are held in `tests/models/repair`."""
+"""The built-in engine answers no words; its own promises are held in `tests/repair`."""
 TEXT = "def add(a, b):\n    return a + b\n" * 40
 
 

@@ -2,6 +2,7 @@
 
 import ast
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 
 import pytest
@@ -10,6 +11,10 @@ from repair.edit import Edit, Generator
 from repair.ground import Ground
 from repair.scopes import scopes
 from repair.vocabulary import vocabulary
+from sandbox import inside
+
+# Code of the engine's that runs inside imports its neighbours under the name that they have there.
+sys.modules.setdefault("nightshift_inside", inside)
 
 MARK = re.compile(r"«(.*?)→(.*?)»", re.DOTALL)
 Seen = Mapping[str, frozenset[str]]

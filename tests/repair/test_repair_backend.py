@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from core.dialogue import Completion, ModelRequest
 from core.errors import ModelError, ModelRefused, ModelUnavailable, SandboxError
 from core.events import Event, Kind, Level
 from core.held import HeldOut
+from core.masking import Masker
 from core.states import Phase
 from core.tasks import digest
 from core.work import Work
@@ -25,8 +27,10 @@ from models.faults import BackendUnfit
 from repair import replies, reporting
 from repair.backend import RepairBackend
 from repair.problem import Finding, Problem, Progress, Tell
+from tests.support import sandboxes
 from tests.support.agent_parts import Bench, PlainSuite, case_for, model_for
 from tests.support.tiny_solver import BUGGY, MENDED, TESTS, TinySolver, asked
+from verdict.suite_runs import Rounds
 
 P = Phase
 LOOSE = {"test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(2, 2) == 4\n"}
@@ -246,6 +250,24 @@ def test_it_is_there_when_something_can_run_its_candidates() -> None:
     missing[0] = ""
     assert backend.is_available()
     assert backend.detail == ""
+
+
+async def test_before_there_is_a_sandbox_it_says_why_and_is_asked_again_later() -> None:
+    backend = RepairBackend.over(lambda: "the sandbox is being tested")
+    assert not backend.is_available()
+    assert backend.detail == "the sandbox is being tested"
+    with pytest.raises(ModelUnavailable, match="the sandbox is being tested"):
+        await backend.generate(asked())
+
+
+async def test_once_there_is_a_sandbox_it_searches_there(folder: Path) -> None:
+    runs: list[Rounds | str] = ["the sandbox is being tested"]
+    backend = RepairBackend.over(lambda: runs[0], budget_s=30)
+    with pytest.raises(ModelUnavailable):
+        await backend.generate(asked())
+    runs[0] = Rounds(sandboxes.bubblewrap(), sandboxes.runtime(), folder / "staging", mask=Masker())
+    assert backend.is_available()
+    assert parse(await backend.generate(asked(P.CODING))).files == {"add.py": MENDED}
 
 
 # Telling.

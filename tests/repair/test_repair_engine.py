@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator, Mapping
 import pytest
 
 from core.tasks import digest
-from core.trials import TrialJob
 from repair.engine import Engine
+from repair.evaluation import TrialJob
 from repair.problem import Finding, Problem, Progress
 from tests.support import trying
 from tests.support.sandboxes import open_folder

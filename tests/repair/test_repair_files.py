@@ -8,8 +8,8 @@ from collections.abc import Mapping
 import pytest
 
 from core.tasks import digest
-from core.trials import How, Observed, Sight, TrialJob, Trouble
 from repair import docstrings, stubs
+from repair.evaluation import How, Observed, Sight, TrialJob, Trouble
 from repair.files import sources
 from repair.memory import Memory, rebased
 from repair.problem import Finding, Problem

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.trials import Call
+from repair.evaluation import Call
 from repair.inputs import further
 from sandbox.inside import values
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.trials import How, Observed, Sight, Trouble
 from repair.dataflow import distances
+from repair.evaluation import How, Observed, Sight, Trouble
 from repair.localise import ochiai, suspects
 from repair.scopes import scopes
 

@@ -1,4 +1,4 @@
-from core.trials import Trouble
+from repair.evaluation import Trouble
 from repair.quick import Mend, quick_mends
 from repair.quick.mend import fault_of
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
-from core.trials import How, Observed, Sight
 from repair import localise
+from repair.evaluation import How, Observed, Sight
 from repair.variants import Known, Merged, Stream, Variant
 from repair.vocabulary import vocabulary
 

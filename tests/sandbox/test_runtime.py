@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +12,7 @@ import pytest
 from core.errors import SandboxError
 from core.isolation import SandboxJob
 from sandbox import interpreter, places
-from sandbox.runtime import open_runtime, prepare
+from sandbox.runtime import SUITES, Program, open_runtime, prepare
 from tests.support.sandboxes import RUNNER, bubblewrap, runtime
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -82,3 +84,66 @@ def test_the_prepared_folders_can_be_changed_by_their_owner_alone() -> None:
             found = mount.host.stat()
             assert found.st_uid == os.geteuid()
             assert found.st_mode & 0o022 == 0
+
+
+ENTRY = """import sys
+
+from nightshift_inside import files
+
+
+def main():
+    print(sys.stdin.read(), files.__name__, sys.argv[3:])
+"""
+
+
+@pytest.fixture
+def runner(folder: Path) -> Path:
+    """A prepared folder that may be changed."""
+    runtime()
+    runner = folder / "runner"
+    shutil.copytree(RUNNER, runner, symlinks=True)
+    stamp = json.loads((runner / "stamp.json").read_text())
+    (runner / "stamp.json").write_text(json.dumps({**stamp, "home": str(runner)}))
+    return runner
+
+
+@pytest.fixture
+def program(folder: Path) -> Program:
+    """A program of another package."""
+    code = folder / "code"
+    code.mkdir()
+    (code / "__init__.py").write_text("")
+    (code / "entry.py").write_text(ENTRY)
+    return Program(name="nightshift_other", folder=code, module="entry")
+
+
+async def test_a_program_of_another_package_runs_beside_our_code(runner: Path, program: Program) -> None:
+    with pytest.raises(SandboxError, match="make setup"):
+        open_runtime(runner, programs=[program])
+    assert prepare(runner, [program])
+    found = open_runtime(runner, programs=[program])
+    argv, mounts = found.argv(program.entry), found.mounts_for(program.entry)
+    result = await bubblewrap().run(SandboxJob(argv=argv, mounts=mounts, stdin=b"told"))
+    assert result.stdout.decode() == f"told nightshift_inside.files {list(found.libraries)}\n", result.stderr
+    assert found.entry_of(argv) == program.entry
+
+
+def test_a_run_is_shown_no_program_but_its_own(runner: Path, program: Program) -> None:
+    prepare(runner, [program])
+    alone, beside = open_runtime(runner), open_runtime(runner, programs=[program])
+    assert (beside.argv(), beside.mounts_for(SUITES)) == (alone.argv(), alone.mounts)
+    assert len(beside.mounts_for(program.entry)) == len(alone.mounts) + 1
+
+
+def test_a_program_is_prepared_again_when_its_code_has_changed_and_kept_when_it_is_not_asked_for(
+    runner: Path, program: Program
+) -> None:
+    assert prepare(runner, [program])
+    assert not prepare(runner, [program])
+    assert not prepare(runner)
+    assert open_runtime(runner, programs=[program])
+    (program.folder / "entry.py").write_text(ENTRY + "\n")
+    with pytest.raises(SandboxError, match="make setup"):
+        open_runtime(runner, programs=[program])
+    assert open_runtime(runner)
+    assert prepare(runner, [program])

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from bootstrap.repair import PROGRAMS
 from core.events import Event
 from core.ports import Sandbox
 from core.tasks import Change, Files
@@ -35,8 +36,8 @@ RUNNER = Path(__file__).resolve().parents[2] / ".runner"
 @functools.cache
 def runtime() -> Runtime:
     """What runs inside, made by the set-up or, where that is older than the code, now."""
-    prepare(RUNNER)
-    return open_runtime(RUNNER)
+    prepare(RUNNER, PROGRAMS)
+    return open_runtime(RUNNER, programs=PROGRAMS)
 
 
 @functools.cache

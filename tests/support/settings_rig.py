@@ -12,9 +12,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bootstrap.engine import LateTrials
 from bootstrap.models import chain_of
 from bootstrap.reload import LiveSettings, read_again
+from bootstrap.repair import nothing_runs
 from bootstrap.settings_door import settings_door
 from config import Settings, load_settings
 from core.clock import utc_now
@@ -58,7 +58,7 @@ class SettingsRig:
 
 def _take_models(settings: Settings) -> Callable[[], None]:
     """What the daemon's rooms do first with new settings: make the chain of models."""
-    chain_of(settings, LateTrials())
+    chain_of(settings, nothing_runs)
     return lambda: None
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from core.masking import Masker
-from core.trials import Candidate, TrialJob
-from repair.trials import TrialRunner
+from repair.evaluation import Candidate, TrialJob
+from repair.evaluator import TrialRunner
 from tests.support import sandboxes
 from tests.support.trees import TextTree
 from verdict.suite_runs import Rounds

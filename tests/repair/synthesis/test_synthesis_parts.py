@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 # What runs inside has no annotations: imported by name, it has no types that could be wrong.
 NAMES = ("bounded", "entry", "example", "grammar", "kinds", "probe", "search", "unify", "writing")
-PARTS: dict[str, Any] = {name: importlib.import_module(f"sandbox.inside.synthesis.{name}") for name in NAMES}
+PARTS: dict[str, Any] = {name: importlib.import_module(f"repair.inside.synthesis.{name}") for name in NAMES}
 bounded, grammar, kinds, probing, writing = (
     PARTS[name] for name in ("bounded", "grammar", "kinds", "probe", "writing")
 )

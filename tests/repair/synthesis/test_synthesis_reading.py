@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from repair.synthesis import reading
-from verdict.answer import Trial
+from repair import synthesis
+from verdict.answer import ProgramAnswer
 
 
-def heard(*lines: str) -> reading.Heard:
-    return reading.read(Trial(how="exited", exit_code=0, lines=lines, output=""))
+def heard(*lines: str) -> synthesis.SearchReport:
+    return synthesis.report_of(ProgramAnswer(how="exited", exit_code=0, lines=lines, output=""))
 
 
 def write(body: str) -> str:
@@ -20,13 +20,13 @@ def test_the_smallest_comes_first_and_twins_of_two_processes_count_once() -> Non
         '["found", "return x", 3, 8]',
         '["tried", 100, 4, "found"]', '["tried", 50, 3, "found"]',
     )  # fmt: skip
-    told = reading.told(found, write, 20)
+    told = synthesis.result_of(found, write, 20)
     assert told.texts == ("def f(x):\n    return x\n", "def f(x):\n    return x + 0\n")
     assert (told.examples, told.tried, told.why) == (4, 150, "")
 
 
 def test_what_is_no_function_is_left_out() -> None:
-    assert reading.told(heard('["found", "return x\\nimport os", 3, 7]'), write, 20).texts == ()
+    assert synthesis.result_of(heard('["found", "return x\\nimport os", 3, 7]'), write, 20).texts == ()
 
 
 def test_lines_of_another_form_are_passed_over() -> None:
@@ -36,7 +36,7 @@ def test_lines_of_another_form_are_passed_over() -> None:
 
 def test_the_reason_tells_what_was_done() -> None:
     found = heard('["examples", 7]', '["tried", 180000, 9, "time"]', '["tried", 2000, 5, "time"]')
-    why = reading.told(found, write, 20).why
+    why = synthesis.result_of(found, write, 20).why
     assert why == "7 examples, 182,000 expressions up to size 9 within 20 s, none fits"
-    assert "show what any call must give" in reading.told(heard('["examples", 0]'), write, 20).why
-    assert "without an answer" in reading.told(reading.read(None), write, 20).why
+    assert "show what any call must give" in synthesis.result_of(heard('["examples", 0]'), write, 20).why
+    assert "without an answer" in synthesis.result_of(synthesis.report_of(None), write, 20).why

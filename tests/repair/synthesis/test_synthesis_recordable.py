@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from repair.synthesis.recordable import recordable
+from repair.synthesis import recordable
 
 
 def test_identity_with_single_values_becomes_equality() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from core.trials import Synthesised, SynthesisJob, TrialJob
+from repair.evaluation import Synthesised, SynthesisJob, TrialJob
 from repair.synthesis import SynthesisRunner
 from tests.support.sandboxes import bubblewrap, runtime
 from tests.support.trees import TextTree

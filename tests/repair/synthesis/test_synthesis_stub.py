@@ -6,13 +6,13 @@ import ast
 
 import pytest
 
-from repair.synthesis import stub
-from repair.synthesis.runner import written
-from repair.synthesis.stub import Stub
+from repair import stubs
+from repair.stubs import Stub
+from repair.synthesis import written
 
 
 def read(text: str, scope: str = "f") -> Stub:
-    found = stub.read(text, scope)
+    found = stubs.read(text, scope)
     assert isinstance(found, Stub), found
     return found
 
@@ -33,7 +33,7 @@ def test_bodies_that_say_nothing_are_stubs() -> None:
     ],
 )
 def test_anything_else_is_told_apart(text: str, why: str) -> None:
-    found = stub.read(text, "f")
+    found = stubs.read(text, "f")
     assert isinstance(found, str)
     assert why in found
 

@@ -6,8 +6,8 @@ import pytest
 import pytest_asyncio
 
 from core.errors import SandboxError
-from core.trials import Candidate, How, Outcome, Patience, TrialJob
-from repair.trials import TrialRunner
+from repair.evaluation import Candidate, How, Outcome, Patience, TrialJob
+from repair.evaluator import TrialRunner
 from tests.support import trying
 from tests.support.sandboxes import open_folder
 from tests.support.trees import TextTree

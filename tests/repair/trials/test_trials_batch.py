@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import SandboxError
-from core.trials import How, Outcome
-from repair.trials.batch import AT_ONCE, DEATHS, UNTRIED, Batch, Heard
+from repair.evaluation import How, Outcome
+from repair.evaluator import AT_ONCE, DEATHS, UNTRIED, Batch, RunReport
 
 PASSED = Outcome(how=How.PASSED, passed=1)
 
@@ -20,15 +20,15 @@ class Box:
         self._killers, self._at_once, self._is_silent = killers, at_once, is_silent
         self.runs: list[list[int]] = []
 
-    async def run(self, numbers: Sequence[int], alone: bool) -> Heard:
+    async def run(self, numbers: Sequence[int], alone: bool) -> RunReport:
         self.runs.append(list(numbers))
         together = 1 if alone else 2
         for place in range(0, min(len(numbers), self._at_once), together):
             if any(map(self._killers, numbers[place : place + together])):
                 done = [] if self._is_silent else numbers[:place]
                 begun = [] if self._is_silent else numbers[: place + together]
-                return Heard(outcomes=dict.fromkeys(done, PASSED), begun=frozenset(begun), ended=False)
-        return Heard(
+                return RunReport(outcomes=dict.fromkeys(done, PASSED), begun=frozenset(begun), ended=False)
+        return RunReport(
             outcomes=dict.fromkeys(numbers[: self._at_once], PASSED),
             begun=frozenset(numbers[: self._at_once]),
             ended=True,

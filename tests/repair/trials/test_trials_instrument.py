@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.inside import instrument
-from sandbox.inside.instrument import OutOfSteps
+from repair.inside import instrument
+from repair.inside.instrument import OutOfSteps
 
 PROGRAM = '''def pairs(numbers):
     """Those that stand beside each other."""

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.trials import Candidate, How, Patience
+from repair.evaluation import Candidate, How, Patience
 from tests.support import trying
 from tests.support.sandboxes import ISOLATIONS, open_folder
 from tests.support.trying import MENDED, MODULE, ORDER, of_total

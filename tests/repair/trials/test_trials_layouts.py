@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from core.trials import Candidate, How, Patience, TrialJob
-from repair.trials import TrialRunner
+from repair.evaluation import Candidate, How, Patience, TrialJob
+from repair.evaluator import TrialRunner
 from tests.support import trying
 from tests.support.sandboxes import open_folder
 from tests.support.trees import TextTree

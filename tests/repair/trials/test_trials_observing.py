@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from core.trials import Call, How, Sight
-from repair.trials import TrialRunner
+from repair.evaluation import Call, How, Sight
+from repair.evaluator import TrialRunner
 from sandbox.inside import values
 from tests.support import trying
 from tests.support.sandboxes import open_folder

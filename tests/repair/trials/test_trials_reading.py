@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.trials import Answered, How, Outcome
-from repair.trials import reading
-from repair.trials.reading import MISSING
-from verdict.answer import Trial
+from repair import evaluator
+from repair.evaluation import Answered, How, Outcome
+from repair.evaluator import MISSING
+from verdict.answer import ProgramAnswer
 from verdict.shaping import Names
 
 NAMES = Names((), lambda _path: None)
@@ -25,19 +25,19 @@ JSON = st.recursive(
 )
 
 
-def _trial(*lines: str) -> Trial:
-    return Trial(how="exited", exit_code=0, lines=lines, output="")
+def _trial(*lines: str) -> ProgramAnswer:
+    return ProgramAnswer(how="exited", exit_code=0, lines=lines, output="")
 
 
 def test_lines_of_another_form_are_passed_over() -> None:
     lines = ('["begun", 1]', "{}", "no json", "[]", "[1]", "[" * 5000, '["tried"]')
-    assert list(reading.rows(_trial(*lines))) == [["begun", 1], ["tried"]]
-    assert list(reading.rows(None)) == []
+    assert list(evaluator.rows(_trial(*lines))) == [["begun", 1], ["tried"]]
+    assert list(evaluator.rows(None)) == []
 
 
 def test_an_outcome_is_read_with_its_text_cleaned() -> None:
     row: list[Any] = ["tried", 3, "failed", 2, "ValueError: at 0x7f0000000000 \x1b[31m"]
-    number, found = reading.outcome(row, NAMES) or (None, None)
+    number, found = evaluator.outcome(row, NAMES) or (None, None)
     assert number == 3
     assert found is not None
     assert (found.how, found.passed) == (How.FAILED, 2)
@@ -47,16 +47,16 @@ def test_an_outcome_is_read_with_its_text_cleaned() -> None:
 
 @given(row=st.lists(JSON, min_size=1, max_size=6))
 def test_no_line_makes_reading_fail(row: list[Any]) -> None:
-    found = reading.outcome(row, NAMES)
+    found = evaluator.outcome(row, NAMES)
     assert found is None or isinstance(found[1], Outcome)
-    table = reading.answers([[str(row[0]), *row[1:]]], 2, 3)
+    table = evaluator.answers([[str(row[0]), *row[1:]]], 2, 3)
     assert [len(answers) for answers in table] == [3, 3]
 
 
 @pytest.mark.parametrize("first", [0, 1, 2, 7])
 def test_answers_stand_at_their_calls_and_never_beyond_them(first: int) -> None:
     row = ["answered", 1, first, [["passed", ["i", hex(n)], []] for n in range(4)]]
-    table = reading.answers([json.loads(json.dumps(row))], 2, 3)
+    table = evaluator.answers([json.loads(json.dumps(row))], 2, 3)
     told = [Answered(how=How.PASSED, value=["i", hex(n)]) for n in range(4)]
     assert table[0] == [MISSING] * 3
     assert table[1] == [*[MISSING] * min(first, 3), *told[: max(0, 3 - first)]]

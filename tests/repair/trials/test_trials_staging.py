@@ -6,8 +6,8 @@ import pytest
 
 from core.errors import SandboxError
 from core.masking import Masker
-from core.trials import TrialJob
-from repair.trials.staging import stage
+from repair.evaluation import TrialJob
+from repair.evaluator import staged
 from tests.support import sandboxes, trying
 from tests.support.trees import TextTree
 from verdict.suite_runs import Rounds
@@ -24,18 +24,18 @@ async def test_ids_of_tests_go_to_the_run_and_back(rounds: Rounds) -> None:
         "        assert total([]) is None\n\n\n@pytest.mark.parametrize('text', ['a::b', '[c]'])\n"
         "def test_each(text):\n    assert text\n"
     )
-    staged = await stage(trying.job(tests=tests), rounds)
-    (file,) = staged.plan.files
+    stage = await staged(trying.job(tests=tests), rounds)
+    (file,) = stage.plan.files
     assert file.staged != "test_small.py"
     for test in ("TestTotal::test_in_a_class", "test_each[a::b]", "test_each[[c]]", "test_other"):
-        inside = staged.staged_id(f"test_small.py::{test}")
+        inside = stage.staged_id(f"test_small.py::{test}")
         assert inside.startswith(f"{file.staged}::")
-        assert staged.names.id(inside) == f"test_small.py::{test}"
-    assert staged.staged_id("elsewhere.py::test_it") == "elsewhere.py::test_it"
+        assert stage.names.id(inside) == f"test_small.py::{test}"
+    assert stage.staged_id("elsewhere.py::test_it") == "elsewhere.py::test_it"
 
 
 async def test_a_run_of_trials_has_no_copies_and_does_not_end_at_a_failure(rounds: Rounds) -> None:
-    plan = (await stage(trying.job(), rounds)).plan
+    plan = (await staged(trying.job(), rounds)).plan
     assert not any(file.twin or file.copied for file in plan.files)
     assert plan.order == tuple(file.staged for file in plan.files)
     assert plan.split is None
@@ -50,5 +50,5 @@ async def test_what_pytest_does_not_run_is_refused(
     rounds: Rounds, tests: dict[str, str], command: tuple[str, ...]
 ) -> None:
     job = TrialJob(base=TextTree({"Makefile": "check:\n"}), change={}, tests=tests, command=command)
-    with pytest.raises(SandboxError, match="trials take"):
-        await stage(job, rounds)
+    with pytest.raises(SandboxError, match="candidates are evaluated by"):
+        await staged(job, rounds)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.inside.traces import Traces, Unseen, is_harmless
+from repair.inside.traces import Traces, Unseen, is_harmless
 from tests.support.trying import STATEFUL
 
 

@@ -1,0 +1,224 @@
+"""What the repair engine asks of the sandbox: look closely at a suite, try many changes fast, call the variants.
+
+Nothing that comes back from here is a verdict. It tells a search where to look and what is worth judging; what the
+search finds is judged like any other change.
+
+A *scope* is the outermost function that holds a place, by its qualified name (`parse`, `Stack.push`); the empty scope
+is the whole file. A candidate is the new text of one scope.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Protocol
+
+from core.tasks import Change, Files
+from core.tree import Tree
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialJob:
+    """Where trials take place: `base` with `change` on top, judged by `tests` or by the tests that `command` names.
+
+    `start` are the files that the owner gave with the task. `packages` are distributions that the run may see, name to
+    exact version. `wall_s` bounds the suite as it is; `cpus` also says how many candidates run at the same time.
+    """
+
+    base: Tree
+    change: Change
+    tests: Files
+    command: tuple[str, ...] = ()
+    start: Files = field(default_factory=dict)
+    packages: Mapping[str, str] = field(default_factory=dict)
+    whole_tree: bool = True
+    wall_s: float = 60.0
+    memory_mb: int = 512
+    cpus: float = 2.0
+    pids: int = 128
+    work_mb: int = 64
+
+
+class How(StrEnum):
+    """How a test, a candidate or a call ended. STEPS: more loop turns and calls than it was allowed."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    TIMEOUT = "timeout"
+    STEPS = "steps"
+    CRASHED = "crashed"
+    INVALID = "invalid"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trouble:
+    """What a test or a file failed of. `frames` are (path, line, function) of the tree's own files, outermost first."""
+
+    kind: str
+    message: str
+    frames: tuple[tuple[str, int, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observed:
+    """One test as it ran: `lines` are those of the tree's own files, tests left out, that it executed.
+
+    `steps` counts loop turns and function calls in the same files.
+    """
+
+    id: str
+    how: How
+    duration_s: float = 0.0
+    steps: int = 0
+    lines: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    trouble: Trouble | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether it passed."""
+        return self.how is How.PASSED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A call of a function of the tree with plain data: `scope` in the file `path`, arguments packed as plain JSON.
+
+    Packing is that of `sandbox.inside.values`: a list that begins with the type, see there.
+    """
+
+    path: str
+    scope: str
+    args: object
+    kwargs: object
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sight:
+    """What a close look at the suite showed.
+
+    Attributes:
+        tests: every test that ran, in the order of the suite.
+        broken: path of a file that could not be imported or collected, to what it failed of.
+        kinds: `path:scope` to name to the names of the types that the variable had (`int`, `list`, `NoneType`).
+        calls: distinct calls of scopes with plain data that were seen, those of failing tests first, a few hundred.
+    """
+
+    tests: tuple[Observed, ...] = ()
+    broken: Mapping[str, Trouble] = field(default_factory=dict)
+    kinds: Mapping[str, Mapping[str, frozenset[str]]] = field(default_factory=dict)
+    calls: tuple[Call, ...] = ()
+
+    @property
+    def failing(self) -> tuple[Observed, ...]:
+        """The tests that did not pass."""
+        return tuple(test for test in self.tests if not test.passed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A change to try: `text` takes the place of `scope` in the file `path`; a function's text begins at column 0."""
+
+    path: str
+    scope: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """How long a candidate may take.
+
+    `steps` and `wall_s` are for each test. After so many `misses` (tests that do not pass) no further test is run. With
+    `plain` nothing is instrumented and each candidate is imported afresh: slower, and as the suite will run it.
+    """
+
+    wall_s: float = 1.0
+    steps: int = 200_000
+    misses: int = 1
+    plain: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How a candidate did: how its first test ended that did not pass, and how many of those that ran passed."""
+
+    how: How
+    passed: int = 0
+    trouble: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """What a call of a variant came to: how, and the packed result, or the names of the exception's classes.
+
+    For a generator stands the list of what it yields; for None, where the call changed its arguments, the pair of None
+    and the arguments. Long results are told by a digest.
+    """
+
+    how: How
+    value: object = None
+    raised: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SynthesisJob:
+    """A function to be found: the scope in the file `path` of the job's tree is a stub.
+
+    `names` and `constants` (as source text) are words that may help, from the task, its docstring and its tests.
+    """
+
+    job: TrialJob
+    path: str
+    scope: str
+    names: tuple[str, ...] = ()
+    constants: tuple[str, ...] = ()
+    budget_s: float = 20.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Synthesised:
+    """What was found: new texts of the function, smallest first; empty with the reason in `why`.
+
+    `examples` is how many calls with known results there were, `tried` how many expressions were evaluated.
+    """
+
+    texts: tuple[str, ...] = ()
+    why: str = ""
+    examples: int = 0
+    tried: int = 0
+
+
+class Trials(Protocol):
+    """Runs the trials of a search in a sandbox; what it says is no verdict.
+
+    Raises:
+        SandboxError: (all methods) nothing could be run.
+    """
+
+    async def observe(self, job: TrialJob) -> Sight:
+        """Run the suite once as it is, each test on its own, and tell what it did."""
+        ...
+
+    async def attempt(
+        self, job: TrialJob, candidates: Sequence[Candidate], order: Sequence[str], patience: Patience
+    ) -> Sequence[Outcome]:
+        """Try each candidate by the tests with these ids, in this order, up to the last miss that `patience` allows."""
+        ...
+
+    async def probe(
+        self, job: TrialJob, variants: Sequence[Candidate], calls: Sequence[Call], patience: Patience
+    ) -> Sequence[Sequence[Answered]]:
+        """Make the calls with each variant: for each variant an answer for each call."""
+        ...
+
+
+class Synthesiser(Protocol):
+    """Finds small functions from examples."""
+
+    async def synthesise(self, job: SynthesisJob) -> Synthesised:
+        """Search for bodies that agree with every example that the tests and the docstring hold.
+
+        Raises:
+            SandboxError: nothing could be run.
+        """
+        ...

@@ -1,0 +1,210 @@
+"""Tries candidates by the tests, in order, each in a fork, up to the first test that does not pass.
+
+There are three ways, the fastest first; what does not fit in with one goes on to the next.
+
+- Warm: the candidate is swapped into a process that has collected the tests. A file that no test had imported by then
+  is served with the candidate in it as soon as one does.
+- Early: in a fork of a pytest that is about to collect, the candidate is served in the place of its file: a whole file,
+  other decorators, a function that ran while the tests were collected.
+- Afresh: all of pytest starts in a fork, in a folder that has the candidate on the disk: where there is a conftest, and
+  where the tests do not import the file but read or start it.
+
+In the warm process a fork goes on with the next candidate while the last has left nothing behind (`traces`). What
+passes after others have run in its fork has to pass once more in one of its own.
+
+Reports `["begun", number]` and `["tried", number, how, passed, trouble]`.
+"""
+# Importing pathlib would cost every start of the sandbox some milliseconds.
+# ruff: noqa: PTH118
+
+import gc
+import mmap
+import os
+import time
+from collections import deque
+
+from nightshift_inside import session
+
+from . import collection, forks, instrument, placing, warm
+
+PENDING, BEGUN, DONE, EARLY, AFRESH = range(5)
+STARTS = 3
+COLLECTING_STEPS = 3_000_000
+ROUNDS = 4  # so many times each worker shall come for more, at least
+
+
+def run(config, task, events, served):
+    """Try all candidates, or as many as there is time for."""
+    served.is_ticking = not task["plain"]
+    Attempts(config, task, events, served).run()
+    return 0
+
+
+class Attempts:
+    """One batch; the states are seen by all processes that are forked here, a byte a candidate."""
+
+    def __init__(self, config, task, events, served):
+        self._config, self._task, self._events, self.served = config, task, events, served
+        self.candidates, self.order = task["candidates"], task["order"]
+        self._states = mmap.mmap(-1, len(self.candidates) + 1)
+        self._until = time.monotonic() + task["budget_s"]
+        self._crew, self._pieces = forks.crew(task), deque()
+
+    @property
+    def is_closed(self):
+        """Whether nothing but the tests and the tree's modules can keep a state: there is no conftest."""
+        return "--noconftest" in self._config["options"]
+
+    def run(self):
+        """Try them."""
+        plain = self._task["plain"]
+        self._go_through(PENDING, EARLY, self._warm, fits=not plain and any(scope for _, scope, _ in self.candidates))
+        self._go_through(EARLY, AFRESH, self._early, fits=not plain and self.is_closed)
+        gc.collect()
+        gc.freeze()
+        self.try_all(AFRESH, self._afresh)
+
+    def _go_through(self, state, after, work, *, fits):
+        """Work in a process of its own on all that are in a state, if they fit; what is left goes on to the next."""
+        for _ in range(STARTS):
+            if not fits or not self._with(state):
+                break
+            fits = not forks.in_process(work)
+            self._move(BEGUN, after)
+        self._move(state, after)
+
+    def _with(self, state):
+        return [number for number, found in enumerate(self._states[: len(self.candidates)]) if found == state]
+
+    def _move(self, before, after):
+        for number in self._with(before):
+            self._states[number] = after
+
+    def try_all(self, state, perform, ready=None, most=1):
+        """Try all that are in a state, as far as there is time, up to so many in a fork."""
+        numbers = self._with(state)
+        size = max(1, min(most, len(numbers) // (ROUNDS * self._task["count"])))
+        self._pieces = deque(numbers[first : first + size] for first in range(0, len(numbers), size))
+        limits = {"step_s": self._task["wall_s"], "whole_s": self._task["whole_s"], "until": self._until}
+        self._crew.run(self._pieces, perform, self._ended, ready=ready, **limits)
+
+    def begun(self, number):
+        """In a fork: note that a candidate is begun."""
+        self._states[number] = BEGUN
+        forks.emit(self._events, "begun", number)
+
+    def _ended(self, numbers, slot, how):
+        found = slot.findings
+        for number, *outcome in found:
+            if outcome[0] == "unfit":
+                self._states[number] = AFRESH
+            elif outcome[0] == "passed" and number != numbers[0]:
+                self._pieces.append([number])
+            else:
+                self.settle(number, *outcome)
+        left = numbers[len(found) :]
+        if left and (not found or self._states[left[0]] == BEGUN):
+            self.settle(left.pop(0), "timeout" if how == "timeout" else "crashed", slot.done, "")
+        if left:
+            self._pieces.appendleft(left)
+
+    def postpone(self, number):
+        """A candidate does not fit into the warm process."""
+        self._states[number] = EARLY
+
+    def settle(self, number, *found):
+        """Report how a candidate did."""
+        self._states[number] = DONE
+        forks.emit(self._events, "tried", number, *found)
+
+    def _warm(self):
+        """In a process of its own: collect the tests, then try what can be swapped in."""
+        with instrument.Entered(COLLECTING_STEPS) as entered:
+
+            def then(tests):
+                instrument.allow(COLLECTING_STEPS)
+                if self._lack(tests) is None:
+                    forking = warm.Warm(self, tests, entered.places)
+                    gc.collect()
+                    gc.freeze()
+                    self.try_all(PENDING, forking.perform, forking.is_ready, forking.most)
+
+            self._pytest(then)
+
+    def _early(self):
+        """In a process of its own: start pytest, and try what it then collects in forks."""
+
+        def before(tests):
+            gc.collect()
+            gc.freeze()
+            self.try_all(EARLY, lambda numbers, slot: self._served(tests, numbers, slot))
+
+        self._pytest(lambda _tests: None, before)
+
+    def _served(self, tests, numbers, slot):
+        """In a fork: collect the tests with the candidate in its place."""
+        (number,) = numbers
+        self.begun(number)
+        if self.serve(number, slot):
+            instrument.allow(self._task["steps"])
+            tests.collect()
+            outcome = self._all(tests, slot)
+            slot.say([number, *(outcome if self.candidates[number][0] in self.served.codes else ["unfit"])])
+
+    def _pytest(self, then, before=None):
+        """Collect the tests; without plain patience, failing assertions need not be explained."""
+        brief = [] if self._task["plain"] else ["--assert=plain"]
+        session.pytest_main([*session.words(self._config), *brief], collection.Tests(then, before))
+
+    def judge(self, tests, slot):
+        """In a fork: run the tests; returns how the first miss ended, how many tests passed, and what it failed of."""
+        passed, misses, first = 0, 0, ("passed", "")
+        for item, after in tests.in_order(self.order):
+            slot.step(passed)
+            instrument.allow(self._task["steps"])
+            how = tests.run(item, after)
+            if how == "passed":
+                passed += 1
+                continue
+            misses += 1
+            if misses == 1:
+                first = ("steps" if how == "steps" else "failed", tests.trouble() or how)
+            if misses >= self._task["misses"] or how == "steps":  # what runs away helps no other test
+                break
+        return first[0], passed, first[1]
+
+    def _afresh(self, numbers, slot):
+        """In a fork: import everything with the candidate in its place."""
+        (number,) = numbers
+        self.begun(number)
+        self.served.root = os.path.join(slot.work, "")
+        if self.serve(number, slot):
+            instrument.allow(self._task["steps"])
+            self._pytest(lambda tests: slot.say([number, *self._all(tests, slot)]))
+
+    def _all(self, tests, slot):
+        if (why := self._lack(tests)) is None:
+            return self.judge(tests, slot)
+        how = "steps" if why["kind"] == instrument.OutOfSteps.__name__ else "failed"
+        return how, 0, collection.line(why)
+
+    def _lack(self, tests):
+        """Why not all tests could be collected that are to be run; None if they could."""
+        missing = [name for name in self.order if name not in tests.items]
+        if tests.items and not missing and (self.order or not tests.broken):
+            return None
+        which = missing[0] if missing else "at all"
+        return next(iter(tests.broken.values()), {"kind": "LookupError", "message": f"no test {which}"})
+
+    def serve(self, number, slot):
+        """In a fork: put a candidate into the import system, and on the disk for whoever reads it there.
+
+        Returns:
+            Whether it can be imported at all; if not, that was said.
+        """
+        try:
+            placing.place(self.served, slot, *self.candidates[number])
+        except placing.UNREADABLE as error:
+            slot.say([number, *placing.invalid(error)])
+            return False
+        return True

@@ -1,0 +1,169 @@
+"""Forks a process for each of many pieces of work, a few at a time, each in a folder of its own, and sees it end.
+
+A fork is as warm as its parent and shares nothing back but its slot (`slots`). One that needs more memory than its
+share gets a MemoryError, before the whole sandbox has to die for it.
+"""
+# Importing pathlib would cost every start of the sandbox some milliseconds.
+# ruff: noqa: PTH109, PTH123
+
+import contextlib
+import json
+import os
+import resource
+import select
+import signal
+import sys
+import tempfile
+import time
+
+from .slots import Slot
+
+LEAST_SHARE = 96 << 20
+SLACK = 3.0  # a step may wait so many times as long as it may work
+
+
+class Crew:
+    """A few slots, and the forks that work in them.
+
+    Args:
+        count: how many forks run at the same time.
+        share: how many bytes of memory each may use besides what it has of its parent.
+    """
+
+    def __init__(self, count, share):
+        self._root = tempfile.mkdtemp(prefix="candidates-")
+        self._share, self._workspace, self._count = share, os.getcwd(), count
+        self._slots, self._running = [], {}
+
+    def run(self, pieces, perform, ended, *, step_s, whole_s, until=None, ready=None):
+        """Work on all pieces.
+
+        Args:
+            pieces: a deque of them; it may get more meanwhile. What is left in it was not begun.
+            perform: called with a piece and its slot in a fork.
+            ended: called with a piece, its slot, and `exited`, `timeout` or `crashed` in here.
+            step_s: how long a step may take: processor time, and some times as much where it waits or is kept waiting.
+            whole_s: how long a piece may take.
+            until: when (monotonic) no more is begun.
+            ready: called with a piece in here, before its fork; tells whether it needs one.
+        """
+        self._most = _address_space() + self._share
+        while self._running or (pieces and (until is None or time.monotonic() < until)):
+            while pieces and len(self._running) < self._count and (until is None or time.monotonic() < until):
+                piece = pieces.popleft()
+                if ready is None or ready(piece):
+                    self._start(piece, perform)
+            for descriptor in self._wait(step_s, whole_s) if self._running else ():
+                piece, slot, pid, _ = self._running.pop(descriptor)
+                how = _end(descriptor, pid)
+                ended(piece, slot, how)
+                self._slots.append(slot)
+
+    def _start(self, piece, perform):
+        slot = self._slots.pop() if self._slots else self._new_slot()
+        slot.prepare()
+        pid = os.fork()
+        if pid == 0:
+            _become(slot, self._most, lambda: perform(piece, slot))
+        with contextlib.suppress(OSError):
+            os.setpgid(pid, pid)
+        self._running[os.pidfd_open(pid)] = piece, slot, pid, time.monotonic()
+
+    def _new_slot(self):
+        return Slot(tempfile.mkdtemp(dir=self._root), self._workspace)
+
+    def _wait(self, step_s, whole_s):
+        """The descriptors of forks that have ended, or that have to."""
+        poll = select.poll()
+        for descriptor in self._running:
+            poll.register(descriptor, select.POLLIN)
+        while True:
+            now = time.monotonic()
+            ends = {
+                descriptor: min(_step_end(slot, pid, step_s, now), begun + whole_s)
+                for descriptor, (_, slot, pid, begun) in self._running.items()
+            }
+            late = [descriptor for descriptor, end in ends.items() if end <= now]
+            left = 0.0 if late else min(ends.values()) - now
+            ready = {descriptor for descriptor, _ in poll.poll(left * 1000 + 1)}
+            if late or ready:
+                return ready.union(late)
+
+
+def _step_end(slot, pid, step_s, now):
+    """When a fork's present step has to end, as far as can be said now."""
+    begun, worked = slot.begun
+    if now < begun + step_s:
+        return begun + step_s
+    last = begun + SLACK * step_s
+    with contextlib.suppress(OSError):  # it has just ended
+        left = step_s - (time.clock_gettime(~pid << 3 | 2) - worked)  # the kernel's number of its processor clock
+        return min(last, now + left)
+    return last
+
+
+def crew(task):
+    """The crew that a run of trials is allowed."""
+    return Crew(task["count"], max(LEAST_SHARE, ((task["memory_mb"] << 20) - LEAST_SHARE) // task["count"]))
+
+
+def in_process(work):
+    """Work in a forked process; tells whether it came to its end."""
+    pid = os.fork()
+    if pid == 0:
+        status = 70
+        try:
+            work()
+            status = 0
+        finally:
+            os._exit(status)
+    return os.waitpid(pid, 0)[1] == 0
+
+
+def emit(events, *event):
+    """Write an event; a short one, as forks write, comes in one piece."""
+    text = (json.dumps(event) + "\n").encode()
+    while text:
+        text = text[os.write(events, text) :]
+
+
+def _end(descriptor, pid):
+    """End a fork with all that it started, and tell how it ended."""
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    was_over = bool(poll.poll(0))
+    for kill in (os.killpg, os.kill):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            kill(pid, signal.SIGKILL)
+    status = os.waitpid(pid, 0)[1]
+    os.close(descriptor)
+    return "timeout" if not was_over else "exited" if status == 0 else "crashed"
+
+
+def _become(slot, most, work):
+    """Turn the forked process into its work; never returns."""
+    status = 70
+    try:
+        os.setpgid(0, 0)
+        _limit(most)
+        slot.enter()
+        work()
+        status = 0
+    except BaseException:  # noqa: BLE001 (whatever it is, the fork ends here)
+        import traceback  # noqa: PLC0415 (only needed here)
+
+        traceback.print_exc(file=sys.__stderr__)
+    finally:
+        os._exit(status)
+
+
+def _address_space():
+    """How many bytes of addresses this process uses."""
+    with open("/proc/self/statm", "rb") as source:
+        return int(source.read().split()[0]) * resource.getpagesize()
+
+
+def _limit(most):
+    """Bound the address space."""
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (most if hard < 0 else min(most, hard), hard))

@@ -1,0 +1,130 @@
+"""Makes the same calls with each of some variants of a file, every variant in forks of its own.
+
+Reports `["answered", variant, first, answers]` for the calls from the number `first` on; an answer is `[how, packed
+value, names of the exception's classes]`. What a generator yields stands for it; for None, where the call changed its
+arguments, the pair of None and the arguments. A value that is long is reported by its digest. After a call that had to
+be killed the variant goes on with the next one in a new fork.
+"""
+# Importing pathlib would cost every start of the sandbox some milliseconds.
+# ruff: noqa: PTH118
+
+import gc
+import hashlib
+import itertools
+import os
+import sys
+from collections import deque
+from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
+from types import GeneratorType
+
+from nightshift_inside import values
+
+from . import forks, instrument, placing
+from .limited import Limited, OutOfTime
+
+PARTS, TEXT, YIELDED = 20_000, 2000, 2000
+SPARE_S = 0.5
+
+
+def run(config, task, events, served):
+    """Make all calls."""
+    Probing(config, task, events, served).run()
+    return 0
+
+
+class Probing:
+    """One run of calls."""
+
+    def __init__(self, config, task, events, served):
+        self._paths, self._task, self._events, self._served = config["paths"], task, events, served
+        self._pieces = deque((number, 0) for number in range(len(task["variants"])))
+
+    def run(self):
+        """Make them."""
+        gc.collect()
+        gc.freeze()
+        crew, whole_s = forks.crew(self._task), self._task["budget_s"]
+        crew.run(self._pieces, self._perform, self._ended, step_s=self._task["wall_s"] + SPARE_S, whole_s=whole_s)
+
+    def _perform(self, piece, slot):
+        number, first = piece
+        self._served.root = os.path.join(slot.work, "")
+        try:
+            placing.place(self._served, slot, *self._task["variants"][number])
+        except placing.UNREADABLE:
+            for _ in self._task["calls"][first:]:
+                slot.say(["invalid", None, []])
+            return
+        sys.path.extend(os.path.normpath(os.path.join(slot.work, path)) for path in self._paths)
+        for done, call in enumerate(self._task["calls"][first:]):
+            slot.step(done)
+            slot.say(self._answer(*call))
+
+    def _answer(self, path, scope, arguments, named):
+        instrument.allow(self._task["steps"])
+        try:
+            with Limited(self._task["wall_s"]):
+                function, given = self._function(path, scope), list(values.unpack(arguments))
+                value = function(*given, **values.unpack(named))
+                if type(value) is GeneratorType:
+                    value = list(itertools.islice(value, YIELDED))
+                elif value is None and given != list(values.unpack(arguments)):
+                    value = (None, given)
+                return ["passed", _packed(value), []]
+        except instrument.OutOfSteps:
+            return ["steps", None, []]
+        except OutOfTime:
+            return ["timeout", None, []]
+        except BaseException as error:  # noqa: BLE001 (SystemExit too is a result here)
+            return ["failed", None, [kind.__name__ for kind in type(error).__mro__ if kind is not object]]
+
+    def _function(self, path, scope):
+        found = self._module(path)
+        for part in scope.split("."):
+            found = getattr(found, part)
+        return found
+
+    def _module(self, path):
+        """The module of a file, under the name by which the tree can import it, or else under one of ours."""
+        wanted = self._served.root + path
+        for name in self._names(path):
+            try:
+                module = import_module(name)
+            except ModuleNotFoundError as error:
+                if error.name == name or name.startswith(f"{error.name}."):
+                    continue
+                raise
+            if getattr(module, "__file__", None) == wanted:
+                return module
+        if path in sys.modules:
+            return sys.modules[path]
+        spec = spec_from_file_location(path, wanted)
+        sys.modules[path] = module_from_spec(spec)
+        spec.loader.exec_module(sys.modules[path])
+        return sys.modules[path]
+
+    def _names(self, path):
+        stem = path.removesuffix(".py").removesuffix("/__init__")
+        for root in sorted((os.path.normpath(root) for root in self._paths), key=len, reverse=True):
+            below = stem if root == "." else stem.removeprefix(f"{root}/")
+            if (root == "." or below != stem) and all(part.isidentifier() for part in below.split("/")):
+                yield below.replace("/", ".")
+
+    def _ended(self, piece, slot, how):
+        number, first = piece
+        answers = slot.findings
+        left = len(self._task["calls"]) - first - len(answers)
+        if left > 0:
+            answers.append(["timeout" if how == "timeout" else "crashed", None, []])
+            if left > 1:
+                self._pieces.append((number, first + len(answers)))
+        forks.emit(self._events, "answered", number, first, answers)
+
+
+def _packed(value):
+    packed = values.pack(value, PARTS)
+    text = values.as_json(packed)
+    if len(text) <= TEXT:
+        return packed
+    return ["o", f"sha256 {hashlib.sha256(text.encode()).hexdigest()}"]

@@ -1,0 +1,172 @@
+"""Runs the tests with a recorder in the place of the function that is to be found, and tells what calls must give.
+
+A test is run several times: each time a truth value that was answered wrongly, so that the test failed, is answered the
+other way. Only what a test was content with is told, except for the last question before a failure.
+"""
+
+import inspect
+import json
+import os
+import re
+import sys
+import time
+
+from nightshift_inside import session, values
+
+from .probe import UNKNOWN, Probe, Trail, Unsettled
+
+RUNS = 60
+"""How often one test may be run."""
+MOST = 400
+_state = {"trail": None, "name": "", "signature": None}
+_PATTERN = re.compile(r"""Expected regex: r?['"](.+)['"]|^['"](.+)['"] does not match ['"]""", re.MULTILINE)
+_NOT_RAISED = re.compile(r"DID NOT RAISE (?:<class ')?\(?(?:\w+\.)*(\w+)|(\w+) not raised")
+
+
+def install(space, name):
+    """Put the recorder in the place of a function of a module; the module's own text calls this."""
+    found = space.get(name)
+    if found is None:
+        return
+    signature = inspect.signature(found)
+    _state["name"], _state["signature"] = name, signature
+
+    def recorder(*arguments, **named):
+        return _called(signature, arguments, named)
+
+    recorder.__name__ = recorder.__qualname__ = name
+    recorder.__doc__, recorder.__module__ = found.__doc__, found.__module__
+    space[name] = recorder
+
+
+def _called(signature, arguments, named):
+    bound = signature.bind(*arguments, **named)
+    bound.apply_defaults()
+    trail = _state["trail"]
+    plain = [part.settled() if type(part) is Probe else part for part in bound.arguments.values()]
+    packed = values.pack(plain)
+    if trail is None or _opaque(packed):
+        raise Unsettled
+    number = len(trail.calls)
+    call = trail.call(packed)
+    if number in trail.raising:
+        kind, message = trail.raising[number]
+        call.value = kind(message)
+        trail.notes.append(call)
+        raise kind(message)
+    return Probe(trail, call)
+
+
+def _opaque(packed):
+    """Tell whether some part is no plain data."""
+    if type(packed) is not list:
+        return False
+    return packed[0] in {"o", "u"} or any(map(_opaque, packed[1:]))
+
+
+class Plugin:
+    """The plugin that runs each test as often as it takes."""
+
+    def __init__(self, events, until):
+        self._events, self._until, self._told = events, until, set()
+
+    def pytest_collection_modifyitems(self, items):
+        """Have each test run by us."""
+        for item in items:
+            item.runtest = self._wrapped(item, item.runtest)
+
+    def _wrapped(self, item, runtest):
+        def run():
+            error = self._settle(item, runtest)
+            if error is not None:
+                raise error
+
+        return run
+
+    def _settle(self, item, runtest):
+        """Run a test with other answers until it passes; returns what it failed of in the end."""
+        trail, error = Trail(), None
+        for _ in range(RUNS):
+            trail = Trail(trail.answers[: trail.asked], trail.raising)
+            error = self._once(item, runtest, trail)
+            if error is None or time.monotonic() > self._until:
+                break
+            if not _turned(trail, error):
+                break
+        self._tell(trail.notes if error is None else trail.notes[:-1])
+        return error
+
+    def _once(self, item, runtest, trail):
+        _state["trail"] = trail
+        excinfos = getattr(item, "_excinfo", None)
+        try:
+            runtest()
+        except Exception as error:  # noqa: BLE001 (a test may fail of anything)
+            return error
+        except BaseException as error:
+            if type(error).__name__ in {"Failed", "Skipped", "Exit"}:
+                return error
+            raise
+        finally:
+            _state["trail"] = None
+        failed = getattr(item, "_excinfo", None)
+        item._excinfo = excinfos  # noqa: SLF001 (where pytest keeps what a unittest test raised)
+        return failed[-1].value if failed else None
+
+    def _tell(self, calls):
+        for call in calls:
+            how, wanted = _learned(call)
+            text = json.dumps([call.packed, how, wanted, call.near])
+            if _opaque(wanted) or text in self._told or len(self._told) >= MOST:
+                continue
+            self._told.add(text)
+            os.write(self._events, text.encode() + b"\n")
+
+
+def _learned(call):
+    """What is known of a call's result, and how."""
+    if call.value is UNKNOWN:
+        return "holds", call.truth
+    if isinstance(call.value, Exception):
+        return "raises", values.pack([type(call.value).__name__, str(call.value)])
+    return "gives", values.pack(call.value)
+
+
+def _turned(trail, error):
+    """Change the answers for another run; tells whether there is another way."""
+    if trail.calls and _raises(trail, str(error), len(trail.calls) - 1):
+        return True
+    del trail.answers[trail.asked :]
+    while trail.answers and trail.answers[-1] is False:
+        trail.answers.pop()
+    trail.asked = len(trail.answers)
+    if not trail.answers:
+        return False
+    trail.answers[-1] = False
+    return True
+
+
+def _raises(trail, said, last):
+    """Have the last call raise where that was missing, with the message that was missing; tells whether it is new."""
+    missing, pattern = _NOT_RAISED.search(said), _PATTERN.search(said)
+    if missing and last not in trail.raising:
+        kind = getattr(sys.modules["builtins"], missing[1] or missing[2], None)
+        if isinstance(kind, type) and issubclass(kind, Exception):
+            trail.raising = {**trail.raising, last: (kind, "")}
+            return True
+    if pattern and last in trail.raising and not trail.raising[last][1]:
+        message = re.sub(r"\\(.)", r"\1", (pattern[1] or pattern[2]).strip("^$"))
+        trail.raising = {**trail.raising, last: (trail.raising[last][0], message)}
+        return True
+    return False
+
+
+def run(config, events, libraries, seconds):
+    """Run the tests that `config` names; what is learned goes to `events`, a line of JSON a call.
+
+    A line is the packed arguments, how (`gives`, `holds` or `raises`), the packed result, its truth, or name
+    and message of the exception, and the tolerances (relative, absolute) or None.
+    """
+    session.prepare(config, libraries)
+    plugin = Plugin(events, time.monotonic() + seconds)
+    return session.pytest_main([*session.words(config), "--assert=plain"], plugin)

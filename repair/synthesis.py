@@ -1,0 +1,225 @@
+"""Looks for the body of a stub in a sandbox: one message in, one signed answer out, as a suite is run.
+
+The tests run first, with a recorder in the place of the function. They are prepared for that: what asks for an object's
+identity or type asks for its value instead. Then bodies are searched that agree with all that was recorded.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import math
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from core import literals
+from core.parsing import parse_quietly
+from repair import stubs
+from repair.evaluation import Synthesised, SynthesisJob, TrialJob
+from repair.evaluator import rows, staged
+from repair.stubs import Stub
+from sandbox.inside import values
+from sandbox.packing import encoded
+from verdict.answer import ProgramAnswer, read_program
+from verdict.plan import Plan
+from verdict.suite_runs import Rounds
+
+TESTS_S = 8.0
+"""How long the tests may take with the recorder; what was learned by then is used."""
+CONSTANTS = 14
+_INSTALL = "__import__('nightshift_repair.synthesis.recorder', fromlist=['install']).install(globals(), {name!r})"
+MOST = 5
+"""So many bodies are answered."""
+_SINGLE = (True, False, None)
+_RENAMED = {
+    "assertIs": "assertEqual", "assertIsNot": "assertNotEqual", "assertCountEqual": "assertEqual",
+}  # fmt: skip
+_EXPECTED = {"assertIsNone": "assertEqual", "assertIsNotNone": "assertNotEqual"}
+_PRELUDE = "from nightshift_repair.synthesis.probe import isinstance_ as isinstance\n"
+
+
+class SynthesisRunner:
+    """The port `repair.evaluation.Synthesiser`.
+
+    Args:
+        rounds: runs plans in a sandbox; may be shared.
+    """
+
+    def __init__(self, rounds: Rounds) -> None:
+        self._rounds = rounds
+
+    async def synthesise(self, job: SynthesisJob) -> Synthesised:
+        """Search for bodies that agree with every example that the tests and the docstring hold.
+
+        Raises:
+            SandboxError: nothing could be run, or the tests are none of pytest's.
+        """
+        text = _source(job.job, job.path)
+        if text is None:
+            return Synthesised(why=f"there is no file {job.path}")
+        found = stubs.read(text, job.scope)
+        if isinstance(found, str):
+            return Synthesised(why=found)
+        stage = await staged(job.job, self._rounds)
+        planned = _recording(stage.with_task(_task(job, found)), job.path, text, found.name)
+        suite = replace(stage.job, wall_s=job.budget_s + TESTS_S)
+        ready, result = await self._rounds.executed(suite, planned)
+        report = report_of(read_program(result, ready.key))
+        return result_of(report, lambda body: written(found, body), job.budget_s)
+
+
+def written(found: Stub, body: str) -> str:
+    """The text of the whole function with these statements as its body."""
+    return f"{found.head}\n{textwrap.indent(body, found.indent)}\n"
+
+
+def _source(job: TrialJob, path: str) -> str | None:
+    """A file's text with the change."""
+    for files in (job.change, job.start):
+        if path in files:
+            return files[path]
+    return job.base.read(path).decode("utf-8", "replace") if path in job.base.entries() else None
+
+
+def _recording(plan: Plan, path: str, text: str, name: str) -> Plan:
+    """The plan with the recorder in the place of the function, and with tests that it can follow."""
+    files = tuple(replace(file, text=recordable(file.text)) for file in plan.files)
+    texts_of_tests = {file.staged: encoded(file.text) for file in files}
+    texts = {**plan.texts, path: encoded(f"{text}\n{_INSTALL.format(name=name)}\n")}
+    return replace(
+        plan, files=files, mounted={name: texts_of_tests[name] for name in plan.mounted if name in texts_of_tests},
+        texts={name: texts_of_tests.get(name, raw) for name, raw in texts.items()},
+    )  # fmt: skip
+
+
+def _task(job: SynthesisJob, found: Stub) -> dict[str, Any]:
+    """What is told to those inside."""
+    told = [text for text in job.constants if text not in found.constants and _plain(text)]
+    constants = [(text, 1) for text in found.constants] + [(text, 2) for text in told]
+    words = found.words | {word.lower() for name in job.names for word in name.split("_")}
+    return {
+        "kind": "synthesis",
+        "parameters": found.parameters,
+        "examples": [_packed(arguments, wanted) for arguments, wanted in found.examples],
+        "constants": constants[:CONSTANTS],
+        "words": sorted(words)[:200],
+        "numbers": found.numbers,
+        "budget_s": job.budget_s,
+        "tests_s": min(TESTS_S, job.job.wall_s, job.budget_s / 2 + 1),
+        "processes": 2 if job.job.cpus >= 2 and job.job.pids >= 4 else 1,
+    }
+
+
+def _packed(arguments: tuple[object, ...], wanted: object) -> str:
+    """An example as the recorder would tell it."""
+    return json.dumps([values.pack(list(arguments)), "gives", values.pack(wanted), None])
+
+
+def _plain(text: str) -> bool:
+    """Tell whether a constant is a number or a text."""
+    try:
+        value = literals.read(text)
+    except ValueError:
+        return False
+    small = (type(value) in (int, float) and math.isfinite(value)) or (type(value) is str and len(value) <= 40)
+    return bool(small)
+
+
+@dataclass(slots=True)
+class SearchReport:
+    """What a search reported.
+
+    `bodies` have their sizes; `examples` and `tried` expressions are counted, `cost` is how large these got, `ended`
+    how the run did; with `full` the memory was used up.
+    """
+
+    bodies: dict[str, int] = field(default_factory=dict)
+    examples: int = 0
+    tried: int = 0
+    cost: int = 0
+    ended: str = ""
+    full: bool = False
+
+
+def report_of(answer: ProgramAnswer | None) -> SearchReport:
+    """The lines of a run."""
+    report = SearchReport(ended="" if answer is None else answer.how)
+    for row in rows(answer):
+        match row:
+            case ["examples", int(count)]:
+                report.examples = count
+            case ["found", str(body), int(size), int(_)]:
+                report.bodies[body] = size
+            case ["tried", int(tried), int(cost), str(why)]:
+                report.tried, report.cost = report.tried + tried, max(report.cost, cost)
+                report.full |= why == "memory"
+    return report
+
+
+def result_of(report: SearchReport, write: Callable[[str], str], budget_s: float) -> Synthesised:
+    """The result in words; texts that are no single function are left out."""
+    ordered = sorted(report.bodies, key=lambda body: (report.bodies[body], body))
+    texts = [text for text in map(write, ordered) if _is_function(text)][:MOST]
+    return Synthesised(
+        texts=tuple(texts), why="" if texts else _why(report, budget_s), examples=report.examples, tried=report.tried
+    )  # fmt: skip
+
+
+def _is_function(text: str) -> bool:
+    tree = parse_quietly(text)
+    return tree is not None and len(tree.body) == 1 and isinstance(tree.body[0], ast.FunctionDef)
+
+
+def _why(report: SearchReport, budget_s: float) -> str:
+    if not report.ended:
+        return "the run ended without an answer"
+    if not report.examples:
+        return "neither the tests nor the docstring show what any call must give"
+    examples = f"{report.examples} example{'s' if report.examples > 1 else ''}"
+    within = "in the memory there is" if report.full else f"within {budget_s:g} s"
+    return f"{examples}, {report.tried:,} expressions up to size {report.cost} {within}, none fits"
+
+
+def recordable(text: str) -> str:
+    """A test file's text in that form; as it was where it does not parse."""
+    tree = parse_quietly(text)
+    if tree is None:
+        return text
+    tree = ast.fix_missing_locations(_Values().visit(tree))
+    futures = [node for node in tree.body if isinstance(node, ast.ImportFrom) and node.module == "__future__"]
+    tree.body = [node for node in tree.body if node not in futures]
+    return "\n".join([*map(ast.unparse, futures), _PRELUDE + ast.unparse(tree)]) + "\n"
+
+
+class _Values(ast.NodeTransformer):
+    """`x is True` becomes `x == True`, and likewise what unittest has for it."""
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        self.generic_visit(node)
+        if len(node.ops) == 1 and isinstance(node.comparators[0], ast.Constant) and _is_single(node.comparators[0]):
+            if isinstance(node.ops[0], ast.Is):
+                return ast.Compare(left=node.left, ops=[ast.Eq()], comparators=node.comparators)
+            if isinstance(node.ops[0], ast.IsNot):
+                return ast.Compare(left=node.left, ops=[ast.NotEq()], comparators=node.comparators)
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        if not isinstance(node.func, ast.Attribute):
+            return node
+        name, arguments = node.func.attr, node.args
+        if name in _EXPECTED and len(arguments) == 1:
+            name, arguments = _EXPECTED[name], [*arguments, ast.Constant(value=None)]
+        elif name in _RENAMED:
+            name = _RENAMED[name]
+        else:
+            return node
+        return ast.Call(
+            func=ast.Attribute(value=node.func.value, attr=name, ctx=ast.Load()), args=arguments, keywords=[]
+        )  # fmt: skip
+
+
+def _is_single(node: ast.Constant) -> bool:
+    return any(node.value is single for single in _SINGLE)
