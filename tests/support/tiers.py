@@ -25,6 +25,7 @@ MOST_EXAMPLES, MOST_STEPS = 20, 15
 
 LATER = (
     "tests/bench/",
+    "tests/repair/bench/",
     "tests/e2e/test_forged_verdicts.py",
     "tests/endurance/test_dying_reverts.py",
     "tests/endurance/test_other_lives.py",
