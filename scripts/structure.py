@@ -161,10 +161,9 @@ def walks() -> None:
                 return found
 
             daemon.ask("POST", "/api/pause", {})
-            daemon.ask("POST", "/api/task", job(2))
             daemon.process.send_signal(signal.SIGUSR2)
-            daemon.ask("POST", "/api/task", job(3))
-            print("POST /api/task:  {files} files, {calls} calls, {changes} changes of file".format(**seen()))
+            task = daemon.submit(**job(2))
+            print("POST /api/task: {files} files, {calls} calls, {changes} changes of file".format(**seen()))
             daemon.process.send_signal(signal.SIGUSR2)
             daemon.ask("POST", "/api/resume", {})
             until(lambda: daemon.get("/api/status")["queue"].get("done", 0) >= 2)
