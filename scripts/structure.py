@@ -166,8 +166,8 @@ def walks() -> None:
             print("POST /api/task: {files} files, {calls} calls, {changes} changes of file".format(**seen()))
             daemon.process.send_signal(signal.SIGUSR2)
             daemon.ask("POST", "/api/resume", {})
-            until(lambda: daemon.get("/api/status")["queue"].get("done", 0) >= 2)
-            print("committed tasks: {files} files, {calls} calls, {changes} changes of file".format(**seen()))
+            daemon.wait(task)
+            print("committed task: {files} files, {calls} calls, {changes} changes of file".format(**seen()))
 
 
 def _daemon(home: Path, settings: dict[str, str]) -> Any:
