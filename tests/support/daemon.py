@@ -60,7 +60,7 @@ class Daemon:
         """Where it notes the port that it got."""
         return self.home / "state" / "port"
 
-    def start(self, wait_s: float = 30) -> None:
+    def start(self, wait_s: float = 90) -> None:
         """Start it and wait until it answers."""
         self.port_file.unlink(missing_ok=True)
         self.home.mkdir(parents=True, exist_ok=True)
@@ -82,7 +82,7 @@ class Daemon:
                 env=self.environment(), cwd=self.home, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
             )  # fmt: skip
 
-    def stop(self, wait_s: float = 30) -> int:
+    def stop(self, wait_s: float = 90) -> int:
         """SIGTERM, and wait for its end."""
         assert self.process
         if self.process.poll() is None:
@@ -122,7 +122,7 @@ class Daemon:
         assert status in {200, 201}, (status, body)
         return int(body["task_id"])
 
-    def wait(self, *task_ids: int, within_s: float = 60) -> list[dict[str, Any]]:
+    def wait(self, *task_ids: int, within_s: float = 120) -> list[dict[str, Any]]:
         """Wait until these tasks have ended; their last states."""
         end = time.monotonic() + within_s
         found: list[dict[str, Any]] = []
@@ -151,7 +151,7 @@ def git(repo: Path, *args: str) -> str:
     return done.stdout.strip()
 
 
-def until(condition: Callable[[], bool], within_s: float = 20.0) -> None:
+def until(condition: Callable[[], bool], within_s: float = 60.0) -> None:
     """Wait until the condition holds."""
     end = time.monotonic() + within_s
     while not condition():

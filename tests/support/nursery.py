@@ -86,7 +86,7 @@ class Nursery:
         with self._news:
             before = len(self._born)
             self._process.stdin.write(json.dumps({"env": dict(env), "cwd": str(cwd), "out": str(out)}) + "\n")
-            assert self._news.wait_for(lambda: len(self._born) > before, 30), "the nursery is silent"
+            assert self._news.wait_for(lambda: len(self._born) > before, 120), "the nursery is silent"
             return list(self._born.values())[-1]
 
     def _listen(self) -> None:
