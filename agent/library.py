@@ -35,8 +35,6 @@ Generate = Callable[[TaskSpec], Answer | Awaitable[Answer]]
 Fix = Callable[[TaskSpec, Files, str], Answer | Awaitable[Answer]]
 """A later try: from the task, the files as they are, and what failed, to the files that change."""
 
-_DEFAULTS = Limits(iterations=15, suite_s=60.0, memory_mb=512, cpus=2.0, pids=128, work_mb=64)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Solved:
@@ -86,7 +84,7 @@ async def solve(
     if not tests:
         raise InvalidTask({"tests": "at least one test file is needed to decide"})
     spec = parse_spec({"description": description, "tests": dict(tests), "files": dict(files or {})})
-    return await _attempt(spec, _Functions(spec, generate, fix), suite, (limits or Limits()).over(_DEFAULTS), emit)
+    return await _attempt(spec, _Functions(spec, generate, fix), suite, limits or Limits(), emit)
 
 
 async def _attempt(spec: TaskSpec, functions: _Functions, suite: Suite, limits: Limits, emit: Sink | None) -> Solved:
@@ -115,11 +113,7 @@ def _case(spec: TaskSpec, clock: Clock, limits: Limits) -> Case:
         task=task,
         iterations=iterations,
         warn_at=max(1, iterations - 3),
-        suite_s=limits.suite_s or 60.0,
-        memory_mb=limits.memory_mb or 512,
-        cpus=limits.cpus or 2.0,
-        pids=limits.pids or 128,
-        work_mb=limits.work_mb or 64,
+        run_limits=limits.of_run(),
     )
 
 

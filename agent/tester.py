@@ -92,11 +92,7 @@ def job_for(case: Case, work: Work, tools: Tools) -> SuiteJob:
         allow=spec.allow,
         language=spec.language,
         packages=work.packages,
-        wall_s=case.suite_s,
-        memory_mb=case.memory_mb,
-        cpus=case.cpus,
-        pids=case.pids,
-        work_mb=case.work_mb,
+        limits=case.run_limits,
         whole_tree=case.whole_tree,
     )
 

@@ -229,14 +229,10 @@ class Attempt:
             warn_at=min(defaults.warn_at, iterations),
             held=self._held,
             whole_tree=not workspace.is_own,
-            suite_s=self.limits.suite_s or 60.0,
-            memory_mb=self.limits.memory_mb or 512,
+            run_limits=self.limits.of_run(),
             granted=frozenset(each.ask.subject for each in decided if each.granted and each.ask.subject),
             denied=frozenset(each.ask.subject for each in decided if each.granted is False),
             answers={each.ask.subject: each.answer for each in decided if each.granted and each.answer},
-            cpus=self.limits.cpus or 2.0,
-            pids=self.limits.pids or 128,
-            work_mb=self.limits.work_mb or 64,
         )
 
     async def _store(self, step: Step) -> None:

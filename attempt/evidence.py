@@ -10,14 +10,15 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from attempt import seal
 from core.errors import NightshiftError
 from core.held import HeldOut
+from core.isolation import RunLimits
 from core.revisions import Commit
-from core.tasks import Files, Language, Limits, Task
+from core.tasks import Files, Language, Task
 from core.verdicts import Evidence, Result, Verdict
 from core.work import Work
 from db.codec import decode, plain
@@ -31,8 +32,8 @@ class UnreadableNote(NightshiftError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunLimits:
-    """The limits of the run, as `core.verdicts.SuiteJob` has them; None is the runner's own."""
+class NotedLimits:
+    """The limits of the run as a note has them (`core.isolation.RunLimits`); None where it does not say."""
 
     wall_s: float | None = None
     memory_mb: int | None = None
@@ -65,7 +66,7 @@ class Note:
     language: Language = Language.PYTHON
     changed: tuple[str, ...] = ()
     start: Mapping[str, str] = field(default_factory=dict)
-    limits: RunLimits = field(default_factory=RunLimits)
+    limits: NotedLimits = field(default_factory=NotedLimits)
     packages: Mapping[str, str] = field(default_factory=dict)
     held: HeldOut = field(default_factory=HeldOut)
     model: str = ""
@@ -74,7 +75,7 @@ class Note:
 
 
 def to_note(
-    task: Task, work: Work, commit: Commit, verdict: Verdict, limits: Limits, held: HeldOut | None = None, *,
+    task: Task, work: Work, commit: Commit, verdict: Verdict, limits: RunLimits, held: HeldOut | None = None, *,
     key: bytes = b"",
 ) -> str:  # fmt: skip
     """The note's text: JSON with sorted keys.
@@ -84,7 +85,7 @@ def to_note(
         work: its case file at the end.
         commit: what was committed.
         verdict: the last one on what was committed.
-        limits: the task's, with the settings where it says nothing.
+        limits: those of its runs.
         held: what no prompt showed of its tests.
         key: seals the note; without one there is no seal.
     """
@@ -104,7 +105,7 @@ def to_note(
         language=spec.language,
         changed=tuple(sorted(work.change)),
         start=digests(spec.files),
-        limits=_of_run(limits),
+        limits=NotedLimits(**asdict(limits)),
         packages=work.packages,
         held=_unseen(held or HeldOut()),
         model=", ".join(dict.fromkeys(work.models)),
@@ -116,16 +117,6 @@ def to_note(
 def _written(note: Note, key: bytes) -> str:
     data: dict[str, Any] = {name: plain(getattr(note, name)) for name in _NAMES}
     return json.dumps(data | seal.of(data, key), indent=1, sort_keys=True) + "\n"
-
-
-def _of_run(limits: Limits) -> RunLimits:
-    return RunLimits(
-        wall_s=limits.suite_s,
-        memory_mb=limits.memory_mb,
-        cpus=limits.cpus,
-        pids=limits.pids,
-        work_mb=limits.work_mb,
-    )
 
 
 def _unseen(held: HeldOut) -> HeldOut:

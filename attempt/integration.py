@@ -23,6 +23,7 @@ from core.dependencies import closure, dependants
 from core.errors import MergeConflict
 from core.events import Event, Kind, Level
 from core.held import HeldOut
+from core.isolation import RunLimits
 from core.ports import Sink
 from core.revisions import Commit, Workspace
 from core.states import Phase
@@ -176,15 +177,14 @@ class Integration:
             language=spec.language,
             packages=work.packages,
             whole_tree=not workspace.is_own,
-            wall_s=spec.limits.suite_s,
-            memory_mb=spec.limits.memory_mb,
-            cpus=spec.limits.cpus,
-            pids=spec.limits.pids,
-            work_mb=spec.limits.work_mb,
+            limits=self._run_limits(),
         )
         verdict = await WithRegression(self.parts.suite, self.parts.imports).judge(job)
         self._tell(Kind.SUITE_JUDGED, f"together with newer work: {verdict.reason}", candidate)
         return verdict
+
+    def _run_limits(self) -> RunLimits:
+        return self.task.spec.limits.over(self.parts.defaults.limits).of_run()
 
     def _tests(self, work: Work) -> Files:
         return {**self.task.spec.tests, **work.own_tests}
@@ -261,7 +261,7 @@ class Integration:
 
     async def _note(self, workspace: Workspace, work: Work, commit: Commit, verdict: Verdict | None) -> None:
         if verdict:
-            limits = self.task.spec.limits.over(self.parts.defaults.limits)
+            limits = self._run_limits()
             text = to_note(self.task, work, commit, verdict, limits, self._held, key=self.parts.seal_key)
             await asyncio.to_thread(self.parts.git.note, workspace, commit.id, text)
 

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TypeVar
+from dataclasses import dataclass, fields, replace
 
 from attempt.checks import Check, changed, failed, listed, ok, same, unchecked
-from attempt.evidence import FORMAT, Note, digests
+from attempt.evidence import FORMAT, Note, NotedLimits, digests
 from attempt.recorded import differing
+from core.isolation import RUN_LIMITS, RunLimits
 from core.tasks import Files
 from core.tree import Tree
 from core.verdicts import Evidence, Result, SuiteJob, Verdict
 from verdict.held.layer import KIND as HELD_OUT
 
-MOST_WALL_S, MOST_CPUS = 3600.0, 16.0
-MOST_MEMORY_MB, MOST_PIDS, MOST_WORK_MB = 16_384, 4096, 8192
+MOST = RunLimits(wall_s=3600.0, cpus=16.0, memory_mb=16_384, pids=4096, work_mb=8192)
 """A note may come from elsewhere; whatever it says, a run gets no more than this."""
-N = TypeVar("N", int, float)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,11 +50,7 @@ def plan(note: Note, tree: Tree, base: Tree) -> Rerun:
         language=note.language,
         packages=note.packages,
         whole_tree=note.evidence.complete,
-        wall_s=_at_most(note.limits.wall_s, MOST_WALL_S),
-        memory_mb=_at_most(note.limits.memory_mb, MOST_MEMORY_MB),
-        cpus=_at_most(note.limits.cpus, MOST_CPUS),
-        pids=_at_most(note.limits.pids, MOST_PIDS),
-        work_mb=_at_most(note.limits.work_mb, MOST_WORK_MB),
+        limits=_bounded(note.limits),
     )
     missing = tuple(path for path in (*note.tests, *note.own_tests) if path not in present)
     return Rerun(job=job, missing=missing, start_known=len(start) == len(note.start))
@@ -162,8 +156,11 @@ def _start(note: Note, tree: Tree) -> Files:
     return {path: text for path, text in held.items() if digests({path: text})[path] == note.start[path]}
 
 
-def _at_most(asked: N | None, most: N) -> N | None:
-    return None if asked is None or asked <= 0 else min(asked, most)
+def _bounded(noted: NotedLimits) -> RunLimits | None:
+    """The limits that the note names, none of them above `MOST`; None where it names none."""
+    said = {each.name: getattr(noted, each.name) for each in fields(noted)}
+    kept = {name: min(value, getattr(MOST, name)) for name, value in said.items() if value is not None and value > 0}
+    return replace(RUN_LIMITS, **kept) if kept else None
 
 
 def _text(tree: Tree, path: str) -> str:

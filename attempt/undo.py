@@ -21,6 +21,7 @@ from core.commit_message import CommitMessage
 from core.dependencies import ImportCache
 from core.errors import GitError, MergeConflict, SandboxError
 from core.events import Event, Kind, Level
+from core.isolation import RunLimits
 from core.revisions import Commit, Workspace
 from core.tasks import Limits
 from core.undo import Reverted, revert_message
@@ -207,8 +208,8 @@ class Undo:
             raise undo_words.breaks(entry, judged.broken, later, reapply=case.reapply)
         return judged.sentence
 
-    def _limits(self, task_id: int) -> Limits:
-        return self._parts.queue.get(task_id).spec.limits.over(self._parts.limits)
+    def _limits(self, task_id: int) -> RunLimits:
+        return self._parts.queue.get(task_id).spec.limits.over(self._parts.limits).of_run()
 
     def _packages(self, entry: Entry, workspace: Workspace) -> dict[str, str]:
         work = self._parts.steps.last_work(entry.task_id, entry.attempt)

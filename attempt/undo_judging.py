@@ -11,8 +11,9 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from core.dependencies import ImportCache, dependants
+from core.isolation import RunLimits
 from core.ports import Suite
-from core.tasks import Language, Limits
+from core.tasks import Language
 from core.tree import Tree
 from core.verdicts import Result, SuiteJob, Verdict
 
@@ -57,7 +58,7 @@ class RevertJudge:
     """Runs the tests; `packages` are those that they may need, name to exact version. No suite is needed for none."""
 
     suite: Suite | None
-    limits: Limits
+    limits: RunLimits
     packages: Mapping[str, str]
 
     async def judge(self, trees: Trees, tests: Collection[str]) -> Judged:
@@ -85,11 +86,7 @@ class RevertJudge:
             language=language,
             packages=self.packages,
             whole_tree=trees.whole_tree,
-            wall_s=self.limits.suite_s,
-            memory_mb=self.limits.memory_mb,
-            cpus=self.limits.cpus,
-            pids=self.limits.pids,
-            work_mb=self.limits.work_mb,
+            limits=self.limits,
         )
         assert self.suite, "there are tests, so a suite was opened"
         return await self.suite.judge(job)

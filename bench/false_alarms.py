@@ -46,7 +46,7 @@ from checks.hooks.hooks import CommandHooks
 from checks.policy import Policy
 from core.gates import Finding, GateJob, Severity
 from core.held import SHARE
-from core.isolation import Ended
+from core.isolation import Ended, RunLimits
 from core.ports import Sandbox
 from core.tasks import TaskSpec
 from core.verdicts import SuiteJob, Verdict
@@ -162,7 +162,8 @@ class Judge:
         held = await asyncio.to_thread(hold, spec, base.entries(), SHARE)
         report = await GATE.examine(GateJob(spec=spec, tree=base, change=change))
         job = SuiteJob(
-            base=base, change=change, given=given, held=held, language=pair.language, packages=packages, wall_s=30.0,
+            base=base, change=change, given=given, held=held, language=pair.language, packages=packages,
+            limits=RunLimits(wall_s=30.0),
             whole_tree=False,
         )  # fmt: skip
         verdict = await self._suite.judge(job)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from pathlib import Path
 
@@ -21,20 +21,40 @@ class Ended(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SandboxLimits:
-    """Limits of one run; every isolation enforces all of them or refuses to run.
+class RunLimits:
+    """What one run of tests may use. These are the defaults of the settings; nothing else repeats them."""
 
-    `reserved_mb` is address space that the command reserves without using it, as Node.js does; where memory can only be
-    bounded for each process, the bound of its address space is higher by so much.
-    """
-
-    wall_s: float = 60.0
-    cpus: float = 2.0
+    wall_s: float = 60
+    """How long the tests may take, on the clock."""
+    cpus: float = 2
+    """Cores at once."""
     memory_mb: int = 512
+    """Memory of all processes together."""
     pids: int = 128
-    output_bytes: int = 1 << 20
+    """Processes and threads at once."""
     work_mb: int = 64
+    """What may be written to the working folder."""
+
+
+RUN_LIMITS = RunLimits()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxLimits(RunLimits):
+    """Limits of one command in a sandbox; every isolation enforces all of them or refuses to run."""
+
+    output_bytes: int = 1 << 20
+    """What standard output and standard error may hold, each."""
     reserved_mb: int = 0
+    """Address space that the command reserves without using it, as Node.js does. Where memory can only be bounded for
+    each process, the bound of its address space is higher by so much."""
+
+    def with_run(self, limits: RunLimits) -> SandboxLimits:
+        """The same sandbox for a run with these limits."""
+        return replace(self, **{name: getattr(limits, name) for name in _OF_A_RUN})
+
+
+_OF_A_RUN = tuple(each.name for each in fields(RunLimits))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
 from core.held import ValueCase
+from core.isolation import RUN_LIMITS, RunLimits
 from core.states import Ending, Status
 
 Files = Mapping[str, str]
@@ -74,6 +75,17 @@ class Limits:
         """These limits, with `defaults` where this says nothing."""
         pairs = {f.name: getattr(self, f.name) for f in fields(self)}
         return Limits(**{k: getattr(defaults, k) if v is None else v for k, v in pairs.items()})
+
+    def of_run(self) -> RunLimits:
+        """The limits of each run of tests; where nothing is said, the defaults of `RunLimits`."""
+        said = {
+            "wall_s": self.suite_s,
+            "memory_mb": self.memory_mb,
+            "cpus": self.cpus,
+            "pids": self.pids,
+            "work_mb": self.work_mb,
+        }
+        return replace(RUN_LIMITS, **{name: value for name, value in said.items() if value is not None})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from core.held import HeldOut
-from core.isolation import SandboxLimits
+from core.isolation import RunLimits, SandboxLimits
 from core.tasks import Change, Files, Language
 from core.tree import Tree
 
@@ -126,8 +126,7 @@ class SuiteJob:
     are the files that the owner gave with the task: "without the change" is the base with these on top. `packages` are
     distributions besides the test libraries that the run may see, name to exact version. `own_proven` tells that the
     agent's tests were found red and sharp before, so that they need not prove it again. `held` is what the model does
-    not know of the tests. `allow` are rules that `command` may break. Limits of the run that are None are the runner's
-    own.
+    not know of the tests. `allow` are rules that `command` may break. Without `limits` those of the runner hold.
     """
 
     base: Tree
@@ -142,15 +141,9 @@ class SuiteJob:
     allow: tuple[str, ...] = ()
     language: Language = Language.PYTHON
     packages: Mapping[str, str] = field(default_factory=dict)
-    wall_s: float | None = None
-    memory_mb: int | None = None
-    cpus: float | None = None
-    pids: int | None = None
-    work_mb: int | None = None
+    limits: RunLimits | None = None
     whole_tree: bool = True
 
-    def limits(self, usual: SandboxLimits) -> SandboxLimits:
-        """The limits of the run: what the job says, and the usual ones where it says nothing."""
-        names = ("wall_s", "memory_mb", "cpus", "pids", "work_mb")
-        said = {name: value for name in names if (value := getattr(self, name)) is not None}
-        return replace(usual, **said)
+    def sandbox_limits(self, usual: SandboxLimits) -> SandboxLimits:
+        """The sandbox of the run: the usual one, with the limits of the job where it has any."""
+        return usual if self.limits is None else usual.with_run(self.limits)

@@ -9,6 +9,7 @@ from typing import Any
 from core.brief import Brief
 from core.gates import Ask
 from core.held import HeldOut
+from core.isolation import RUN_LIMITS, RunLimits
 from core.remarks import Remark
 from core.states import Ending, Outcome, Phase
 from core.subtasks import Subtask
@@ -162,11 +163,7 @@ class Case:
     warn_at: int = 12
     held: HeldOut = field(default_factory=HeldOut)
     whole_tree: bool = True
-    suite_s: float = 60.0
-    memory_mb: int = 512
-    cpus: float = 2.0
-    pids: int = 128
-    work_mb: int = 64
+    run_limits: RunLimits = RUN_LIMITS
     granted: frozenset[str] = frozenset()
     denied: frozenset[str] = frozenset()
     answers: Mapping[str, str] = field(default_factory=dict)

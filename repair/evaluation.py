@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
+from core.isolation import RUN_LIMITS, RunLimits
 from core.tasks import Change, Files
 from core.tree import Tree
 
@@ -33,11 +34,18 @@ class TrialJob:
     start: Files = field(default_factory=dict)
     packages: Mapping[str, str] = field(default_factory=dict)
     whole_tree: bool = True
-    wall_s: float = 60.0
-    memory_mb: int = 512
-    cpus: float = 2.0
-    pids: int = 128
-    work_mb: int = 64
+    wall_s: float = RUN_LIMITS.wall_s
+    memory_mb: int = RUN_LIMITS.memory_mb
+    cpus: float = RUN_LIMITS.cpus
+    pids: int = RUN_LIMITS.pids
+    work_mb: int = RUN_LIMITS.work_mb
+
+    @property
+    def limits(self) -> RunLimits:
+        """The five limits of its runs."""
+        return RunLimits(
+            wall_s=self.wall_s, memory_mb=self.memory_mb, cpus=self.cpus, pids=self.pids, work_mb=self.work_mb
+        )
 
 
 class How(StrEnum):

@@ -19,6 +19,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from core.errors import SandboxError
+from core.isolation import RUN_LIMITS
 from core.javascript import SOURCES
 from core.verdicts import SuiteJob
 from repair.evaluation import Answered, Call, Candidate, How, Observed, Outcome, Patience, Sight, TrialJob, Trouble
@@ -114,7 +115,7 @@ class TrialRunner:
         return made
 
     async def _run(self, stage: Stage, task: Mapping[str, object], wall_s: float) -> ProgramAnswer | None:
-        job = replace(stage.job, wall_s=wall_s)
+        job = replace(stage.job, limits=replace(stage.job.limits or RUN_LIMITS, wall_s=wall_s))
         ready, result = await self._rounds.executed(job, stage.with_task(task))
         return read_program(result, ready.key)
 
@@ -152,8 +153,7 @@ async def staged(job: TrialJob, rounds: Rounds) -> Stage:
         raise SandboxError("candidates are evaluated by tests of Python; this task has tests of JavaScript")
     suite = SuiteJob(
         base=job.base, change=job.change, given=job.tests, command=job.command, start=job.start,
-        packages=job.packages, whole_tree=job.whole_tree, wall_s=job.wall_s, memory_mb=job.memory_mb, cpus=job.cpus,
-        pids=job.pids, work_mb=job.work_mb,
+        packages=job.packages, whole_tree=job.whole_tree, limits=job.limits,
     )  # fmt: skip
     made = await rounds.plan(suite)
     if made.command or not made.files:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from core.dialogue import BUILT_IN, Material, ModelRequest
 from core.paths import is_test_path
 from core.states import Phase
@@ -44,11 +46,7 @@ def job_of(material: Material, start: Change) -> TrialJob:
         start=spec.files,
         packages=work.packages,
         whole_tree=case.whole_tree,
-        wall_s=case.suite_s,
-        memory_mb=case.memory_mb,
-        cpus=case.cpus,
-        pids=case.pids,
-        work_mb=case.work_mb,
+        **asdict(case.run_limits),
     )
 
 

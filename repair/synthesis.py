@@ -64,7 +64,7 @@ class SynthesisRunner:
             return Synthesised(why=found)
         stage = await staged(job.job, self._rounds)
         planned = _recording(stage.with_task(_task(job, found)), job.path, text, found.name)
-        suite = replace(stage.job, wall_s=job.budget_s + TESTS_S)
+        suite = replace(stage.job, limits=replace(job.job.limits, wall_s=job.budget_s + TESTS_S))
         ready, result = await self._rounds.executed(suite, planned)
         report = report_of(read_program(result, ready.key))
         return result_of(report, lambda body: written(found, body), job.budget_s)

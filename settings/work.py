@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
+from core.isolation import RUN_LIMITS
 from settings.values import Distribution, Megabytes, Seconds, SettingsGroup, off
 
 Graveness = Literal["critical", "high", "medium", "low"]
@@ -39,17 +40,17 @@ class WorkSettings(SettingsGroup):
     """The socket of the container engine. Unset: the usual one."""
     docker_image: str = ""
     """An image of yours for Docker's sandbox. Unset: one that is packed from this machine."""
-    sandbox_cpus: Annotated[float, Field(gt=0)] = 2
+    sandbox_cpus: Annotated[float, Field(gt=0)] = RUN_LIMITS.cpus
     """How many processors a run may use."""
-    sandbox_memory_mb: Annotated[Megabytes, Field(ge=64)] = 512
+    sandbox_memory_mb: Annotated[Megabytes, Field(ge=64)] = RUN_LIMITS.memory_mb
     """How much memory a run may use."""
-    sandbox_pids: Annotated[int, Field(ge=16)] = 128
+    sandbox_pids: Annotated[int, Field(ge=16)] = RUN_LIMITS.pids
     """How many processes and threads a run may have at once."""
-    sandbox_work_mb: Annotated[Megabytes, Field(ge=1)] = 64
+    sandbox_work_mb: Annotated[Megabytes, Field(ge=1)] = RUN_LIMITS.work_mb
     """How much a run may write."""
     sandbox_nice: Annotated[int, Field(ge=0, le=19)] = 5
     """How many levels of priority sandboxed work stands back for yours; 0 switches that off."""
-    suite_timeout_s: Seconds = 60
+    suite_timeout_s: Seconds = RUN_LIMITS.wall_s
     """How long a run of the tests may take, on the clock."""
     allowed_deps: list[Distribution] = Field(default_factory=list)
     """Packages that tasks may install without asking you, such as `requests` or `numpy==2.4.0`."""

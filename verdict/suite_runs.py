@@ -83,7 +83,7 @@ class Rounds:
             result=result,
             answer=answer.read(result, ready.key),
             names=self._names(job, planned),
-            limits=job.limits(self._limits),
+            limits=job.sandbox_limits(self._limits),
             digest=ready.digest,
         )
 
@@ -152,7 +152,8 @@ class Rounds:
             SandboxError: nothing could be run.
         """
         runtime = await self._runtime_for(job)
-        ready = await asyncio.to_thread(staged, planned, job.base, runtime, self._trees, job.limits(self._limits))
+        limits = job.sandbox_limits(self._limits)
+        ready = await asyncio.to_thread(staged, planned, job.base, runtime, self._trees, limits)
         return ready, await self.sandbox.run(ready.job)
 
     async def _runtime_for(self, job: SuiteJob) -> Runtime:

@@ -9,6 +9,7 @@ import pytest
 
 from agent.tools import AgentSettings
 from core.events import Kind
+from core.isolation import RunLimits
 from core.states import Ending, Phase
 from core.verdicts import SuiteJob, Verdict
 from core.work import Work
@@ -42,8 +43,7 @@ async def test_no_model_is_asked_when_tests_or_a_command_are_given() -> None:
     await bench.run(case_for(tests=given))
     assert P.TESTING not in bench.model.phases
     job = bench.suite.jobs[0]
-    assert (job.given, job.own, job.wall_s, job.memory_mb, job.whole_tree) == (given, {}, 60.0, 512, True)
-    assert (job.cpus, job.pids, job.work_mb) == (2.0, 128, 64)
+    assert (job.given, job.own, job.limits, job.whole_tree) == (given, {}, RunLimits(), True)
 
 
 async def test_tests_without_assertions_or_of_the_wrong_name_are_sent_back() -> None:

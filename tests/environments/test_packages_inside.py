@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import SandboxError
+from core.isolation import RunLimits
 from core.verdicts import SuiteJob, Verdict
 from environments.layers import LayerStore
 from test_runner import SuiteRunner
@@ -40,7 +41,13 @@ class Judge:
     ) -> Verdict:
         packages = (await self.layers.satisfy(names)).packages if names else {}
         job = SuiteJob(
-            base=TextTree(base), change=code, given=tests, own=own or {}, packages=packages, wall_s=20, whole_tree=False
+            base=TextTree(base),
+            change=code,
+            given=tests,
+            own=own or {},
+            packages=packages,
+            limits=RunLimits(wall_s=20),
+            whole_tree=False,
         )
         return await self.runner.judge(job)
 
@@ -68,7 +75,7 @@ async def test_a_package_is_there_in_every_isolation(judge: Judge, folder: Path,
     (jobs := folder / "jobs").mkdir(mode=0o755)
     async with opened(name, jobs) as box:
         runner = SuiteRunner(box, runtime(), emit=lambda _: None, staging_dir=folder / "other", layers=judge.layers)
-        job = SuiteJob(base=TextTree(), change=CODE, given=TESTS, packages=packages, wall_s=20)
+        job = SuiteJob(base=TextTree(), change=CODE, given=TESTS, packages=packages, limits=RunLimits(wall_s=20))
         found = await runner.judge(job)
         assert found.passed, (found.reason, found.failures)
         assert not (await runner.judge(replace(job, packages={}))).passed

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from core.isolation import SandboxJob, SandboxResult
+from core.isolation import RunLimits, SandboxJob, SandboxResult
 from core.ports import Sandbox
 from core.verdicts import SuiteJob, Verdict
 from test_runner import SuiteRunner
@@ -84,7 +84,9 @@ async def test_a_job_that_hoards_the_kernels_watches_changes_no_verdict(sandbox:
     runner = SuiteRunner(sandbox, runtime(), emit=lambda _: None, staging_dir=tmp_path / "staging")
 
     def judged(text: str) -> Coroutine[None, None, Verdict]:
-        return runner.judge(SuiteJob(base=TextTree(), change={"solution.py": text}, given=GIVEN, wall_s=20))
+        return runner.judge(
+            SuiteJob(base=TextTree(), change={"solution.py": text}, given=GIVEN, limits=RunLimits(wall_s=20))
+        )
 
     with host("", bait=False) as hoarder:
         hoarder.told["hold_s"] = "60"

@@ -12,6 +12,7 @@ from checks.checker import StaticGate
 from checks.hooks.hooks import CommandHooks
 from checks.policy import Policy
 from core.gates import GateJob, Severity
+from core.isolation import RunLimits
 from core.tasks import TaskSpec
 from core.verdicts import Label, SuiteJob, Verdict
 from sandbox.nest import NestedSandbox
@@ -45,7 +46,12 @@ async def runner(request: pytest.FixtureRequest) -> AsyncIterator[SuiteRunner]:
 
 async def judged(runner: SuiteRunner, suite: Suite, files: Mapping[str, str]) -> Verdict:
     job = SuiteJob(
-        base=TextTree(suite.base), change=files, given=suite.given, held=suite.held, language=suite.language, wall_s=15
+        base=TextTree(suite.base),
+        change=files,
+        given=suite.given,
+        held=suite.held,
+        language=suite.language,
+        limits=RunLimits(wall_s=15),
     )
     return await runner.judge(job)
 

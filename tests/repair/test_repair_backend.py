@@ -19,6 +19,7 @@ from core.dialogue import Completion, ModelRequest
 from core.errors import ModelError, ModelRefused, ModelUnavailable, SandboxError
 from core.events import Event, Kind, Level
 from core.held import HeldOut
+from core.isolation import RunLimits
 from core.masking import Masker
 from core.states import Phase
 from core.tasks import digest
@@ -71,7 +72,7 @@ async def test_one_search_serves_planning_and_coding_and_its_reply_reads_as_any_
 
 async def test_it_sees_the_tests_that_a_model_sees_and_works_under_the_limits_of_the_case() -> None:
     solver = TinySolver()
-    await RepairBackend(solver).generate(asked(suite_s=7.0, memory_mb=99, cpus=1.5, packages=[]))
+    await RepairBackend(solver).generate(asked(run_limits=RunLimits(wall_s=7.0, memory_mb=99, cpus=1.5), packages=[]))
     (problem,) = solver.problems
     job = problem.job
     assert job.tests == TESTS

@@ -17,7 +17,7 @@ from typing import cast
 import pytest
 
 from core.errors import SandboxError
-from core.isolation import Ended, Mount, SandboxJob, SandboxLimits
+from core.isolation import Ended, Mount, RunLimits, SandboxJob, SandboxLimits
 from core.ports import Sandbox
 from core.verdicts import SuiteJob
 from sandbox.isolation import Isolation
@@ -239,7 +239,9 @@ async def test_suites_are_judged_in_it(box: Sandbox, folder: Path) -> None:
     given = {"test_given.py": "from solution import one\n\n\ndef test_one():\n    assert one() == 1\n"}
 
     def job(text: str) -> SuiteJob:
-        return SuiteJob(base=TextTree({"a.txt": ""}), change={"solution.py": text}, given=given, wall_s=10)
+        return SuiteJob(
+            base=TextTree({"a.txt": ""}), change={"solution.py": text}, given=given, limits=RunLimits(wall_s=10)
+        )
 
     right = await runner.judge(job("def one():\n    return 1\n"))
     wrong = await runner.judge(job("def one():\n    return 2\n"))

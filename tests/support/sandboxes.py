@@ -9,11 +9,13 @@ import functools
 import os
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from bootstrap.repair import PROGRAMS
 from core.events import Event
+from core.isolation import RunLimits
 from core.ports import Sandbox
 from core.tasks import Change, Files
 from core.verdicts import SuiteJob, Verdict
@@ -121,6 +123,9 @@ class Judge:
         self, change: Change, given: Files | None = None, base: Files | None = None, **more: Any
     ) -> Verdict:
         """Judge a change of an in-memory tree; two at a time, however many are asked for."""
-        told: dict[str, Any] = {"wall_s": 10, **more}
+        named = {each.name for each in fields(RunLimits)}
+        limits = RunLimits(**{"wall_s": 10, **{name: value for name, value in more.items() if name in named}})
+        told = {name: value for name, value in more.items() if name not in named}
+        job = SuiteJob(base=TextTree(base), change=change, given=given or {}, limits=limits, **told)
         async with self._two:
-            return await self.runner.judge(SuiteJob(base=TextTree(base), change=change, given=given or {}, **told))
+            return await self.runner.judge(job)

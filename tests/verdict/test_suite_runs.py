@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from core.isolation import SandboxJob, SandboxResult
+from core.isolation import RunLimits, SandboxJob, SandboxResult
 from core.ports import Sandbox
 from core.verdicts import SuiteJob, Verdict
 from test_runner import SuiteRunner
@@ -49,7 +49,7 @@ def box() -> Noted:
 
 async def judged(box: Noted, folder: Path, change: dict[str, str], given: dict[str, str]) -> Verdict:
     runner = SuiteRunner(box, runtime(), emit=lambda _: None, staging_dir=folder / "staging")
-    return await runner.judge(SuiteJob(base=TextTree(), change=change, given=given, wall_s=10))
+    return await runner.judge(SuiteJob(base=TextTree(), change=change, given=given, limits=RunLimits(wall_s=10)))
 
 
 async def test_tests_that_all_run_apart_take_one_sandbox(box: Noted, folder: Path) -> None:

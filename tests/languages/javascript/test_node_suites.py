@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from core.errors import SandboxError
+from core.isolation import RunLimits
 from core.tasks import Change, Files, Language
 from core.verdicts import Result, SuiteJob, Verdict
 from sandbox.node_program import Node
@@ -222,7 +223,7 @@ async def test_memory_is_bounded_where_only_single_processes_can_be() -> None:
         told: dict[str, Any] = {"base": TextTree(), "given": given, "language": Language.JAVASCRIPT, "wall_s": 20}
         right = await runner.judge(SuiteJob(change=ADD, **told))
         assert right.passed, right.reason
-        wrong = await runner.judge(SuiteJob(change={"add.mjs": greedy}, memory_mb=256, **told))
+        wrong = await runner.judge(SuiteJob(change={"add.mjs": greedy}, limits=RunLimits(memory_mb=256), **told))
     assert "used more than 256 MB of memory" in wrong.reason
 
 
