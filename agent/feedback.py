@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agent.context import estimate_tokens
+from agent.prompt.context import estimate_tokens
 from core.verdicts import Failure, Result, Verdict
 
 MAX_FAILURES = 5

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from hashlib import sha1
 
 from agent.machine import FIRST, Machine
-from agent.tools import AgentSettings, Tools
+from agent.services import AgentServices, AgentSettings
 from core.clock import Clock
 from core.dialogue import Completion, ModelRequest
 from core.errors import InvalidTask
@@ -94,7 +94,7 @@ async def _attempt(spec: TaskSpec, functions: _Functions, suite: Suite, limits: 
         functions.work = step.work
         steps.append(step)
 
-    tools = Tools(
+    tools = AgentServices(
         model=functions,
         suite=suite,
         memory=NoMemory(),

@@ -4,7 +4,7 @@ COMMIT has one entrance, from TESTING, and TESTING is reached from CODING alone,
 switched on. Only CODING may change a file. So whatever the phases answer, a walk that commits ends with CODING, the
 gates and TESTING all passed on one and the same change; a property test walks the table and proves it. Every cycle of
 the table leads through REFLECTING, which counts the tries and ends them. Within TESTING the static gates come before
-the suite (`agent.gatekeeping`). A walk that is held goes on in the very phase that held it, from its beginning. One
+the suite (`agent.change_check`). A walk that is held goes on in the very phase that held it, from its beginning. One
 that was split goes on at CODING, or at PLANNING again, when the parts have ended: in front of every gate.
 
 Each step is handed to `on_step` and awaited before the next phase runs: what has happened is durable before anything
@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 
-from agent import auditor, coder, planner, reflector, reprompter, reviewer, tester
-from agent.tools import Runner, Tools
+from agent import clarifying, coding, planning, reflecting, review, testing
+from agent.services import AgentServices, Runner
 from core.errors import NightshiftError
 from core.events import Event, Kind, Level
 from core.states import TERMINAL_PHASES, Outcome, Phase
@@ -51,13 +51,13 @@ TABLE: Mapping[tuple[Phase, Outcome], Phase] = {
 OPTIONAL = (_P.CLARIFYING, _P.REVIEW, _P.AUDIT)
 
 PHASES: Mapping[Phase, Runner] = {
-    _P.CLARIFYING: reprompter.run,
-    _P.PLANNING: planner.run,
-    _P.CODING: coder.run,
-    _P.REVIEW: reviewer.run,
-    _P.AUDIT: auditor.run,
-    _P.TESTING: tester.run,
-    _P.REFLECTING: reflector.run,
+    _P.CLARIFYING: clarifying.run,
+    _P.PLANNING: planning.run,
+    _P.CODING: coding.run,
+    _P.REVIEW: review.review,
+    _P.AUDIT: review.audit,
+    _P.TESTING: testing.run,
+    _P.REFLECTING: reflecting.run,
 }
 
 
@@ -75,7 +75,7 @@ class Machine:
 
     def __init__(
         self,
-        tools: Tools,
+        tools: AgentServices,
         on_step: Callable[[Step], Awaitable[None]],
         phases: Mapping[Phase, Runner] = PHASES,
     ) -> None:
@@ -121,7 +121,7 @@ class Machine:
 
     def _is_on(self, case: Case, phase: Phase) -> bool:
         if phase is Phase.CLARIFYING:
-            return reprompter.is_wanted(case, self._tools.settings.clear_enough)
+            return clarifying.is_wanted(case, self._tools.settings.clear_enough)
         return case.review if phase is Phase.REVIEW else case.audit
 
     def _warn(self, case: Case, step: Step) -> None:
@@ -141,7 +141,7 @@ class Machine:
             )
 
 
-def _prompts(tools: Tools) -> dict[str, object]:
+def _prompts(tools: AgentServices) -> dict[str, object]:
     """What the step's prompts held, for the timeline; of very many the first ones."""
     return {"prompts": [dict(one) for one in tools.prompts[:_MOST_PROMPTS]]} if tools.prompts else {}
 

@@ -13,16 +13,17 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from agent.machine import FIRST, Machine
-from agent.tools import Tools
-from attempt import forked, splitting
+from agent.services import AgentServices
+from attempt import subtasks
 from attempt.budget import TaskBudget
+from attempt.commit_record import landed_before
 from attempt.integration import Integration, Landed
-from attempt.lost_life import landed_before
-from attempt.own_time import OwnTime, Patient
 from attempt.regression import WithRegression
 from attempt.services import Parts
+from attempt.time_limit import PausableTimeLimit, TimedModel
 from core.errors import BudgetSpent, CommandBlocked, GitError, Held, NightshiftError, TimeUp
 from core.events import Event, Kind, Level
+from core.forking import begun
 from core.held import HeldOut
 from core.paths import at_or_below
 from core.ports import Model, Sink
@@ -30,6 +31,7 @@ from core.revisions import Workspace
 from core.states import Ending, Outcome, Phase
 from core.tasks import Limits, Spent, Task
 from core.work import Case, Step, Work
+from db import forks
 from verdict.held.holding import hold
 
 
@@ -43,6 +45,16 @@ class Result:
     spent: Spent = field(default_factory=Spent)
     commit: str | None = None
     branch: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Where the attempts of a task begin; all those of a fork begin at the same place."""
+
+    model: str = ""
+    """Which model is asked first; empty: as the settings say."""
+    work: Work | None = None
+    """The state that a step of the forked task left behind; None: a fresh one."""
 
 
 class Attempt:
@@ -60,9 +72,9 @@ class Attempt:
         self.parts, self.emit, self._show = parts, emit, show
         self.limits: Limits = task.spec.limits.over(parts.defaults.limits)
         self._work: Work | None = None
-        self._held, self._origin = HeldOut(), forked.Origin()
+        self._held, self._origin = HeldOut(), Origin()
         self._step_began = parts.clock()
-        self._time: OwnTime | None = None
+        self._time: PausableTimeLimit | None = None
         self._budget = TaskBudget(task, self.limits, parts)
 
     async def run(self) -> Result:
@@ -72,7 +84,7 @@ class Attempt:
             Interruption: the attempt ends for a reason outside the work itself.
             NightshiftError: a part failed; another attempt may go better.
         """
-        time = self._time = OwnTime(self.limits.wall_s)
+        time = self._time = PausableTimeLimit(self.limits.wall_s)
         try:
             async with time.limited():
                 result = await self._until_ended(time)
@@ -116,12 +128,12 @@ class Attempt:
         self.emit(Event(kind=Kind.COMMAND_BLOCKED, level=Level.WARNING, message=text[:500], data=data))
         raise CommandBlocked(f"{text} To allow it, give the task `allow: [{blocked.rule}]`.")
 
-    async def _until_ended(self, time: OwnTime) -> Result:
+    async def _until_ended(self, time: PausableTimeLimit) -> Result:
         self._check_command()
         if why := self.parts.unable(self.task.spec):
             return self.ended(Ending.REFUSED, why)
-        origin = self._origin = await asyncio.to_thread(forked.origin, self.parts, self.task)
-        model = Patient(await asyncio.to_thread(self._budget.open, origin.model), time)
+        origin = self._origin = await asyncio.to_thread(_origin, self.parts, self.task)
+        model = TimedModel(await asyncio.to_thread(self._budget.open, origin.model), time)
         stored = await asyncio.to_thread(self.parts.steps.last_work, self.task.id, self.task.attempt) or origin.work
         try:
             workspace = await asyncio.to_thread(self._open, stored.base if stored else None)
@@ -142,7 +154,7 @@ class Attempt:
             if work.phase is Phase.HOLD:
                 raise Held("; ".join(ask.question for ask in work.asks) or work.reason, work.asks)
             if work.phase is Phase.SPLIT:
-                raise splitting.split(self.task, work, self._budget.left)
+                raise subtasks.split(self.task, work, self._budget.left)
             if work.phase is Phase.ABANDON:
                 return self.ended(work.ending or Ending.GAVE_UP, work.reason)
             landing = Integration(self.task, self.parts, self.emit, held=work.still_held(self._held), resumed=resumed)
@@ -163,10 +175,10 @@ class Attempt:
         if stored is None or stored.phase is not Phase.SPLIT:
             return workspace, stored
         parts = await asyncio.to_thread(self.parts.queue.parts, self.task.id, self.task.attempt)
-        if not splitting.have_ended(parts):
-            raise splitting.split(self.task, stored, self._budget.left)
+        if not subtasks.have_ended(parts):
+            raise subtasks.split(self.task, stored, self._budget.left)
         workspace = await asyncio.to_thread(self._open, None)
-        return workspace, splitting.gone_on(stored, workspace.base, parts)
+        return workspace, subtasks.gone_on(stored, workspace.base, parts)
 
     async def _hold_out(self, workspace: Workspace) -> None:
         """Find what of the tests no prompt shows; it follows from their text, so every attempt finds the same."""
@@ -201,7 +213,7 @@ class Attempt:
         return replace(stored, phase=stored.held_in or FIRST, held_in=None, asks=())
 
     def _machine(self, workspace: Workspace, model: Model) -> Machine:
-        tools = Tools(
+        tools = AgentServices(
             model=model,
             suite=WithRegression(self.parts.suite, self.parts.imports),
             memory=self.parts.memory,
@@ -224,7 +236,7 @@ class Attempt:
             review=defaults.review if spec.review is None else spec.review,
             audit=defaults.audit if spec.audit is None else spec.audit,
             clarify=defaults.clarify if spec.clarify is None else spec.clarify,
-            split=splitting.may_split(spec, defaults.split),
+            split=subtasks.may_split(spec, defaults.split),
             iterations=iterations,
             warn_at=min(defaults.warn_at, iterations),
             held=self._held,
@@ -253,6 +265,17 @@ class Attempt:
             task.id, task.fence, iterations=step.work.iteration, spent=self._spent(step.work)
         )
         await asyncio.gather(asyncio.wrap_future(saved), asyncio.wrap_future(noted))
+
+
+def _origin(parts: Parts, task: Task) -> Origin:
+    """Where an attempt of a task begins. Reads the database."""
+    found = forks.origin(parts.db.reader(), task.id)
+    if found is None:
+        return Origin()
+    fork, digest = found
+    work = parts.steps.work(digest)
+    first = work and replace(begun(work, fork), attempt=task.attempt, spent=task.spent)
+    return Origin(model=fork.model, work=first)
 
 
 def _check_asks(case: Case, work: Work) -> None:

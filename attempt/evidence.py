@@ -1,19 +1,26 @@
 """The evidence of a verdict as a git note: enough to run it again and to say what still holds.
 
 A note is JSON that anyone who can write to the repository can change. So nothing in it is believed: all that it says
-of a run is held against a new run, all that it says of the commit against git, and a seal (`attempt.seal`) tells
-whether the text is as this home wrote it.
+of a run is compared with a new run, all that it says of the commit with git, and a seal tells whether the text is as
+this home wrote it.
+
+The seal is a keyed digest that only the home which wrote the note can make. The key lies beside the daemon's database,
+where nothing that runs in the sandbox can read it. Whoever changes a note in the repository cannot make the seal anew;
+whoever reads a note of another home learns only that it is another's.
 """
 
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
+import secrets
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
+from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
-from attempt import seal
 from core.errors import NightshiftError
 from core.held import HeldOut
 from core.isolation import RunLimits
@@ -22,6 +29,7 @@ from core.tasks import Files, Language, Task
 from core.verdicts import Evidence, Result, Verdict
 from core.work import Work
 from db.codec import decode, plain
+from files.whole import write_once
 
 FORMAT = 2
 """What is written. Format 1 had no language, changed and start files, limits, and nothing that says by whom."""
@@ -116,7 +124,7 @@ def to_note(
 
 def _written(note: Note, key: bytes) -> str:
     data: dict[str, Any] = {name: plain(getattr(note, name)) for name in _NAMES}
-    return json.dumps(data | seal.of(data, key), indent=1, sort_keys=True) + "\n"
+    return json.dumps(data | seal_of(data, key), indent=1, sort_keys=True) + "\n"
 
 
 def _unseen(held: HeldOut) -> HeldOut:
@@ -129,7 +137,7 @@ def digests(files: Files) -> dict[str, str]:
     return {path: hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() for path, text in files.items()}
 
 
-def read(text: str) -> Note:
+def read_note(text: str) -> Note:
     """The note in a text. Fields that are not known are named in `strange`.
 
     Raises:
@@ -146,7 +154,7 @@ def read(text: str) -> Note:
     if note.format not in {1, FORMAT}:
         raise UnreadableNote(f"the note has format {note.format}; this version reads 1 and {FORMAT}")
     evidence = data["evidence"].keys() - {each.name for each in fields(Evidence)}
-    strange = (*sorted(data.keys() - {*_NAMES, seal.FIELD}), *(f"evidence.{name}" for name in sorted(evidence)))
+    strange = (*sorted(data.keys() - {*_NAMES, SEAL_FIELD}), *(f"evidence.{name}" for name in sorted(evidence)))
     return _with_strange(note, strange)
 
 
@@ -156,3 +164,62 @@ def _with_strange(note: Note, strange: tuple[str, ...]) -> Note:
 
 
 _NAMES = tuple(each.name for each in fields(Note) if each.name != "strange")
+
+
+# --- the seal
+
+
+SEAL_FIELD = "seal"
+_KEY_BYTES = 32
+
+
+class Sealed(StrEnum):
+    """What a seal tells."""
+
+    OURS = "ours"
+    BROKEN = "broken"
+    ANOTHER = "another"
+    NONE = "none"
+
+
+def seal_of(data: Mapping[str, Any], key: bytes) -> dict[str, str]:
+    """The field that seals these data; nothing without a key."""
+    return {SEAL_FIELD: f"{_key_name(key)}:{_keyed_digest(data, key)}"} if key else {}
+
+
+def check_seal(text: str, key: bytes) -> Sealed:
+    """What the seal of a note tells one who has this key."""
+    try:
+        data = json.loads(text)
+        found = str(data.pop(SEAL_FIELD, ""))
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return Sealed.BROKEN
+    if not found:
+        return Sealed.NONE
+    name, _, digest = found.partition(":")
+    if not key or name != _key_name(key):
+        return Sealed.ANOTHER
+    return Sealed.OURS if hmac.compare_digest(digest.encode(), _keyed_digest(data, key).encode()) else Sealed.BROKEN
+
+
+def kept_key(file: Path) -> bytes:
+    """The key of this home, made on first use; only the owner can read it."""
+    write_once(file, secrets.token_hex(_KEY_BYTES), mode=0o600)
+    return read_key(file)
+
+
+def read_key(file: Path) -> bytes:
+    """The key of this home; empty where there is none yet."""
+    try:
+        return bytes.fromhex(file.read_text())
+    except (OSError, ValueError):
+        return b""
+
+
+def _key_name(key: bytes) -> str:
+    return hashlib.sha256(b"name\0" + key).hexdigest()[:12]
+
+
+def _keyed_digest(data: Mapping[str, Any], key: bytes) -> str:
+    text = json.dumps(data, sort_keys=True, separators=(",", ":"))
+    return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()

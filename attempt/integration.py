@@ -13,9 +13,9 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 from attempt import landed_packages
+from attempt.commit_record import Landing, changed_files
+from attempt.commit_record import commit_row as ledger_entry
 from attempt.evidence import to_note
-from attempt.ledger import Landing, changed_files
-from attempt.ledger import entry as ledger_entry
 from attempt.regression import WithRegression
 from attempt.services import Parts
 from core.commit_message import message_for

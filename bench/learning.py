@@ -27,7 +27,7 @@ from dataclasses import dataclass
 
 from agent.library import FileTree, NoMemory
 from agent.machine import FIRST, Machine
-from agent.tools import AgentSettings, Tools
+from agent.services import AgentServices, AgentSettings
 from bench.false_alarms import opened
 from bench.learning_families import FAMILIES, Family
 from core.clock import utc_now
@@ -131,7 +131,7 @@ class Room:
             saved = self.steps.save_step(task.id, task.attempt, task.fence, step, started_at=utc_now(), duration_s=0.0)
             await asyncio.wrap_future(saved)
 
-        tools = Tools(
+        tools = AgentServices(
             model=model,
             suite=self.suite,
             memory=self.memory,

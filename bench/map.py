@@ -25,10 +25,10 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from agent.atlas import Shelf
+from agent.coding import first_request
 from agent.library import FileTree, NoMemory
-from agent.portions import Prompt
-from agent.prompts_coding import first_request
-from agent.tools import Tools
+from agent.prompt.budget import Prompt
+from agent.services import AgentServices
 from bootstrap.symbol_cache import keep, kept
 from core.dialogue import Completion, ModelRequest
 from core.states import Phase, Status
@@ -84,7 +84,7 @@ def found(folder: Path) -> dict[str, str]:
     return {str(path.relative_to(folder)): path.read_text(errors="replace") for path in paths}
 
 
-def built(tools: Tools, description: str) -> tuple[Prompt, float]:
+def built(tools: AgentServices, description: str) -> tuple[Prompt, float]:
     """The prompt of CODING, and how long it took in seconds."""
     at = datetime.now(UTC)
     task = Task(id=1, spec=TaskSpec(description=description), status=Status.RUNNING, created_at=at, attempt=1)
@@ -97,7 +97,9 @@ def run(files: Mapping[str, str]) -> bool:
     """Print the figures; true when both goals are met."""
     nobody, tree, shelf = Nobody(), Listed(files), Shelf()
     tree.entries()
-    tools = Tools(model=nobody, suite=nobody, memory=NoMemory(), tree=tree, emit=lambda _event: None, shelf=shelf)
+    tools = AgentServices(
+        model=nobody, suite=nobody, memory=NoMemory(), tree=tree, emit=lambda _event: None, shelf=shelf
+    )
     middle = sorted(files)[len(files) // 2]
     description = f"Make the orders of {middle} cheaper by a tenth"
     prompt, first_s = built(tools, description)

@@ -15,8 +15,8 @@ import os
 from collections.abc import Callable
 from contextlib import ExitStack
 
+from attempt.revert import Reverter
 from attempt.sweep import Sweep
-from attempt.undo import Undo
 from bootstrap.database_care import notices, watch_database
 from bootstrap.greeting import greeting, in_a_line
 from bootstrap.house import House
@@ -75,7 +75,7 @@ class Daemon:
         self._store: Store
         self._vitals: Vitals
         self._rooms: Rooms
-        self._undo: Undo
+        self._undo: Reverter
         self._executor: TaskExecutor | None = None
         self._sweep: Sweep
         self._inbox: Watcher

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agent.atlas import Shelf
-from agent.tools import AgentSettings, EditFormat
-from attempt import seal
+from agent.services import AgentSettings, EditFormat
+from attempt import evidence
 from attempt.services import Defaults, Parts
 from bootstrap.checker import make_checker
 from bootstrap.models import make_memory, make_models, renewed_models
@@ -218,7 +218,7 @@ class Rooms:
             state=store.state,
             defaults=defaults(settings),
             clock=self._clock,
-            seal_key=seal.kept_key(settings.seal_file),
+            seal_key=evidence.kept_key(settings.seal_file),
             imports=imports,
             merge_locks=self.merge_locks,
             hooks=self._checker.hooks,

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.prompting import fenced
+from agent.prompt.text import fenced
 from core.dialogue import BUILT_IN
 from core.masking import Masker
 from db.codec import encode

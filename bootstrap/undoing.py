@@ -10,8 +10,8 @@ from concurrent.futures import Future
 from contextlib import ExitStack
 from pathlib import Path
 
-from attempt.undo import Undo, UndoParts
-from attempt.verification import Opened
+from attempt.revert import Reverter, RevertServices
+from attempt.verify import OpenedSuite
 from bootstrap.services import Rooms, defaults, make_git
 from bootstrap.store import Store, open_store
 from bootstrap.verifying import suites
@@ -25,16 +25,16 @@ from git_manager import GitManager
 from maintenance.instance_lock import InstanceLock
 
 
-def undo_of(settings: Settings, store: Store, rooms: Rooms) -> Undo:
+def undo_of(settings: Settings, store: Store, rooms: Rooms) -> Reverter:
     """The daemon's: it shares the locks of its integrations, and judges in its sandbox once there is one."""
 
-    async def opened() -> Opened:
+    async def opened() -> OpenedSuite:
         await rooms.prepared.wait()
         if rooms.parts is None:
-            return Opened(suite=None, why_not=rooms.sandbox_detail)
-        return Opened(suite=rooms.parts.suite)
+            return OpenedSuite(suite=None, why_not=rooms.sandbox_detail)
+        return OpenedSuite(suite=rooms.parts.suite)
 
-    return Undo(_parts(settings, store, rooms.git, opened, rooms.merge_locks))
+    return Reverter(_parts(settings, store, rooms.git, opened, rooms.merge_locks))
 
 
 class Reverts:
@@ -45,7 +45,7 @@ class Reverts:
         loop: the workers', on which that happens.
     """
 
-    def __init__(self, undo: Undo, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, undo: Reverter, loop: asyncio.AbstractEventLoop) -> None:
         self._undo, self._loop = undo, loop
         self._asked: set[Future[Reverted]] = set()
 
@@ -82,7 +82,7 @@ async def revert_alone(task_id: int, settings: Settings, *, force: bool, reapply
         store = open_store(settings, stack)
         git = make_git(settings, store, utc_now)
         stack.callback(git.close)
-        undo = Undo(_parts(settings, store, git, suites(settings, folder), defaultdict(asyncio.Lock)))
+        undo = Reverter(_parts(settings, store, git, suites(settings, folder), defaultdict(asyncio.Lock)))
         return await undo.revert(task_id, force=force, reapply=reapply)
 
 
@@ -90,10 +90,10 @@ def _parts(
     settings: Settings,
     store: Store,
     git: GitManager,
-    opened: Callable[[], Awaitable[Opened]],
+    opened: Callable[[], Awaitable[OpenedSuite]],
     locks: defaultdict[Path, asyncio.Lock],
-) -> UndoParts:
-    return UndoParts(
+) -> RevertServices:
+    return RevertServices(
         git=git,
         queue=store.queue,
         state=store.state,

@@ -6,9 +6,8 @@ import tempfile
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from attempt import seal
-from attempt.checks import Report
-from attempt.verification import Opened, Verification
+from attempt import evidence
+from attempt.verify import OpenedSuite, Report, Verification
 from bootstrap.checker import make_checker
 from bootstrap.suites import find_sandbox, make_suite, unheard
 from config import Settings
@@ -51,30 +50,30 @@ async def verify_commit(name: str, repo: Path | None, settings: Settings) -> Rep
                 git,
                 str(where.expanduser().resolve()),
                 suites(settings, Path(folder)),
-                seal.read_key(settings.seal_file),
+                evidence.read_key(settings.seal_file),
             )
             return await looking.verify(name)
         finally:
             git.close()
 
 
-def suites(settings: Settings, folder: Path) -> Callable[[], Awaitable[Opened]]:
+def suites(settings: Settings, folder: Path) -> Callable[[], Awaitable[OpenedSuite]]:
     """Finds a sandbox when there is something to run; nothing is kept warm for one commit."""
 
-    async def opened() -> Opened:
+    async def opened() -> OpenedSuite:
         try:
             runtime = open_runtime(settings.runner_dir)
             layers = LayerStore(settings.packages_dir, runtime, environ=settings.process_environment)
         except SandboxError as error:
-            return Opened(suite=None, why_not=str(error))
+            return OpenedSuite(suite=None, why_not=str(error))
         choice = await find_sandbox(settings, runtime, folder)
         if choice.sandbox is None:
-            return Opened(suite=None, why_not=choice.report)
+            return OpenedSuite(suite=None, why_not=choice.report)
         hooks = make_checker(settings).hooks
         suite = make_suite(
             settings, choice.sandbox, runtime, staging_dir=folder / "staging", layers=layers, hooks=hooks,
             mask=Masker(settings.secrets),
         )  # fmt: skip
-        return Opened(suite=suite)
+        return OpenedSuite(suite=suite)
 
     return opened

@@ -16,7 +16,7 @@ from client.exits import Exit
 from client.session import Session
 
 if TYPE_CHECKING:
-    from attempt.checks import Report
+    from attempt.verify import Report
 
 
 def verify(session: Session, asked: Asked) -> int:

@@ -78,7 +78,7 @@ class Limits:
 
     def of_run(self) -> RunLimits:
         """The limits of each run of tests; where nothing is said, the defaults of `RunLimits`."""
-        said = {
+        said: dict[str, Any] = {
             "wall_s": self.suite_s,
             "memory_mb": self.memory_mb,
             "cpus": self.cpus,

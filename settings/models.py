@@ -11,7 +11,7 @@ from settings.values import Cost, Positive, PositiveTokens, PriceIn, Seconds, Se
 
 LONGEST_PROMPT = 24_000
 LEAST_PROMPT = 3_000
-"""Tokens; with less room the instructions would leave none for the task. No phase keeps to less (`agent.tools`)."""
+"""Tokens; with less room the instructions would leave none for the task. No phase keeps to less (`agent.services`)."""
 
 
 class BrainSettings(SettingsGroup):

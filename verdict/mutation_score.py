@@ -12,6 +12,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from core.isolation import RUN_LIMITS
 from core.verdicts import Result, SuiteJob
 from verdict import judging, plan
 from verdict.judging import Judgement, Run
@@ -81,7 +82,8 @@ async def _measured(job: SuiteJob, run: Run, rounds: Rounds) -> Sharpness:
 async def _is_killed(job: SuiteJob, mutant: Mutant, wall_s: float, rounds: Rounds) -> bool:
     """Tell whether a self-written test fails on a mutant, or does not come to its end."""
     change = {**job.change, mutant.path: mutant.text}
-    broken = replace(job, change=change, given={}, command=(), regression=(), wall_s=wall_s)
+    limits = replace(job.limits or RUN_LIMITS, wall_s=wall_s)
+    broken = replace(job, change=change, given={}, command=(), regression=(), limits=limits)
     found = judging.judge(await rounds.run(broken, plan.tests_alone(await rounds.plan(broken))))
     return found.stopped or any(result.result is not Result.PASSED for result in found.results)
 

@@ -5,8 +5,8 @@ has one meaning only; where it has two, or none, it is refused with a sentence t
 executes, evaluates or touches a disk.
 """
 
-from agent.replies.applying import Refused, apply_edit
-from agent.replies.json_text import find_json
+from agent.replies.edits import Refused, apply_edit
+from agent.replies.json_replies import find_json
 from agent.replies.reader import parse, spoken
 from agent.replies.values import CutReply, Edit, Parsed
 

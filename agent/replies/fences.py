@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from agent.replies import completeness, names
-from agent.replies.markers import is_end, is_search
+from agent.replies.edits import is_end, is_search
 
 _WRAPPERS = frozenset({"", "markdown", "md", "text", "txt", "plaintext"})
 _SECOND_LOOK_CHARS = 1_000_000

@@ -11,9 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from agent.replies import completeness, fences, names, sections
-from agent.replies.json_text import find_json
-from agent.replies.structured import Harvest
+from agent.replies import completeness, edits, fences, names
+from agent.replies.json_replies import Harvest, find_json
 from agent.replies.values import CutReply, Edit, Parsed
 from core.dialogue import Completion, Finish
 from core.errors import BadReply
@@ -120,9 +119,9 @@ class _Reader:
             self.last_path = name.path
 
     @staticmethod
-    def _diff(block: fences.Block) -> list[sections.Patch]:
+    def _diff(block: fences.Block) -> list[edits.Patch]:
         is_diff = names.language_of(block.info) in {"diff", "patch", "udiff"} and not block.text.startswith("diff --cc")
-        return sections.patches(block.text) if is_diff else []
+        return edits.patches(block.text) if is_diff else []
 
     def _sound(self, block: fences.Block, path: str) -> bool:
         kind = completeness.kind_of(path, names.language_of(block.info))
@@ -138,7 +137,7 @@ class _Reader:
         return False
 
     def _sections(self, block: fences.Block, name: names.Name | None) -> None:
-        for section in sections.sections(block.text):
+        for section in edits.sections(block.text):
             path = section.path or (name.path if name else None) or self.last_path or self._only()
             if path is None:
                 self._complain(
@@ -151,7 +150,7 @@ class _Reader:
                 self.got.edits.append(Edit(path=path, search=section.search, replace=section.replace))
                 self.last_path = path
 
-    def _patches(self, found: Iterable[sections.Patch], path: str | None) -> None:
+    def _patches(self, found: Iterable[edits.Patch], path: str | None) -> None:
         for patch in found:
             where = patch.path or path
             if where is None:

@@ -19,6 +19,7 @@ from typing import Any
 from agent.library import FileTree
 from bench.false_alarms import opened
 from core.held import SHARE, HeldOut
+from core.isolation import RunLimits
 from core.masking import Masker
 from core.tasks import Change, TaskSpec, digest
 from core.verdicts import Result, SuiteJob, Verdict
@@ -115,7 +116,7 @@ class Room:
             command=spec.test_command,
             allow=spec.allow,
             language=spec.language,
-            **self._limits(row),
+            limits=RunLimits(**self._limits(row)),
         )
         return await self.suite.judge(job)
 

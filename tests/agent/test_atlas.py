@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.atlas import Interest, Shelf, ranked, read, words_of
-from agent.briefing import scene, the_repository
-from agent.context import estimate_tokens
 from agent.library import FileTree
+from agent.prompt.context import estimate_tokens
+from agent.prompt.sections import prompt_context, the_repository
 from agent.tags import tags
 from agent.view import View
 from core.states import Phase
@@ -114,11 +114,11 @@ def test_a_prompt_about_five_thousand_files_stays_within_its_budget_and_reads_th
     tools = bench.tools
     object.__setattr__(tools, "tree", tree)
     case = case_for("Make make_4242 in pkg42/mod4242.py double its argument")
-    first = scene(case, WORK, tools, Phase.CODING)
+    first = prompt_context(case, WORK, tools, Phase.CODING)
     text = the_repository(first).fill(4800).text
     assert estimate_tokens(text) < 0.2 * tools.settings.prompt_tokens
     assert first.near.matter[0] == "pkg42/mod4242.py"
     assert "pkg14/mod1414.py" in (*first.near.matter, *first.near.around[:40])
     count = len(tree.reads)
-    assert scene(case, WORK, tools, Phase.CODING).near == first.near
+    assert prompt_context(case, WORK, tools, Phase.CODING).near == first.near
     assert len(tree.reads) <= count + 2

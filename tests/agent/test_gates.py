@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from agent import guards, syntax
-from agent.context import estimate_tokens
+from agent import protected_files, syntax
 from agent.feedback import delta, headline, passed, shape
+from agent.prompt.context import estimate_tokens
 from core.verdicts import CaseResult, Evidence, Failure, Label, Result, Verdict
 
 EVIDENCE = Evidence(tree="t", sandbox="s", label=Label.TESTS_PASSED)
@@ -88,7 +88,7 @@ def test_a_syntax_verdict_shows_the_line_and_that_nothing_ran() -> None:
 def test_files_that_may_not_be_written_are_refused_with_a_reason(
     path: str, before: str | None, why: str | None
 ) -> None:
-    said = guards.refusal(path, "x = 1\n", before=before, given=["tests/test_given.py"], asked="Write it")
+    said = protected_files.refusal(path, "x = 1\n", before=before, given=["tests/test_given.py"], asked="Write it")
     assert (said is None) == (why is None)
     assert why is None or why in str(said)
 
@@ -97,16 +97,16 @@ def test_settings_may_change_but_not_how_tests_are_run() -> None:
     before = "[project]\nname = 'a'\n\n[tool.pytest.ini_options]\naddopts = '-q'\n"
 
     def said(text: str | None) -> str | None:
-        return guards.refusal("pyproject.toml", text, before=before, given=[], asked="")
+        return protected_files.refusal("pyproject.toml", text, before=before, given=[], asked="")
 
     assert said(before.replace("'a'\n", "'b'\ndependencies = ['attrs']\n")) is None
     assert "how tests are run" in str(said(before.replace("-q", "--co")))
     assert "how tests are run" in str(said(None))
-    assert guards.refusal(".envrc", "x", before=None, given=[], asked="Write an .envrc file") is None
+    assert protected_files.refusal(".envrc", "x", before=None, given=[], asked="Write an .envrc file") is None
 
 
 def test_settings_of_nothing_but_blank_lines_are_read() -> None:
-    guards.refusal("pyproject.toml", "\n" * 300_000 + " " * 300_000, before=None, given=[], asked="")
+    protected_files.refusal("pyproject.toml", "\n" * 300_000 + " " * 300_000, before=None, given=[], asked="")
 
 
 def test_feedback_is_at_most_five_failures_within_its_length() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent import assertions, guards, js_map, syntax
+from agent import assertions, js_map, protected_files, syntax
 
 MODULE = """#!/usr/bin/env node
 import { a } from './lib/a.mjs';
@@ -67,7 +67,7 @@ def test_what_does_not_parse_never_runs() -> None:
 
 def test_coding_may_not_install_or_steer() -> None:
     def refusal(path: str) -> str | None:
-        return guards.refusal(path, "{}", before=None, given=(), asked="")
+        return protected_files.refusal(path, "{}", before=None, given=(), asked="")
 
     assert "installation" in (refusal("node_modules/assert/index.js") or "")
     assert "fixed" in (refusal("node.config.json") or "")

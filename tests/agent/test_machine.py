@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.machine import FIRST, OPTIONAL, PHASES, TABLE, Machine
-from agent.tools import Runner, Tools
-from attempt import splitting
+from agent.services import AgentServices, Runner
+from attempt import subtasks
 from core.errors import NightshiftError, Parked
 from core.events import Kind
 from core.states import TERMINAL_PHASES, Ending, Outcome, Phase, Status
@@ -146,7 +146,7 @@ def scripted(outcomes: dict[Phase, list[Outcome]]) -> dict[Phase, Runner]:
     count = itertools.count()
 
     def phase(name: Phase) -> Runner:
-        async def run(case: Case, work: Work, tools: Tools) -> Step:
+        async def run(case: Case, work: Work, tools: AgentServices) -> Step:
             outcome = outcomes[name].pop(0)
             if outcome is Outcome.SPLIT and (not case.split or work.iteration):
                 outcome = Outcome.OK  # the rules know no other split; a test of their own oversteps them
@@ -230,7 +230,7 @@ async def test_an_attempt_that_was_split_commits_past_no_gate_either(
     machine = Machine(bench.tools, bench.keep, scripted(outcomes))
     split = await machine.run(case, replace(bench.start(case), phase=P.PLANNING))
     assert (split.phase, split.parts) == (P.SPLIT, PARTS)
-    on = splitting.gone_on(split, "f" * 40, [_ended(Status.FAILED if failed and n else Status.DONE) for n in range(2)])
+    on = subtasks.gone_on(split, "f" * 40, [_ended(Status.FAILED if failed and n else Status.DONE) for n in range(2)])
     assert on.phase is (P.PLANNING if failed else P.CODING)
     try:
         work = await machine.run(case, on)
@@ -247,7 +247,7 @@ def _ended(status: Status) -> Task:
 
 @pytest.mark.parametrize("wrong", ["not allowed", "no parts", "a second time", "after a try", "parts without a split"])
 async def test_a_split_that_the_rules_do_not_have_is_a_fault_of_the_program(wrong: str) -> None:
-    async def splits(case: Case, work: Work, tools: Tools) -> Step:
+    async def splits(case: Case, work: Work, tools: AgentServices) -> Step:
         parts = () if wrong == "no parts" else PARTS[:1]
         outcome = Outcome.OK if wrong == "parts without a split" else Outcome.SPLIT
         return Step(phase=P.PLANNING, outcome=outcome, work=replace(work, parts=parts))
@@ -323,7 +323,7 @@ def test_every_phase_exists() -> None:
     ],
 )
 async def test_a_phase_that_oversteps_is_a_fault_of_the_program(phase: Phase, after: dict[str, object]) -> None:
-    async def overstep(case: Case, work: Work, tools: Tools) -> Step:
+    async def overstep(case: Case, work: Work, tools: AgentServices) -> Step:
         return Step(phase=phase, outcome=Outcome.OK, work=replace(work, **after))  # type: ignore[arg-type]
 
     bench = Bench(ScriptedModel({}))
@@ -336,7 +336,7 @@ async def test_a_phase_that_oversteps_is_a_fault_of_the_program(phase: Phase, af
 async def test_a_verdict_of_an_earlier_try_does_not_count() -> None:
     old = _verdict(passed=True)
 
-    async def lazy(case: Case, work: Work, tools: Tools) -> Step:
+    async def lazy(case: Case, work: Work, tools: AgentServices) -> Step:
         return Step(phase=P.TESTING, outcome=Outcome.OK, work=work)
 
     bench = Bench(ScriptedModel({}))

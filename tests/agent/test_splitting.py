@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent import planner, splitting
+from agent import planning
 from core.states import Outcome, Phase
 from core.subtasks import Subtask
 from core.work import Case, Work
@@ -33,7 +33,7 @@ def case() -> Case:
 
 
 def said(*parts: object) -> tuple[Subtask, ...] | str | None:
-    return splitting.read(json.dumps({"subtasks": parts}), case(), 0.5)
+    return planning.read_split(json.dumps({"subtasks": parts}), case(), 0.5)
 
 
 @pytest.mark.parametrize("more", ["Makefile", ".github/workflows/ci.yml", "noxfile.py"])
@@ -59,14 +59,14 @@ def test_parts_come_in_an_order_in_which_each_follows_what_it_needs() -> None:
 def test_a_list_and_an_object_are_read_bare_and_fenced(form: str, bare: bool) -> None:
     raw = [part("a"), part("b")]
     text = form.replace("{}", json.dumps(raw if bare else {"subtasks": raw}))
-    assert len(splitting.read(text, case(), 0.5) or ()) == 2
+    assert len(planning.read_split(text, case(), 0.5) or ()) == 2
 
 
 @pytest.mark.parametrize(
     "text", ["1. Write a.py.\n2. Done.", "", "[x] write it", '{"plan": ["a"]}', "[1, 2]", "[" * 5000]
 )
 def test_what_splits_nothing_is_a_plan_in_words(text: str) -> None:
-    assert splitting.read(text, case(), 0.5) is None
+    assert planning.read_split(text, case(), 0.5) is None
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_whatever_stands_in_the_list_is_parts_or_a_sentence(raw: list[object]) -
 async def plan(*replies: str, split: bool = True, **start: Any) -> tuple[Bench, Work]:
     bench = Bench(ScriptedModel({Phase.PLANNING: list(replies)}))
     asked = replace(case(), split=split)
-    step = await planner.run(asked, replace(bench.start(asked), phase=Phase.PLANNING, **start), bench.tools)
+    step = await planning.run(asked, replace(bench.start(asked), phase=Phase.PLANNING, **start), bench.tools)
     bench.steps.append(step)
     return bench, step.work
 
@@ -175,7 +175,7 @@ async def test_after_a_few_bad_splits_the_plain_plan_holds() -> None:
 
 @pytest.mark.parametrize("why", ["not allowed", "was split", "was tried"])
 async def test_only_the_first_plan_of_a_task_that_allows_it_splits(why: str) -> None:
-    parts = splitting.read(GOOD, case(), 0.5)
+    parts = planning.read_split(GOOD, case(), 0.5)
     start: dict[str, Any] = {"parts": parts} if why == "was split" else {"iteration": int(why == "was tried")}
     bench, _ = await plan(GOOD, split=why != "not allowed", **start)
     assert bench.steps[0].outcome is Outcome.OK

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from attempt import splitting
+from attempt import subtasks
 from core.allowance import lowered
 from core.states import Ending, Phase, Status
 from core.subtasks import Subtask
@@ -42,7 +42,7 @@ def task(status: Status = Status.RUNNING, spec: TaskSpec = SPEC, **more: object)
 
 def test_a_part_has_what_its_owner_allows_and_wants_of_the_whole_and_asks_him_nothing() -> None:
     left = Limits(model_calls=10, tokens=900, cost_usd=None)
-    first, second = splitting.split(task(), WORK, left).parts
+    first, second = subtasks.split(task(), WORK, left).parts
     spec = first.spec
     assert (spec.kind, spec.review, spec.audit, spec.allow) == (Kind.LIBRARY, True, False, ("python.socket",))
     assert (spec.packages, spec.clarify, spec.split, spec.priority) == (("toolz",), False, False, 1_000_000)
@@ -54,7 +54,7 @@ def test_a_part_has_what_its_owner_allows_and_wants_of_the_whole_and_asks_him_no
 
 
 def test_a_share_is_never_nothing_but_money_may_be() -> None:
-    (part, _) = splitting.split(task(), WORK, Limits(model_calls=1, tokens=0, cost_usd=0.0)).parts
+    (part, _) = subtasks.split(task(), WORK, Limits(model_calls=1, tokens=0, cost_usd=0.0)).parts
     assert (part.spec.limits.model_calls, part.spec.limits.tokens, part.spec.limits.cost_usd) == (1, 1, 0.0)
 
 
@@ -80,26 +80,26 @@ def test_what_was_used_lowers_only_the_limits_that_there_are() -> None:
 def test_a_task_is_split_only_where_its_own_tests_can_judge_the_whole(
     more: dict[str, object], by_default: bool, may: bool
 ) -> None:
-    assert splitting.may_split(replace(SPEC, **more), by_default) is may  # type: ignore[arg-type]  # as above
+    assert subtasks.may_split(replace(SPEC, **more), by_default) is may  # type: ignore[arg-type]  # as above
 
 
 def test_the_whole_goes_on_when_each_part_is_done_or_has_failed() -> None:
     done, failed, gone = task(Status.DONE), task(Status.FAILED), task(Status.CANCELLED)
-    assert splitting.have_ended([done, failed])
-    assert not any(map(splitting.have_ended, ([], [done, task(Status.BLOCKED)], [done, gone])))
+    assert subtasks.have_ended([done, failed])
+    assert not any(map(subtasks.have_ended, ([], [done, task(Status.BLOCKED)], [done, gone])))
 
 
 def test_done_parts_are_judged_on_the_tip_and_what_they_were_shown_is_no_witness() -> None:
-    on = splitting.gone_on(WORK, TIP, [task(Status.DONE), task(Status.DONE)])
+    on = subtasks.gone_on(WORK, TIP, [task(Status.DONE), task(Status.DONE)])
     assert (on.phase, on.base, on.change, on.feedback, on.parts) == (Phase.CODING, TIP, {}, "", PARTS)
     assert on.saw_held_out
-    assert not splitting.gone_on(replace(WORK, parts=PARTS[1:]), TIP, [task(Status.DONE)]).saw_held_out
+    assert not subtasks.gone_on(replace(WORK, parts=PARTS[1:]), TIP, [task(Status.DONE)]).saw_held_out
 
 
 def test_failed_parts_are_told_with_their_reasons_to_who_plans_anew() -> None:
     spec = replace(SPEC, description="Write b.\nWith care.")
     failed = task(Status.FAILED, spec, ending=Ending.GAVE_UP, reason="Gave up after 4 tries")
-    on = splitting.gone_on(WORK, TIP, [task(Status.DONE), failed])
+    on = subtasks.gone_on(WORK, TIP, [task(Status.DONE), failed])
     assert (on.phase, on.base) == (Phase.PLANNING, TIP)
     assert "1 of 2 subtasks failed:\n- Write b. (gave_up: Gave up after 4 tries)" in on.feedback
     assert "in the repository already:\n- Write all of it." in on.feedback

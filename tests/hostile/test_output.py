@@ -18,7 +18,8 @@ import pytest
 import pytest_asyncio
 from flask import Flask, render_template_string
 
-from agent import feedback, prompting
+from agent import feedback
+from agent.prompt import text
 from core.events import Event, Kind
 from core.masking import MASK, Masker
 from core.verdicts import SuiteJob, Verdict
@@ -131,7 +132,7 @@ def test_what_is_printed_and_raised_harms_nobody_who_shows_it(
     assert not is_endless(said)
     assert not makes_a_record(said)
     assert not is_markup(page(said))
-    assert not ends_its_quotation_in(prompting.quoted("output", said))
+    assert not ends_its_quotation_in(text.quoted("output", said))
     line = logged(output.raw.decode("utf-8", "replace"), tmp_path)
     assert not obeyed_by_a_terminal(line.rstrip("\n"))
     assert not tells_a_secret(line)

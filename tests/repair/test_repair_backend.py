@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.diagnosis import read
+from agent.reflecting import read_reflection
 from agent.replies import parse
 from core.dialogue import Completion, ModelRequest
 from core.errors import ModelError, ModelRefused, ModelUnavailable, SandboxError
@@ -93,7 +93,7 @@ async def test_a_refused_change_is_excluded_and_the_search_goes_on_from_where_it
     change = parse(first).files
     refused = Work(phase=P.REFLECTING, base="0" * 40, change=change, seen=(digest(change),), models=("repair",))
     said = await RepairBackend(solver).generate(asked(P.REFLECTING, tests=LOOSE, work=refused))
-    reflection = read(said.text)
+    reflection = read_reflection(said.text)
     assert reflection is not None
     assert (
         reflection.root_cause
@@ -333,7 +333,7 @@ def test_the_reflection_of_a_search_is_json_that_the_agent_reads() -> None:
     assert material is not None
     said = replies.reflection_text(finding, material)
     assert json.loads(said)["root_cause"] == "two changes were refused"
-    reflection = read(said)
+    reflection = read_reflection(said)
     assert reflection is not None
     assert reflection.suggested_fix == "replaces `-`"
     untold = replace(finding, reflection="", plan="1. Two fail.\n2. Suspected: `a.py:3`.\n3. Change it.")

@@ -14,7 +14,7 @@ from typing import Any
 
 from agent.library import FileTree
 from agent.machine import FIRST, Machine
-from agent.tools import AgentSettings, Tools
+from agent.services import AgentServices, AgentSettings
 from agent.view import View
 from core.dialogue import Completion, Finish, ModelRequest
 from core.events import Event
@@ -172,8 +172,8 @@ class Bench:
     gates: Sequence[Gate] = ()
 
     @property
-    def tools(self) -> Tools:
-        return Tools(
+    def tools(self) -> AgentServices:
+        return AgentServices(
             model=self.model,
             suite=self.suite,
             memory=self.memory,

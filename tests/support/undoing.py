@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from attempt.undo import Undo, UndoParts
-from attempt.verification import Opened as Suites
+from attempt.revert import Reverter, RevertServices
+from attempt.verify import OpenedSuite as Suites
 from bootstrap.services import make_git
 from bootstrap.store import Store, open_store
 from config import load_settings
@@ -43,8 +43,8 @@ class Site:
         self.ledger = CommitLedger(store.db, store.events)
         self.why_not, self.waiting, self.may_go_on = "", asyncio.Event(), asyncio.Event()
         self.may_go_on.set()
-        self.undo = Undo(
-            UndoParts(
+        self.undo = Reverter(
+            RevertServices(
                 git=git,
                 queue=store.queue,
                 state=store.state,

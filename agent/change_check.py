@@ -1,0 +1,167 @@
+"""The gates before a run: nothing of a change executes until each of them has looked at it.
+
+What a gate blocks goes back to the model in the shape of failed tests, with the line and the reason. What only the
+owner can decide holds the attempt; he is asked when nothing is blocked any more, so that no question is about code that
+will be written anew. Notes are told once and hold nothing up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from agent import kinds, syntax
+from agent.services import AgentServices
+from agent.view import View
+from core.events import Event, Kind, Level
+from core.gates import Ask, Finding, GateJob, GateReport, Severity
+from core.states import Phase
+from core.tasks import digest
+from core.verdicts import Evidence, Failure, Label, Verdict
+from core.work import Case, Lesson, Work
+
+_COMMANDS = "command."
+_SHOWN = 20
+_MOST_LESSONS = 6
+"""In one attempt; each more of them makes all of them less heeded."""
+_LEVELS = {Severity.BLOCK: Level.WARNING, Severity.ASK: Level.WARNING, Severity.NOTE: Level.INFO}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """What the gates said. With a `verdict` the change goes back, with `asks` it waits, with neither it may run."""
+
+    work: Work
+    verdict: Verdict | None = None
+    asks: tuple[Ask, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def data(self) -> dict[str, object]:
+        """The findings for the timeline; nothing where there are none."""
+        shown = [
+            {"rule": f.rule, "severity": str(f.severity), "path": f.path, "line": f.line, "message": f.message[:200]}
+            for f in self.findings[:_SHOWN]
+        ]
+        return {"findings": shown} if shown else {}
+
+    @property
+    def question(self) -> str:
+        """What is asked of the owner, in a line."""
+        more = f" (and {len(self.asks) - 1} more)" if len(self.asks) > 1 else ""
+        return f"waits for your decision: {self.asks[0].question}{more}" if self.asks else ""
+
+
+async def check(case: Case, work: Work, tools: AgentServices) -> Checked:
+    """Ask every gate, merge what they say, and tell what is new. Raises what a gate raises."""
+    reports = await _reports(case, work, tools)
+    findings = _worst_first(reports)
+    _report(case, work, tools, findings)
+    noted = dict.fromkeys((*work.noted, *(_name(f) for f in findings if f.severity is Severity.NOTE)))
+    work = replace(work, noted=tuple(noted), packages=_packages(reports), asks=(), held_in=None)
+    work = replace(work, lessons=_lessons(work, reports))
+    if any(finding.severity is Severity.BLOCK for finding in findings):
+        return Checked(work=work, verdict=_refused(work, tools, findings), findings=findings)
+    asks = tuple({ask.subject: ask for report in reports for ask in report.asks}.values())
+    return Checked(work=work, asks=asks, findings=findings)
+
+
+async def findings_of(case: Case, work: Work, tools: AgentServices) -> tuple[Finding, ...]:
+    """What every gate finds, the worst first; nothing follows from it here. Raises what a gate raises."""
+    return _worst_first(await _reports(case, work, tools))
+
+
+async def _reports(case: Case, work: Work, tools: AgentServices) -> list[GateReport]:
+    job = _job(case, work, tools)
+    return await asyncio.gather(*(gate.examine(job) for gate in tools.gates))
+
+
+def _job(case: Case, work: Work, tools: AgentServices) -> GateJob:
+    spec = replace(case.task.spec, kind=kinds.kind_of(case.task.spec))
+    return GateJob(
+        spec=spec,
+        tree=tools.tree,
+        change=work.change,
+        own=work.own_tests,
+        granted=case.granted,
+        denied=case.denied,
+        task_id=case.task.id,
+        attempt=work.attempt,
+    )
+
+
+def _packages(reports: Iterable[GateReport]) -> dict[str, str]:
+    return {name: version for report in reports for name, version in report.packages.items()}
+
+
+def _lessons(work: Work, reports: Iterable[GateReport]) -> tuple[Lesson, ...]:
+    """The lessons of the attempt and one more at most, which fits what was written better than what was recalled."""
+    known = {(lesson.source, lesson.id) for lesson in work.lessons}
+    new = [one for report in reports for one in report.lessons if (one.source, one.id) not in known]
+    return (*new[:1], *work.lessons) if len(work.lessons) < _MOST_LESSONS else work.lessons
+
+
+def _worst_first(reports: Iterable[GateReport]) -> tuple[Finding, ...]:
+    order, found = list(Severity), [finding for report in reports for finding in report.findings]
+    return tuple(sorted(found, key=lambda f: (order.index(f.severity), f.path, f.line, f.rule)))
+
+
+def _name(finding: Finding) -> str:
+    return f"{finding.rule}:{finding.path}"
+
+
+def _refused(work: Work, tools: AgentServices, findings: tuple[Finding, ...]) -> Verdict:
+    """A verdict on what was never run. Where only the agent's own tests are blamed, it says so by calling them weak."""
+    blocked = [finding for finding in findings if finding.severity is Severity.BLOCK]
+    in_code = [finding for finding in blocked if finding.path not in work.own_tests]
+    view = View(tools.tree, {**work.change, **work.own_tests})
+    failures = tuple(_failure(finding, view) for finding in in_code or blocked)
+    evidence = Evidence(
+        tree=digest(work.change, work.own_tests),
+        sandbox="none",
+        label=Label.SELF_TESTED if work.own_tests else Label.TESTS_PASSED,
+        notes=("nothing was run",),
+    )
+    weak = () if in_code else tuple(dict.fromkeys(finding.path for finding in blocked))
+    reason = f"{failures[0].id}: {failures[0].kind}: {failures[0].message} Nothing was run."
+    return Verdict(passed=False, reason=reason, evidence=evidence, failures=failures, weak=weak)
+
+
+def _failure(finding: Finding, view: View) -> Failure:
+    text = view.text(finding.path) if finding.line and finding.path in view else None
+    where = f"{finding.path}:{finding.line}" if finding.line else finding.path
+    return Failure(
+        id=finding.path or "the task",
+        kind=finding.rule,
+        message=finding.message,
+        frame=where,
+        excerpt=syntax.excerpt(text, finding.line) if text is not None else "",
+    )
+
+
+def _report(case: Case, work: Work, tools: AgentServices, findings: Iterable[Finding]) -> None:
+    known = set(work.noted)
+    for finding in findings:
+        if finding.severity is Severity.NOTE and _name(finding) in known:
+            continue
+        known.add(_name(finding))
+        tools.emit(_event(case, work, finding))
+
+
+def _event(case: Case, work: Work, finding: Finding) -> Event:
+    stopped = finding.severity is Severity.BLOCK and finding.rule.startswith(_COMMANDS)
+    where = f"{finding.path}:{finding.line}" if finding.line else finding.path or "the task"
+    data = {"rule": finding.rule, "severity": str(finding.severity), "path": finding.path, "line": finding.line}
+    if finding.argv:
+        data |= {"argv": [word[:200] for word in finding.argv[:40]], "pattern": finding.rule.removeprefix(_COMMANDS)}
+    return Event(
+        kind=Kind.COMMAND_BLOCKED if stopped else Kind.GATE_FINDING,
+        level=_LEVELS[finding.severity],
+        message=f"{finding.rule} ({finding.severity}) in {where}: {finding.message}"[:500],
+        task_id=case.task.id,
+        attempt=work.attempt,
+        iteration=work.iteration,
+        phase=Phase.TESTING,
+        data=data,
+    )

@@ -1,0 +1,85 @@
+"""One phase's conversation with the model: numbers the calls, adds up what they cost, and keeps prompts in bounds.
+
+A question that is asked again shows the model its last reply only, and of that as much as the prompt's limit leaves:
+older replies are masked, since the complaint about the last one says all that still matters of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from agent.kinds import kind_of
+from agent.prompt.budget import Prompt, asked_again, clipped
+from agent.services import AgentServices
+from core.dialogue import SAW_HELD_OUT, Completion, Material, Message, ModelRequest
+from core.states import Phase
+from core.tasks import Spent
+from core.work import Case, Work
+
+REPLY_TOKENS = 2200
+"""As much of its own reply is shown to a model at most."""
+
+
+class Dialogue:
+    """The calls of one step.
+
+    The number of the step and of the call are the request's durable place, so calls are made one after the other and
+    in the same order whenever the step is run.
+    """
+
+    def __init__(self, phase: Phase, case: Case, work: Work, tools: AgentServices) -> None:
+        self._phase, self._case, self._work, self._tools = phase, case, work, tools
+        self._spent, self._models, self.calls = Spent(), list[str](), 0
+        self._saw_held_out = work.saw_held_out
+        self._asked: Prompt | None = None
+
+    async def ask(self, prompt: Prompt, *, json_reply: bool = False) -> Completion:
+        """Ask, and put down what the prompt held; raises what `core.ports.Model.complete` raises."""
+        again = self._asked is not None and self._asked.held == prompt.held
+        record = asked_again(prompt.record(), prompt) if again else prompt.record()
+        self._tools.prompts.append({"call": self.calls, **record})
+        self._asked = prompt
+        reply = await self._tools.model.complete(self._request(prompt.messages, json_reply=json_reply))
+        self.calls += 1
+        self._models.append(reply.model)
+        self._saw_held_out |= bool(reply.extra.get(SAW_HELD_OUT))
+        self._spent += reply.spent
+        return reply
+
+    def again(self, first: Prompt, said: str, complaint: str) -> Prompt:
+        """The question once more, below it what was said and what is wrong with it.
+
+        Args:
+            first: the question as it was asked at first; what was said in between is left out.
+            said: the last reply.
+            complaint: what is wrong with it; shortened where it alone is too long, and says so.
+        """
+        room = max(REPLY_TOKENS // 4, first.limit - first.tokens - 16)
+        wrong, _ = clipped(complaint, room * 2 // 3, first.gauge)
+        shown, _ = clipped(said or "(an empty reply)", min(REPLY_TOKENS, room - first.gauge.tokens(wrong)), first.gauge)
+        mine, theirs = Message(role="assistant", text=shown), Message(role="user", text=wrong)
+        return first.with_messages((*first.messages, mine, theirs))
+
+    def _request(self, messages: Sequence[Message], *, json_reply: bool) -> ModelRequest:
+        task, work = self._case.task, self._work
+        return ModelRequest(
+            phase=self._phase,
+            messages=tuple(messages),
+            task_id=task.id,
+            attempt=work.attempt,
+            step_no=work.step_no,
+            call_no=self.calls,
+            iteration=work.iteration,
+            max_tokens=self._tools.settings.reply_tokens,
+            json_reply=json_reply,
+            escalation=work.escalation,
+            kind=kind_of(task.spec),
+            material=Material(case=self._case, work=work, tree=self._tools.tree, emit=self._tools.emit),
+        )
+
+    def charge(self, work: Work) -> Work:
+        """The case file with this conversation's cost and models added."""
+        models = tuple(dict.fromkeys((*work.models, *self._models)))
+        saw = work.saw_held_out or self._saw_held_out
+        return replace(work, spent=work.spent + self._spent, models=models, saw_held_out=saw)

@@ -1,0 +1,266 @@
+"""PLANNING: recall what was learned, ask for a short numbered plan, or split a large task into subtasks.
+
+Only a task that allows it is split, and only by the first plan of an attempt: whoever plans anew does the rest in one
+piece. A split that would not work is sent back with what is wrong; after a few of them the plain plan holds. Subtasks
+come back in an order in which each stands after those that it needs. Whatever the model says, a subtask gets no tests
+but given ones, by name: what it wants to be true it says as criteria, and tests for these are written and doubted like
+those of any task without tests.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from graphlib import CycleError, TopologicalSorter
+from itertools import combinations
+from typing import Annotated, Any
+
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, StrictInt, ValidationError
+
+from agent import kinds
+from agent.clarifying import clarity
+from agent.dialogue import Dialogue
+from agent.prompt import sections
+from agent.prompt.budget import Prompt
+from agent.prompt.text import system
+from agent.protected_files import more_asked
+from agent.recall import with_lessons
+from agent.replies import find_json, spoken
+from agent.replies.fences import blocks
+from agent.services import AgentServices
+from core.masking import printable
+from core.paths import clash_among, is_test_path, path_fault
+from core.states import Outcome, Phase
+from core.subtasks import FEWEST, MOST, Subtask, as_plan
+from core.tasks import TaskSpec
+from core.work import Case, Step, Work
+
+_MAX_PLAN_CHARS = 4000
+_FALLBACK = (
+    "1. Read the task and the tests.\n2. Write the files that they name.\n3. Check every case that they mention."
+)
+
+
+async def run(case: Case, work: Work, tools: AgentServices) -> Step:
+    """A plan, in `Work.plan`. Raises what model and memory raise."""
+    if not work.plan:
+        most = tools.settings.recall_limit
+        work = await with_lessons(case, work, tools, case.task.spec.description, Phase.PLANNING, most=most)
+    talk = Dialogue(Phase.PLANNING, case, work, tools)
+    said = await _said(case, work, tools, talk)
+    work = talk.charge(work)
+    if not isinstance(said, str):
+        return _split(work, said)
+    plan, work = said, replace(work, plan=said or _FALLBACK)
+    lines = sum(1 for line in plan.split("\n") if line.strip())
+    note = f"a plan of {lines} line{'s' if lines != 1 else ''}" if plan else "no plan came; going on with the plain one"
+    return Step(phase=Phase.PLANNING, outcome=Outcome.OK, work=work, note=note)
+
+
+async def _said(case: Case, work: Work, tools: AgentServices, talk: Dialogue) -> str | tuple[Subtask, ...]:
+    """A plan in words, empty where none came, or the parts that the task is split into."""
+    first = prompt = await asyncio.to_thread(_request, case, work, tools)
+    for _ in range(tools.settings.reasks + 1 if _may_split(case, work) else 1):
+        reply = await talk.ask(prompt)
+        found = read_split(reply.text, case, tools.settings.clear_enough) if _may_split(case, work) else None
+        if found is None:
+            return printable(spoken(reply.text).strip(), max_chars=_MAX_PLAN_CHARS)
+        if not isinstance(found, str):
+            return found
+        prompt = talk.again(first, reply.text, f"{found} Send the whole JSON object again, or the numbered plan.")
+    return ""
+
+
+def _may_split(case: Case, work: Work) -> bool:
+    return case.split and not (work.parts or work.iteration)
+
+
+def _split(work: Work, parts: tuple[Subtask, ...]) -> Step:
+    work = replace(work, parts=parts, plan=as_plan(parts), feedback="")
+    data = {"subtasks": [{"files": list(part.files), "after": list(part.after)} for part in parts]}
+    note = f"split into {len(parts)} subtasks"
+    return Step(phase=Phase.PLANNING, outcome=Outcome.SPLIT, work=work, note=note, data=data)
+
+
+def _request(case: Case, work: Work, tools: AgentServices) -> Prompt:
+    about = sections.prompt_context(case, work, tools, Phase.PLANNING)
+    more = ("split",) if _may_split(case, work) else ()
+    head = system(Phase.PLANNING, sections.language_file(case), f"kinds/{kinds.kind_of(case.task.spec)}", *more)
+    again = bool(work.plan)
+    parts = [
+        sections.the_task(about),
+        sections.the_tests(about),
+        sections.the_repository(about),
+        sections.the_lessons(about),
+        sections.the_files(about),
+        *([sections.the_plan(work, "The plan that did not work")] if again else []),
+        *sections.the_history(about, failure=again),
+        sections.closing("Plan another approach." if again else "Write the plan."),
+    ]
+    return sections.composed(about, head, parts, once=not more)
+
+
+# --- a plan that splits its task
+
+
+MOST_FILES = 20
+LEAST_WORDS = 6
+_MAX_CHARS = 4000
+_MAX_CRITERIA = 12
+_NESTED = ("subtasks", "children", "split")
+
+
+def _text(value: Any) -> str:
+    return printable(str(value)).strip()[:_MAX_CHARS] if isinstance(value, str) else ""
+
+
+def _texts(value: Any) -> list[str]:
+    items = value if isinstance(value, list) else [value]
+    return [text for item in items[:_MAX_CRITERIA] if (text := " ".join(_text(item).split()))]
+
+
+class SubtaskIn(BaseModel):
+    """A part as a model writes it; `depends_on` counts parts from 1, as the list shows them."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    description: Annotated[str, BeforeValidator(_text)] = Field(min_length=1)
+    files: list[str] = Field(min_length=1, max_length=MOST_FILES)
+    tests: list[str] = Field(default_factory=list)
+    acceptance: Annotated[list[str], BeforeValidator(_texts)] = Field(
+        default_factory=list, validation_alias=AliasChoices("acceptance", "acceptance_criteria", "criteria")
+    )
+    depends_on: list[StrictInt] = Field(default_factory=list)
+
+
+def read_split(text: str, case: Case, clear_enough: float) -> tuple[Subtask, ...] | str | None:
+    """The parts in a reply; a sentence about why they cannot be used; None where the reply splits nothing.
+
+    Args:
+        text: the reply.
+        case: the task that is planned.
+        clear_enough: a part that is less clear than this (0 to 1, `agent.clarity`) is refused.
+    """
+    raw = _listed(spoken(text))
+    if raw is None:
+        return None
+    if not FEWEST <= len(raw) <= MOST:
+        return f"A task is split into {FEWEST} to {MOST} subtasks, not into {len(raw)}."
+    said = list[SubtaskIn]()
+    for number, item in enumerate(raw, 1):
+        one = _part(number, item)
+        if isinstance(one, str):
+            return one
+        said.append(one)
+    faults = (_fault(number, one, len(said), case, clear_enough) for number, one in enumerate(said, 1))
+    return next(filter(None, faults), "") or _together(said) or _ordered(said)
+
+
+def _listed(text: str) -> list[Any] | None:
+    """The raw list: a bare or fenced one, or the one in the field `subtasks` of an object."""
+    for candidate in (text, *(block.text for block in blocks(text))):
+        if candidate.strip().startswith("["):
+            try:
+                found = json.loads(candidate)
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(found, list) and all(isinstance(item, dict) for item in found):
+                return found
+    within = (find_json(text) or {}).get("subtasks")
+    return within if isinstance(within, list) else None
+
+
+def _part(number: int, raw: Any) -> SubtaskIn | str:
+    if not isinstance(raw, Mapping):
+        return f"Subtask {number} is no object."
+    if any(raw.get(name) for name in _NESTED):
+        return f"Subtask {number} is split again; subtasks have no subtasks of their own."
+    try:
+        return SubtaskIn.model_validate(dict(raw))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        return f"Subtask {number}: {'.'.join(map(str, first['loc']))}: {first['msg']}."
+
+
+def _fault(number: int, one: SubtaskIn, count: int, case: Case, clear_enough: float) -> str:
+    """What is wrong with one part by itself, or nothing."""
+    given = case.task.spec.tests
+    for path in one.files:
+        if why := path_fault(path) or ("a given test is never changed" if path in given else ""):
+            return f"Subtask {number}: files: {path!r}: {why}."
+    if unknown := [name for name in one.tests if name not in given]:
+        return f"Subtask {number}: tests: {unknown[0]!r} is none of the given tests ({', '.join(given) or 'none'})."
+    if not (one.tests or one.acceptance):
+        return (
+            f"Subtask {number} says nothing by which it is judged: give acceptance criteria, or names of given tests."
+        )
+    if wrong := [at for at in one.depends_on if not 1 <= at <= count or at == number]:
+        return f"Subtask {number}: depends_on: {wrong[0]} is no other subtask; they are numbered from 1 to {count}."
+    if all(map(is_test_path, one.files)):
+        return f"Subtask {number} writes nothing but tests; every subtask brings its own."
+    whole = "\n".join([one.description, *one.acceptance, *one.files])
+    if more := more_asked(case.task.spec.description, whole):
+        return (
+            f"Subtask {number} asks for {more!r}, which runs or steers tools on the owner's machine; the task does not."
+        )
+    if len(one.description.split()) < LEAST_WORDS or clarity(TaskSpec(description=whole)) < clear_enough:
+        return (
+            f"Subtask {number} is too vague to be worked on alone: say what is made, where, and what goes in and out."
+        )
+    return ""
+
+
+def _together(said: Sequence[SubtaskIn]) -> str:
+    """What is wrong with the parts side by side, or nothing."""
+    needs = _needs(said)
+    try:
+        TopologicalSorter(needs).prepare()
+    except CycleError as error:
+        circle = " → ".join(str(at + 1) for at in error.args[1])
+        return f"The subtasks wait for each other in a circle ({circle})."
+    for one, other in combinations(range(len(said)), 2):
+        both = sorted(set(said[one].files) & set(said[other].files))
+        if both and other not in _before(one, needs) and one not in _before(other, needs):
+            return (
+                f"Subtasks {one + 1} and {other + 1} both change {both[0]!r}: give the file to one of them, "
+                "or let one depend on the other."
+            )
+    if clash := clash_among(dict.fromkeys(path for one in said for path in one.files)):
+        return f"The files {clash[0]!r} and {clash[1]!r} cannot stand beside each other; rename one of them."
+    if twice := [text for text, times in Counter(one.description for one in said).items() if times > 1]:
+        return f"Two subtasks say the same: {twice[0][:80]!r}."
+    return ""
+
+
+def _needs(said: Sequence[SubtaskIn]) -> dict[int, set[int]]:
+    return {at: {number - 1 for number in one.depends_on} for at, one in enumerate(said)}
+
+
+def _before(at: int, needs: Mapping[int, Iterable[int]]) -> set[int]:
+    """All that must be done before a part; `needs` has no circles."""
+    found, waiting = set[int](), list(needs[at])
+    while waiting:
+        one = waiting.pop()
+        if one not in found:
+            found.add(one)
+            waiting += needs[one]
+    return found
+
+
+def _ordered(said: Sequence[SubtaskIn]) -> tuple[Subtask, ...]:
+    needs = _needs(said)
+    order = list(TopologicalSorter(needs).static_order())
+    place = {at: number for number, at in enumerate(order)}
+    return tuple(
+        Subtask(
+            description=said[at].description,
+            files=tuple(dict.fromkeys(said[at].files)),
+            tests=tuple(dict.fromkeys(said[at].tests)),
+            acceptance=tuple(said[at].acceptance),
+            after=tuple(sorted(place[before] for before in needs[at])),
+        )
+        for at in order
+    )

@@ -1,0 +1,246 @@
+"""The parts of a prompt that several phases share: the task, its tests, what was tried, and what failed last."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from agent.history import fitted, last_failure, lines_of
+from agent.prompt.budget import Prompt, Section, Shown, clipped, compose, fixed
+from agent.prompt.context import Surroundings, expected_files, listing, outlines, show_files, show_tests, surroundings
+from agent.prompt.text import quoted
+from agent.services import AgentServices
+from agent.view import View
+from core.brief import Brief
+from core.dialogue import Message
+from core.gauge import Gauge
+from core.masking import printable
+from core.states import Phase
+from core.tasks import Language
+from core.work import Case, Lesson, Work
+
+_LESSON_CHARS = 600
+_MAX_MISSING = 10
+_SPARE = 0.15
+"""What a question leaves of its limit, to be asked again with the reply and a complaint below it."""
+
+_MORE = "The code is also called with other inputs that the task's words allow, and must be right for these as well."
+
+_FRAME = 48
+"""Tokens of a quotation's two marker lines, with something to spare."""
+
+LAST = "What the last try led to"
+
+_UNSHOWN = "(They are too long to be shown.)"
+
+_BESIDE = "How these words were read; where the two differ, the words hold:"
+
+_AROUND = "What the files nearest to these define; they are not shown further below:"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptContext:
+    """What a prompt is made of, and how long it may be."""
+
+    case: Case
+    work: Work
+    tools: AgentServices
+    view: View
+    near: Surroundings
+    gauge: Gauge
+    limit: int
+
+
+def prompt_context(case: Case, work: Work, tools: AgentServices, phase: Phase) -> PromptContext:
+    """Look at the files once for a prompt; may read many of them, so not on the loop."""
+    view = View(tools.tree, work.change)
+    near = surroundings(case, work, view, tools.shelf)
+    gauge = tools.gauge(phase, work.escalation)
+    limit = tools.settings.limit(phase, gauge)
+    return PromptContext(case=case, work=work, tools=tools, view=view, near=near, gauge=gauge, limit=limit)
+
+
+def composed(about: PromptContext, head: Message, parts: Sequence[Section], *, once: bool = False) -> Prompt:
+    """The prompt of these parts within its limit; with `once` no room is kept to ask again."""
+    return compose(head, parts, about.limit, about.gauge, spare=0.0 if once else _SPARE)
+
+
+def language_file(case: Case, *, tests: bool = False) -> str:
+    """The name of the prompt part about the task's language."""
+    name = "javascript" if case.task.spec.language is Language.JAVASCRIPT else "python"
+    return f"languages/{name}_tests" if tests else f"languages/{name}"
+
+
+def the_task(about: PromptContext) -> Section:
+    """The owner's words, how they were read where they are vague, and which packages he allowed or denied."""
+    return Section(title="The task", fill=lambda room: _task(about, room), share=0.45, rank=1)
+
+
+def _task(about: PromptContext, room: int) -> Shown:
+    case, brief = about.case, about.work.brief
+    allowed = [*case.task.spec.packages, *_packages(case.granted)]
+    more = f"\n\nThese packages may be used: {', '.join(dict.fromkeys(allowed))}." if allowed else ""
+    if denied := _packages(case.denied):
+        more += f"\n\nThe owner denied these packages; do without them: {', '.join(denied)}."
+    room -= about.gauge.tokens(more) + _FRAME
+    words, cut = clipped(case.task.spec.description, room, about.gauge)
+    text = quoted("task", words)
+    if brief:
+        room -= about.gauge.tokens(text) + _FRAME
+        reading, shorter = clipped(the_reading(brief), max(room, _FRAME), about.gauge)
+        text, cut = f"{text}\n\n{_BESIDE}\n\n{quoted('reading', reading)}", cut or shorter
+    return Shown(text=text + more, cut=cut)
+
+
+def the_reading(brief: Brief) -> str:
+    """A task made precise, as text."""
+    lines = [f"Goal: {brief.goal}"]
+    lines += [f"{name}: {text}" for name, text in (("Inputs", brief.inputs), ("Outputs", brief.outputs)) if text]
+    for name, items in (("Constraints", brief.constraints), ("Acceptance tests", brief.acceptance)):
+        lines += [f"{name}:", *(f"- {item}" for item in items)] if items else []
+    answered = [one for one in brief.questions if one.answer]
+    lines += ["Settled:", *(f"- {one.text} {one.answer}" for one in answered)] if answered else []
+    return "\n".join(lines)
+
+
+def _packages(subjects: frozenset[str]) -> list[str]:
+    return sorted(subject.removeprefix("package:") for subject in subjects if subject.startswith("package:"))
+
+
+def the_tests(about: PromptContext) -> Section:
+    """What will judge the work: given tests, a command, or tests of the agent's own."""
+    return Section(title="The tests", fill=lambda room: _tests(about, room), share=0.4, rank=3)
+
+
+def _tests(about: PromptContext, room: int) -> Shown:
+    spec, own = about.case.task.spec, about.work.own_tests
+    more = f" {_MORE}" if about.case.held.cases else ""
+    if spec.tests:
+        return _below(f"These were given. They are fixed, and all of them must pass.{more}", about, room)
+    if spec.test_command:
+        command = quoted("command", " ".join(spec.test_command))
+        return Shown(text=f"This command must end with exit code 0:\n\n{command}")
+    if own:
+        return _below("The agent wrote these for the task, in another phase. They must pass.", about, room)
+    if spec.cases:
+        return Shown(text=f"None are shown. {_MORE}")
+    return Shown(
+        text="None were given. Tests are written from the task's words after the code, by someone who does not see it."
+    )
+
+
+def _below(head: str, about: PromptContext, room: int) -> Shown:
+    """Tests as far as they fit below a line."""
+    tests = about.case.shown_tests if about.case.task.spec.tests else about.work.own_tests
+    shown = show_tests(tests, room - about.gauge.tokens(head + "\n\n"), about.gauge)
+    return replace(shown, text=f"{head}\n\n{shown.text or _UNSHOWN}")
+
+
+def the_repository(about: PromptContext) -> Section:
+    """The names of its files, and what those define that stand around the ones that matter."""
+    return Section(title="The repository", fill=lambda room: _repository(about, room), share=0.2, rank=4)
+
+
+def _repository(about: PromptContext, room: int) -> Shown:
+    names = listing(
+        about.view,
+        about.near.matter,
+        whole_tree=about.case.whole_tree,
+        room=room // 2,
+        gauge=about.gauge,
+    )
+    room -= about.gauge.tokens(f"{names.text}\n\n{_AROUND}\n\n")
+    found = outlines(about.view, about.near.around, room, about.gauge) if about.near.around else Shown()
+    if not found.text:
+        return names
+    # The part with the files counts all that it does not show, these among them.
+    return replace(found, text=f"{names.text}\n\n{_AROUND}\n\n{found.text}", left_out=-len(found.outlined))
+
+
+def the_files(about: PromptContext) -> Section:
+    """The files that matter, as they are now, and the names of those that do not exist yet; gets what is left."""
+    return Section(title="The files as they are now", fill=lambda room: _files(about, room), rank=9)
+
+
+def _files(about: PromptContext, room: int) -> Shown:
+    missing = [path for path in expected_files(about.case, about.work, about.view) if path not in about.view]
+    more = f"\n\nThese are asked for and do not exist yet: {', '.join(missing)}"
+    more = more if missing and len(missing) <= _MAX_MISSING else ""
+    shown = show_files(about.view, about.near.matter, room - about.gauge.tokens(more), about.gauge)
+    told = len(shown.whole) + len(shown.outlined) + len(shown.named)
+    away = about.view.count() - told if about.case.whole_tree else len(about.near.matter) - told
+    return replace(shown, text=(shown.text + more).strip(), left_out=max(0, away))
+
+
+def the_lessons(about: PromptContext) -> Section:
+    """What memory recalled, shortened; the best that fit, whole ones only."""
+    return Section(title="Lessons from earlier work", fill=lambda room: _lessons(about, room), share=0.12, rank=3)
+
+
+def _lessons(about: PromptContext, room: int) -> Shown:
+    shown, numbers = list[str](), list[int]()
+    room -= _FRAME
+    for lesson in about.work.lessons:
+        text = f"{len(shown) + 1}. {_short(lesson)}"
+        room -= about.gauge.tokens(text + "\n\n")
+        if room >= 0:
+            shown.append(text)
+            numbers.append(lesson.id)
+    cut = len(shown) < len(about.work.lessons)
+    return Shown(text=quoted("lessons", "\n\n".join(shown)) if shown else "", lessons=tuple(numbers), cut=cut)
+
+
+def _short(lesson: Lesson) -> str:
+    return printable(lesson.text.strip())[:_LESSON_CHARS]
+
+
+def the_plan(work: Work, title: str = "The plan") -> Section:
+    """The plan of the attempt."""
+    return fixed(title, quoted("plan", work.plan) if work.plan else "", share=0.15, rank=3)
+
+
+def the_history(about: PromptContext, *, failure: bool = True) -> list[Section]:
+    """What the attempt has been through: the hand-over to a fresh start, tries since, and what the last one led to."""
+    work, gauge = about.work, about.gauge
+    parts = [
+        Section(
+            title="What was tried before this fresh start", fill=lambda r: _handed(work, r, gauge), share=0.2, rank=3
+        ),
+        Section(title="Earlier tries", fill=lambda room: _earlier(work, room, gauge), share=0.15, rank=3),
+    ]
+    return [*parts, the_failure(about)] if failure else parts
+
+
+def the_failure(about: PromptContext) -> Section:
+    """The output of the last run, shortened where it is too long, and the reflection on it."""
+    work, gauge = about.work, about.gauge
+    return Section(title=LAST, fill=lambda room: _failure(work, room, gauge), share=0.25, rank=2)
+
+
+def _handed(work: Work, room: int, gauge: Gauge) -> Shown:
+    text, cut = fitted(work, room, gauge)
+    return Shown(text=text, cut=cut)
+
+
+def _earlier(work: Work, room: int, gauge: Gauge) -> Shown:
+    """The tries of this context but the last, each in a few lines; of too many the oldest ones go."""
+    lines, kept = lines_of(work)[:-1], list[str]()
+    room -= _FRAME + 20
+    for line in reversed(lines):
+        room -= gauge.tokens(line + "\n")
+        if room < 0:
+            break
+        kept.insert(0, line)
+    away = len(lines) - len(kept)
+    kept = [f"(left out: the {away} oldest)", *kept] if away else kept
+    return Shown(text=quoted("earlier tries", "\n".join(kept)) if kept else "", cut=bool(away))
+
+
+def _failure(work: Work, room: int, gauge: Gauge) -> Shown:
+    result, cut = clipped(work.feedback, room - gauge.tokens(last_failure(work, "")), gauge)
+    return Shown(text=last_failure(work, result), cut=cut)
+
+
+def closing(text: str) -> Section:
+    """The closing line of a prompt, which none goes without."""
+    return fixed("Now", text, rank=0)

@@ -1,0 +1,265 @@
+"""REFLECTING: why a try failed, whether the attempt goes in circles, and whether it goes on at all.
+
+Every cycle of the phase table leads through here, so this is where an attempt ends: at the limit of tries, or when it
+is stuck a third time. The first time, the history is dropped and a short hand-over stays: a fresh context with the
+lesson. The second time, another plan is asked for as well. `ModelRequest.escalation` tells the model gateway how often
+it was, which answers with a higher temperature first and then with another model. A fresh context begins as well, and
+counts for nothing, where the history of the tries grows too long for good prompts.
+
+What the model says of a failure is validated and shortened; it is shown to the next phase as an opinion, and only two
+of its flags have consequences: a new plan, and the blame of tests that the agent wrote itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Annotated, Any
+
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from agent import history, kinds
+from agent.dialogue import Dialogue
+from agent.feedback import headline
+from agent.prompt import sections
+from agent.prompt.budget import Prompt
+from agent.prompt.text import system
+from agent.recall import with_lessons
+from agent.replies import find_json, spoken
+from agent.services import AgentServices
+from core.events import Event, Kind, Level
+from core.masking import printable
+from core.states import Ending, Outcome, Phase
+from core.tasks import digest
+from core.work import Case, Reflection, Step, Try, Work
+
+MAX_ESCALATION = 2
+MAX_BLAMED = 2
+_MAX_IDS = 200
+
+
+async def run(case: Case, work: Work, tools: AgentServices) -> Step:
+    """Record the try, then go on, start afresh, plan anew, or end. Raises what model and memory raise."""
+    seen = work.seen  # without this try; when its work is that of the try before, it teaches nothing new
+    work = work.with_try(_try(work))
+    why = history.why_stuck(work.tries, seen)
+    if seen[-1:] != work.seen[-1:]:
+        await _remember(case, work, tools)
+    if work.iteration >= case.iterations:
+        return _end(work, Ending.GAVE_UP, f"Gave up after {_tries(work)}, the limit")
+    if why and work.escalation >= MAX_ESCALATION:
+        _report_stuck(case, work, tools, why, "giving up")
+        text = f"Stuck after {_tries(work)}: {why}, and a fresh start did not help"
+        return _end(work, Ending.STUCK, text)
+    work, reflection = await _reflect(case, work, tools)
+    fresh = bool(why) or _is_long(work, tools)
+    work = history.afresh(work) if fresh else work
+    if why:
+        work = _escalated(work)
+        _report_stuck(case, work, tools, why, "another plan and model" if work.escalation > 1 else "a fresh start")
+    replan = reflection.replan or bool(why and work.escalation > 1)
+    outcome = Outcome.REPLAN if replan and not reflection.tests_at_fault else Outcome.REDO
+    data = {
+        "stuck": why or "",
+        "fresh": fresh,
+        "escalation": work.escalation,
+        "tests_at_fault": reflection.tests_at_fault,
+    }
+    note = (reflection.root_cause or reflection.suggested_fix)[:300]
+    return Step(phase=Phase.REFLECTING, outcome=outcome, work=work, note=note, data=data)
+
+
+def _try(work: Work) -> Try:
+    """The try that just failed. Without a test that failed, what went wrong stands in the place of one."""
+    failing = sorted(work.verdict.failing) if work.verdict else []
+    return Try(
+        iteration=work.iteration,
+        digest=digest(work.change, work.own_tests),
+        failing=tuple(failing[:_MAX_IDS]) or (_last_failure(work),),
+        feedback=work.feedback,
+    )
+
+
+def _last_failure(work: Work) -> str:
+    if work.verdict is not None and not work.verdict.passed:
+        return headline(work.verdict)
+    return " ".join(printable(work.feedback).split())[:240] or "no result"
+
+
+def _tries(work: Work) -> str:
+    return f"{work.iteration} {'try' if work.iteration == 1 else 'tries'}"
+
+
+async def _reflect(case: Case, work: Work, tools: AgentServices) -> tuple[Work, Reflection]:
+    """A reflection, and the case file with it in the last try."""
+    talk = Dialogue(Phase.REFLECTING, case, work, tools)
+    reflection = needs_no_thought(work)
+    if reflection is None:
+        if work.verdict is not None:
+            work = await with_lessons(case, work, tools, work.feedback, Phase.REFLECTING, most=1)
+        said = await ask_model(case, work, tools, talk)
+        reflection = replace(said, tests_at_fault=said.tests_at_fault and _may_blame(work))
+    last = replace(work.tries[-1], reflection=reflection)
+    return replace(talk.charge(work), tries=(*work.tries[:-1], last)), reflection
+
+
+def _may_blame(work: Work) -> bool:
+    """Tests may be blamed by opinion if the agent wrote them and a suite ran them, and not again and again."""
+    blamed = sum(1 for one in work.tries if one.reflection.tests_at_fault)
+    return bool(work.own_tests) and work.verdict is not None and bool(work.verdict.failing) and blamed < MAX_BLAMED
+
+
+def _is_long(work: Work, tools: AgentServices) -> bool:
+    """Tell whether the story of earlier tries would take more of the next prompt than is good for its reader."""
+    gauge = tools.gauge(Phase.CODING, work.escalation)
+    limit = tools.settings.limit(Phase.CODING, gauge)
+    return len(history.lines_of(work)) > 1 and history.history_tokens(work, gauge) > limit * tools.settings.fresh_share
+
+
+def _escalated(work: Work) -> Work:
+    """A new count of tries, begun with the last one, whose work may come again: it has no digest any more."""
+    last = replace(work.tries[-1], digest="")
+    return replace(work, tries=(last,), escalation=work.escalation + 1)
+
+
+async def _remember(case: Case, work: Work, tools: AgentServices) -> None:
+    """Store what a gate found; a reply that could not be read teaches nothing about the task."""
+    if work.verdict is None or work.verdict.passed:
+        return
+    await tools.memory.remember(work, case.task.id, case.task.spec.description)
+    _report(case, work, tools, Kind.LESSON_STORED, Level.INFO, f"remembered: {headline(work.verdict)}")
+
+
+def _end(work: Work, ending: Ending, text: str) -> Step:
+    reason = f"{text}. Last failure: {_last_failure(work)}"
+    work = replace(work, ending=ending, reason=reason)
+    return Step(phase=Phase.REFLECTING, outcome=Outcome.GIVE_UP, work=work, note=reason[:300])
+
+
+def _report_stuck(case: Case, work: Work, tools: AgentServices, why: str, then: str) -> None:
+    _report(case, work, tools, Kind.STUCK, Level.WARNING, f"stuck: {why}; next: {then}")
+
+
+def _report(case: Case, work: Work, tools: AgentServices, kind: Kind, level: Level, text: str) -> None:
+    tools.emit(
+        Event(
+            kind=kind,
+            level=level,
+            message=text,
+            task_id=case.task.id,
+            attempt=work.attempt,
+            iteration=work.iteration,
+            phase=Phase.REFLECTING,
+            data={"escalation": work.escalation},
+        )
+    )
+
+
+# --- the reflection on a failure
+
+
+_MAX_CHARS = 800
+_RULES = {
+    "SyntaxError": "Mend the syntax at the line that is named, and read the lines above it.",
+    "IndentationError": "Mend the indentation at the line that is named.",
+    "ModuleNotFoundError": "Create the module at the path that the import names, or mend the import.",
+    "ImportError": "Define the name that is imported, in the module that it is imported from.",
+    "NameError": "Define or import the name before it is used.",
+    "ReferenceError": "Define or import the name before it is used.",
+    "AttributeError": "Check the type of the object at that place, and the spelling of the attribute.",
+    "TypeError": "Compare the call with the signature, and the types with what the operation takes.",
+    "RecursionError": "Give the recursion an end that every input reaches, or use a loop.",
+    "Timeout": "Look for a loop that does not end, or for work that grows too fast with the input.",
+    "HeldOut": "Solve the task for every input that its words allow; nothing may depend on the inputs of the tests.",
+    "AssertionError": "Follow the input of the first failing assertion through the code, line by line.",
+}
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        value = "; ".join(str(part) for part in value)
+    return " ".join(printable(str(value if value is not None else "")).split())[:_MAX_CHARS]
+
+
+_Text = Annotated[str, BeforeValidator(_text)]
+
+
+class ReflectionIn(BaseModel):
+    """What a model may answer; unknown fields are passed over."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    pattern: _Text = Field(default="", validation_alias=AliasChoices("pattern", "error_pattern"))
+    root_cause: _Text = ""
+    hypothesis: _Text = ""
+    suggested_fix: _Text = ""
+    replan: bool = False
+    tests_at_fault: bool = False
+
+    @property
+    def says_something(self) -> bool:
+        """It holds a thought and not only flags."""
+        return bool(self.root_cause or self.suggested_fix)
+
+
+def read_reflection(text: str) -> Reflection | None:
+    """The reflection in a reply, or None when there is no usable one."""
+    data = find_json(spoken(text))
+    try:
+        said = ReflectionIn.model_validate(data or {})
+    except ValidationError:
+        return None
+    return Reflection(**said.model_dump()) if said.says_something else None
+
+
+def by_rule(work: Work) -> Reflection:
+    """A plain reflection, from the kind of the first failure."""
+    if work.verdict is None:
+        first = work.feedback.strip().split("\n", 1)[0]
+        fix = "Send complete files in the form that the instructions describe."
+        return Reflection(pattern="unusable reply", root_cause=first[:_MAX_CHARS], suggested_fix=fix)
+    kind = work.verdict.failures[0].kind if work.verdict.failures else ""
+    fix = next((fix for name, fix in _RULES.items() if name.lower() in kind.lower()), _RULES["AssertionError"])
+    return Reflection(pattern=kind or "failing tests", root_cause=headline(work.verdict), suggested_fix=fix)
+
+
+def needs_no_thought(work: Work) -> Reflection | None:
+    """The reflection where a gate or a reader said it all: what to mend, what may not be changed, idle own tests."""
+    verdict = work.verdict
+    if work.remarks:
+        first = work.remarks[0]
+        cause = f"{first.where}: {first.reason}"
+        return Reflection(
+            pattern=f"sent back ({first.gravity})", root_cause=_text(cause), suggested_fix=_text(first.fix)
+        )
+    if verdict is not None and verdict.passed:
+        return Reflection(pattern="files that may not be changed", root_cause=_text(work.feedback))
+    if verdict is None or not verdict.weak or verdict.failing - set(verdict.weak):
+        return None
+    return Reflection(
+        pattern="self-written tests prove nothing",
+        root_cause=_text(verdict.reason),
+        suggested_fix="Write tests that fail without the change and notice wrong results.",
+        tests_at_fault=True,
+    )
+
+
+async def ask_model(case: Case, work: Work, tools: AgentServices, talk: Dialogue) -> Reflection:
+    """The model's reflection, or the one by rule when its reply is unusable."""
+    reply = await talk.ask(await asyncio.to_thread(_request, case, work, tools), json_reply=True)
+    return read_reflection(reply.text) or by_rule(work)
+
+
+def _request(case: Case, work: Work, tools: AgentServices) -> Prompt:
+    about = sections.prompt_context(case, work, tools, Phase.REFLECTING)
+    head = system(Phase.REFLECTING, sections.language_file(case), f"kinds/{kinds.kind_of(case.task.spec)}")
+    parts = [
+        sections.the_task(about),
+        sections.the_tests(about),
+        sections.the_lessons(about),
+        sections.the_plan(work),
+        sections.the_files(about),
+        *sections.the_history(about),
+        sections.closing("Say why it failed, as one JSON object."),
+    ]
+    return sections.composed(about, head, parts, once=True)

@@ -1,0 +1,102 @@
+"""What a phase is handed: the ports of the world around it, and the settings of this room."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any
+
+from agent.atlas import Shelf
+from core.clock import Clock, utc_now
+from core.gauge import Gauge
+from core.ports import Gate, Memory, Model, Sink, Suite
+from core.remarks import Gravity
+from core.states import Phase
+from core.tree import Tree
+from core.work import Case, Step, Work
+
+PHASE_SHARES: Mapping[Phase, float] = MappingProxyType(
+    {
+        Phase.CLARIFYING: 0.5,
+        Phase.PLANNING: 0.7,
+        Phase.CODING: 1.0,
+        Phase.REVIEW: 0.8,
+        Phase.AUDIT: 0.8,
+        Phase.TESTING: 0.5,
+        Phase.REFLECTING: 0.7,
+    }
+)
+"""How much of a prompt's length each phase may use: only who writes the files has to see all of them whole."""
+WINDOW_SHARE = 0.75
+"""A prompt leaves a quarter of the model's context to the reply."""
+LEAST_TOKENS = 3000
+
+
+class EditFormat(StrEnum):
+    """How a model is asked to change files. `AUTO` asks for whole files, and for edits of long ones."""
+
+    WHOLE = "whole"
+    EDIT = "edit"
+    AUTO = "auto"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentSettings:
+    """How the agent prompts.
+
+    `prompt_tokens` bounds a prompt, by estimate, and `phase_shares` says how much of that a phase may use;
+    `fresh_share` is how much of it the story of earlier tries may take before a fresh context begins. `reply_tokens`
+    None leaves a reply's length to the model. `reasks` is how often a reply that cannot be used is asked for again
+    within a step. Findings of the gravities in `review_blocks` and `audit_blocks` send a change back, those of a review
+    `review_rounds` times in an attempt at most. A task that is less clear than `clear_enough` (0 to 1, `agent.clarity`)
+    is put in other words first.
+    """
+
+    prompt_tokens: int = 24_000
+    phase_shares: Mapping[Phase, float] = field(default_factory=lambda: PHASE_SHARES)
+    fresh_share: float = 0.25
+    reply_tokens: int | None = None
+    edit_format: EditFormat = EditFormat.AUTO
+    whole_file_lines: int = 400
+    recall_limit: int = 3
+    reasks: int = 2
+    review_blocks: frozenset[Gravity] = frozenset({Gravity.CRITICAL, Gravity.HIGH})
+    audit_blocks: frozenset[Gravity] = frozenset({Gravity.CRITICAL, Gravity.HIGH})
+    review_rounds: int = 2
+    clear_enough: float = 0.5
+
+    def limit(self, phase: Phase, gauge: Gauge) -> int:
+        """The most tokens that a prompt of this phase may have, for the model that will be asked.
+
+        With less than `LEAST_TOKENS` the instructions would leave no room for the task; a model whose context is that
+        small refuses the prompt with a clear word, which is better than to be asked without it.
+        """
+        window = self.prompt_tokens if gauge.window is None else int(gauge.window * WINDOW_SHARE)
+        return max(LEAST_TOKENS, int(min(self.prompt_tokens, window) * self.phase_shares.get(phase, 1.0)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentServices:
+    """The ports that a phase may use; it has no other way to the world. Every gate is asked before anything runs.
+
+    `shelf` keeps what was read of files for maps of their repositories. `gauge` tells how long texts are for the model
+    that a phase will ask, by how often the loop was stuck. `prompts` takes a record of each prompt that is sent.
+    """
+
+    model: Model
+    suite: Suite
+    memory: Memory
+    tree: Tree
+    emit: Sink
+    clock: Clock = utc_now
+    settings: AgentSettings = field(default_factory=AgentSettings)
+    gates: Sequence[Gate] = ()
+    shelf: Shelf = field(default_factory=Shelf)
+    gauge: Callable[[Phase, int], Gauge] = lambda _phase, _escalation: Gauge()
+    prompts: list[Mapping[str, Any]] = field(default_factory=list)
+
+
+Runner = Callable[[Case, Work, AgentServices], Awaitable[Step]]
+"""A phase: takes the case file, returns a step. `Work.phase` and `Work.step_no` are the machine's to set."""

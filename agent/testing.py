@@ -1,0 +1,318 @@
+"""TESTING: the one entrance to a commit. What judges is the suite; a model is asked only when tests must be written.
+
+Tests of the agent's own, for tasks that came without any, are asked for, checked, and never allowed to assert less. The
+model sees the task and the signatures of the code, not its bodies, so that a wrong result is not copied into the test
+that should notice it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from agent import change_check, feedback, kinds, syntax
+from agent.assertions import Weight, excuses, idle_tests, weigh
+from agent.change_check import Checked
+from agent.coding import blames_tests
+from agent.dialogue import Dialogue
+from agent.prompt import sections
+from agent.prompt.budget import Prompt, Section, Shown
+from agent.prompt.context import face
+from agent.prompt.text import quoted, system
+from agent.replies import parse
+from agent.services import AgentServices
+from agent.view import View, misplaced
+from core.commit_message import slug
+from core.dialogue import Completion
+from core.errors import BadReply
+from core.events import Event, Kind, Level
+from core.gauge import Gauge
+from core.paths import is_test_path
+from core.states import Ending, Outcome, Phase
+from core.tasks import Change, Files, Language, Spent, digest
+from core.verdicts import Evidence, Failure, Label, Result, SuiteJob, Verdict
+from core.work import Case, Step, Try, Work
+
+_NO_TESTS = "The agent's own tests cannot be used"
+_UNTESTED = "own tests"
+
+
+async def run(case: Case, work: Work, tools: AgentServices) -> Step:
+    """Judge the change; OK only with a passing verdict. Raises what model and suite raise."""
+    before = work.verdict
+    if _needs_tests(case, work):
+        talk = Dialogue(Phase.TESTING, case, work, tools)
+        written = await write_tests(case, work, tools, talk)
+        work = talk.charge(replace(work, own_tests=written.tests))
+        if written.faults:
+            return _failed(replace(work, verdict=_unusable(work, written.faults)), before)
+    passage = await change_check.check(case, work, tools)
+    if passage.verdict:
+        step = _failed(replace(passage.work, verdict=passage.verdict), before)
+        return replace(step, data={**step.data, **passage.data})
+    if passage.asks:
+        return _held(passage)
+    step = await _suite(case, passage.work, tools, before)
+    return replace(step, data={**step.data, **passage.data})
+
+
+async def _suite(case: Case, work: Work, tools: AgentServices, before: Verdict | None) -> Step:
+    """Run what the gates let pass."""
+    verdict = await tools.suite.judge(job_for(case, work, tools))
+    work = replace(work, verdict=verdict, spent=work.spent + Spent(suite_s=verdict.duration_s))
+    _report(case, work, tools, verdict)
+    if verdict.tampering:
+        return _attacked(case, work, tools, verdict)
+    if not verdict.passed:
+        return _failed(work, before)
+    if unjudged(work):
+        return _unjudged(work)
+    note = feedback.passed(verdict)
+    work = replace(work, feedback="", reason=note, tries=_without_blame(work))
+    return Step(phase=Phase.TESTING, outcome=Outcome.OK, work=work, note=note, data=_data(verdict))
+
+
+def _attacked(case: Case, work: Work, tools: AgentServices, verdict: Verdict) -> Step:
+    """End the attempt: code that writes into the channels of its own verdict gets no further look at it."""
+    reason = f"The tested code tampered with the run of its tests: {verdict.tampering}"
+    tools.emit(
+        Event(
+            kind=Kind.GATE_FINDING, level=Level.WARNING, message=reason, task_id=case.task.id, attempt=work.attempt,
+            iteration=work.iteration, phase=Phase.TESTING, data={"rule": "verdict.tampering", "severity": "block"},
+        )
+    )  # fmt: skip
+    work = replace(work, ending=Ending.REFUSED, reason=reason, feedback=reason)
+    return Step(phase=Phase.TESTING, outcome=Outcome.GIVE_UP, work=work, note=reason[:300], data=_data(verdict))
+
+
+def _held(passage: Checked) -> Step:
+    """The owner decides first. Tests that were just written again are not written once more when he has."""
+    reason = passage.question[:1000]
+    work = replace(
+        passage.work, held_in=Phase.TESTING, asks=passage.asks, reason=reason, tries=_without_blame(passage.work)
+    )
+    asked = [ask.subject for ask in passage.asks[:20]]
+    data = {**passage.data, "asks": asked}
+    return Step(phase=Phase.TESTING, outcome=Outcome.HOLD, work=work, note=reason[:300], data=data)
+
+
+def job_for(case: Case, work: Work, tools: AgentServices) -> SuiteJob:
+    """The tree to judge, and by what."""
+    spec = case.task.spec
+    return SuiteJob(
+        base=tools.tree,
+        change=work.change,
+        given=spec.tests,
+        held=work.still_held(case.held),
+        own=work.own_tests,
+        start=spec.files,
+        command=spec.test_command,
+        allow=spec.allow,
+        language=spec.language,
+        packages=work.packages,
+        limits=case.run_limits,
+        whole_tree=case.whole_tree,
+    )
+
+
+def unjudged(work: Work) -> dict[str, str]:
+    """Files of the change that the suite left out, with its reasons: what did not run may not be committed."""
+    dropped = work.verdict.evidence.dropped if work.verdict else {}
+    return {path: why for path, why in dropped.items() if path in work.change}
+
+
+def _unjudged(work: Work) -> Step:
+    files = "; ".join(f"{path} ({why})" for path, why in unjudged(work).items())
+    text = f"The tests pass, but these files may not be part of the change and are taken out of it: {files}"
+    after = replace(work, feedback=text)
+    return Step(phase=Phase.TESTING, outcome=Outcome.REDO, work=after, note=text[:300])
+
+
+def _without_blame(work: Work) -> tuple[Try, ...]:
+    """The tries, the last one no longer blaming tests: they pass, and what comes next is about the code again."""
+    if not work.tries:
+        return ()
+    last = work.tries[-1]
+    return (*work.tries[:-1], replace(last, reflection=replace(last.reflection, tests_at_fault=False)))
+
+
+def _needs_tests(case: Case, work: Work) -> bool:
+    """Tests are written when nothing was given to judge by, and written again when they were found at fault."""
+    spec = case.task.spec
+    if spec.tests or spec.test_command or spec.cases:
+        return False
+    return not work.own_tests or blames_tests(work)
+
+
+def _failed(work: Work, before: Verdict | None) -> Step:
+    verdict = work.verdict
+    assert verdict is not None
+    text = feedback.shape(verdict, before)
+    if verdict.weak:
+        text += f"\n\nThese self-written tests prove nothing as they are: {', '.join(verdict.weak[:10])}"
+    work = replace(work, feedback=text)
+    note = feedback.headline(verdict)
+    return Step(phase=Phase.TESTING, outcome=Outcome.REDO, work=work, note=note[:300], data=_data(verdict))
+
+
+def _unusable(work: Work, faults: tuple[str, ...]) -> Verdict:
+    """A verdict on tests that were never run."""
+    tree = digest(work.change, work.own_tests)
+    evidence = Evidence(tree=tree, sandbox="none", label=Label.SELF_TESTED, notes=("nothing was run",))
+    failure = Failure(id=_UNTESTED, kind="cannot be used", message="\n".join(faults))
+    return Verdict(
+        passed=False, reason=f"{_NO_TESTS}: {faults[0]}", evidence=evidence, failures=(failure,), weak=(_UNTESTED,)
+    )
+
+
+def _data(verdict: Verdict) -> dict[str, object]:
+    """Test counts for the timeline."""
+    counts = {str(result): n for result in Result if (n := verdict.count(result))}
+    return {"tests": counts, "label": str(verdict.evidence.label), "reason": verdict.reason[:300]}
+
+
+def _report(case: Case, work: Work, tools: AgentServices, verdict: Verdict) -> None:
+    event = Event(
+        kind=Kind.SUITE_JUDGED,
+        message=feedback.passed(verdict) if verdict.passed else feedback.headline(verdict),
+        task_id=case.task.id,
+        attempt=work.attempt,
+        iteration=work.iteration,
+        phase=Phase.TESTING,
+        data={**_data(verdict), "passed": verdict.passed, "suite_s": round(verdict.duration_s, 3)},
+    )
+    tools.emit(event)
+    if dropped := verdict.evidence.dropped:
+        text = f"not used: {', '.join(list(dropped)[:5])}"
+        data = {"dropped": dict(list(dropped.items())[:20])}
+        tools.emit(replace(event, kind=Kind.FILES_DROPPED, level=Level.WARNING, message=text, data=data))
+
+
+# --- tests of the agent's own
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """The tests as they are now; `faults` says why the model's last word was not taken."""
+
+    tests: Files
+    faults: tuple[str, ...] = field(default=())
+
+
+async def write_tests(case: Case, work: Work, tools: AgentServices, talk: Dialogue) -> Written:
+    """Ask for tests until they can be used, a few times; the earlier ones stay where nothing usable came."""
+    prompt = first = await asyncio.to_thread(_request, case, work, tools)
+    faults: tuple[str, ...] = ()
+    for _ in range(tools.settings.reasks + 1):
+        reply = await talk.ask(prompt)
+        tests, faults = _read(reply, case, work, tools)
+        if not faults:
+            return Written(tests=tests)
+        prompt = talk.again(first, reply.text, _again(faults))
+    return Written(tests=work.own_tests, faults=faults)
+
+
+def suggested_path(case: Case) -> str:
+    """A name for the test file that no other task's has."""
+    name = slug(case.task.spec.description).replace("-", "_")[:32].strip("_")
+    if case.task.spec.language is Language.JAVASCRIPT:
+        return f"tests/{name}_{case.task.id}.test.mjs"
+    return f"tests/test_{name}_{case.task.id}.py"
+
+
+def _request(case: Case, work: Work, tools: AgentServices) -> Prompt:
+    spec, about = case.task.spec, sections.prompt_context(case, work, tools, Phase.TESTING)
+    head = system(
+        Phase.TESTING,
+        sections.language_file(case),
+        sections.language_file(case, tests=True),
+        f"kinds/{kinds.kind_of(spec)}",
+    )
+    again = "Mend what the complaint names." if work.own_tests else "Write the tests."
+    earlier = [
+        replace(sections.the_tests(about), title="Your earlier tests"),
+        replace(sections.the_failure(about), title="The complaint about them"),
+    ]
+    parts = [
+        sections.the_task(about),
+        sections.the_repository(about),
+        Section(title="The code to be tested", fill=lambda room: _faces(work, tools, room, about.gauge), rank=9),
+        *(earlier if work.own_tests else ()),
+        sections.closing(f"{again} A good path for a single test file is {suggested_path(case)}"),
+    ]
+    return sections.composed(about, head, parts)
+
+
+def _faces(work: Work, tools: AgentServices, room: int, gauge: Gauge) -> Shown:
+    """The signatures of the changed files, as many as fit; the others by name."""
+    view, faces, names = View(tools.tree, work.change), dict[str, str](), list[str]()
+    room -= 60
+    for path in (path for path, text in work.change.items() if text is not None and path in view):
+        lines = face(path, work.change[path] or "")
+        shown = f"{path}\n" + "\n".join("    " + line for line in lines[:200])
+        if gauge.tokens(shown + "\n\n") <= room:
+            faces[path] = shown
+            room -= gauge.tokens(shown + "\n\n")
+        else:
+            names.append(path)
+    text = quoted("signatures", "\n\n".join(faces.values())) if faces else "(no file was changed)"
+    return Shown(text=text, outlined=tuple(faces), left_out=len(names), cut=bool(names))
+
+
+def _again(faults: tuple[str, ...]) -> str:
+    text = quoted("complaints", "\n".join(f"- {fault}" for fault in faults))
+    return f"These tests cannot be used:\n\n{text}\n\nSend each test file whole again.\n"
+
+
+def _read(reply: Completion, case: Case, work: Work, tools: AgentServices) -> tuple[dict[str, str], tuple[str, ...]]:
+    """The tests with a reply's files in place, and what is wrong with them."""
+    try:
+        parsed = parse(reply, expected=list(work.own_tests) or [suggested_path(case)])
+    except BadReply as bad:
+        return {}, (str(bad),)
+    tests = {**work.own_tests, **{path: text for path, text in parsed.files.items() if is_test_path(path)}}
+    faults = [*parsed.complaints]
+    faults += [f"{edit.path}: send test files whole." for edit in parsed.edits[:1]]
+    if not any(is_test_path(path) for path in parsed.files):
+        faults.append(f"No test file was sent; name it like {suggested_path(case)}")
+    for path in parsed.files:
+        faults += _file_faults(path, tests, tools, work.change)
+    faults += _loss(work.own_tests, tests)
+    return tests, tuple(faults)
+
+
+def _file_faults(path: str, tests: Mapping[str, str], tools: AgentServices, change: Change) -> list[str]:
+    if path not in tests:
+        return []
+    text = tests[path]
+    if path.rsplit("/", 1)[-1] == "conftest.py":
+        return [f"{path}: steers how tests run and cannot be used; put fixtures into the test file."]
+    if path in tools.tree.entries():
+        return [f"{path}: exists already and is not yours; choose another name."]
+    others = {name: kept for name, kept in tests.items() if name != path}
+    if why := misplaced(path, View(tools.tree, {**change, **others})):
+        return [f"{path}: {why}."]
+    if found := syntax.fault(path, text):
+        return [f"{path} is not valid: {found.kind}: {found.message}"]
+    weight = weigh(path, text)
+    if not weight.tests or not weight.assertions:
+        return [f"{path}: holds no test with an assertion."]
+    if words := excuses(path, text):
+        return [f"{path}: lets tests off ({', '.join(words)}); a test that does not run proves nothing."]
+    idle = idle_tests(path, text)
+    return [f"{path}: these tests assert nothing: {', '.join(idle[:5])}"] if idle else []
+
+
+def _loss(before: Files, after: Files) -> list[str]:
+    """Complain when all tests together assert less than they did."""
+    had, has = (sum((weigh(path, text) for path, text in files.items()), Weight()) for files in (before, after))
+    compared = "assertions that name the expected result (`==`, `pytest.approx`, `pytest.raises`)"
+    for what, then, now in (
+        ("assertions", had.assertions, has.assertions),
+        ("tests", had.tests, has.tests),
+        (compared, had.exact, has.exact),
+    ):
+        if now < then:
+            return [f"The tests had {then} {what} and now have {now}; correct them, but do not lose any."]
+    return []

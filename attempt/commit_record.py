@@ -1,0 +1,161 @@
+"""The ledger's row of a commit that landed: its names, its files, and what its attempt showed.
+
+After a restore from a backup, a task may stand as it was hours ago, although it was finished since: git comes first, so
+its commit is there. `landed_before` finds it and enters it again, so that no work is done twice. Only tasks that the
+restore named are looked up, and only commits younger than the backup count.
+"""
+
+from __future__ import annotations
+
+from asyncio import to_thread, wrap_future
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from attempt.services import Parts
+from core.clock import from_text
+from core.commit_message import trailers
+from core.errors import GitError
+from core.revisions import Commit, Workspace
+from core.tasks import Task
+from core.tree import Tree
+from core.verdicts import Result, Verdict
+from core.work import Work
+from db.commit_signs import ChangedFile, Signs
+from db.restored import KEY
+from db.state_store import Commit as LedgerEntry
+from git_manager import GitManager
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Landing:
+    """A commit that landed, with what led to it. `verdict` is the last one on what was committed."""
+
+    task: Task
+    workspace: Workspace
+    work: Work
+    commit: Commit
+    verdict: Verdict | None
+    integrated: bool
+
+
+def commit_row(
+    landing: Landing, subject: str, files: tuple[ChangedFile, ...] | None, at: datetime, mask: Callable[[str], str]
+) -> LedgerEntry:
+    """The row of a commit; paths may hold secrets like any text of a model's."""
+    task, work, commit, verdict = landing.task, landing.work, landing.commit, landing.verdict
+    return LedgerEntry(
+        task_id=task.id,
+        attempt=task.attempt,
+        repo=str(landing.workspace.repo),
+        branch=commit.branch,
+        commit=commit.id,
+        base=commit.parent,
+        subject=subject,
+        label=str(verdict.evidence.label) if verdict else "",
+        model=", ".join(dict.fromkeys(work.models)),
+        iterations=work.iteration,
+        integrated=landing.integrated,
+        target=(landing.workspace.target or "") if landing.integrated else "",
+        files=files and tuple(replace(file, path=mask(file.path)) for file in files),
+        signs=_signs(work, verdict, mask),
+        at=at,
+    )
+
+
+def changed_files(
+    git: GitManager, workspace: Workspace, commit: Commit, paths: Iterable[str]
+) -> tuple[ChangedFile, ...] | None:
+    """How many lines a commit added to and took from each of these paths, as far as it changed them.
+
+    Lines are compared as a multiset, which takes linear time: a line that only moved counts as neither. None where git
+    cannot read the trees: the commit is made, and a figure of the report is not worth its task.
+    """
+    try:
+        return tuple(_differing(git.tree(workspace, commit.parent), git.tree(workspace, commit.id), paths))
+    except GitError:
+        return None
+
+
+def _differing(before: Tree, after: Tree, paths: Iterable[str]) -> Iterable[ChangedFile]:
+    old, new = before.entries(), after.entries()
+    for path in sorted(paths):
+        if old.get(path) != new.get(path):
+            yield _compared(path, _bytes(before, old, path), _bytes(after, new, path))
+
+
+def _compared(path: str, old: bytes, new: bytes) -> ChangedFile:
+    if b"\0" in old or b"\0" in new:
+        return ChangedFile(path=path, added=None, removed=None)
+    then, now = Counter(old.splitlines()), Counter(new.splitlines())
+    return ChangedFile(path=path, added=(now - then).total(), removed=(then - now).total())
+
+
+def _bytes(tree: Tree, entries: Mapping[str, str], path: str) -> bytes:
+    return tree.read(path) if path in entries else b""
+
+
+def _signs(work: Work, verdict: Verdict | None, mask: Callable[[str], str]) -> Signs:
+    evidence = verdict.evidence if verdict else None
+    return Signs(
+        own_tests=tuple(map(mask, sorted(work.own_tests))),
+        tests_passed=verdict.count(Result.PASSED) if verdict else 0,
+        held_out=evidence.held_out if evidence else 0,
+        escalations=work.escalation,
+        packages=work.packages,
+        findings=tuple(map(mask, sorted(work.noted))),
+        left_out=tuple(map(mask, sorted(evidence.dropped))) if evidence else (),
+    )
+
+
+# --- commits that the ledger has lost
+
+
+async def landed_before(task: Task, parts: Parts, workspace: Workspace) -> Commit | None:
+    """The commit that ended this task in the lost life, entered into the ledger again; None when there is none.
+
+    A commit on the task's branch alone has not ended a task that is to be integrated.
+
+    Raises:
+        GitError: git could not look.
+    """
+    mark = await to_thread(parts.state.get, KEY)
+    if not mark or task.id not in mark["tasks"]:
+        return None
+    since = max(filter(None, (workspace.since, from_text(mark["since"]) if mark["since"] else None)), default=None)
+    looked, moving = replace(workspace, since=since), await _moving(task, parts, workspace)
+    found = await to_thread(parts.git.find_commit, looked, task.id)
+    if found is None or (moving and not await to_thread(parts.git.contains, looked, found)):
+        return None
+    await _enter(task, parts, workspace, found, moving=moving)
+    return found
+
+
+async def _enter(task: Task, parts: Parts, workspace: Workspace, found: Commit, *, moving: bool) -> None:
+    facts = await to_thread(parts.git.describe, workspace, found.id)
+    said: Mapping[str, Any] = trailers(facts.message)
+    iterations = said.get("Iterations", "")
+    entry = LedgerEntry(
+        task_id=task.id,
+        attempt=task.attempt,
+        repo=str(workspace.repo),
+        branch=found.branch,
+        commit=found.id,
+        base=found.parent,
+        subject=facts.message.partition("\n")[0],
+        label=said.get("Verdict", ""),
+        model=said.get("Model", ""),
+        iterations=int(iterations) if iterations.isdigit() else 0,
+        integrated=moving,
+        target=workspace.target or "" if moving else "",
+        at=parts.clock(),
+    )
+    await wrap_future(parts.state.record_commit(entry))
+
+
+async def _moving(task: Task, parts: Parts, workspace: Workspace) -> bool:
+    """Whether the task's commit moves the target, as `Integration` decides it."""
+    asked = parts.defaults.integrate if task.spec.integrate is None else task.spec.integrate
+    return (workspace.is_own or asked) and await to_thread(parts.git.blocked, workspace) is None

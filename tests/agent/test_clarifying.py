@@ -1,0 +1,145 @@
+"""CLARIFYING: vague words become a specification, and questions wait for the owner where he wants them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from agent.clarifying import clarity, is_wanted, subject
+from core.brief import Question
+from core.gates import AskKind
+from core.states import Phase
+from core.submission import parse_spec
+from tests.support.agent_parts import Bench, block, case_for, model_for
+
+P = Phase
+VAGUE = "Make the login nicer"
+OWN = block(
+    "tests/test_login.py",
+    "from login import greet\n\n\ndef test_greets():\n    assert greet('Ada') == 'Hello, Ada'\n"
+    "    assert greet('') == 'Hello'\n",
+)
+CODE = block("login.py", "def greet(name):\n    return f'Hello, {name}' if name else 'Hello'\n")
+READ = {
+    "goal": "login.greet(name) greets by name",
+    "inputs": "name: str",
+    "outputs": ["a text"],
+    "constraints": ["in login.py"],
+    "acceptance_tests": ["greet('Ada') gives 'Hello, Ada'"],
+    "questions": [
+        {"question": "Which language?", "default": "English"},
+        {"question": "With a full stop?", "default": "no"},
+    ],
+}
+
+
+def bench(*clarifying: object) -> Bench:
+    texts = [one if isinstance(one, str) else json.dumps(one) for one in clarifying]
+    return Bench(model_for(CODE, CLARIFYING=texts, TESTING=[OWN]))
+
+
+async def test_a_vague_task_is_put_in_other_words_that_every_later_prompt_shows() -> None:
+    done = bench(READ)
+    work = await done.run(case_for(VAGUE))
+    assert work.phase is P.COMMIT
+    assert done.walk == [P.CLARIFYING, P.PLANNING, P.CODING, P.TESTING]
+    assert done.steps[0].data["clarity"] < 0.5
+    for at in (1, 2, 3):
+        assert VAGUE in done.model.prompt(at)
+        assert "Goal: login.greet(name) greets by name" in done.model.prompt(at)
+        assert "- Which language? English" in done.model.prompt(at)
+
+
+async def test_a_clear_task_costs_no_question_to_the_model() -> None:
+    tests = {"test_login.py": "from login import greet\n\n\ndef test_it():\n    assert greet('') == 'Hello'\n"}
+    done = Bench(model_for(CODE))
+    await done.run(case_for(VAGUE, tests=tests))
+    assert P.CLARIFYING not in done.walk
+
+
+async def test_where_the_owner_wants_to_be_asked_the_task_waits_with_what_will_be_assumed() -> None:
+    done = bench(READ)
+    held = await done.run(case_for(VAGUE, clarify=True))
+    assert (held.phase, held.held_in) == (P.HOLD, P.CLARIFYING)
+    assert [(ask.kind, ask.question, ask.default) for ask in held.asks] == [
+        (AskKind.QUESTION, "Which language?", "English"),
+        (AskKind.QUESTION, "With a full stop?", "no"),
+    ]
+
+
+async def test_answers_and_defaults_go_into_the_reading_and_the_model_is_not_asked_again() -> None:
+    first = bench(READ)
+    case = case_for(VAGUE, clarify=True)
+    held = await first.run(case)
+    decided = frozenset(ask.subject for ask in held.asks)
+    answered = replace(case, granted=decided, answers={held.asks[0].subject: "Latin"})
+    second = bench()
+    work = await second.run(answered, replace(held, phase=P.CLARIFYING, asks=(), held_in=None))
+    assert work.phase is P.COMMIT
+    assert second.model.phases == [P.PLANNING, P.CODING, P.TESTING]
+    assert "- Which language? Latin\n- With a full stop? no" in second.model.prompt(0)
+
+
+async def test_a_question_that_was_answered_is_not_asked_again_in_a_new_attempt() -> None:
+    asked = Question(text="Which language?", default="English")
+    case = case_for(VAGUE, clarify=True, granted=frozenset({subject(asked)}), answers={subject(asked): "Latin"})
+    held = await bench(READ).run(case)
+    assert [ask.question for ask in held.asks] == ["With a full stop?"]
+
+
+async def test_at_most_three_questions_are_asked() -> None:
+    many = {**READ, "questions": [{"question": f"Number {n}?", "default": "yes"} for n in range(9)]}
+    assert len((await bench(many).run(case_for(VAGUE, clarify=True))).asks) == 3
+
+
+async def test_words_that_cannot_be_read_go_on_as_they_stand() -> None:
+    done = bench("Sure!", '{"goal": ""}', "{}")
+    work = await done.run(case_for(VAGUE, clarify=True))
+    assert (work.phase, work.brief) == (P.COMMIT, None)
+    assert "goal: " in done.model.prompt(2)
+
+
+async def test_a_step_that_is_resumed_asks_the_model_once() -> None:
+    done = bench(READ)
+    await done.run(case_for(VAGUE))
+    again = bench()
+    work = await again.run(case_for(VAGUE), done.steps[0].work)
+    assert work.phase is P.COMMIT
+    assert P.CLARIFYING not in again.model.phases
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Write `add` in add.py",
+        "Write slugify(text) with tests",
+        "Add a function parse_duration to durations.py that turns '1h30m' into seconds and raises ValueError otherwise",
+        "Create a FastAPI health check endpoint that returns {'status': 'ok'}",
+    ],
+)
+def test_words_that_say_what_and_where_are_clear(words: str) -> None:
+    assert clarity(parse_spec({"description": words})) >= 0.5
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["Make it better", VAGUE, "clean up some stuff", "Improve performance", "the thing with the export", "fix it"],
+)
+def test_words_that_say_neither_are_vague(words: str) -> None:
+    assert clarity(parse_spec({"description": words})) < 0.5
+
+
+def test_longer_words_are_clearer_up_to_a_dozen() -> None:
+    told = [clarity(parse_spec({"description": " ".join(["word"] * count)})) for count in (1, 6, 12, 40)]
+    assert told == [0.01, 0.07, 0.15, 0.15]
+
+
+def test_a_task_that_is_just_clear_enough_is_not_read_and_nought_turns_it_off() -> None:
+    vaguest = case_for("some stuff, somehow better")
+    assert clarity(vaguest.task.spec) == 0.0
+    assert not is_wanted(vaguest, 0.0)
+    assert is_wanted(vaguest, 0.1)
+    told = case_for("word " * 12)
+    assert (is_wanted(told, 0.15), is_wanted(told, 0.16)) == (False, True)

@@ -1,0 +1,157 @@
+"""CODING: what is taken, what is asked for again, and what never runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from agent.services import AgentSettings, EditFormat
+from core.events import Kind
+from core.states import Phase
+from core.tasks import Kind as TaskKind
+from tests.support.agent_parts import Bench, block, case_for, cut, model_for
+
+P = Phase
+TESTS = {"test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"}
+WRONG = block("add.py", "def add(a, b):\n    return a - b\n")
+RIGHT = block("add.py", "def add(a, b):\n    return a + b\n")
+CODING_TWICE = [P.PLANNING, P.CODING, P.CODING]
+
+
+@pytest.mark.parametrize("useless", ["", "lorem ipsum, therefore; cheese?", "```python path=../add.py\nx = 1\n```"])
+async def test_a_reply_without_files_is_asked_for_again_within_the_try(useless: str) -> None:
+    bench = Bench(model_for(useless, RIGHT))
+    work = await bench.run(case_for(tests=TESTS))
+    assert (work.phase, work.iteration) == (P.COMMIT, 1)
+    assert bench.model.phases == CODING_TWICE
+    assert [request.place for request in bench.model.requests][1:] == [(7, 1, 1, 0), (7, 1, 1, 1)]
+    assert "begin complaints" in bench.model.requests[2].messages[-1].text
+
+
+@pytest.mark.parametrize(
+    ("fields", "kind"),
+    [
+        ({}, TaskKind.LIBRARY),
+        ({"kind": TaskKind.WEB_APP}, TaskKind.WEB_APP),
+        ({"description": "A CLI"}, TaskKind.CLI_TOOL),
+    ],
+)
+async def test_each_request_tells_what_kind_of_task_it_is_for(fields: dict[str, Any], kind: TaskKind) -> None:
+    bench = Bench(model_for(RIGHT))
+    await bench.run(case_for(tests=TESTS, **fields))
+    assert [request.kind for request in bench.model.requests] == [kind, kind]
+
+
+async def test_three_useless_replies_are_a_failed_try_and_teach_memory_nothing() -> None:
+    bench = Bench(model_for("no", "no", "no", RIGHT))
+    work = await bench.run(case_for(tests=TESTS))
+    assert (work.phase, work.iteration) == (P.COMMIT, 2)
+    assert bench.memory.remembered == []
+    assert bench.walk[:3] == [P.PLANNING, P.CODING, P.REFLECTING]
+
+
+async def test_useless_replies_for_ever_end_the_attempt() -> None:
+    bench = Bench(model_for("no", forever=True))
+    work = await bench.run(case_for(tests=TESTS))
+    assert work.phase is P.ABANDON
+    assert work.iteration == 4
+    assert "no usable file" in work.reason
+
+
+async def test_a_cut_reply_goes_on_with_what_is_missing() -> None:
+    tests = {"test_two.py": "import one\nimport two\n\n\ndef test_both():\n    assert one.x + two.x == 3\n"}
+    first = cut(block("one.py", "x = 1\n") + "```python path=two.py\nx =")
+    bench = Bench(model_for(first, block("two.py", "x = 2\n")))
+    work = await bench.run(case_for(tests=tests))
+    assert (work.phase, work.iteration) == (P.COMMIT, 1)
+    assert dict(work.change) == {"one.py": "x = 1\n", "two.py": "x = 2\n"}
+    again = bench.model.requests[2].messages[-1].text
+    assert "cut off at its length limit" in again
+    assert "one.py" in again
+
+
+async def test_an_edit_that_does_not_fit_is_sent_again_and_the_fitting_one_is_kept() -> None:
+    base = {"add.py": "def add(a, b):\n    return a - b\n\n\ndef twice(a):\n    return a\n"}
+    tests = {"test_add.py": "from add import add, twice\n\n\ndef test_both():\n    assert add(2, 3) + twice(2) == 9\n"}
+    fits = "```python path=add.py\n<<<<<<< SEARCH\n    return a - b\n=======\n    return a + b\n>>>>>>> REPLACE\n"
+    misses = "<<<<<<< SEARCH\n    return a * 1\n=======\n    return a * 2\n>>>>>>> REPLACE\n```\n"
+    right = "```python path=add.py\n<<<<<<< SEARCH\n    return a\n=======\n    return a * 2\n>>>>>>> REPLACE\n```\n"
+    bench = Bench(model_for(fits + misses, right), base=base)
+    work = await bench.run(case_for(tests=tests))
+    assert (work.phase, work.iteration) == (P.COMMIT, 1)
+    again = bench.model.requests[2].messages[-1].text
+    assert "nearest real lines" in again
+    assert "need not come again: add.py" in again
+    assert "return a + b" in str(work.change["add.py"])
+
+
+async def test_given_tests_and_steering_files_are_dropped_and_told() -> None:
+    sneaky = RIGHT + block("test_add.py", "def test_add():\n    pass\n") + block("conftest.py", "import os\n")
+    sneaky += (
+        block("string.py", "x = 1\n")
+        + "```toml path=pyproject.toml\n[tool.pytest.ini_options]\naddopts = '--co'\n```\n"
+    )
+    bench = Bench(model_for(sneaky))
+    work = await bench.run(case_for(tests=TESTS))
+    assert dict(work.change) == {"add.py": "def add(a, b):\n    return a + b\n"}
+    (dropped,) = [event for event in bench.events if event.kind is Kind.FILES_DROPPED]
+    assert set(dropped.data["dropped"]) == {"test_add.py", "conftest.py", "string.py", "pyproject.toml"}
+
+
+async def test_a_reply_of_nothing_but_forbidden_files_is_asked_for_again() -> None:
+    bench = Bench(model_for(block("test_add.py", "def test_add():\n    pass\n"), RIGHT))
+    work = await bench.run(case_for(tests=TESTS))
+    assert (work.phase, work.iteration) == (P.COMMIT, 1)
+    assert "one of the given tests" in bench.model.requests[2].messages[-1].text
+
+
+async def test_a_reply_that_changes_nothing_is_not_judged_again() -> None:
+    bench = Bench(model_for(WRONG, WRONG, RIGHT))
+    work = await bench.run(case_for(tests=TESTS))
+    assert (work.phase, work.iteration) == (P.COMMIT, 3)
+    assert len(bench.suite.jobs) == 2
+    assert "left every file as it was" in bench.model.prompt(4)
+
+
+async def test_a_removed_and_a_restored_file_leave_a_clean_change() -> None:
+    base = {"add.py": "def add(a, b):\n    return a + b\n", "old.py": "x = 1\n"}
+    reply = "```text path=old.py delete\n```\n" + block("new.py", "y = 1\n") + RIGHT
+    work = await Bench(model_for(reply), base=base).run(case_for(tests=TESTS))
+    assert dict(work.change) == {"new.py": "y = 1\n", "old.py": None}
+
+
+async def test_a_file_and_a_folder_of_one_name_cannot_both_be() -> None:
+    bench = Bench(model_for(RIGHT + block("add.py/x.py", "x = 1\n")))
+    work = await bench.run(case_for(tests=TESTS))
+    assert list(work.change) == ["add.py"]
+
+
+async def test_the_summary_line_becomes_the_summary_of_the_work() -> None:
+    work = await Bench(model_for("Summary: Add two numbers\n\n" + RIGHT)).run(case_for(tests=TESTS))
+    assert work.summary == "Add two numbers"
+    inside = block("add.py", '"""\nSummary: not this\n"""\ndef add(a, b):\n    return a + b\n')
+    assert (await Bench(model_for(inside)).run(case_for(tests=TESTS))).summary == ""
+
+
+async def test_files_of_the_owner_are_the_start_and_an_unnamed_block_is_the_only_one_of_them() -> None:
+    case = case_for("Mend the sum", tests=TESTS, files={"add.py": "def add(a, b):\n    return a - b\n"})
+    bench = Bench(model_for("```python\ndef add(a, b):\n    return a + b\n```"))
+    work = await bench.run(case)
+    assert work.phase is P.COMMIT
+    assert bench.suite.jobs[0].start == case.task.spec.files
+    assert "return a - b" in bench.model.prompt(1)
+
+
+async def test_the_edit_form_is_taught_where_it_is_wanted() -> None:
+    long = {"add.py": "# filler\n" * 500 + "def add(a, b):\n    return a - b\n"}
+    whole = block("add.py", "def add(a, b):\n    return a + b\n")
+    for settings, base, taught in (
+        (AgentSettings(), {}, False),
+        (AgentSettings(), long, True),
+        (AgentSettings(edit_format=EditFormat.WHOLE), long, False),
+        (AgentSettings(edit_format=EditFormat.EDIT), {}, True),
+    ):
+        bench = Bench(model_for(whole), base=base, settings=settings)
+        await bench.run(case_for(tests=TESTS))
+        assert ("<<<<<<< SEARCH" in bench.model.requests[1].messages[0].text) is taught

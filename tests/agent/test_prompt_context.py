@@ -1,0 +1,136 @@
+"""What of a repository reaches a prompt, within a budget and never in pieces."""
+
+from __future__ import annotations
+
+from agent.atlas import Shelf
+from agent.library import FileTree
+from agent.prompt.context import estimate_tokens, expected_files, listing, mentioned, show_files, surroundings
+from agent.repo_map import local_files, signatures, wanted_files
+from agent.view import View, settled
+from core.states import Phase
+from core.tasks import digest
+from core.work import Work
+from tests.support.agent_parts import case_for
+
+WORK = Work(phase=Phase.CODING, base="0" * 40)
+
+
+def view(**files: str) -> View:
+    return View(FileTree({name.replace("__", "/").replace("_py", ".py"): text for name, text in files.items()}), {})
+
+
+def test_files_are_whole_or_by_signature_or_by_name_but_never_cut() -> None:
+    small, long = "x = 1\n", "def f(a: int) -> str:\n    '''Say a.'''\n" + "    pass\n" * 400
+    tree = view(a_py=small, b_py=long, c_py="# only a comment\n" * 300)
+    found = show_files(tree, ["a.py", "b.py", "c.py"], 150)
+    assert (found.whole, found.outlined, found.named) == (("a.py",), ("b.py",), ("c.py",))
+    shown = found.text
+    assert "```python path=a.py\nx = 1\n```" in shown
+    assert "def f(a: int) -> str  # Say a." in shown
+    assert "pass" not in shown
+    assert "Too long to be shown: c.py" in shown
+    assert estimate_tokens(shown) <= 150
+    assert long in show_files(tree, ["b.py"], 2000).text
+
+
+def test_files_that_are_named_or_imported_come_first() -> None:
+    tests = {"test_api.py": "from pkg.api import serve\n"}
+    tree = View(
+        FileTree({
+            "pkg/__init__.py": "", "pkg/api.py": "from pkg.store import save\n", "pkg/store.py": "import json\n",
+            "other.py": "", "notes/weather_report.py": "", "test_api.py": "",
+        }),
+        {},
+    )  # fmt: skip
+    case = case_for("Make the report of the weather faster", tests=tests)
+    found = surroundings(case, WORK, tree, Shelf())
+    assert found.matter == ("pkg/api.py", "pkg/__init__.py", "pkg/store.py", "notes/weather_report.py")
+    shared = case_for("Make the report of the weather faster", tests=tests, whole_tree=False)
+    assert surroundings(shared, WORK, tree, Shelf()).matter == ("pkg/api.py", "pkg/__init__.py", "pkg/store.py")
+
+
+def test_a_task_names_files_by_path_or_by_a_name_that_only_one_has() -> None:
+    tree = View(FileTree({"a/mod.py": "", "b/mod.py": "", "a/one.py": ""}), {"b/new.py": ""})
+    assert mentioned("see one.py, new.py and a/mod.py.", tree) == ["a/mod.py", "a/one.py", "b/new.py"]
+    assert mentioned("see mod.py", tree) == []
+    assert mentioned("see one.py and a/mod.py.", tree, by_name=False) == ["a/mod.py"]
+
+
+def test_a_text_of_any_kind_can_be_searched_for_names() -> None:
+    for text in ("a" * 100_000, "a." * 50_000, "./" * 50_000, "- " * 50_000, "a.b-" * 25_000):
+        mentioned(text, View(FileTree({}), {}))
+
+
+def test_the_expected_file_is_what_the_tests_import_or_the_task_names() -> None:
+    empty = View(FileTree({}), {})
+    tests = {"test_x.py": "import os\nimport pytest\nfrom pkg.mod import f\n"}
+    assert expected_files(case_for("Do it", tests=tests), WORK, empty) == ["pkg/mod.py"]
+    assert expected_files(case_for("Write `f` in a new file `pkg/mod.py`."), WORK, empty) == ["pkg/mod.py"]
+    assert expected_files(case_for("Write a.py and b.py"), WORK, empty) == ["a.py", "b.py"]
+    in_src = View(FileTree({"src/pkg/mod.py": ""}), {})
+    assert expected_files(case_for("Do it", tests=tests), WORK, in_src) == ["src/pkg/mod.py"]
+
+
+def test_a_large_repository_is_listed_by_folders_and_the_shared_one_not_at_all() -> None:
+    tree = View(FileTree({f"d{n % 3}/f{n}.py": "" for n in range(200)}), {})
+    assert "d0/ (67 files)" in listing(tree, [], whole_tree=True).text
+    own = listing(tree, ["d0/f0.py"], whole_tree=False).text
+    assert "d0/f0.py" in own
+    assert "f1.py" not in own
+    assert "199 files of other tasks" in own
+    assert listing(View(FileTree({}), {}), [], whole_tree=True).text == "The repository is empty."
+
+
+def test_signatures_show_the_face_of_a_module() -> None:
+    text = (
+        "LIMIT = 3\n_x = 1\n\n\nclass A(Base):\n    '''An A.'''\n\n    n: int = 0\n\n"
+        "    async def f(self, *a, k=1) -> None: ...\n"
+    )
+    assert signatures(text) == [
+        "LIMIT = …",
+        "class A(Base)  # An A.",
+        "    n = …",
+        "    async def f(self, *a, k=1) -> None",
+    ]
+    assert signatures("def (") == []
+
+
+def test_imports_are_followed_to_files_of_the_repository_only() -> None:
+    text = "import os\nimport pkg.a\nfrom pkg import b\nfrom . import c\nimport numpy\n"
+    assert local_files(text, {"pkg/a.py", "pkg/b/__init__.py", "pkg/c.py", "os.py"}) == [
+        "os.py",
+        "pkg/a.py",
+        "pkg/b/__init__.py",
+    ]
+    assert wanted_files("import os, hypothesis\nimport thing\nfrom pkg.mod import f\n", set()) == [
+        "thing.py",
+        "pkg/mod.py",
+    ]
+
+
+def test_a_change_is_kept_without_what_leaves_the_base_as_it_is() -> None:
+    tree = FileTree({"a.py": "1\n", "b.py": "2\n"})
+    assert settled(tree, {"b.py": None, "a.py": "1\n", "gone.py": None, "c.py": ""}) == {"b.py": None, "c.py": ""}
+
+
+def test_the_same_work_has_the_same_digest_and_other_work_another() -> None:
+    one = digest({"a": "x", "b": None}, {})
+    assert one == digest({"b": None, "a": "x"}, {})
+    others = [
+        digest({"a": "xb"}, {}),
+        digest({"a": "x"}, {"b": ""}),
+        digest({"a": "x", "b": ""}, {}),
+        digest({}, {"a": "x"}),
+    ]
+    assert len({one, *others}) == 5
+
+
+def test_binary_and_foreign_encodings_are_not_shown() -> None:
+    class Raw(FileTree):
+        def read(self, path: str) -> bytes:
+            return {"a.bin": b"\x00\x01", "b.txt": "ä".encode("latin-1"), "c.txt": b"ok\n"}[path]
+
+    raw = View(Raw({"a.bin": "", "b.txt": "", "c.txt": ""}), {"d.txt": "new\n", "c.txt": None})
+    assert [raw.text(path) for path in ("a.bin", "b.txt", "c.txt", "d.txt")] == [None, None, None, "new\n"]
+    assert raw.paths() == ["a.bin", "b.txt", "d.txt"]
+    assert "c.txt" not in raw

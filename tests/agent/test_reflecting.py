@@ -1,0 +1,196 @@
+"""REFLECTING: what is learned, when a fresh start is made, and what the reasons say."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agent import history
+from agent.reflecting import by_rule, read_reflection
+from core.events import Kind
+from core.states import Outcome, Phase
+from core.verdicts import Evidence, Failure, Label, Verdict
+from core.work import Lesson, Reflection, Try, Work
+from tests.support.agent_parts import REFLECTION, Bench, ListMemory, block, case_for, model_for
+
+P = Phase
+TESTS = {"test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"}
+WRONG = block("add.py", "def add(a, b):\n    return a - b\n")
+RIGHT = block("add.py", "def add(a, b):\n    return a + b\n")
+
+
+def wrong(n: int) -> str:
+    return block("add.py", f"def add(a, b):\n    return {n}00\n")
+
+
+async def test_each_failure_of_a_gate_is_remembered_before_it_is_thought_about() -> None:
+    bench = Bench(model_for(WRONG, block("add.py", "def add(a, b:\n"), RIGHT))
+    await bench.run(case_for(tests=TESTS))
+    kinds = [work.verdict.failures[0].kind for work in bench.memory.remembered if work.verdict]
+    assert kinds == ["AssertionError", "SyntaxError"]
+    assert [work.tries[-1].reflection for work in bench.memory.remembered] == [Reflection()] * 2
+    assert [event.kind for event in bench.events].count(Kind.LESSON_STORED) == 2
+
+
+async def test_a_try_that_repeats_the_one_before_is_not_remembered_again() -> None:
+    bench = Bench(model_for(WRONG, WRONG, WRONG, RIGHT))
+    work = await bench.run(case_for(tests=TESTS))
+    assert (work.phase, work.iteration) == (P.COMMIT, 4)
+    assert len(bench.memory.remembered) == 1
+
+
+async def test_the_failure_that_ends_the_attempt_is_remembered_too() -> None:
+    bench = Bench(model_for(WRONG))
+    await bench.run(case_for(tests=TESTS, iterations=1, warn_at=1))
+    assert len(bench.memory.remembered) == 1
+
+
+async def test_lessons_are_recalled_once_and_shown_in_all_phases_that_think() -> None:
+    bench = Bench(model_for(WRONG, RIGHT))
+    bench.memory.lessons = [Lesson(id=n, text=f"lesson number {n}", score=1 / n) for n in range(1, 6)]
+    work = await bench.run(case_for(tests=TESTS))
+    assert [lesson.id for lesson in work.lessons] == [1, 2, 3]
+    assert all("lesson number 3" in bench.model.prompt(n) for n in range(4))
+    assert not any("lesson number 4" in bench.model.prompt(n) for n in range(4))
+    (told,) = [event for event in bench.events if event.kind is Kind.LESSON_RECALLED]
+    assert [lesson["id"] for lesson in told.data["lessons"]] == [1, 2, 3]
+    assert {"score", "age_days", "about", "kind"} < told.data["lessons"][0].keys()
+
+
+async def test_a_failure_brings_one_more_lesson_where_there_is_room() -> None:
+    class Growing(ListMemory):
+        async def recall(
+            self, query: str, limit: int, *, task_id: int | None = None, attempt: int = 1
+        ) -> Sequence[Lesson]:
+            await super().recall(query, limit)
+            return [Lesson(id=n, text=f"lesson number {n}", score=1.0) for n in range(1, len(self.asked) + 1)][:limit]
+
+    bench = Bench(model_for(wrong(1), wrong(2), wrong(3), wrong(4), RIGHT), memory=Growing())
+    work = await bench.run(case_for(tests=TESTS))
+    assert [lesson.id for lesson in work.lessons] == [1, 2, 3]
+    assert bench.memory.asked[0] == "Write `add` in add.py"
+    assert "AssertionError" in bench.memory.asked[1]
+    assert "lesson number 2" in bench.model.prompt(2)
+
+
+async def test_a_reflection_is_handed_to_the_next_try() -> None:
+    bench = Bench(model_for(WRONG, RIGHT))
+    await bench.run(case_for(tests=TESTS))
+    assert "Cause: the bound" in bench.model.prompt(3)
+    assert "Fix: mend the bound" in bench.model.prompt(3)
+
+
+async def test_a_reflection_may_ask_for_another_plan() -> None:
+    again = json.dumps({"root_cause": "wrong approach", "replan": True})
+    bench = Bench(model_for(WRONG, RIGHT, REFLECTING=[again]))
+    work = await bench.run(case_for(tests=TESTS))
+    assert bench.walk == [P.PLANNING, P.CODING, P.TESTING, P.REFLECTING, P.PLANNING, P.CODING, P.TESTING]
+    assert "Plan another approach" in bench.model.prompt(3)
+    assert len(bench.memory.asked) == 2, "once for the plan, once for the failure"
+    assert work.iteration == 2
+
+
+async def test_the_first_time_stuck_the_history_is_dropped_and_a_hand_over_stays() -> None:
+    bench = Bench(model_for(wrong(1), wrong(2), wrong(3), wrong(4), RIGHT))
+    work = await bench.run(case_for(tests=TESTS))
+    assert (work.phase, work.iteration, work.escalation) == (P.COMMIT, 5, 1)
+    codings = [request for request in bench.model.requests if request.phase is P.CODING]
+    assert [request.escalation for request in codings] == [0, 0, 0, 1, 1]
+    fresh = codings[3].messages[1].text
+    assert "What was tried before this fresh start" in fresh
+    assert "Try 1 failed" in fresh
+    assert "Begin again from the words of the task" in fresh
+    assert "## Earlier tries" not in fresh
+    assert "Try 4 failed" not in codings[4].messages[1].text.split("## What the last try led to")[0]
+
+
+async def test_the_second_time_stuck_another_plan_and_model_are_asked_for() -> None:
+    bench = Bench(model_for(*[wrong(n) for n in range(1, 6)], RIGHT))
+    work = await bench.run(case_for(tests=TESTS))
+    assert (work.phase, work.iteration, work.escalation) == (P.COMMIT, 6, 2)
+    assert bench.walk.count(P.PLANNING) == 2
+    assert [r.escalation for r in bench.model.requests if r.phase is P.PLANNING] == [0, 2]
+    stuck_at = [step for step in bench.steps if step.data.get("stuck")]
+    assert [step.outcome for step in stuck_at] == [Outcome.REDO, Outcome.REPLAN]
+
+
+@pytest.mark.parametrize(
+    "reply", [REFLECTION, f"Sure:\n```json\n{REFLECTION}\n```", f"Here you are:\n\n{REFLECTION}\n\nI hope this helps."]
+)
+def test_a_reflection_is_read_fenced_bare_or_between_sentences(reply: str) -> None:
+    assert read_reflection(reply) == Reflection(
+        pattern="off by one", root_cause="the bound", suggested_fix="mend the bound"
+    )
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ["", "no idea", "{}", '{"root_cause": ""}', '{"replan": true}', '{"root_cause": "x", "replan": "perhaps"}', "[1]"],
+)
+def test_an_unusable_reflection_is_none(reply: str) -> None:
+    assert read_reflection(reply) is None
+
+
+@settings(deadline=None)
+@given(st.recursive(st.booleans() | st.text(), lambda x: st.lists(x) | st.dictionaries(st.text(), x), max_leaves=5))
+def test_whatever_a_reflection_holds_is_read_or_refused(value: object) -> None:
+    found = read_reflection(json.dumps({"root_cause": value, "suggested_fix": value}))
+    assert found is None or len(found.root_cause) <= 800
+
+
+async def test_without_a_usable_reflection_a_rule_gives_one() -> None:
+    bench = Bench(model_for(WRONG, RIGHT, REFLECTING=["I do not know."]))
+    work = await bench.run(case_for(tests=TESTS))
+    assert work.phase is P.COMMIT
+    assert "Follow the input of the first failing assertion" in bench.model.prompt(3)
+    evidence = Evidence(tree="", sandbox="", label=Label.TESTS_PASSED)
+    failure = Failure(id="a.py", kind="collection ModuleNotFoundError", message="No module named 'x'")
+    verdict = Verdict(passed=False, reason="", evidence=evidence, failures=(failure,))
+    assert "Create the module" in by_rule(Work(phase=P.REFLECTING, base="", verdict=verdict)).suggested_fix
+
+
+# --- going in circles
+
+
+def tries(*failing: str) -> list[Try]:
+    return [Try(iteration=n, digest=str(n), failing=tuple(names), feedback="") for n, names in enumerate(failing)]
+
+
+@pytest.mark.parametrize(
+    ("failing", "why"),
+    [
+        (["ab", "ab", "ab"], "3 times in a row"),
+        (["a", "ab", "ab", "ab"], "3 times in a row"),
+        (["a", "b", "a", "b"], "take turns"),
+        (["a", "ab", "ac", "ad", "ae"], "no test that failed has passed since"),
+        (["ab", "ab"], None),
+        (["abc", "ab", "a"], None),
+        (["abc", "abd", "b", "ab", "c"], None),
+        (["a"], None),
+        ([], None),
+    ],
+)
+def test_circles_are_found_by_what_fails(failing: list[str], why: str | None) -> None:
+    found = history.why_stuck(tries(*failing), [])
+    assert (why is None) == (found is None)
+    assert why is None or why in str(found)
+
+
+def test_circles_are_found_by_what_was_written_before() -> None:
+    assert history.why_stuck(tries("a", "b"), ["0", "1"]) == "the files are as they were after an earlier try"
+    assert history.why_stuck(tries("a", "b"), ["0", "7"]) is None
+
+
+@settings(deadline=None)
+@given(st.lists(st.sets(st.sampled_from("abc"), min_size=1), min_size=15, max_size=15))
+def test_whoever_does_not_progress_is_found_within_five_tries(failing: list[set[str]]) -> None:
+    always = [Try(iteration=n, digest=str(n), failing=("x", *sorted(f)), feedback="") for n, f in enumerate(failing)]
+    same = [Try(iteration=n, digest=str(n), failing=("x",), feedback="") for n in range(5)]
+    assert history.why_stuck(same, [])
+    shrinking = [Try(iteration=n, digest=str(n), failing=tuple("abcdef"[n:]), feedback="") for n in range(5)]
+    assert history.why_stuck(shrinking, []) is None
+    assert history.why_stuck(always[:1], []) is None

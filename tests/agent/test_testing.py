@@ -1,0 +1,199 @@
+"""TESTING: the suite judges; tests of the agent's own are judged first."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from agent.services import AgentSettings
+from core.events import Kind
+from core.isolation import RunLimits
+from core.states import Ending, Phase
+from core.verdicts import SuiteJob, Verdict
+from core.work import Work
+from db.codec import decode, encode
+from tests.support.agent_parts import Bench, PlainSuite, block, case_for, model_for
+
+P = Phase
+WRONG = block("add.py", "def add(a, b):\n    return a - b\n")
+RIGHT = block("add.py", "def add(a, b):\n    return a + b\n")
+OWN = block(
+    "tests/test_sum.py",
+    "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n    assert add(0, 0) == 0\n",
+)
+ASKED = "Write `add` in add.py: the sum of two numbers"
+
+
+async def test_tests_are_written_when_none_were_given_and_decide() -> None:
+    bench = Bench(model_for(WRONG, RIGHT, TESTING=[OWN]))
+    work = await bench.run(case_for(ASKED))
+    assert (work.phase, work.iteration) == (P.COMMIT, 2)
+    assert list(work.own_tests) == ["tests/test_sum.py"]
+    assert bench.model.phases == [P.PLANNING, P.CODING, P.TESTING, P.REFLECTING, P.CODING]
+    assert "def add(a, b)" in bench.model.prompt(2)
+    assert "return a - b" not in bench.model.prompt(2), "who writes the tests does not see the code"
+    assert "assert add(2, 3) == 5" in bench.model.prompt(4), "who writes the code sees the tests"
+
+
+async def test_no_model_is_asked_when_tests_or_a_command_are_given() -> None:
+    given = {"test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"}
+    bench = Bench(model_for(RIGHT))
+    await bench.run(case_for(tests=given))
+    assert P.TESTING not in bench.model.phases
+    job = bench.suite.jobs[0]
+    assert (job.given, job.own, job.limits, job.whole_tree) == (given, {}, RunLimits(), True)
+
+
+async def test_tests_without_assertions_or_of_the_wrong_name_are_sent_back() -> None:
+    idle = block("tests/test_sum.py", "from add import add\n\n\ndef test_add():\n    add(2, 3)\n")
+    misnamed = block("sum_checks.py", "x = 1\n")
+    bench = Bench(model_for(RIGHT, TESTING=[idle, misnamed, OWN]))
+    work = await bench.run(case_for(ASKED))
+    assert (work.phase, work.iteration) == (P.COMMIT, 1)
+    assert "no test with an assertion" in bench.model.prompt(3)
+    assert "No test file was sent" in bench.model.prompt(4)
+
+
+async def test_a_test_that_passes_without_the_change_is_rewritten_and_the_code_is_left_alone() -> None:
+    vacuous = block("tests/test_sum.py", "def test_add():\n    assert 1 + 1 == 2\n    assert 2 + 2 == 4\n")
+    bench = Bench(model_for(RIGHT, TESTING=[vacuous, OWN]))
+    work = await bench.run(case_for(ASKED))
+    assert (work.phase, work.iteration) == (P.COMMIT, 2)
+    assert bench.model.phases == [P.PLANNING, P.CODING, P.TESTING, P.TESTING]
+    assert bench.walk == [P.PLANNING, P.CODING, P.TESTING, P.REFLECTING, P.CODING, P.TESTING]
+    assert "prove nothing" in bench.model.prompt(3)
+    assert "from add import add" in work.own_tests["tests/test_sum.py"]
+
+
+async def test_a_wrong_test_of_its_own_is_corrected_when_the_reflection_blames_it() -> None:
+    wrong_test = OWN.replace("== 5", "== 6")
+    blame = json.dumps({"root_cause": "2 + 3 is 5, the test says 6", "tests_at_fault": True})
+    bench = Bench(model_for(RIGHT, TESTING=[wrong_test, OWN], REFLECTING=[blame]))
+    work = await bench.run(case_for(ASKED))
+    assert (work.phase, work.iteration) == (P.COMMIT, 2)
+    assert bench.model.phases == [P.PLANNING, P.CODING, P.TESTING, P.REFLECTING, P.TESTING]
+
+
+async def test_a_later_version_may_not_assert_less() -> None:
+    wrong_test = OWN.replace("== 5", "== 6")
+    less = block("tests/test_sum.py", "from add import add\n\n\ndef test_add():\n    assert add(0, 0) == 0\n")
+    blame = json.dumps({"root_cause": "the test is wrong", "tests_at_fault": True})
+    bench = Bench(model_for(RIGHT, TESTING=[wrong_test, less, OWN], REFLECTING=[blame]))
+    work = await bench.run(case_for(ASKED))
+    assert work.phase is P.COMMIT
+    assert "had 2 assertions and now have 1" in bench.model.prompt(5)
+    assert work.own_tests["tests/test_sum.py"].count("assert") == 2
+
+
+async def test_blame_is_not_believed_for_ever_nor_for_given_tests() -> None:
+    wrong_tests = [OWN.replace("== 5", f"== {n}") for n in range(6, 12)]
+    blame = json.dumps({"root_cause": "the test is wrong", "tests_at_fault": True})
+    bench = Bench(model_for(*[RIGHT] * 20, TESTING=wrong_tests, REFLECTING=[blame] * 20))
+    work = await bench.run(case_for(ASKED))
+    assert work.ending is Ending.STUCK
+    given = {"test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"}
+    bench = Bench(model_for(WRONG, RIGHT, REFLECTING=[blame]))
+    work = await bench.run(case_for(tests=given))
+    assert bench.model.phases == [P.PLANNING, P.CODING, P.REFLECTING, P.CODING]
+
+
+async def test_unusable_tests_for_ever_end_the_attempt() -> None:
+    bench = Bench(model_for(RIGHT, TESTING=["no"] * 30))
+    work = await bench.run(case_for(ASKED))
+    assert (work.phase, work.ending) == (P.ABANDON, Ending.STUCK)
+    assert "own tests: cannot be used" in work.reason
+    assert bench.suite.jobs == []
+
+
+async def test_an_existing_test_of_the_repository_is_not_overwritten() -> None:
+    base = {"tests/test_sum.py": "def test_old():\n    assert True\n"}
+    other = OWN.replace("test_sum.py", "test_new_sum.py")
+    bench = Bench(model_for(RIGHT, TESTING=[OWN, other]), base=base)
+    work = await bench.run(case_for(ASKED))
+    assert list(work.own_tests) == ["tests/test_new_sum.py"]
+    assert "exists already" in bench.model.prompt(3)
+
+
+async def test_feedback_says_what_changed_since_the_last_run() -> None:
+    given = {
+        "test_ops.py": "import ops\n"
+        + "".join(f"\n\ndef test_{n}():\n    assert ops.{n}() == {m}\n" for n, m in (("a", 1), ("b", 2), ("c", 3)))
+    }
+    first = block("ops.py", "def a(): return 0\ndef b(): return 0\ndef c(): return 3\n")
+    second = block("ops.py", "def a(): return 1\ndef b(): return 0\ndef c(): return 0\n")
+    third = block("ops.py", "def a(): return 1\ndef b(): return 2\ndef c(): return 3\n")
+    bench = Bench(model_for(first, second, third))
+    work = await bench.run(case_for(tests=given))
+    assert work.phase is P.COMMIT
+    assert "2 of 3 tests failed" in bench.model.prompt(3)
+    assert "fixed 1, new 1, same 1" in bench.model.prompt(5)
+    judged = [event for event in bench.events if event.kind is Kind.SUITE_JUDGED]
+    assert [event.data["tests"] for event in judged] == [{"passed": 1, "failed": 2}] * 2 + [{"passed": 3}]
+    assert work.reason == "3 tests passed"
+    assert work.feedback == ""
+
+
+class Picky(PlainSuite):
+    """Leaves out what lies in `tests/`, as a suite may that knows more than the guards."""
+
+    async def judge(self, job: SuiteJob) -> Verdict:
+        verdict = await super().judge(job)
+        dropped = {path: "lies beside the tests" for path in job.change if path.startswith("tests/")}
+        return replace(verdict, evidence=replace(verdict.evidence, dropped=dropped))
+
+
+async def test_a_file_that_the_suite_left_out_is_not_committed() -> None:
+    given = {"tests/test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"}
+    bench = Bench(model_for(RIGHT + block("tests/helper.py", "x = 1\n")), suite=Picky())
+    work = await bench.run(case_for(tests=given))
+    assert work.phase is P.COMMIT
+    assert list(work.change) == ["add.py"]
+    assert bench.model.phases == [P.PLANNING, P.CODING]
+    assert bench.walk == [P.PLANNING, P.CODING, P.TESTING, P.REFLECTING, P.CODING, P.TESTING]
+    assert bench.memory.remembered == []
+    assert [event.data["dropped"] for event in bench.events if event.kind is Kind.FILES_DROPPED] == [
+        {"tests/helper.py": "lies beside the tests"}
+    ]
+
+
+WRONG_TEST = OWN.replace("== 5", "== 6")
+BLAME = json.dumps({"root_cause": "the test is wrong", "tests_at_fault": True})
+
+
+FIVE, ZERO = "    assert add(2, 3) == 5\n", "    assert add(0, 0) == 0\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        (FIVE, "    assert add(2, 3) > 0\n", "had 2 assertions that name the expected result"),
+        (FIVE, f"    return\n{FIVE}", "holds no test with an assertion"),
+        (FIVE, f"{ZERO}    return\n", "had 2 assertions and now have 1"),
+        (FIVE, "    assert add == add\n    assert True\n", "had 2 assertions and now have 1"),
+        ("def test_add", "@pytest.mark.skip\ndef test_add", "lets tests off (skip)"),
+        ("def test_add", "@pytest.mark.xfail\ndef test_add", "lets tests off (xfail)"),
+    ],
+)
+async def test_tests_that_are_weakened_in_the_second_round_are_refused(old: str, new: str, reason: str) -> None:
+    weaker = OWN.replace(old, new)
+    bench = Bench(model_for(RIGHT, TESTING=[WRONG_TEST, weaker, OWN], REFLECTING=[BLAME]))
+    work = await bench.run(case_for(ASKED))
+    assert work.phase is P.COMMIT
+    assert reason in bench.model.prompt(5)
+    assert work.own_tests["tests/test_sum.py"].count("assert add") == 2
+
+
+async def test_an_attempt_that_goes_on_after_a_restart_still_knows_what_its_tests_asserted() -> None:
+    first = Bench(model_for(RIGHT, TESTING=[WRONG_TEST], REFLECTING=[BLAME]))
+    with pytest.raises(AssertionError, match="no reply is left"):
+        await first.run(case_for(ASKED))
+    stored = decode(Work, encode(first.steps[-1].work))
+    weaker = OWN.replace("    assert add(0, 0) == 0\n", "")
+    again = Bench(model_for(RIGHT, TESTING=[weaker] * 3, REFLECTING=[BLAME] * 9))
+    again.settings = AgentSettings(reasks=2)
+    with pytest.raises(AssertionError, match="no reply is left"):
+        await again.run(case_for(ASKED), stored)
+    assert "had 2 assertions and now have 1" in again.model.prompt(1)
+    assert again.steps[-1].work.own_tests == stored.own_tests, "the earlier tests stay"

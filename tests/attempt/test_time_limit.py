@@ -1,0 +1,95 @@
+"""The time of an attempt stands still while a model is waited for; in virtual time."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from attempt.time_limit import PausableTimeLimit, TimedModel
+from core.dialogue import Completion, ModelRequest
+from core.states import Phase
+from tests.support.virtual_time import run
+
+HOUR = 3600.0
+
+
+class Slow:
+    """A model that takes its time."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+
+    async def complete(self, request: ModelRequest) -> Completion:
+        await asyncio.sleep(self._seconds)
+        return Completion(text="done", backend="b", model="m")
+
+
+ASKED = ModelRequest(phase=Phase.CODING, messages=())
+
+
+def test_hours_of_waiting_for_replies_take_no_time_and_work_of_ours_does() -> None:
+    async def attempt(work_s: float) -> float:
+        time = PausableTimeLimit(300)
+        model = TimedModel(Slow(3 * HOUR), time)
+        async with time.limited():
+            for _ in range(4):
+                await asyncio.sleep(work_s)
+                await model.complete(ASKED)
+        return asyncio.get_running_loop().time()
+
+    assert run(attempt(74)) == 4 * (3 * HOUR + 74)
+    with pytest.raises(TimeoutError):
+        run(attempt(76))
+
+
+def test_waits_within_waits_and_at_once_stop_it_but_once() -> None:
+    async def attempt() -> None:
+        time = PausableTimeLimit(10)
+        one, other = TimedModel(TimedModel(Slow(50), time), time), TimedModel(Slow(70), time)
+        async with time.limited():
+            await asyncio.sleep(5)
+            await asyncio.gather(one.complete(ASKED), other.complete(ASKED))
+            await asyncio.sleep(4)
+            assert asyncio.get_running_loop().time() == 79
+            await asyncio.sleep(2)
+
+    with pytest.raises(TimeoutError):
+        run(attempt())
+
+
+def test_without_a_limit_nothing_is_stopped() -> None:
+    async def attempt() -> str:
+        time = PausableTimeLimit(None)
+        async with time.limited():
+            return (await TimedModel(Slow(HOUR), time).complete(ASKED)).text
+
+    assert run(attempt()) == "done"
+
+
+def test_only_work_that_cannot_be_ended_is_late_and_a_reply_of_hours_is_not() -> None:
+    async def attempt() -> list[float]:
+        time, loop = PausableTimeLimit(10), asyncio.get_running_loop()
+        late = [time.late_s(loop.time())]
+
+        async def stubborn() -> None:
+            try:
+                await asyncio.sleep(60)
+            except asyncio.CancelledError:
+                await asyncio.sleep(400)
+                late.append(time.late_s(loop.time()))
+                raise
+
+        async def work() -> None:
+            async with time.limited():
+                waiting = asyncio.create_task(TimedModel(Slow(HOUR), time).complete(ASKED))
+                await asyncio.sleep(HOUR - 1)
+                late.append(time.late_s(loop.time()))
+                await waiting
+                await stubborn()
+
+        with pytest.raises(TimeoutError):
+            await work()
+        return late
+
+    assert run(attempt()) == [0, 0, 400]

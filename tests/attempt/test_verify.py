@@ -1,0 +1,355 @@
+"""Looking at a commit again: what a task made holds, and whatever was tampered with is told for its right reason."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from attempt import evidence
+from attempt.integration import Integration, Landed
+from attempt.regression import WithRegression
+from attempt.services import Parts
+from attempt.verify import Judgement, OpenedSuite, Report, Standing, Verification
+from config import Settings
+from core.clock import utc_now
+from core.errors import NoEvidence, UnknownCommit
+from core.states import Phase, Status
+from core.submission import parse_spec
+from core.tasks import Task
+from core.verdicts import SuiteJob
+from core.work import Work
+from tests.support.git_repo import git, make_repo
+from tests.support.rooms import open_rooms
+from verdict.held.holding import hold
+
+ADD = {"calc.py": "def add(a, b):\n    return a + b\n"}
+TESTS = {
+    "test_calc.py": "from calc import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n    assert add(1, 0) == 1\n"
+}
+NOTES = "--ref=nightshift"
+
+
+@dataclass
+class Site:
+    """A home with its rooms; work is landed as the daemon lands it."""
+
+    parts: Parts
+    settings: Settings
+
+    @property
+    def workspace(self) -> Path:
+        return self.settings.workspace
+
+    async def commit(
+        self, number: int, change: dict[str, str], *, own: dict[str, str] | None = None, **spec: Any
+    ) -> str:
+        """Judge and land one task's work; gives the commit."""
+        task = self.task(number, **spec)
+        return await self.land(task, await self.judged(task, change, own or {}))
+
+    def task(self, number: int, **spec: Any) -> Task:
+        read = parse_spec({"description": f"task {number}", **spec})
+        return Task(id=number, spec=read, status=Status.RUNNING, created_at=utc_now(), attempt=1)
+
+    async def judged(self, task: Task, change: dict[str, str], own: dict[str, str]) -> Work:
+        spec, workspace = task.spec, self.open(task)
+        job = SuiteJob(
+            base=workspace.tree, change=change, given=spec.tests, own=own, start=spec.files, command=spec.test_command,
+            language=spec.language,
+            held=hold(spec, (), 0.25), whole_tree=not workspace.is_own,
+        )  # fmt: skip
+        verdict = await WithRegression(self.parts.suite, self.parts.imports).judge(job)
+        assert verdict.passed, verdict.reason
+        return Work(
+            phase=Phase.COMMIT, base=workspace.base, change=change, own_tests=own, verdict=verdict, iteration=2,
+            models=("ollama/small",), summary=f"Do task {task.id}",
+        )  # fmt: skip
+
+    async def land(self, task: Task, work: Work) -> str:
+        held = hold(task.spec, (), 0.25)
+        end = await Integration(task, self.parts, lambda _: None, held=held).land(replace(self.open(task)), work)
+        assert isinstance(end, Landed), end
+        assert end.commit
+        return end.commit
+
+    def open(self, task: Task) -> Any:
+        return self.parts.git.open(task.spec.repo, task.spec.base, task.id, task.spec.description, task.created_at)
+
+    async def verify(self, name: str, repo: Path | None = None, key: bytes | None = None) -> Report:
+        key = evidence.read_key(self.settings.seal_file) if key is None else key
+        return await Verification(self.parts.git, str(repo or self.workspace), self.suite, key).verify(name)
+
+    async def suite(self) -> OpenedSuite:
+        return OpenedSuite(suite=self.parts.suite)
+
+
+@pytest.fixture
+async def site(tmp_path: Path) -> AsyncIterator[Site]:
+    async with open_rooms(tmp_path) as rooms:
+        for number in range(1, 4):
+            rooms.store.queue.submit(parse_spec({"description": f"task {number}"})).result()
+        yield Site(rooms.parts, rooms.settings)
+
+
+def standings(report: Report) -> dict[str, str]:
+    return {check.what: str(check.standing) for check in report.checks}
+
+
+def detail(report: Report, what: str) -> str:
+    return next(check.detail for check in report.checks if check.what == what)
+
+
+def wrong(report: Report) -> set[str]:
+    return {check.what for check in report.checks if check.standing is Standing.FAILED}
+
+
+def note_of(repo: Path, commit: str) -> dict[str, Any]:
+    note: dict[str, Any] = json.loads(git(repo, "notes", NOTES, "show", commit))
+    return note
+
+
+def write_note(repo: Path, commit: str, note: dict[str, Any]) -> None:
+    git(repo, "notes", NOTES, "add", "-f", "-F", "-", commit, stdin=json.dumps(note))
+
+
+def commit_files(repo: Path, parent: str, files: dict[str, str], message: str) -> str:
+    """A commit of these files on top of the parent, made without touching the checkout."""
+    index = {"GIT_INDEX_FILE": str(repo / ".git" / "scratch")}
+    git(repo, "read-tree", parent, env=index)
+    for path, text in files.items():
+        blob = git(repo, "hash-object", "-w", "--stdin", stdin=text)
+        git(repo, "update-index", "--add", "--cacheinfo", f"100644,{blob},{path}", env=index)
+    tree = git(repo, "write-tree", env=index)
+    return git(repo, "commit-tree", tree, "-p", parent, stdin=message)
+
+
+def forged(site: Site, commit: str, files: dict[str, str], edit: Callable[[dict[str, Any]], None] | None = None) -> str:
+    """Another commit on the same parent, with the note of the first rewritten so that it seems to belong to it."""
+    repo, note = site.workspace, note_of(site.workspace, commit)
+    made = commit_files(repo, f"{commit}^", {**TESTS, **ADD, **files}, git(repo, "log", "-1", "--format=%B", commit))
+    note |= {"commit": made, "tree": git(repo, "rev-parse", f"{made}^{{tree}}")}
+    del note["seal"]
+    if edit:
+        edit(note)
+    write_note(repo, made, note)
+    return made
+
+
+async def test_what_a_task_made_holds(site: Site) -> None:
+    commit = await site.commit(1, ADD, tests=TESTS)
+    report = await site.verify(commit[:9])
+    assert report.judgement is Judgement.HOLDS, report.checks
+    assert set(standings(report).values()) == {"ok"}
+    assert (report.commit, report.task, report.subject) == (commit, 1, "Do task 1")
+    assert detail(report, "trailers") == "Task, Verdict, Model, Iterations agree with the note"
+    assert detail(report, "tests") == "the same test passes"
+    assert detail(report, "label") == "tests_passed"
+    assert report.sentence.startswith("holds: tests_passed, run again in ")
+
+
+async def test_tests_of_its_own_are_found_red_again_and_meet_the_mutants_again(site: Site) -> None:
+    await site.commit(1, ADD, own=TESTS)
+    report = await site.verify("main")
+    assert report.judgement is Judgement.HOLDS, report.checks
+    assert detail(report, "label") == "self_tested"
+    assert detail(report, "red") == "the self-written tests fail without the change; 2 of 2 mutants killed"
+
+
+async def test_a_verdict_that_was_carried_over_to_newer_work_or_made_anew_on_it_holds(site: Site) -> None:
+    first, second = (
+        site.task(1, tests=TESTS),
+        site.task(2, tests={"test_up.py": "import up\n\n\ndef test_up():\n    assert up.X == 1\n"}),
+    )
+    third = site.task(
+        3, tests={"test_more.py": "from calc import add\n\n\ndef test_more():\n    assert add(4, 4) == 8\n"}
+    )
+    works = [await site.judged(task, change, {}) for task, change in ((first, ADD), (second, {"up.py": "X = 1\n"}))]
+    await site.land(first, works[0])
+    carried = await site.verify(await site.land(second, works[1]))
+    assert carried.judgement is Judgement.HOLDS, carried.checks
+    work = await site.judged(third, {"more.py": "Y = 1\n"}, {})
+    await site.commit(1, {"calc.py": "def add(a, b):\n    total = a + b\n    return total\n"}, tests=TESTS)
+    anew = await site.verify(await site.land(third, work))
+    assert anew.judgement is Judgement.HOLDS, anew.checks
+
+
+async def test_a_commit_in_javascript_is_run_again_with_its_own_framework(site: Site) -> None:
+    code = {"add.mjs": "export const add = (a, b) => a + b;\n"}
+    head = "import assert from 'node:assert';\nimport test from 'node:test';\nimport { add } from './add.mjs';\n\n"
+    tests = {"add.test.mjs": f"{head}test('adds', () => {{\n  assert.equal(add(2, 3), 5);\n}});\n"}
+    report = await site.verify(await site.commit(1, code, tests=tests, language="javascript"))
+    assert report.judgement is Judgement.HOLDS, report.checks
+
+
+async def test_an_amended_commit_with_the_note_copied_over_is_refused(site: Site) -> None:
+    commit = await site.commit(1, ADD, tests=TESTS)
+    repo = site.workspace
+    amended = git(repo, "commit-tree", f"{commit}^{{tree}}", "-p", f"{commit}^", stdin="Better words\n\nTask: 1\n")
+    git(repo, "notes", NOTES, "copy", commit, amended)
+    report = await site.verify(amended)
+    assert report.judgement is Judgement.BROKEN
+    assert wrong(report) == {"commit"}
+    assert standings(report)["tests"] == "not checked"
+    assert not report.ran
+    assert f"written for {commit[:12]}" in detail(report, "commit")
+
+
+async def test_a_test_that_was_weakened_in_a_new_commit_does_not_inherit_the_note(site: Site) -> None:
+    commit = await site.commit(1, ADD, tests=TESTS)
+    repo = site.workspace
+    weak = {"test_calc.py": "def test_add():\n    assert True\n"}
+    made = commit_files(repo, commit, weak, git(repo, "log", "-1", "--format=%B", commit))
+    git(repo, "notes", NOTES, "copy", commit, made)
+    report = await site.verify(made)
+    assert wrong(report) == {"commit", "tree", "base"}
+    assert not report.ran
+
+
+async def test_a_note_that_was_edited_is_told_by_its_seal_and_by_the_run(site: Site) -> None:
+    commit = await site.commit(1, ADD, own=TESTS)
+    note = note_of(site.workspace, commit)
+    note["evidence"]["label"] = "tests_passed"
+    write_note(site.workspace, commit, note)
+    report = await site.verify(commit)
+    assert wrong(report) == {"seal", "label", "trailers"}
+    assert detail(report, "label") == "the note says tests_passed, the run is worth self_tested"
+    assert detail(report, "seal") == "the note was altered after this home had sealed it"
+    note["evidence"]["label"], note["evidence"]["ids"] = (
+        "self_tested",
+        [*note["evidence"]["ids"], "test_calc.py::test_x"],
+    )
+    write_note(site.workspace, commit, note)
+    assert wrong(await site.verify(commit)) == {"seal", "tests"}
+
+
+async def test_code_that_was_changed_under_a_forged_note_is_told_by_the_bytes_and_by_its_tests(site: Site) -> None:
+    commit = await site.commit(1, ADD, tests=TESTS)
+    other = forged(site, commit, {"calc.py": "def add(a, b):\n    return b + a\n"})
+    report = await site.verify(other)
+    assert wrong(report) == {"bytes"}
+    assert standings(report)["seal"] == "not checked"
+    broken = await site.verify(forged(site, commit, {"calc.py": "def add(a, b):\n    return a * b\n"}))
+    assert wrong(broken) == {"bytes", "tests"}
+    assert "test_calc.py::test_add" in detail(broken, "tests")
+    stray = await site.verify(forged(site, commit, {"extra.py": "import os\n"}))
+    assert "files" in wrong(stray)
+    assert detail(stray, "files") == "the commit changes extra.py, which was not judged"
+
+
+async def test_tests_that_prove_nothing_any_more_are_told(site: Site) -> None:
+    commit = await site.commit(1, ADD, own=TESTS)
+    blunt = (
+        "from calc import add\n\n\ndef test_add():\n    assert isinstance(add(2, 3), int)\n    assert add(1, 0) != 9\n"
+    )
+    report = await site.verify(forged(site, commit, {"test_calc.py": blunt}))
+    assert wrong(report) == {"bytes", "red"}
+    assert "go on passing when" in detail(report, "red")
+
+
+async def test_a_note_of_the_first_format_is_read(site: Site) -> None:
+    commit = await site.commit(1, ADD, tests=TESTS)
+    note = note_of(site.workspace, commit)
+    kept = ("task", "commit", "tree", "base", "tests", "own_tests", "command", "passed", "evidence")
+    old = {name: note[name] for name in kept} | {"format": 1}
+    del old["evidence"]["suites"]
+    write_note(site.workspace, commit, old)
+    report = await site.verify(commit)
+    assert report.judgement is Judgement.HOLDS, report.checks
+    assert standings(report)["seal"] == "not checked"
+
+
+async def test_fields_of_a_newer_version_are_told_and_no_fault(site: Site) -> None:
+    commit = await site.commit(1, ADD, tests=TESTS)
+    note = note_of(site.workspace, commit) | {"weather": "fine"}
+    note["evidence"]["moon"] = 1
+    write_note(site.workspace, commit, note)
+    report = await site.verify(commit)
+    assert detail(report, "fields") == "this version does not know weather, evidence.moon"
+    assert wrong(report) == {"seal"}
+
+
+async def test_a_note_that_is_no_evidence_is_a_fault_and_no_crash(site: Site) -> None:
+    commit = await site.commit(1, ADD, tests=TESTS)
+    for text in ("", "[]", "{}", '{"format": 3}', "no json", '{"format": 2, "task": "x"}', "[" * 9999):
+        git(site.workspace, "notes", NOTES, "add", "--allow-empty", "-f", "-F", "-", commit, stdin=text)
+        assert wrong(await site.verify(commit)) == {"note"}, text
+
+
+async def test_a_clone_without_notes_is_told_how_to_fetch_them(site: Site, tmp_path: Path) -> None:
+    await site.commit(1, ADD, tests=TESTS)
+    git(tmp_path, "clone", "-q", str(site.workspace), "copy")
+    with pytest.raises(NoEvidence, match="git fetch origin refs/notes/nightshift:refs/notes/nightshift"):
+        await site.verify("HEAD", tmp_path / "copy")
+    git(tmp_path / "copy", "fetch", "-q", "origin", "refs/notes/nightshift:refs/notes/nightshift")
+    report = await site.verify("HEAD", tmp_path / "copy", key=b"another home's")
+    assert report.judgement is Judgement.HOLDS, report.checks
+    assert detail(report, "seal").startswith("another home sealed the note")
+    with pytest.raises(NoEvidence, match="Nightshift did not make it"):
+        await site.verify("HEAD^", tmp_path / "copy")
+    with pytest.raises(UnknownCommit, match="there is no commit 'nothing'"):
+        await site.verify("nothing", tmp_path / "copy")
+
+
+async def test_without_a_sandbox_nothing_is_executed_and_nothing_holds(site: Site) -> None:
+    commit = await site.commit(1, ADD, tests=TESTS)
+
+    async def none() -> OpenedSuite:
+        return OpenedSuite(suite=None, why_not="there is no sandbox")
+
+    report = await Verification(site.parts.git, str(site.workspace), none).verify(commit)
+    assert (report.judgement, report.ran) == (Judgement.UNKNOWN, False)
+    assert detail(report, "tests") == "nothing was executed: there is no sandbox"
+    assert report.sentence == "not verified: nothing was run"
+
+
+async def test_work_in_a_repository_of_the_owners_holds_with_its_own_tests_and_settings(
+    site: Site, tmp_path: Path
+) -> None:
+    files = {
+        "conftest.py": "import pytest\n\n\n@pytest.fixture\ndef two():\n    return 2\n",
+        "shop/__init__.py": "",
+        "shop/price.py": "def net(x):\n    return x\n",
+        "tests/test_price.py": "from shop.price import net\n\n\ndef test_net(two):\n    assert net(two) == 2\n",
+        "link": "x",
+    }
+    repo = make_repo(tmp_path / "shop", files)
+    given = {
+        "tests/test_gross.py": "from shop.price import gross\n\n\ndef test_gross(two):\n    assert gross(two) == 4\n"
+    }
+    change = {"shop/price.py": "def net(x):\n    return x\n\n\ndef gross(x):\n    return x * 2\n"}
+    commit = await site.commit(1, change, tests=given, repo=str(repo))
+    report = await site.verify(commit, repo)
+    assert report.judgement is Judgement.HOLDS, report.checks
+    assert detail(report, "tests") == "the same 2 tests pass"
+    git(repo, "checkout", "-q", "--orphan", "gone")
+    assert (await site.verify("agent/1-task-1", repo)).judgement is Judgement.HOLDS
+
+
+async def test_cases_that_no_prompt_showed_are_judged_again(site: Site) -> None:
+    cases = [{"call": "calc.add", "args": [7, 8], "expect": 15}, {"call": "calc.add", "args": [1, 1]}]
+    commit = await site.commit(1, ADD, tests=TESTS, cases=cases, oracle="def add(x, y):\n    return y + x\n")
+    report = await site.verify(commit)
+    assert (report.label, wrong(report)) == ("verified", set())
+    assert "that no prompt showed gave the right value" in detail(report, "held-out")
+    note = note_of(site.workspace, commit)
+    note["held"]["cases"][0]["expect"] = "16"
+    write_note(site.workspace, commit, note)
+    report = await site.verify(commit)
+    assert {"seal", "held-out", "label"} <= wrong(report)
+    assert "calc:add(7, 8) gives a wrong value; expected (strict): 16" in detail(report, "held-out")
+
+
+@pytest.mark.parametrize("broken", [{"args": "open('x')"}, {"args": "[1]"}, {"call": "calc"}, {"expect": "x"}])
+async def test_a_note_with_a_case_that_cannot_be_read_is_a_fault_and_no_crash(
+    site: Site, broken: dict[str, str]
+) -> None:
+    commit = await site.commit(1, ADD, tests=TESTS, cases=[{"call": "calc.add", "args": [7, 8], "expect": 15}])
+    note = note_of(site.workspace, commit)
+    note["held"]["cases"][0] |= broken
+    write_note(site.workspace, commit, note)
+    assert wrong(await site.verify(commit)) == {"note"}
