@@ -18,9 +18,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from attempt.attempt import Attempt, Result
-from attempt.services import Parts
+from attempt.services import AttemptServices
 from attempt.telling import sink, tell, tell_restart
 from attempt.workers import Running, Worker, done, wait
+from core.attempt_state import AttemptState
 from core.errors import (
     CancelledByUser,
     Held,
@@ -40,7 +41,6 @@ from core.events import Level
 from core.states import ENDED, Ending, Phase, Status
 from core.status import Restart, WorkerStatus
 from core.tasks import Task
-from core.work import Work
 
 TICK_S = 1.0
 """How often the clock and the writes of other processes are looked at, in seconds."""
@@ -50,14 +50,14 @@ class TaskExecutor:
     """N workers on one loop.
 
     Args:
-        parts: the rooms an attempt needs.
+        services: what an attempt is given. an attempt needs.
         workers: how many tasks run at once.
         lease_s: how long a claim lasts; it is renewed at a third of that.
         only: serve this task alone and end after it.
     """
 
-    def __init__(self, parts: Parts, *, workers: int, lease_s: float, only: int | None = None) -> None:
-        self.parts, self.lease_s, self._only = parts, lease_s, only
+    def __init__(self, services: AttemptServices, *, workers: int, lease_s: float, only: int | None = None) -> None:
+        self.services, self.lease_s, self._only = services, lease_s, only
         self.renewed_at = time.monotonic()
         self._beat = asyncio.Event()
         self._stopping = False
@@ -116,7 +116,7 @@ class TaskExecutor:
         by_name = {worker.status.name: worker for worker in self._workers}
         if name not in by_name:
             raise UnknownWorker(name, tuple(by_name))
-        tell_restart(self.parts.events, by_name[name])
+        tell_restart(self.services.events, by_name[name])
         return await by_name[name].restart()
 
     def _start(self, worker: Worker) -> None:
@@ -142,7 +142,7 @@ class TaskExecutor:
     async def stop(self, drain_s: float) -> None:
         """Claim nothing more; give running tasks `drain_s` seconds to end, then return them to the queue."""
         self._stopping = True
-        self.parts.db.hurry()
+        self.services.db.hurry()
         self.wake()
         jobs = [worker.running.job for worker in self._workers if worker.running]
         if jobs and drain_s > 0:
@@ -158,7 +158,7 @@ class TaskExecutor:
             worker.woken.clear()
             try:
                 again, worker.again = worker.again, None
-                task = await worker.claim(self.parts.queue.claim(worker.status.name, only=self._only or again))
+                task = await worker.claim(self.services.queue.claim(worker.status.name, only=self._only or again))
             except (StoreUnready, StoreDamaged):  # claims wait for a database, but not for one that is damaged
                 self._stopping = True
                 break
@@ -166,7 +166,7 @@ class TaskExecutor:
                 if again is None:  # else somebody else took it, or it has ended
                     await worker.woken.wait()
             elif self._stopping:
-                await done(self.parts.queue.requeue(task.id, task.fence, str(ShuttingDown())))
+                await done(self.services.queue.requeue(task.id, task.fence, str(ShuttingDown())))
             else:
                 await self._serve(worker, task)
             self._stopping |= self._only_one_ended()
@@ -174,7 +174,7 @@ class TaskExecutor:
             self._workers.remove(worker)
 
     def _only_one_ended(self) -> bool:
-        return self._only is not None and self.parts.queue.get(self._only).status in {*ENDED, Status.WAITING}
+        return self._only is not None and self.services.queue.get(self._only).status in {*ENDED, Status.WAITING}
 
     async def _serve(self, worker: Worker, task: Task) -> None:
         worker.status = replace(
@@ -182,23 +182,23 @@ class TaskExecutor:
             task_id=task.id,
             attempt=task.attempt,
             description=task.spec.description[:200],
-            since=self.parts.clock(),
+            since=self.services.clock(),
             last_line="",
         )
 
-        def show(work: Work, line: str) -> None:
-            phase = Phase.PLANNING if work.phase is Phase.CLARIFYING else work.phase
-            worker.status = replace(worker.status, phase=phase, iteration=work.iteration, last_line=line)
+        def show(state: AttemptState, line: str) -> None:
+            phase = Phase.PLANNING if state.phase is Phase.CLARIFYING else state.phase
+            worker.status = replace(worker.status, phase=phase, iteration=state.iteration, last_line=line)
 
-        attempt = Attempt(task, self.parts, sink(self.parts.events, worker, task), show)
+        attempt = Attempt(task, self.services, sink(self.services.events, worker, task), show)
         worker.running = Running(attempt, asyncio.create_task(attempt.run()))
         try:
             await self._conclude(task, worker.running)
         except StaleFence as stale:
-            tell(self.parts.events, task, Level.WARNING, str(stale))
+            tell(self.services.events, task, Level.WARNING, str(stale))
         except (StoreUnready, StoreDamaged) as trouble:
             text = f"what became of it could not be noted, the next start goes on: {trouble}"
-            tell(self.parts.events, task, Level.WARNING, text)
+            tell(self.services.events, task, Level.WARNING, text)
         finally:
             worker.running.put_down.set()
             worker.running = None
@@ -206,7 +206,7 @@ class TaskExecutor:
 
     def _rested(self, was: WorkerStatus, task_id: int) -> WorkerStatus:
         """The status of a worker that has put its task down; what became of the task is counted."""
-        end = self.parts.queue.get(task_id).status
+        end = self.services.queue.get(task_id).status
         return WorkerStatus(
             name=was.name, done=was.done + (end is Status.DONE), failed=was.failed + (end is Status.FAILED)
         )
@@ -220,7 +220,7 @@ class TaskExecutor:
                 raise
             await self._interrupted(task, running)
         except LeaseLost as lost:
-            tell(self.parts.events, task, Level.WARNING, str(lost))
+            tell(self.services.events, task, Level.WARNING, str(lost))
         except (Parked, Held, Split, StoreUnready) as later:
             await self._put_off(task, later)
         except (Interruption, ModelRefused) as end:
@@ -230,14 +230,14 @@ class TaskExecutor:
             raise
         except Exception as error:  # noqa: BLE001 - whatever a part throws ends this task, not the worker
             text = f"{type(error).__name__}: {error}"
-            tell(self.parts.events, task, Level.ERROR, text, "".join(traceback.format_exception(error)))
+            tell(self.services.events, task, Level.ERROR, text, "".join(traceback.format_exception(error)))
             await self._finish(task, running.attempt.ended(Ending.ERROR, text))
         else:
             await self._finish(task, result)
 
     async def _put_off(self, task: Task, later: Parked | Held | Split | StoreUnready) -> None:
         """Let the task wait, or go on at its last step where the trouble is the database's and not its own."""
-        queue, why = self.parts.queue, (task.id, task.fence, str(later))
+        queue, why = self.services.queue, (task.id, task.fence, str(later))
         if isinstance(later, Held | Split):
             await done(queue.hold(*why, later.asks) if isinstance(later, Held) else queue.split(*why, later.parts))
         else:
@@ -248,13 +248,13 @@ class TaskExecutor:
         if isinstance(why, CancelledByUser):
             await self._finish(task, running.attempt.ended(Ending.USER, str(why)))
         elif isinstance(why, ShuttingDown | WorkerRestarted):
-            await done(self.parts.queue.requeue(task.id, task.fence, str(why)))
+            await done(self.services.queue.requeue(task.id, task.fence, str(why)))
         else:
-            tell(self.parts.events, task, Level.WARNING, str(why))
+            tell(self.services.events, task, Level.WARNING, str(why))
 
     async def _finish(self, task: Task, result: Result) -> None:
         await done(
-            self.parts.queue.finish(
+            self.services.queue.finish(
                 task.id,
                 task.fence,
                 result.ending,
@@ -276,24 +276,24 @@ class TaskExecutor:
             owned = [(r.attempt.task.id, r.attempt.task.fence) for r in running.values()]
             with contextlib.suppress(StoreUnready, StoreDamaged):  # the database tells it; nobody else can take a task
                 if owned:
-                    beat = await done(self.parts.queue.heartbeat(owned))
+                    beat = await done(self.services.queue.heartbeat(owned))
                     for task_id in beat.cancelled:
                         running[task_id].interrupt(CancelledByUser())
                     for task_id in beat.lost:
                         running[task_id].interrupt(LeaseLost())
                 if not any(worker.claiming for worker in self._workers):
-                    await done(self.parts.queue.sweep(owned))
+                    await done(self.services.queue.sweep(owned))
             self.renewed_at = time.monotonic()
 
     async def _watch_the_clock(self) -> None:
-        db, queue = self.parts.db, self.parts.queue
+        db, queue = self.services.db, self.services.queue
         version = db.data_version()
         while True:
             await asyncio.sleep(TICK_S)
             due = queue.next_due()
-            if due is not None and due <= self.parts.clock():
+            if due is not None and due <= self.services.clock():
                 await done(queue.tick())
             if (now := db.data_version()) != version:
                 version = now
-                await done(self.parts.events.catch_up())
+                await done(self.services.events.catch_up())
                 self.wake()

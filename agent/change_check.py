@@ -14,12 +14,12 @@ from dataclasses import dataclass, replace
 from agent import kinds, syntax
 from agent.services import AgentServices
 from agent.view import View
+from core.attempt_state import AttemptContext, AttemptState, Lesson
 from core.events import Event, Kind, Level
 from core.gates import Ask, Finding, GateJob, GateReport, Severity
 from core.states import Phase
 from core.tasks import digest
 from core.verdicts import Evidence, Failure, Label, Verdict
-from core.work import Case, Lesson, Work
 
 _COMMANDS = "command."
 _SHOWN = 20
@@ -32,7 +32,7 @@ _LEVELS = {Severity.BLOCK: Level.WARNING, Severity.ASK: Level.WARNING, Severity.
 class Checked:
     """What the gates said. With a `verdict` the change goes back, with `asks` it waits, with neither it may run."""
 
-    work: Work
+    state: AttemptState
     verdict: Verdict | None = None
     asks: tuple[Ask, ...] = ()
     findings: tuple[Finding, ...] = ()
@@ -53,41 +53,41 @@ class Checked:
         return f"waits for your decision: {self.asks[0].question}{more}" if self.asks else ""
 
 
-async def check(case: Case, work: Work, tools: AgentServices) -> Checked:
+async def check(context: AttemptContext, state: AttemptState, services: AgentServices) -> Checked:
     """Ask every gate, merge what they say, and tell what is new. Raises what a gate raises."""
-    reports = await _reports(case, work, tools)
+    reports = await _reports(context, state, services)
     findings = _worst_first(reports)
-    _report(case, work, tools, findings)
-    noted = dict.fromkeys((*work.noted, *(_name(f) for f in findings if f.severity is Severity.NOTE)))
-    work = replace(work, noted=tuple(noted), packages=_packages(reports), asks=(), held_in=None)
-    work = replace(work, lessons=_lessons(work, reports))
+    _report(context, state, services, findings)
+    noted = dict.fromkeys((*state.noted, *(_name(f) for f in findings if f.severity is Severity.NOTE)))
+    state = replace(state, noted=tuple(noted), packages=_packages(reports), asks=(), held_in=None)
+    state = replace(state, lessons=_lessons(state, reports))
     if any(finding.severity is Severity.BLOCK for finding in findings):
-        return Checked(work=work, verdict=_refused(work, tools, findings), findings=findings)
+        return Checked(state=state, verdict=_refused(state, services, findings), findings=findings)
     asks = tuple({ask.subject: ask for report in reports for ask in report.asks}.values())
-    return Checked(work=work, asks=asks, findings=findings)
+    return Checked(state=state, asks=asks, findings=findings)
 
 
-async def findings_of(case: Case, work: Work, tools: AgentServices) -> tuple[Finding, ...]:
+async def findings_of(context: AttemptContext, state: AttemptState, services: AgentServices) -> tuple[Finding, ...]:
     """What every gate finds, the worst first; nothing follows from it here. Raises what a gate raises."""
-    return _worst_first(await _reports(case, work, tools))
+    return _worst_first(await _reports(context, state, services))
 
 
-async def _reports(case: Case, work: Work, tools: AgentServices) -> list[GateReport]:
-    job = _job(case, work, tools)
-    return await asyncio.gather(*(gate.examine(job) for gate in tools.gates))
+async def _reports(context: AttemptContext, state: AttemptState, services: AgentServices) -> list[GateReport]:
+    job = _job(context, state, services)
+    return await asyncio.gather(*(gate.examine(job) for gate in services.gates))
 
 
-def _job(case: Case, work: Work, tools: AgentServices) -> GateJob:
-    spec = replace(case.task.spec, kind=kinds.kind_of(case.task.spec))
+def _job(context: AttemptContext, state: AttemptState, services: AgentServices) -> GateJob:
+    spec = replace(context.task.spec, kind=kinds.kind_of(context.task.spec))
     return GateJob(
         spec=spec,
-        tree=tools.tree,
-        change=work.change,
-        own=work.own_tests,
-        granted=case.granted,
-        denied=case.denied,
-        task_id=case.task.id,
-        attempt=work.attempt,
+        tree=services.tree,
+        change=state.change,
+        own=state.own_tests,
+        granted=context.granted,
+        denied=context.denied,
+        task_id=context.task.id,
+        attempt=state.attempt,
     )
 
 
@@ -95,11 +95,11 @@ def _packages(reports: Iterable[GateReport]) -> dict[str, str]:
     return {name: version for report in reports for name, version in report.packages.items()}
 
 
-def _lessons(work: Work, reports: Iterable[GateReport]) -> tuple[Lesson, ...]:
+def _lessons(state: AttemptState, reports: Iterable[GateReport]) -> tuple[Lesson, ...]:
     """The lessons of the attempt and one more at most, which fits what was written better than what was recalled."""
-    known = {(lesson.source, lesson.id) for lesson in work.lessons}
+    known = {(lesson.source, lesson.id) for lesson in state.lessons}
     new = [one for report in reports for one in report.lessons if (one.source, one.id) not in known]
-    return (*new[:1], *work.lessons) if len(work.lessons) < _MOST_LESSONS else work.lessons
+    return (*new[:1], *state.lessons) if len(state.lessons) < _MOST_LESSONS else state.lessons
 
 
 def _worst_first(reports: Iterable[GateReport]) -> tuple[Finding, ...]:
@@ -111,16 +111,16 @@ def _name(finding: Finding) -> str:
     return f"{finding.rule}:{finding.path}"
 
 
-def _refused(work: Work, tools: AgentServices, findings: tuple[Finding, ...]) -> Verdict:
+def _refused(state: AttemptState, services: AgentServices, findings: tuple[Finding, ...]) -> Verdict:
     """A verdict on what was never run. Where only the agent's own tests are blamed, it says so by calling them weak."""
     blocked = [finding for finding in findings if finding.severity is Severity.BLOCK]
-    in_code = [finding for finding in blocked if finding.path not in work.own_tests]
-    view = View(tools.tree, {**work.change, **work.own_tests})
+    in_code = [finding for finding in blocked if finding.path not in state.own_tests]
+    view = View(services.tree, {**state.change, **state.own_tests})
     failures = tuple(_failure(finding, view) for finding in in_code or blocked)
     evidence = Evidence(
-        tree=digest(work.change, work.own_tests),
+        tree=digest(state.change, state.own_tests),
         sandbox="none",
-        label=Label.SELF_TESTED if work.own_tests else Label.TESTS_PASSED,
+        label=Label.SELF_TESTED if state.own_tests else Label.TESTS_PASSED,
         notes=("nothing was run",),
     )
     weak = () if in_code else tuple(dict.fromkeys(finding.path for finding in blocked))
@@ -140,16 +140,16 @@ def _failure(finding: Finding, view: View) -> Failure:
     )
 
 
-def _report(case: Case, work: Work, tools: AgentServices, findings: Iterable[Finding]) -> None:
-    known = set(work.noted)
+def _report(context: AttemptContext, state: AttemptState, services: AgentServices, findings: Iterable[Finding]) -> None:
+    known = set(state.noted)
     for finding in findings:
         if finding.severity is Severity.NOTE and _name(finding) in known:
             continue
         known.add(_name(finding))
-        tools.emit(_event(case, work, finding))
+        services.emit(_event(context, state, finding))
 
 
-def _event(case: Case, work: Work, finding: Finding) -> Event:
+def _event(context: AttemptContext, state: AttemptState, finding: Finding) -> Event:
     stopped = finding.severity is Severity.BLOCK and finding.rule.startswith(_COMMANDS)
     where = f"{finding.path}:{finding.line}" if finding.line else finding.path or "the task"
     data = {"rule": finding.rule, "severity": str(finding.severity), "path": finding.path, "line": finding.line}
@@ -159,9 +159,9 @@ def _event(case: Case, work: Work, finding: Finding) -> Event:
         kind=Kind.COMMAND_BLOCKED if stopped else Kind.GATE_FINDING,
         level=_LEVELS[finding.severity],
         message=f"{finding.rule} ({finding.severity}) in {where}: {finding.message}"[:500],
-        task_id=case.task.id,
-        attempt=work.attempt,
-        iteration=work.iteration,
+        task_id=context.task.id,
+        attempt=state.attempt,
+        iteration=state.iteration,
         phase=Phase.TESTING,
         data=data,
     )

@@ -27,12 +27,12 @@ from agent.prompt.budget import Prompt
 from agent.prompt.text import system
 from agent.replies import find_json, spoken
 from agent.services import AgentServices
+from core.attempt_state import AttemptContext, AttemptState, Step
 from core.brief import Brief, Question
 from core.gates import Ask, AskKind
 from core.masking import printable
 from core.states import Outcome, Phase
 from core.tasks import TaskSpec
-from core.work import Case, Step, Work
 
 MOST_QUESTIONS = 3
 _MAX_CHARS = 600
@@ -72,23 +72,23 @@ class BriefIn(BaseModel):
     questions: list[QuestionIn] = Field(default_factory=list)
 
 
-def is_wanted(case: Case, clear_enough: float) -> bool:
+def is_wanted(context: AttemptContext, clear_enough: float) -> bool:
     """Tell whether this phase has anything to do: the owner wants to be asked, or the task is vague."""
-    return case.clarify or clarity(case.task.spec) < clear_enough
+    return context.clarify or clarity(context.task.spec) < clear_enough
 
 
-async def run(case: Case, work: Work, tools: AgentServices) -> Step:
+async def run(context: AttemptContext, state: AttemptState, services: AgentServices) -> Step:
     """Read the task, and ask its owner where that is wanted. Raises what the model raises."""
-    if work.brief is not None:
-        return _answered(case, work, work.brief)
-    score = clarity(case.task.spec)
-    talk = Dialogue(Phase.CLARIFYING, case, work, tools)
-    brief = await _read(case, work, tools, talk)
-    work = talk.charge(work)
+    if state.brief is not None:
+        return _answered(context, state, state.brief)
+    score = clarity(context.task.spec)
+    talk = Dialogue(Phase.CLARIFYING, context, state, services)
+    brief = await _read(context, state, services, talk)
+    state = talk.charge(state)
     if brief is None:
         note = "the task could not be put in other words; it goes on as it stands"
-        return Step(phase=Phase.CLARIFYING, outcome=Outcome.OK, work=work, note=note, data={"clarity": score})
-    return _answered(case, replace(work, brief=brief), brief, score)
+        return Step(phase=Phase.CLARIFYING, outcome=Outcome.OK, state=state, note=note, data={"clarity": score})
+    return _answered(context, replace(state, brief=brief), brief, score)
 
 
 def subject(question: Question) -> str:
@@ -96,28 +96,30 @@ def subject(question: Question) -> str:
     return f"question:{hashlib.sha256(question.text.encode()).hexdigest()[:12]}"
 
 
-def _answered(case: Case, work: Work, brief: Brief, score: float | None = None) -> Step:
+def _answered(context: AttemptContext, state: AttemptState, brief: Brief, score: float | None = None) -> Step:
     """Go on with answers and defaults, or wait for the owner."""
     data = {} if score is None else {"clarity": score}
-    open_ones = [one for one in brief.questions if subject(one) not in case.granted | case.denied]
-    if case.clarify and open_ones:
+    open_ones = [one for one in brief.questions if subject(one) not in context.granted | context.denied]
+    if context.clarify and open_ones:
         asks = tuple(_ask(one) for one in open_ones)
         note = f"asks its owner: {asks[0].question}"[:300]
-        held = replace(work, asks=asks)
-        return Step(phase=Phase.CLARIFYING, outcome=Outcome.HOLD, work=held, note=note, data=data)
-    questions = tuple(replace(one, answer=case.answers.get(subject(one), "") or one.default) for one in brief.questions)
-    done = replace(work, brief=replace(brief, questions=questions), asks=())
+        held = replace(state, asks=asks)
+        return Step(phase=Phase.CLARIFYING, outcome=Outcome.HOLD, state=held, note=note, data=data)
+    questions = tuple(
+        replace(one, answer=context.answers.get(subject(one), "") or one.default) for one in brief.questions
+    )
+    done = replace(state, brief=replace(brief, questions=questions), asks=())
     note = f"read as: {brief.goal}"[:300]
-    return Step(phase=Phase.CLARIFYING, outcome=Outcome.OK, work=done, note=note, data=data)
+    return Step(phase=Phase.CLARIFYING, outcome=Outcome.OK, state=done, note=note, data=data)
 
 
 def _ask(one: Question) -> Ask:
     return Ask(kind=AskKind.QUESTION, subject=subject(one), question=one.text, default=one.default)
 
 
-async def _read(case: Case, work: Work, tools: AgentServices, talk: Dialogue) -> Brief | None:
-    prompt = first = await asyncio.to_thread(_request, case, work, tools)
-    for _ in range(tools.settings.reasks + 1):
+async def _read(context: AttemptContext, state: AttemptState, services: AgentServices, talk: Dialogue) -> Brief | None:
+    prompt = first = await asyncio.to_thread(_request, context, state, services)
+    for _ in range(services.settings.reasks + 1):
         reply = await talk.ask(prompt, json_reply=True)
         said = _brief(reply.text)
         if isinstance(said, Brief):
@@ -144,9 +146,9 @@ def _brief(text: str) -> Brief | str:
     )
 
 
-def _request(case: Case, work: Work, tools: AgentServices) -> Prompt:
-    about = sections.prompt_context(case, work, tools, Phase.CLARIFYING)
-    head = system(Phase.CLARIFYING, f"kinds/{kinds.kind_of(case.task.spec)}")
+def _request(context: AttemptContext, state: AttemptState, services: AgentServices) -> Prompt:
+    about = sections.prompt_context(context, state, services, Phase.CLARIFYING)
+    head = system(Phase.CLARIFYING, f"kinds/{kinds.kind_of(context.task.spec)}")
     parts = [
         sections.the_task(about),
         sections.the_tests(about),

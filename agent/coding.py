@@ -20,6 +20,7 @@ from agent.prompt.text import quoted, system
 from agent.replies import Edit, Parsed, Refused, apply_edit, parse, spoken
 from agent.services import AgentServices, EditFormat
 from agent.view import View, base_text, misplaced, settled
+from core.attempt_state import AttemptContext, AttemptState, Step
 from core.dialogue import Completion
 from core.errors import BadReply
 from core.events import Event, Kind, Level
@@ -28,51 +29,50 @@ from core.states import Outcome, Phase
 from core.tasks import TaskSpec, digest
 from core.tree import Tree
 from core.verdicts import Verdict
-from core.work import Case, Step, Work
 
 _SUMMARY = re.compile(r"^\W{0,4}Summary\W{0,4}[:=][ \t]*(\S.{2,})$", re.MULTILINE | re.IGNORECASE)
 _FIRST_BLOCK = re.compile(r"^[ \t]*(?:```|~~~|<{5,9} )", re.MULTILINE)
 _UNCHANGED = "The reply left every file as it was, so the same tests fail as before. Change something that matters."
 
 
-async def run(case: Case, work: Work, tools: AgentServices) -> Step:
+async def run(context: AttemptContext, state: AttemptState, services: AgentServices) -> Step:
     """One try: from the model's text to a sound change. Raises what the model raises."""
-    joins, work = joins_parts(work), replace(work, iteration=work.iteration + 1, remarks=())
+    joins, state = joins_parts(state), replace(state, iteration=state.iteration + 1, remarks=())
     if joins:
         return Step(
-            phase=Phase.CODING, outcome=Outcome.OK, work=work, note="what its parts made is judged as it stands"
+            phase=Phase.CODING, outcome=Outcome.OK, state=state, note="what its parts made is judged as it stands"
         )
-    if blames_tests(work):
-        return Step(phase=Phase.CODING, outcome=Outcome.OK, work=work, note="the code stands, its tests are at fault")
-    if work.verdict and work.verdict.evidence.dropped:
-        work = _without_dropped(case, work, tools)
-        if work.verdict and work.verdict.passed:
-            return Step(phase=Phase.CODING, outcome=Outcome.OK, work=work, note="took out what may not be changed")
-    talk = Dialogue(Phase.CODING, case, work, tools)
-    draft = Draft(tools.tree, work.change, case.task.spec)
-    left = await _converse(case, work, tools, talk, draft)
-    after = replace(talk.charge(work), change=draft.change, summary=left.summary or work.summary)
+    if blames_tests(state):
+        return Step(phase=Phase.CODING, outcome=Outcome.OK, state=state, note="the code stands, its tests are at fault")
+    if state.verdict and state.verdict.evidence.dropped:
+        state = _without_dropped(context, state, services)
+        if state.verdict and state.verdict.passed:
+            return Step(phase=Phase.CODING, outcome=Outcome.OK, state=state, note="took out what may not be changed")
+    talk = Dialogue(Phase.CODING, context, state, services)
+    draft = Draft(services.tree, state.change, context.task.spec)
+    left = await _converse(context, state, services, talk, draft)
+    after = replace(talk.charge(state), change=draft.change, summary=left.summary or state.summary)
     if draft.refused:
-        _report_refused(after, case, tools, draft)
-    return _judged(case, work, after, draft, left)
+        _report_refused(after, context, services, draft)
+    return _judged(context, state, after, draft, left)
 
 
-def joins_parts(work: Work) -> bool:
+def joins_parts(state: AttemptState) -> bool:
     """Tell whether all parts of the task are done and were not judged together yet: that needs no model."""
-    return bool(work.parts) and not (work.iteration or work.feedback)
+    return bool(state.parts) and not (state.iteration or state.feedback)
 
 
-def blames_tests(work: Work) -> bool:
+def blames_tests(state: AttemptState) -> bool:
     """Tell whether the last reflection blamed the agent's own tests: then the code is not to be changed."""
-    return bool(work.tries and work.tries[-1].reflection.tests_at_fault)
+    return bool(state.tries and state.tries[-1].reflection.tests_at_fault)
 
 
-def _without_dropped(case: Case, work: Work, tools: AgentServices) -> Work:
-    """The case file without what the suite refused to use; files that the owner gave are as he gave them."""
-    dropped = work.verdict.evidence.dropped if work.verdict else {}
-    kept = {path: text for path, text in work.change.items() if path not in dropped}
-    kept |= {path: text for path, text in case.task.spec.files.items() if path in dropped}
-    return replace(work, change=settled(tools.tree, kept))
+def _without_dropped(context: AttemptContext, state: AttemptState, services: AgentServices) -> AttemptState:
+    """The state without what the suite refused to use; files that the owner gave are as he gave them."""
+    dropped = state.verdict.evidence.dropped if state.verdict else {}
+    kept = {path: text for path, text in state.change.items() if path not in dropped}
+    kept |= {path: text for path, text in context.task.spec.files.items() if path in dropped}
+    return replace(state, change=settled(services.tree, kept))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,14 +83,16 @@ class _Left:
     summary: str = ""
 
 
-async def _converse(case: Case, work: Work, tools: AgentServices, talk: Dialogue, draft: Draft) -> _Left:
+async def _converse(
+    context: AttemptContext, state: AttemptState, services: AgentServices, talk: Dialogue, draft: Draft
+) -> _Left:
     """Ask, and ask again for what cannot be used, a few times."""
-    first, summary, taken = await asyncio.to_thread(first_request, case, work, tools), "", Taken()
+    first, summary, taken = await asyncio.to_thread(first_request, context, state, services), "", Taken()
     prompt = first
-    for _ in range(tools.settings.reasks + 1):
+    for _ in range(services.settings.reasks + 1):
         reply = await talk.ask(prompt)
         summary = summary or _summary(reply)
-        taken = _take(case, work, tools, draft, reply)
+        taken = _take(context, state, services, draft, reply)
         if not taken.faults and draft.taken:
             return _Left(summary=summary)
         prompt = talk.again(first, _remembered(reply), complaint(taken, draft.taken))
@@ -98,10 +100,12 @@ async def _converse(case: Case, work: Work, tools: AgentServices, talk: Dialogue
     return _Left(faults=taken.faults or refused or ("The reply held nothing.",), summary=summary)
 
 
-def _take(case: Case, work: Work, tools: AgentServices, draft: Draft, reply: Completion) -> Taken:
-    view = View(tools.tree, draft.change)
+def _take(
+    context: AttemptContext, state: AttemptState, services: AgentServices, draft: Draft, reply: Completion
+) -> Taken:
+    view = View(services.tree, draft.change)
     try:
-        return draft.take(parse(reply, expected=expected_files(case, work, view)))
+        return draft.take(parse(reply, expected=expected_files(context, state, view)))
     except BadReply as bad:
         return Taken(faults=(str(bad),))
 
@@ -120,23 +124,23 @@ def _remembered(reply: Completion) -> str:
     return "\n".join(part for part in (reply.text.strip("\n"), calls) if part.strip())
 
 
-def _judged(case: Case, before: Work, after: Work, draft: Draft, left: _Left) -> Step:
+def _judged(context: AttemptContext, before: AttemptState, after: AttemptState, draft: Draft, left: _Left) -> Step:
     """The step that follows from what was taken."""
     if left.faults:
         head = "Part of the reply could not be used." if draft.taken else "The reply held no usable file."
         return _redo(after, "\n".join([head, *left.faults]), None, head)
     if after.change == before.change and before.verdict is not None:
         return _redo(after, f"{_UNCHANGED}\n\n{before.feedback}".strip(), before.verdict, "the reply changed nothing")
-    own = {path: text for path, text in after.change.items() if text != case.task.spec.files.get(path)}
+    own = {path: text for path, text in after.change.items() if text != context.task.spec.files.get(path)}
     if found := syntax.verdict(own, digest(after.change, after.own_tests)):
         return _redo(after, feedback.shape(found), found, feedback.headline(found))
     note = f"wrote {_names(draft.taken)}" + (f"; dropped {_names(draft.refused)}" if draft.refused else "")
-    return Step(phase=Phase.CODING, outcome=Outcome.OK, work=after, note=note, data={"files": draft.taken[:50]})
+    return Step(phase=Phase.CODING, outcome=Outcome.OK, state=after, note=note, data={"files": draft.taken[:50]})
 
 
-def _redo(work: Work, text: str, verdict: Verdict | None, note: str) -> Step:
-    after = replace(work, feedback=text, verdict=verdict)
-    return Step(phase=Phase.CODING, outcome=Outcome.REDO, work=after, note=note[:300])
+def _redo(state: AttemptState, text: str, verdict: Verdict | None, note: str) -> Step:
+    after = replace(state, feedback=text, verdict=verdict)
+    return Step(phase=Phase.CODING, outcome=Outcome.REDO, state=after, note=note[:300])
 
 
 def _names(paths: Iterable[str]) -> str:
@@ -144,15 +148,15 @@ def _names(paths: Iterable[str]) -> str:
     return ", ".join(shown[:4]) + (f" and {len(shown) - 4} more" if len(shown) > 4 else "") or "nothing"
 
 
-def _report_refused(work: Work, case: Case, tools: AgentServices, draft: Draft) -> None:
-    tools.emit(
+def _report_refused(state: AttemptState, context: AttemptContext, services: AgentServices, draft: Draft) -> None:
+    services.emit(
         Event(
             kind=Kind.FILES_DROPPED,
             level=Level.WARNING,
             message=f"the model wrote files that it may not: {_names(draft.refused)}",
-            task_id=case.task.id,
-            attempt=work.attempt,
-            iteration=work.iteration,
+            task_id=context.task.id,
+            attempt=state.attempt,
+            iteration=state.iteration,
             phase=Phase.CODING,
             data={"dropped": dict(list(draft.refused.items())[:20])},
         )
@@ -168,30 +172,30 @@ _START_AFRESH = (
 )
 
 
-def first_request(case: Case, work: Work, tools: AgentServices) -> Prompt:
+def first_request(context: AttemptContext, state: AttemptState, services: AgentServices) -> Prompt:
     """System prompt and case, with what is stable first."""
-    about = sections.prompt_context(case, work, tools, Phase.CODING)
-    head = system(Phase.CODING, *_formats(about), sections.language_file(case), _kind(case))
+    about = sections.prompt_context(context, state, services, Phase.CODING)
+    head = system(Phase.CODING, *_formats(about), sections.language_file(context), _kind(context))
     parts = [
         sections.the_task(about),
         sections.the_tests(about),
         sections.the_repository(about),
         sections.the_lessons(about),
-        sections.the_plan(work),
+        sections.the_plan(state),
         sections.the_files(about),
         *sections.the_history(about),
-        sections.closing(_now(work)),
+        sections.closing(_now(state)),
     ]
     return sections.composed(about, head, parts)
 
 
-def _kind(case: Case) -> str:
-    return f"kinds/{kinds.kind_of(case.task.spec)}"
+def _kind(context: AttemptContext) -> str:
+    return f"kinds/{kinds.kind_of(context.task.spec)}"
 
 
 def _formats(about: sections.PromptContext) -> tuple[str, ...]:
     """The parts that teach the reply's form; edits only where they are wanted."""
-    settings = about.tools.settings
+    settings = about.services.settings
     if settings.edit_format is EditFormat.EDIT:
         return ("formats/whole", "formats/edit", "formats/edit_only")
     longest = max(((about.view.text(path) or "").count("\n") for path in about.near.matter), default=0)
@@ -200,11 +204,11 @@ def _formats(about: sections.PromptContext) -> tuple[str, ...]:
     return ("formats/whole",)
 
 
-def _now(work: Work) -> str:
-    if not work.feedback:
+def _now(state: AttemptState) -> str:
+    if not state.feedback:
         return "Write the files."
     text = "Find the cause of the failure in the files above, and send the files that change."
-    return f"{_START_AFRESH}\n\n{text}" if work.escalation else text
+    return f"{_START_AFRESH}\n\n{text}" if state.escalation else text
 
 
 def complaint(taken: Taken, done: Sequence[str]) -> str:

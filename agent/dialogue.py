@@ -12,10 +12,10 @@ from dataclasses import replace
 from agent.kinds import kind_of
 from agent.prompt.budget import Prompt, asked_again, clipped
 from agent.services import AgentServices
+from core.attempt_state import AttemptContext, AttemptState
 from core.dialogue import SAW_HELD_OUT, Completion, Material, Message, ModelRequest
 from core.states import Phase
 from core.tasks import Spent
-from core.work import Case, Work
 
 REPLY_TOKENS = 2200
 """As much of its own reply is shown to a model at most."""
@@ -28,19 +28,19 @@ class Dialogue:
     in the same order whenever the step is run.
     """
 
-    def __init__(self, phase: Phase, case: Case, work: Work, tools: AgentServices) -> None:
-        self._phase, self._case, self._work, self._tools = phase, case, work, tools
+    def __init__(self, phase: Phase, context: AttemptContext, state: AttemptState, services: AgentServices) -> None:
+        self._phase, self._context, self._state, self._services = phase, context, state, services
         self._spent, self._models, self.calls = Spent(), list[str](), 0
-        self._saw_held_out = work.saw_held_out
+        self._saw_held_out = state.saw_held_out
         self._asked: Prompt | None = None
 
     async def ask(self, prompt: Prompt, *, json_reply: bool = False) -> Completion:
         """Ask, and put down what the prompt held; raises what `core.ports.Model.complete` raises."""
         again = self._asked is not None and self._asked.held == prompt.held
         record = asked_again(prompt.record(), prompt) if again else prompt.record()
-        self._tools.prompts.append({"call": self.calls, **record})
+        self._services.prompts.append({"call": self.calls, **record})
         self._asked = prompt
-        reply = await self._tools.model.complete(self._request(prompt.messages, json_reply=json_reply))
+        reply = await self._services.model.complete(self._request(prompt.messages, json_reply=json_reply))
         self.calls += 1
         self._models.append(reply.model)
         self._saw_held_out |= bool(reply.extra.get(SAW_HELD_OUT))
@@ -62,24 +62,24 @@ class Dialogue:
         return first.with_messages((*first.messages, mine, theirs))
 
     def _request(self, messages: Sequence[Message], *, json_reply: bool) -> ModelRequest:
-        task, work = self._case.task, self._work
+        task, state = self._context.task, self._state
         return ModelRequest(
             phase=self._phase,
             messages=tuple(messages),
             task_id=task.id,
-            attempt=work.attempt,
-            step_no=work.step_no,
+            attempt=state.attempt,
+            step_no=state.step_no,
             call_no=self.calls,
-            iteration=work.iteration,
-            max_tokens=self._tools.settings.reply_tokens,
+            iteration=state.iteration,
+            max_tokens=self._services.settings.reply_tokens,
             json_reply=json_reply,
-            escalation=work.escalation,
+            escalation=state.escalation,
             kind=kind_of(task.spec),
-            material=Material(case=self._case, work=work, tree=self._tools.tree, emit=self._tools.emit),
+            material=Material(context=self._context, state=state, tree=self._services.tree, emit=self._services.emit),
         )
 
-    def charge(self, work: Work) -> Work:
-        """The case file with this conversation's cost and models added."""
-        models = tuple(dict.fromkeys((*work.models, *self._models)))
-        saw = work.saw_held_out or self._saw_held_out
-        return replace(work, spent=work.spent + self._spent, models=models, saw_held_out=saw)
+    def charge(self, state: AttemptState) -> AttemptState:
+        """The state with this conversation's cost and models added."""
+        models = tuple(dict.fromkeys((*state.models, *self._models)))
+        saw = state.saw_held_out or self._saw_held_out
+        return replace(state, spent=state.spent + self._spent, models=models, saw_held_out=saw)

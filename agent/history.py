@@ -15,10 +15,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from agent.prompt.text import quoted
+from core.attempt_state import AttemptState, HandOver, Try
 from core.gauge import Gauge
 from core.masking import printable
 from core.verdicts import Result
-from core.work import HandOver, Try, Work
 
 _THOUGHT_CHARS = 300
 _NAME_CHARS = 200
@@ -27,10 +27,10 @@ _LISTED = 20
 _SHOWN_FAILING = 3
 
 
-def lines_of(work: Work) -> list[str]:
+def lines_of(state: AttemptState) -> list[str]:
     """The tries of this context, oldest first, each in a line; those that a hand-over tells of are not among them."""
-    told = work.handed.through if work.handed else 0
-    return [line_of(one) for one in work.tries if one.iteration > told]
+    told = state.handed.through if state.handed else 0
+    return [line_of(one) for one in state.tries if one.iteration > told]
 
 
 def line_of(one: Try) -> str:
@@ -48,33 +48,33 @@ def _cut(text: str) -> str:
     return (text if len(text) <= _THOUGHT_CHARS else text[: _THOUGHT_CHARS - 1] + "…").rstrip(".") + "."
 
 
-def history_tokens(work: Work, gauge: Gauge) -> int:
+def history_tokens(state: AttemptState, gauge: Gauge) -> int:
     """How long the story in the next prompt is, by estimate: hand-over, earlier tries and the last failure."""
-    handed = hand_over(work.handed) if work.handed else ""
-    return sum(map(gauge.tokens, (handed, "\n".join(lines_of(work)[:-1]), work.feedback)))
+    handed = hand_over(state.handed) if state.handed else ""
+    return sum(map(gauge.tokens, (handed, "\n".join(lines_of(state)[:-1]), state.feedback)))
 
 
-def handed_over(work: Work) -> HandOver:
+def handed_over(state: AttemptState) -> HandOver:
     """What a fresh context is told of everything up to now; an earlier hand-over is part of it."""
-    before = work.handed.tried if work.handed else ()
-    tried = (*before, *lines_of(work))
-    verdict = work.verdict
+    before = state.handed.tried if state.handed else ()
+    tried = (*before, *lines_of(state))
+    verdict = state.verdict
     passing = [one.id for one in verdict.results if one.result is Result.PASSED] if verdict else []
     return HandOver(
-        through=work.iteration,
-        goal=" ".join(printable(work.brief.goal if work.brief else "").split()),
+        through=state.iteration,
+        goal=" ".join(printable(state.brief.goal if state.brief else "").split()),
         passing=tuple(name[:_NAME_CHARS] for name in passing[:_LISTED]),
         passing_count=len(passing),
         failing=tuple(name[:_NAME_CHARS] for name in sorted(verdict.failing)[:_LISTED]) if verdict else (),
-        files=tuple(sorted(work.change))[:_LISTED],
+        files=tuple(sorted(state.change))[:_LISTED],
         tried=tried[-_TRIED:],
-        forgotten=(work.handed.forgotten if work.handed else 0) + max(0, len(tried) - _TRIED),
+        forgotten=(state.handed.forgotten if state.handed else 0) + max(0, len(tried) - _TRIED),
     )
 
 
-def afresh(work: Work) -> Work:
-    """The case file with a fresh context: prompts show a hand-over in place of the tries so far."""
-    return replace(work, handed=handed_over(work))
+def afresh(state: AttemptState) -> AttemptState:
+    """The state with a fresh context: prompts show a hand-over in place of the tries so far."""
+    return replace(state, handed=handed_over(state))
 
 
 def hand_over(one: HandOver) -> str:
@@ -91,9 +91,9 @@ def hand_over(one: HandOver) -> str:
     return quoted("hand-over", text)
 
 
-def fitted(work: Work, room: int, gauge: Gauge) -> tuple[str, bool]:
+def fitted(state: AttemptState, room: int, gauge: Gauge) -> tuple[str, bool]:
     """The hand-over of a fresh start without the oldest tries that do not fit, and whether any were left out."""
-    one = work.handed
+    one = state.handed
     if one is None:
         return "", False
     for gone in range(len(one.tried) + 1):
@@ -108,12 +108,12 @@ def _names(names: tuple[str, ...], count: int, what: str, none: str) -> list[str
     return [f"{count} {what}: {', '.join(names)}{more}"] if names else [none]
 
 
-def last_failure(work: Work, result: str) -> str:
+def last_failure(state: AttemptState, result: str) -> str:
     """The output of the last run, as far as it is handed in, and the reflection on it, where there is one."""
-    if not work.feedback:
+    if not state.feedback:
         return ""
     text = quoted("result", result)
-    reflection = work.tries[-1].reflection if work.tries else None
+    reflection = state.tries[-1].reflection if state.tries else None
     if reflection and (reflection.root_cause or reflection.suggested_fix):
         parts = (
             ("Cause", reflection.root_cause),

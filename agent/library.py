@@ -15,6 +15,7 @@ from hashlib import sha1
 
 from agent.machine import FIRST, Machine
 from agent.services import AgentServices, AgentSettings
+from core.attempt_state import AttemptContext, AttemptState, Lesson, Step
 from core.clock import Clock
 from core.dialogue import Completion, ModelRequest
 from core.errors import InvalidTask
@@ -24,7 +25,6 @@ from core.states import Ending, Phase, Status
 from core.submission import parse_spec
 from core.tasks import Files, Limits, Task, TaskSpec
 from core.verdicts import Verdict
-from core.work import Case, Lesson, Step, Work
 
 Answer = Files | str
 """Path to text, or a model's reply: text with one fenced block a file."""
@@ -91,10 +91,10 @@ async def _attempt(spec: TaskSpec, functions: _Functions, suite: Suite, limits: 
     steps = list[Step]()
 
     async def keep(step: Step) -> None:
-        functions.work = step.work
+        functions.state = step.state
         steps.append(step)
 
-    tools = AgentServices(
+    services = AgentServices(
         model=functions,
         suite=suite,
         memory=NoMemory(),
@@ -102,14 +102,14 @@ async def _attempt(spec: TaskSpec, functions: _Functions, suite: Suite, limits: 
         emit=emit or _silent,
         settings=AgentSettings(recall_limit=0),
     )
-    start = functions.work = Work(phase=FIRST, base=tools.tree.commit, change=dict(spec.files))
-    return _solved(await Machine(tools, keep).run(_case(spec, tools.clock, limits), start), steps)
+    start = functions.state = AttemptState(phase=FIRST, base=services.tree.commit, change=dict(spec.files))
+    return _solved(await Machine(services, keep).run(_context(spec, services.clock, limits), start), steps)
 
 
-def _case(spec: TaskSpec, clock: Clock, limits: Limits) -> Case:
+def _context(spec: TaskSpec, clock: Clock, limits: Limits) -> AttemptContext:
     task = Task(id=0, spec=spec, status=Status.RUNNING, created_at=clock(), attempt=1)
     iterations = limits.iterations or 15
-    return Case(
+    return AttemptContext(
         task=task,
         iterations=iterations,
         warn_at=max(1, iterations - 3),
@@ -117,14 +117,14 @@ def _case(spec: TaskSpec, clock: Clock, limits: Limits) -> Case:
     )
 
 
-def _solved(work: Work, steps: Sequence[Step]) -> Solved:
+def _solved(state: AttemptState, steps: Sequence[Step]) -> Solved:
     return Solved(
-        passed=work.phase is Phase.COMMIT,
-        files={path: text for path, text in work.change.items() if text is not None},
-        verdict=work.verdict,
+        passed=state.phase is Phase.COMMIT,
+        files={path: text for path, text in state.change.items() if text is not None},
+        verdict=state.verdict,
         trace=tuple(steps),
-        reason=work.reason,
-        ending=work.ending,
+        reason=state.reason,
+        ending=state.ending,
     )
 
 
@@ -133,7 +133,7 @@ class _Functions:
 
     def __init__(self, spec: TaskSpec, generate: Generate, fix: Fix) -> None:
         self._spec, self._generate, self._fix = spec, generate, fix
-        self.work: Work | None = None
+        self.state: AttemptState | None = None
 
     async def complete(self, request: ModelRequest) -> Completion:
         """Answer CODING by the functions; a plan and a reflection of one's own are not needed."""
@@ -146,12 +146,12 @@ class _Functions:
         )
 
     async def _answer(self, request: ModelRequest) -> Answer:
-        work = self.work
-        assert work is not None
+        state = self.state
+        assert state is not None
         # A second call within a step means that the first answer could not be used; the last message says why.
-        said = request.messages[-1].text if request.call_no else work.feedback
+        said = request.messages[-1].text if request.call_no else state.feedback
         if said:
-            files = {path: text for path, text in work.change.items() if text is not None}
+            files = {path: text for path, text in state.change.items() if text is not None}
             answer = self._fix(self._spec, files, said)
         else:
             answer = self._generate(self._spec)
@@ -197,10 +197,10 @@ class NoMemory:
         del query, limit, task_id, attempt
         return ()
 
-    async def remember(self, work: Work, task_id: int, description: str) -> None:
+    async def remember(self, state: AttemptState, task_id: int, description: str) -> None:
         """Nothing is kept."""
 
-    async def conclude(self, work: Work, task_id: int, solved: bool) -> None:
+    async def conclude(self, state: AttemptState, task_id: int, solved: bool) -> None:
         """Nothing was kept that could be completed."""
 
 

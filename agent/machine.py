@@ -8,7 +8,7 @@ the suite (`agent.change_check`). A walk that is held goes on in the very phase 
 that was split goes on at CODING, or at PLANNING again, when the parts have ended: in front of every gate.
 
 Each step is handed to `on_step` and awaited before the next phase runs: what has happened is durable before anything
-builds on it, and a `Work` that was stored continues at its `phase`.
+builds on it, and a `AttemptState` that was stored continues at its `phase`.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from dataclasses import replace
 
 from agent import clarifying, coding, planning, reflecting, review, testing
 from agent.services import AgentServices, Runner
+from core.attempt_state import AttemptContext, AttemptState, Step
 from core.errors import NightshiftError
 from core.events import Event, Kind, Level
 from core.states import TERMINAL_PHASES, Outcome, Phase
-from core.work import Case, Step, Work
 
 FIRST = Phase.CLARIFYING
 
@@ -68,82 +68,82 @@ class Machine:
     """Walks the table for one attempt.
 
     Args:
-        tools: what the phases may use.
+        services: what the phases may use.
         on_step: stores a finished step durably; awaited before the next phase begins.
         phases: what runs each phase.
     """
 
     def __init__(
         self,
-        tools: AgentServices,
+        services: AgentServices,
         on_step: Callable[[Step], Awaitable[None]],
         phases: Mapping[Phase, Runner] = PHASES,
     ) -> None:
-        self._tools, self._on_step, self._phases = tools, on_step, phases
+        self._services, self._on_step, self._phases = services, on_step, phases
 
-    async def run(self, case: Case, work: Work) -> Work:
-        """Walk from `work.phase` until COMMIT, ABANDON, HOLD or SPLIT, and return the case file in that phase.
+    async def run(self, context: AttemptContext, state: AttemptState) -> AttemptState:
+        """Walk from `work.phase` until COMMIT, ABANDON, HOLD or SPLIT, and return the state in that phase.
 
         Raises:
             Interruption: a budget, the time, a person or a shutdown ends the attempt from outside.
             ModelRefused, SandboxError: a tool failed for good; the last stored step stands.
             NightshiftError: a phase broke the rules of the table.
         """
-        work = replace(work, phase=self._on(case, work.phase))
-        while work.phase not in TERMINAL_PHASES:
-            step = await self._step(case, work)
+        state = replace(state, phase=self._on(context, state.phase))
+        while state.phase not in TERMINAL_PHASES:
+            step = await self._step(context, state)
             await self._on_step(step)
-            self._warn(case, step)
-            work = step.work
-        return work
+            self._warn(context, step)
+            state = step.state
+        return state
 
-    async def _step(self, case: Case, work: Work) -> Step:
+    async def _step(self, context: AttemptContext, state: AttemptState) -> Step:
         """Run one phase; the step that comes back names the next one."""
-        began, tools = self._tools.clock(), replace(self._tools, prompts=[])
-        step = await self._phases[work.phase](case, work, tools)
-        _hold_to_rules(work, step)
-        _hold_to_one_split(case, work, step)
-        to = self._on(case, _next(work.phase, step.outcome))
-        took = round((self._tools.clock() - began).total_seconds(), 3)
-        held_in = work.phase if to is Phase.HOLD else None
+        began, services = self._services.clock(), replace(self._services, prompts=[])
+        step = await self._phases[state.phase](context, state, services)
+        _hold_to_rules(state, step)
+        _hold_to_one_split(context, state, step)
+        to = self._on(context, _next(state.phase, step.outcome))
+        took = round((self._services.clock() - began).total_seconds(), 3)
+        held_in = state.phase if to is Phase.HOLD else None
         return replace(
             step,
-            phase=work.phase,
-            work=replace(step.work, phase=to, step_no=work.step_no + 1, held_in=held_in),
-            data={**step.data, **_prompts(tools), "next": str(to), "duration_s": took},
+            phase=state.phase,
+            state=replace(step.state, phase=to, step_no=state.step_no + 1, held_in=held_in),
+            data={**step.data, **_prompts(services), "next": str(to), "duration_s": took},
         )
 
-    def _on(self, case: Case, phase: Phase) -> Phase:
+    def _on(self, context: AttemptContext, phase: Phase) -> Phase:
         """The phase itself, or the first one after it that is switched on."""
-        while phase in OPTIONAL and not self._is_on(case, phase):
+        while phase in OPTIONAL and not self._is_on(context, phase):
             phase = _next(phase, Outcome.OK)
         return phase
 
-    def _is_on(self, case: Case, phase: Phase) -> bool:
+    def _is_on(self, context: AttemptContext, phase: Phase) -> bool:
         if phase is Phase.CLARIFYING:
-            return clarifying.is_wanted(case, self._tools.settings.clear_enough)
-        return case.review if phase is Phase.REVIEW else case.audit
+            return clarifying.is_wanted(context, self._services.settings.clear_enough)
+        return context.review if phase is Phase.REVIEW else context.audit
 
-    def _warn(self, case: Case, step: Step) -> None:
-        work = step.work
-        if step.phase is Phase.CODING and work.iteration == case.warn_at:
-            text = f"try {work.iteration} of {case.iterations}: the limit is near"
-            self._tools.emit(
+    def _warn(self, context: AttemptContext, step: Step) -> None:
+        state = step.state
+        if step.phase is Phase.CODING and state.iteration == context.warn_at:
+            text = f"try {state.iteration} of {context.iterations}: the limit is near"
+            self._services.emit(
                 Event(
                     kind=Kind.ITERATION_WARNING,
                     level=Level.WARNING,
                     message=text,
-                    task_id=case.task.id,
-                    attempt=case.task.attempt,
+                    task_id=context.task.id,
+                    attempt=context.task.attempt,
                     phase=step.phase,
-                    iteration=work.iteration,
+                    iteration=state.iteration,
                 )
             )
 
 
-def _prompts(tools: AgentServices) -> dict[str, object]:
+def _prompts(services: AgentServices) -> dict[str, object]:
     """What the step's prompts held, for the timeline; of very many the first ones."""
-    return {"prompts": [dict(one) for one in tools.prompts[:_MOST_PROMPTS]]} if tools.prompts else {}
+    return {"prompts": [dict(one) for one in services.prompts[:_MOST_PROMPTS]]} if services.prompts else {}
 
 
 def _next(phase: Phase, outcome: Outcome) -> Phase:
@@ -153,9 +153,9 @@ def _next(phase: Phase, outcome: Outcome) -> Phase:
         raise NightshiftError(f"{phase} may not end with {outcome}") from None
 
 
-def _hold_to_rules(before: Work, step: Step) -> None:
+def _hold_to_rules(before: AttemptState, step: Step) -> None:
     """Refuse a step that changed what its phase may not change, or that commits without a verdict of its own."""
-    after = step.work
+    after = step.state
     if before.phase is not Phase.CODING and after.change != before.change:
         raise NightshiftError(f"{before.phase} changed files; only CODING may")
     if before.phase is not Phase.TESTING and after.own_tests != before.own_tests:
@@ -165,10 +165,10 @@ def _hold_to_rules(before: Work, step: Step) -> None:
         raise NightshiftError("TESTING let work pass without a passing verdict of its own")
 
 
-def _hold_to_one_split(case: Case, before: Work, step: Step) -> None:
+def _hold_to_one_split(context: AttemptContext, before: AttemptState, step: Step) -> None:
     """Refuse a split that the task does not allow, one that is not the first plan's, and one into nothing."""
     splits = step.outcome is Outcome.SPLIT
-    if splits and not (case.split and step.work.parts and not (before.parts or before.iteration)):
+    if splits and not (context.split and step.state.parts and not (before.parts or before.iteration)):
         raise NightshiftError(f"{before.phase} split a task that may not be split now")
-    if not splits and step.work.parts != before.parts:
+    if not splits and step.state.parts != before.parts:
         raise NightshiftError(f"{before.phase} changed the parts of a task without splitting it")

@@ -31,12 +31,12 @@ from agent.recall import with_lessons
 from agent.replies import find_json, spoken
 from agent.replies.fences import blocks
 from agent.services import AgentServices
+from core.attempt_state import AttemptContext, AttemptState, Step
 from core.masking import printable
 from core.paths import clash_among, is_test_path, path_fault
 from core.states import Outcome, Phase
 from core.subtasks import FEWEST, MOST, Subtask, as_plan
 from core.tasks import TaskSpec
-from core.work import Case, Step, Work
 
 _MAX_PLAN_CHARS = 4000
 _FALLBACK = (
@@ -44,28 +44,30 @@ _FALLBACK = (
 )
 
 
-async def run(case: Case, work: Work, tools: AgentServices) -> Step:
-    """A plan, in `Work.plan`. Raises what model and memory raise."""
-    if not work.plan:
-        most = tools.settings.recall_limit
-        work = await with_lessons(case, work, tools, case.task.spec.description, Phase.PLANNING, most=most)
-    talk = Dialogue(Phase.PLANNING, case, work, tools)
-    said = await _said(case, work, tools, talk)
-    work = talk.charge(work)
+async def run(context: AttemptContext, state: AttemptState, services: AgentServices) -> Step:
+    """A plan, in `AttemptState.plan`. Raises what model and memory raise."""
+    if not state.plan:
+        most = services.settings.recall_limit
+        state = await with_lessons(context, state, services, context.task.spec.description, Phase.PLANNING, most=most)
+    talk = Dialogue(Phase.PLANNING, context, state, services)
+    said = await _said(context, state, services, talk)
+    state = talk.charge(state)
     if not isinstance(said, str):
-        return _split(work, said)
-    plan, work = said, replace(work, plan=said or _FALLBACK)
+        return _split(state, said)
+    plan, state = said, replace(state, plan=said or _FALLBACK)
     lines = sum(1 for line in plan.split("\n") if line.strip())
     note = f"a plan of {lines} line{'s' if lines != 1 else ''}" if plan else "no plan came; going on with the plain one"
-    return Step(phase=Phase.PLANNING, outcome=Outcome.OK, work=work, note=note)
+    return Step(phase=Phase.PLANNING, outcome=Outcome.OK, state=state, note=note)
 
 
-async def _said(case: Case, work: Work, tools: AgentServices, talk: Dialogue) -> str | tuple[Subtask, ...]:
+async def _said(
+    context: AttemptContext, state: AttemptState, services: AgentServices, talk: Dialogue
+) -> str | tuple[Subtask, ...]:
     """A plan in words, empty where none came, or the parts that the task is split into."""
-    first = prompt = await asyncio.to_thread(_request, case, work, tools)
-    for _ in range(tools.settings.reasks + 1 if _may_split(case, work) else 1):
+    first = prompt = await asyncio.to_thread(_request, context, state, services)
+    for _ in range(services.settings.reasks + 1 if _may_split(context, state) else 1):
         reply = await talk.ask(prompt)
-        found = read_split(reply.text, case, tools.settings.clear_enough) if _may_split(case, work) else None
+        found = read_split(reply.text, context, services.settings.clear_enough) if _may_split(context, state) else None
         if found is None:
             return printable(spoken(reply.text).strip(), max_chars=_MAX_PLAN_CHARS)
         if not isinstance(found, str):
@@ -74,29 +76,29 @@ async def _said(case: Case, work: Work, tools: AgentServices, talk: Dialogue) ->
     return ""
 
 
-def _may_split(case: Case, work: Work) -> bool:
-    return case.split and not (work.parts or work.iteration)
+def _may_split(context: AttemptContext, state: AttemptState) -> bool:
+    return context.split and not (state.parts or state.iteration)
 
 
-def _split(work: Work, parts: tuple[Subtask, ...]) -> Step:
-    work = replace(work, parts=parts, plan=as_plan(parts), feedback="")
+def _split(state: AttemptState, parts: tuple[Subtask, ...]) -> Step:
+    state = replace(state, parts=parts, plan=as_plan(parts), feedback="")
     data = {"subtasks": [{"files": list(part.files), "after": list(part.after)} for part in parts]}
     note = f"split into {len(parts)} subtasks"
-    return Step(phase=Phase.PLANNING, outcome=Outcome.SPLIT, work=work, note=note, data=data)
+    return Step(phase=Phase.PLANNING, outcome=Outcome.SPLIT, state=state, note=note, data=data)
 
 
-def _request(case: Case, work: Work, tools: AgentServices) -> Prompt:
-    about = sections.prompt_context(case, work, tools, Phase.PLANNING)
-    more = ("split",) if _may_split(case, work) else ()
-    head = system(Phase.PLANNING, sections.language_file(case), f"kinds/{kinds.kind_of(case.task.spec)}", *more)
-    again = bool(work.plan)
+def _request(context: AttemptContext, state: AttemptState, services: AgentServices) -> Prompt:
+    about = sections.prompt_context(context, state, services, Phase.PLANNING)
+    more = ("split",) if _may_split(context, state) else ()
+    head = system(Phase.PLANNING, sections.language_file(context), f"kinds/{kinds.kind_of(context.task.spec)}", *more)
+    again = bool(state.plan)
     parts = [
         sections.the_task(about),
         sections.the_tests(about),
         sections.the_repository(about),
         sections.the_lessons(about),
         sections.the_files(about),
-        *([sections.the_plan(work, "The plan that did not work")] if again else []),
+        *([sections.the_plan(state, "The plan that did not work")] if again else []),
         *sections.the_history(about, failure=again),
         sections.closing("Plan another approach." if again else "Write the plan."),
     ]
@@ -136,12 +138,12 @@ class SubtaskIn(BaseModel):
     depends_on: list[StrictInt] = Field(default_factory=list)
 
 
-def read_split(text: str, case: Case, clear_enough: float) -> tuple[Subtask, ...] | str | None:
+def read_split(text: str, context: AttemptContext, clear_enough: float) -> tuple[Subtask, ...] | str | None:
     """The parts in a reply; a sentence about why they cannot be used; None where the reply splits nothing.
 
     Args:
         text: the reply.
-        case: the task that is planned.
+        context: the task that is planned.
         clear_enough: a part that is less clear than this (0 to 1, `agent.clarity`) is refused.
     """
     raw = _listed(spoken(text))
@@ -155,7 +157,7 @@ def read_split(text: str, case: Case, clear_enough: float) -> tuple[Subtask, ...
         if isinstance(one, str):
             return one
         said.append(one)
-    faults = (_fault(number, one, len(said), case, clear_enough) for number, one in enumerate(said, 1))
+    faults = (_fault(number, one, len(said), context, clear_enough) for number, one in enumerate(said, 1))
     return next(filter(None, faults), "") or _together(said) or _ordered(said)
 
 
@@ -185,9 +187,9 @@ def _part(number: int, raw: Any) -> SubtaskIn | str:
         return f"Subtask {number}: {'.'.join(map(str, first['loc']))}: {first['msg']}."
 
 
-def _fault(number: int, one: SubtaskIn, count: int, case: Case, clear_enough: float) -> str:
+def _fault(number: int, one: SubtaskIn, count: int, context: AttemptContext, clear_enough: float) -> str:
     """What is wrong with one part by itself, or nothing."""
-    given = case.task.spec.tests
+    given = context.task.spec.tests
     for path in one.files:
         if why := path_fault(path) or ("a given test is never changed" if path in given else ""):
             return f"Subtask {number}: files: {path!r}: {why}."
@@ -202,7 +204,7 @@ def _fault(number: int, one: SubtaskIn, count: int, case: Case, clear_enough: fl
     if all(map(is_test_path, one.files)):
         return f"Subtask {number} writes nothing but tests; every subtask brings its own."
     whole = "\n".join([one.description, *one.acceptance, *one.files])
-    if more := more_asked(case.task.spec.description, whole):
+    if more := more_asked(context.task.spec.description, whole):
         return (
             f"Subtask {number} asks for {more!r}, which runs or steers tools on the owner's machine; the task does not."
         )

@@ -1,43 +1,45 @@
-"""What was learned earlier, brought into the case file: few lessons, each once, never more than the settings allow."""
+"""What was learned earlier, brought into the state: few lessons, each once, never more than the settings allow."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from agent.services import AgentServices
+from core.attempt_state import AttemptContext, AttemptState, Lesson
 from core.events import Event, Kind
 from core.states import Phase
-from core.work import Case, Lesson, Work
 
 _QUERY_CHARS = 4000
 
 
-async def with_lessons(case: Case, work: Work, tools: AgentServices, query: str, phase: Phase, *, most: int) -> Work:
-    """The case file with up to `most` more lessons that are near the query; raises what memory raises.
+async def with_lessons(
+    context: AttemptContext, state: AttemptState, services: AgentServices, query: str, phase: Phase, *, most: int
+) -> AttemptState:
+    """The state with up to `most` more lessons that are near the query; raises what memory raises.
 
-    Lessons stay in the case file: a step that is resumed sees the same ones, and at the end each is scored by whether
+    Lessons stay in the state: a step that is resumed sees the same ones, and at the end each is scored by whether
     it helped.
     """
-    room = min(most, tools.settings.recall_limit - len(work.lessons))
+    room = min(most, services.settings.recall_limit - len(state.lessons))
     if room <= 0:
-        return work
-    known = {lesson.id for lesson in work.lessons}
+        return state
+    known = {lesson.id for lesson in state.lessons}
     asked = room + len(known)
-    found = await tools.memory.recall(query[:_QUERY_CHARS], asked, task_id=case.task.id, attempt=work.attempt)
+    found = await services.memory.recall(query[:_QUERY_CHARS], asked, task_id=context.task.id, attempt=state.attempt)
     new = tuple(lesson for lesson in found if lesson.id not in known)[:room]
     if new:
-        tools.emit(
+        services.emit(
             Event(
                 kind=Kind.LESSON_RECALLED,
                 message=f"recalled {len(new)} lesson{'s' if len(new) != 1 else ''}",
-                task_id=case.task.id,
-                attempt=work.attempt,
-                iteration=work.iteration,
+                task_id=context.task.id,
+                attempt=state.attempt,
+                iteration=state.iteration,
                 phase=phase,
                 data={"lessons": [_plain(lesson) for lesson in new]},
             )
         )
-    return replace(work, lessons=(*work.lessons, *new))
+    return replace(state, lessons=(*state.lessons, *new))
 
 
 def _plain(lesson: Lesson) -> dict[str, object]:

@@ -27,130 +27,139 @@ from agent.prompt.text import system
 from agent.recall import with_lessons
 from agent.replies import find_json, spoken
 from agent.services import AgentServices
+from core.attempt_state import AttemptContext, AttemptState, Reflection, Step, Try
 from core.events import Event, Kind, Level
 from core.masking import printable
 from core.states import Ending, Outcome, Phase
 from core.tasks import digest
-from core.work import Case, Reflection, Step, Try, Work
 
 MAX_ESCALATION = 2
 MAX_BLAMED = 2
 _MAX_IDS = 200
 
 
-async def run(case: Case, work: Work, tools: AgentServices) -> Step:
+async def run(context: AttemptContext, state: AttemptState, services: AgentServices) -> Step:
     """Record the try, then go on, start afresh, plan anew, or end. Raises what model and memory raise."""
-    seen = work.seen  # without this try; when its work is that of the try before, it teaches nothing new
-    work = work.with_try(_try(work))
-    why = history.why_stuck(work.tries, seen)
-    if seen[-1:] != work.seen[-1:]:
-        await _remember(case, work, tools)
-    if work.iteration >= case.iterations:
-        return _end(work, Ending.GAVE_UP, f"Gave up after {_tries(work)}, the limit")
-    if why and work.escalation >= MAX_ESCALATION:
-        _report_stuck(case, work, tools, why, "giving up")
-        text = f"Stuck after {_tries(work)}: {why}, and a fresh start did not help"
-        return _end(work, Ending.STUCK, text)
-    work, reflection = await _reflect(case, work, tools)
-    fresh = bool(why) or _is_long(work, tools)
-    work = history.afresh(work) if fresh else work
+    seen = state.seen  # without this try; when its work is that of the try before, it teaches nothing new
+    state = state.with_try(_try(state))
+    why = history.why_stuck(state.tries, seen)
+    if seen[-1:] != state.seen[-1:]:
+        await _remember(context, state, services)
+    if state.iteration >= context.iterations:
+        return _end(state, Ending.GAVE_UP, f"Gave up after {_tries(state)}, the limit")
+    if why and state.escalation >= MAX_ESCALATION:
+        _report_stuck(context, state, services, why, "giving up")
+        text = f"Stuck after {_tries(state)}: {why}, and a fresh start did not help"
+        return _end(state, Ending.STUCK, text)
+    state, reflection = await _reflect(context, state, services)
+    fresh = bool(why) or _is_long(state, services)
+    state = history.afresh(state) if fresh else state
     if why:
-        work = _escalated(work)
-        _report_stuck(case, work, tools, why, "another plan and model" if work.escalation > 1 else "a fresh start")
-    replan = reflection.replan or bool(why and work.escalation > 1)
+        state = _escalated(state)
+        _report_stuck(
+            context, state, services, why, "another plan and model" if state.escalation > 1 else "a fresh start"
+        )
+    replan = reflection.replan or bool(why and state.escalation > 1)
     outcome = Outcome.REPLAN if replan and not reflection.tests_at_fault else Outcome.REDO
     data = {
         "stuck": why or "",
         "fresh": fresh,
-        "escalation": work.escalation,
+        "escalation": state.escalation,
         "tests_at_fault": reflection.tests_at_fault,
     }
     note = (reflection.root_cause or reflection.suggested_fix)[:300]
-    return Step(phase=Phase.REFLECTING, outcome=outcome, work=work, note=note, data=data)
+    return Step(phase=Phase.REFLECTING, outcome=outcome, state=state, note=note, data=data)
 
 
-def _try(work: Work) -> Try:
+def _try(state: AttemptState) -> Try:
     """The try that just failed. Without a test that failed, what went wrong stands in the place of one."""
-    failing = sorted(work.verdict.failing) if work.verdict else []
+    failing = sorted(state.verdict.failing) if state.verdict else []
     return Try(
-        iteration=work.iteration,
-        digest=digest(work.change, work.own_tests),
-        failing=tuple(failing[:_MAX_IDS]) or (_last_failure(work),),
-        feedback=work.feedback,
+        iteration=state.iteration,
+        digest=digest(state.change, state.own_tests),
+        failing=tuple(failing[:_MAX_IDS]) or (_last_failure(state),),
+        feedback=state.feedback,
     )
 
 
-def _last_failure(work: Work) -> str:
-    if work.verdict is not None and not work.verdict.passed:
-        return headline(work.verdict)
-    return " ".join(printable(work.feedback).split())[:240] or "no result"
+def _last_failure(state: AttemptState) -> str:
+    if state.verdict is not None and not state.verdict.passed:
+        return headline(state.verdict)
+    return " ".join(printable(state.feedback).split())[:240] or "no result"
 
 
-def _tries(work: Work) -> str:
-    return f"{work.iteration} {'try' if work.iteration == 1 else 'tries'}"
+def _tries(state: AttemptState) -> str:
+    return f"{state.iteration} {'try' if state.iteration == 1 else 'tries'}"
 
 
-async def _reflect(case: Case, work: Work, tools: AgentServices) -> tuple[Work, Reflection]:
-    """A reflection, and the case file with it in the last try."""
-    talk = Dialogue(Phase.REFLECTING, case, work, tools)
-    reflection = needs_no_thought(work)
+async def _reflect(
+    context: AttemptContext, state: AttemptState, services: AgentServices
+) -> tuple[AttemptState, Reflection]:
+    """A reflection, and the state with it in the last try."""
+    talk = Dialogue(Phase.REFLECTING, context, state, services)
+    reflection = needs_no_thought(state)
     if reflection is None:
-        if work.verdict is not None:
-            work = await with_lessons(case, work, tools, work.feedback, Phase.REFLECTING, most=1)
-        said = await ask_model(case, work, tools, talk)
-        reflection = replace(said, tests_at_fault=said.tests_at_fault and _may_blame(work))
-    last = replace(work.tries[-1], reflection=reflection)
-    return replace(talk.charge(work), tries=(*work.tries[:-1], last)), reflection
+        if state.verdict is not None:
+            state = await with_lessons(context, state, services, state.feedback, Phase.REFLECTING, most=1)
+        said = await ask_model(context, state, services, talk)
+        reflection = replace(said, tests_at_fault=said.tests_at_fault and _may_blame(state))
+    last = replace(state.tries[-1], reflection=reflection)
+    return replace(talk.charge(state), tries=(*state.tries[:-1], last)), reflection
 
 
-def _may_blame(work: Work) -> bool:
+def _may_blame(state: AttemptState) -> bool:
     """Tests may be blamed by opinion if the agent wrote them and a suite ran them, and not again and again."""
-    blamed = sum(1 for one in work.tries if one.reflection.tests_at_fault)
-    return bool(work.own_tests) and work.verdict is not None and bool(work.verdict.failing) and blamed < MAX_BLAMED
+    blamed = sum(1 for one in state.tries if one.reflection.tests_at_fault)
+    return bool(state.own_tests) and state.verdict is not None and bool(state.verdict.failing) and blamed < MAX_BLAMED
 
 
-def _is_long(work: Work, tools: AgentServices) -> bool:
+def _is_long(state: AttemptState, services: AgentServices) -> bool:
     """Tell whether the story of earlier tries would take more of the next prompt than is good for its reader."""
-    gauge = tools.gauge(Phase.CODING, work.escalation)
-    limit = tools.settings.limit(Phase.CODING, gauge)
-    return len(history.lines_of(work)) > 1 and history.history_tokens(work, gauge) > limit * tools.settings.fresh_share
+    gauge = services.gauge(Phase.CODING, state.escalation)
+    limit = services.settings.limit(Phase.CODING, gauge)
+    return (
+        len(history.lines_of(state)) > 1
+        and history.history_tokens(state, gauge) > limit * services.settings.fresh_share
+    )
 
 
-def _escalated(work: Work) -> Work:
+def _escalated(state: AttemptState) -> AttemptState:
     """A new count of tries, begun with the last one, whose work may come again: it has no digest any more."""
-    last = replace(work.tries[-1], digest="")
-    return replace(work, tries=(last,), escalation=work.escalation + 1)
+    last = replace(state.tries[-1], digest="")
+    return replace(state, tries=(last,), escalation=state.escalation + 1)
 
 
-async def _remember(case: Case, work: Work, tools: AgentServices) -> None:
+async def _remember(context: AttemptContext, state: AttemptState, services: AgentServices) -> None:
     """Store what a gate found; a reply that could not be read teaches nothing about the task."""
-    if work.verdict is None or work.verdict.passed:
+    if state.verdict is None or state.verdict.passed:
         return
-    await tools.memory.remember(work, case.task.id, case.task.spec.description)
-    _report(case, work, tools, Kind.LESSON_STORED, Level.INFO, f"remembered: {headline(work.verdict)}")
+    await services.memory.remember(state, context.task.id, context.task.spec.description)
+    _report(context, state, services, Kind.LESSON_STORED, Level.INFO, f"remembered: {headline(state.verdict)}")
 
 
-def _end(work: Work, ending: Ending, text: str) -> Step:
-    reason = f"{text}. Last failure: {_last_failure(work)}"
-    work = replace(work, ending=ending, reason=reason)
-    return Step(phase=Phase.REFLECTING, outcome=Outcome.GIVE_UP, work=work, note=reason[:300])
+def _end(state: AttemptState, ending: Ending, text: str) -> Step:
+    reason = f"{text}. Last failure: {_last_failure(state)}"
+    state = replace(state, ending=ending, reason=reason)
+    return Step(phase=Phase.REFLECTING, outcome=Outcome.GIVE_UP, state=state, note=reason[:300])
 
 
-def _report_stuck(case: Case, work: Work, tools: AgentServices, why: str, then: str) -> None:
-    _report(case, work, tools, Kind.STUCK, Level.WARNING, f"stuck: {why}; next: {then}")
+def _report_stuck(context: AttemptContext, state: AttemptState, services: AgentServices, why: str, then: str) -> None:
+    _report(context, state, services, Kind.STUCK, Level.WARNING, f"stuck: {why}; next: {then}")
 
 
-def _report(case: Case, work: Work, tools: AgentServices, kind: Kind, level: Level, text: str) -> None:
-    tools.emit(
+def _report(
+    context: AttemptContext, state: AttemptState, services: AgentServices, kind: Kind, level: Level, text: str
+) -> None:
+    services.emit(
         Event(
             kind=kind,
             level=level,
             message=text,
-            task_id=case.task.id,
-            attempt=work.attempt,
-            iteration=work.iteration,
+            task_id=context.task.id,
+            attempt=state.attempt,
+            iteration=state.iteration,
             phase=Phase.REFLECTING,
-            data={"escalation": work.escalation},
+            data={"escalation": state.escalation},
         )
     )
 
@@ -212,28 +221,28 @@ def read_reflection(text: str) -> Reflection | None:
     return Reflection(**said.model_dump()) if said.says_something else None
 
 
-def by_rule(work: Work) -> Reflection:
+def by_rule(state: AttemptState) -> Reflection:
     """A plain reflection, from the kind of the first failure."""
-    if work.verdict is None:
-        first = work.feedback.strip().split("\n", 1)[0]
+    if state.verdict is None:
+        first = state.feedback.strip().split("\n", 1)[0]
         fix = "Send complete files in the form that the instructions describe."
         return Reflection(pattern="unusable reply", root_cause=first[:_MAX_CHARS], suggested_fix=fix)
-    kind = work.verdict.failures[0].kind if work.verdict.failures else ""
+    kind = state.verdict.failures[0].kind if state.verdict.failures else ""
     fix = next((fix for name, fix in _RULES.items() if name.lower() in kind.lower()), _RULES["AssertionError"])
-    return Reflection(pattern=kind or "failing tests", root_cause=headline(work.verdict), suggested_fix=fix)
+    return Reflection(pattern=kind or "failing tests", root_cause=headline(state.verdict), suggested_fix=fix)
 
 
-def needs_no_thought(work: Work) -> Reflection | None:
+def needs_no_thought(state: AttemptState) -> Reflection | None:
     """The reflection where a gate or a reader said it all: what to mend, what may not be changed, idle own tests."""
-    verdict = work.verdict
-    if work.remarks:
-        first = work.remarks[0]
+    verdict = state.verdict
+    if state.remarks:
+        first = state.remarks[0]
         cause = f"{first.where}: {first.reason}"
         return Reflection(
             pattern=f"sent back ({first.gravity})", root_cause=_text(cause), suggested_fix=_text(first.fix)
         )
     if verdict is not None and verdict.passed:
-        return Reflection(pattern="files that may not be changed", root_cause=_text(work.feedback))
+        return Reflection(pattern="files that may not be changed", root_cause=_text(state.feedback))
     if verdict is None or not verdict.weak or verdict.failing - set(verdict.weak):
         return None
     return Reflection(
@@ -244,20 +253,22 @@ def needs_no_thought(work: Work) -> Reflection | None:
     )
 
 
-async def ask_model(case: Case, work: Work, tools: AgentServices, talk: Dialogue) -> Reflection:
+async def ask_model(
+    context: AttemptContext, state: AttemptState, services: AgentServices, talk: Dialogue
+) -> Reflection:
     """The model's reflection, or the one by rule when its reply is unusable."""
-    reply = await talk.ask(await asyncio.to_thread(_request, case, work, tools), json_reply=True)
-    return read_reflection(reply.text) or by_rule(work)
+    reply = await talk.ask(await asyncio.to_thread(_request, context, state, services), json_reply=True)
+    return read_reflection(reply.text) or by_rule(state)
 
 
-def _request(case: Case, work: Work, tools: AgentServices) -> Prompt:
-    about = sections.prompt_context(case, work, tools, Phase.REFLECTING)
-    head = system(Phase.REFLECTING, sections.language_file(case), f"kinds/{kinds.kind_of(case.task.spec)}")
+def _request(context: AttemptContext, state: AttemptState, services: AgentServices) -> Prompt:
+    about = sections.prompt_context(context, state, services, Phase.REFLECTING)
+    head = system(Phase.REFLECTING, sections.language_file(context), f"kinds/{kinds.kind_of(context.task.spec)}")
     parts = [
         sections.the_task(about),
         sections.the_tests(about),
         sections.the_lessons(about),
-        sections.the_plan(work),
+        sections.the_plan(state),
         sections.the_files(about),
         *sections.the_history(about),
         sections.closing("Say why it failed, as one JSON object."),

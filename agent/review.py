@@ -27,6 +27,7 @@ from agent.prompt.budget import Prompt, fixed
 from agent.prompt.text import quoted, system
 from agent.replies import find_json, spoken
 from agent.services import AgentServices
+from core.attempt_state import AttemptContext, AttemptState, Step
 from core.dialogue import Message
 from core.events import Event, Kind, Level
 from core.gates import Ask, AskKind, Finding
@@ -35,56 +36,57 @@ from core.masking import printable
 from core.remarks import Gravity, Remark
 from core.states import Outcome, Phase
 from core.tasks import digest
-from core.work import Case, Step, Work
 
 
-async def review(case: Case, work: Work, tools: AgentServices) -> Step:
+async def review(context: AttemptContext, state: AttemptState, services: AgentServices) -> Step:
     """Review the change. Raises what the model raises."""
-    settings = tools.settings
-    blocks = settings.review_blocks if work.sent_back < settings.review_rounds else frozenset()
+    settings = services.settings
+    blocks = settings.review_blocks if state.sent_back < settings.review_rounds else frozenset()
     reader = Reviewer(phase=Phase.REVIEW, who="review", blocks=blocks)
 
-    def unreadable(after: Work, why: str) -> Step:
+    def unreadable(after: AttemptState, why: str) -> Step:
         text = f"the review gave no answer that can be used, so the tests alone decide: {why}"
-        tools.emit(
+        services.emit(
             Event(
                 kind=Kind.REMARK,
                 level=Level.WARNING,
                 message=text,
-                task_id=case.task.id,
-                attempt=work.attempt,
-                iteration=work.iteration,
+                task_id=context.task.id,
+                attempt=state.attempt,
+                iteration=state.iteration,
                 phase=Phase.REVIEW,
             )
         )
-        return Step(phase=Phase.REVIEW, outcome=Outcome.OK, work=after, note=text[:300])
+        return Step(phase=Phase.REVIEW, outcome=Outcome.OK, state=after, note=text[:300])
 
-    return await read_change(case, work, tools, reader, unreadable)
+    return await read_change(context, state, services, reader, unreadable)
 
 
 _MOST_KNOWN = 30
 
 
-async def audit(case: Case, work: Work, tools: AgentServices) -> Step:
+async def audit(context: AttemptContext, state: AttemptState, services: AgentServices) -> Step:
     """Audit the change. Raises what model and gates raise."""
-    subject = f"audit:{digest(work.change)[:16]}"
-    if subject in case.granted:
-        return Step(phase=Phase.AUDIT, outcome=Outcome.OK, work=work, note="its owner lets this change pass unread")
-    found = await change_check.findings_of(case, work, tools)
-    reader = Reviewer(phase=Phase.AUDIT, who="security audit", blocks=tools.settings.audit_blocks, known=_known(found))
+    subject = f"audit:{digest(state.change)[:16]}"
+    if subject in context.granted:
+        return Step(phase=Phase.AUDIT, outcome=Outcome.OK, state=state, note="its owner lets this change pass unread")
+    found = await change_check.findings_of(context, state, services)
+    reader = Reviewer(
+        phase=Phase.AUDIT, who="security audit", blocks=services.settings.audit_blocks, known=_known(found)
+    )
 
-    def unreadable(after: Work, why: str) -> Step:
-        if subject in case.denied:
+    def unreadable(after: AttemptState, why: str) -> Step:
+        if subject in context.denied:
             text = "The security audit gave no answer that can be used, and its owner does not let the change pass."
             return Step(
-                phase=Phase.AUDIT, outcome=Outcome.REDO, work=replace(after, feedback=text, verdict=None), note=text
+                phase=Phase.AUDIT, outcome=Outcome.REDO, state=replace(after, feedback=text, verdict=None), note=text
             )
         question = f"The security audit gave no answer that can be used ({why}) Let this change be tested without it?"
         ask = Ask(kind=AskKind.FINDING, subject=subject, question=question)
         note = f"waits for your decision: {question}"
-        return Step(phase=Phase.AUDIT, outcome=Outcome.HOLD, work=replace(after, asks=(ask,)), note=note[:300])
+        return Step(phase=Phase.AUDIT, outcome=Outcome.HOLD, state=replace(after, asks=(ask,)), note=note[:300])
 
-    return await read_change(case, work, tools, reader, unreadable)
+    return await read_change(context, state, services, reader, unreadable)
 
 
 def _known(found: tuple[Finding, ...]) -> str:
@@ -122,26 +124,28 @@ class Reading:
     unread: str = ""
 
 
-Unreadable = Callable[[Work, str], Step]
+Unreadable = Callable[[AttemptState, str], Step]
 
 
-async def read_change(case: Case, work: Work, tools: AgentServices, reader: Reviewer, unreadable: Unreadable) -> Step:
+async def read_change(
+    context: AttemptContext, state: AttemptState, services: AgentServices, reader: Reviewer, unreadable: Unreadable
+) -> Step:
     """Have the change read, and let it pass or send it back. Raises what the model raises."""
-    mark = f"{reader.phase}:{digest(work.change)}"
-    if mark in work.looked_at:
-        return Step(phase=reader.phase, outcome=Outcome.OK, work=work, note="this change has passed before")
-    talk = Dialogue(reader.phase, case, work, tools)
-    reading = await _read_all(case, work, tools, reader, talk)
-    work = talk.charge(work)
+    mark = f"{reader.phase}:{digest(state.change)}"
+    if mark in state.looked_at:
+        return Step(phase=reader.phase, outcome=Outcome.OK, state=state, note="this change has passed before")
+    talk = Dialogue(reader.phase, context, state, services)
+    reading = await _read_all(context, state, services, reader, talk)
+    state = talk.charge(state)
     if reading.unread:
-        return unreadable(work, reading.unread)
+        return unreadable(state, reading.unread)
     blocking = tuple(one for one in reading.found if one.gravity in reader.blocks)
-    _report(case, work, tools, reader, reading.found)
+    _report(context, state, services, reader, reading.found)
     data: dict[str, object] = {"findings": [_as_data(one) for one in reading.found[:_SHOWN]]} if reading.found else {}
     if blocking:
-        return _sent_back(work, reader, blocking, data)
-    work = replace(work, looked_at=(*work.looked_at, mark), remarks=())
-    return Step(phase=reader.phase, outcome=Outcome.OK, work=work, note=_note(reading), data=data)
+        return _sent_back(state, reader, blocking, data)
+    state = replace(state, looked_at=(*state.looked_at, mark), remarks=())
+    return Step(phase=reader.phase, outcome=Outcome.OK, state=state, note=_note(reading), data=data)
 
 
 def _note(reading: Reading) -> str:
@@ -151,20 +155,22 @@ def _note(reading: Reading) -> str:
     return f"{count} remark{'s' if count > 1 else ''}, none that blocks" if count else "nothing to find fault with"
 
 
-def _sent_back(work: Work, reader: Reviewer, blocking: Sequence[Remark], data: dict[str, object]) -> Step:
+def _sent_back(state: AttemptState, reader: Reviewer, blocking: Sequence[Remark], data: dict[str, object]) -> Step:
     text = as_feedback(blocking, reader.who)
-    after = replace(work, feedback=text, verdict=None, remarks=tuple(blocking), sent_back=work.sent_back + 1)
+    after = replace(state, feedback=text, verdict=None, remarks=tuple(blocking), sent_back=state.sent_back + 1)
     first = blocking[0]
     note = f"sent back: {first.where}: {first.reason}"
-    return Step(phase=reader.phase, outcome=Outcome.REDO, work=after, note=note[:300], data=data)
+    return Step(phase=reader.phase, outcome=Outcome.REDO, state=after, note=note[:300], data=data)
 
 
-async def _read_all(case: Case, work: Work, tools: AgentServices, reader: Reviewer, talk: Dialogue) -> Reading:
-    gauge = tools.gauge(reader.phase, work.escalation)
+async def _read_all(
+    context: AttemptContext, state: AttemptState, services: AgentServices, reader: Reviewer, talk: Dialogue
+) -> Reading:
+    gauge = services.gauge(reader.phase, state.escalation)
     found = list[Remark]()
-    parts = pieces(tools.tree, case.task.spec, work.change, _room(case, tools, reader, gauge), gauge)
+    parts = pieces(services.tree, context.task.spec, state.change, _room(context, services, reader, gauge), gauge)
     for number, piece in enumerate(parts, 1):
-        said = await _read(case, work, tools, reader, talk, piece, f"{number} of {len(parts)}")
+        said = await _read(context, state, services, reader, talk, piece, f"{number} of {len(parts)}")
         if isinstance(said, str):
             return Reading(unread=said)
         found += said
@@ -172,12 +178,18 @@ async def _read_all(case: Case, work: Work, tools: AgentServices, reader: Review
 
 
 async def _read(
-    case: Case, work: Work, tools: AgentServices, reader: Reviewer, talk: Dialogue, piece: Piece, part: str
+    context: AttemptContext,
+    state: AttemptState,
+    services: AgentServices,
+    reader: Reviewer,
+    talk: Dialogue,
+    piece: Piece,
+    part: str,
 ) -> tuple[Remark, ...] | str:
     """The findings in one piece, or why the last reply could not be used; asks again a few times."""
-    prompt = first = await asyncio.to_thread(_request, case, work, tools, reader, piece, part)
+    prompt = first = await asyncio.to_thread(_request, context, state, services, reader, piece, part)
     said: tuple[Remark, ...] | str = ""
-    for _ in range(tools.settings.reasks + 1):
+    for _ in range(services.settings.reasks + 1):
         reply = await talk.ask(prompt, json_reply=True)
         said = read_remarks(reply.text, piece.paths)
         if not isinstance(said, str):
@@ -187,8 +199,10 @@ async def _read(
     return said
 
 
-def _request(case: Case, work: Work, tools: AgentServices, reader: Reviewer, piece: Piece, part: str) -> Prompt:
-    about = sections.prompt_context(case, work, tools, reader.phase)
+def _request(
+    context: AttemptContext, state: AttemptState, services: AgentServices, reader: Reviewer, piece: Piece, part: str
+) -> Prompt:
+    about = sections.prompt_context(context, state, services, reader.phase)
     parts = [
         sections.the_task(about),
         sections.the_tests(about),
@@ -196,17 +210,17 @@ def _request(case: Case, work: Work, tools: AgentServices, reader: Reviewer, pie
         fixed(f"The change, part {part}", quoted("change", piece.text), rank=0),
         sections.closing("Answer with the one JSON object."),
     ]
-    return sections.composed(about, _head(case, reader), parts)
+    return sections.composed(about, _head(context, reader), parts)
 
 
-def _room(case: Case, tools: AgentServices, reader: Reviewer, gauge: Gauge) -> int:
+def _room(context: AttemptContext, services: AgentServices, reader: Reviewer, gauge: Gauge) -> int:
     """How many tokens of the change one question may hold."""
-    limit = tools.settings.limit(reader.phase, gauge)
-    return min(int(limit * _SHARE), int(limit * (1 - _REST)) - gauge.tokens(_head(case, reader).text))
+    limit = services.settings.limit(reader.phase, gauge)
+    return min(int(limit * _SHARE), int(limit * (1 - _REST)) - gauge.tokens(_head(context, reader).text))
 
 
-def _head(case: Case, reader: Reviewer) -> Message:
-    return system(reader.phase, sections.language_file(case), f"kinds/{kinds.kind_of(case.task.spec)}")
+def _head(context: AttemptContext, reader: Reviewer) -> Message:
+    return system(reader.phase, sections.language_file(context), f"kinds/{kinds.kind_of(context.task.spec)}")
 
 
 def _as_data(one: Remark) -> dict[str, object]:
@@ -219,17 +233,19 @@ def _as_data(one: Remark) -> dict[str, object]:
     }
 
 
-def _report(case: Case, work: Work, tools: AgentServices, reader: Reviewer, found: Sequence[Remark]) -> None:
+def _report(
+    context: AttemptContext, state: AttemptState, services: AgentServices, reader: Reviewer, found: Sequence[Remark]
+) -> None:
     for one in found[:_SHOWN]:
         blocks = one.gravity in reader.blocks
-        tools.emit(
+        services.emit(
             Event(
                 kind=Kind.REMARK,
                 level=Level.WARNING if blocks else Level.INFO,
                 message=f"{reader.who}: {one.where} ({one.gravity}): {one.reason}"[:500],
-                task_id=case.task.id,
-                attempt=work.attempt,
-                iteration=work.iteration,
+                task_id=context.task.id,
+                attempt=state.attempt,
+                iteration=state.iteration,
                 phase=reader.phase,
                 data=_as_data(one) | {"blocks": blocks},
             )

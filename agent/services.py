@@ -9,13 +9,13 @@ from types import MappingProxyType
 from typing import Any
 
 from agent.atlas import Shelf
+from core.attempt_state import AttemptContext, AttemptState, Step
 from core.clock import Clock, utc_now
 from core.gauge import Gauge
 from core.ports import Gate, Memory, Model, Sink, Suite
 from core.remarks import Gravity
 from core.states import Phase
 from core.tree import Tree
-from core.work import Case, Step, Work
 
 PHASE_SHARES: Mapping[Phase, float] = MappingProxyType(
     {
@@ -98,5 +98,5 @@ class AgentServices:
     prompts: list[Mapping[str, Any]] = field(default_factory=list)
 
 
-Runner = Callable[[Case, Work, AgentServices], Awaitable[Step]]
-"""A phase: takes the case file, returns a step. `Work.phase` and `Work.step_no` are the machine's to set."""
+Runner = Callable[[AttemptContext, AttemptState, AgentServices], Awaitable[Step]]
+"""A phase: takes the state, returns a step. The machine sets `phase` and `step_no` of the state."""

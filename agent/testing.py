@@ -23,6 +23,7 @@ from agent.prompt.text import quoted, system
 from agent.replies import parse
 from agent.services import AgentServices
 from agent.view import View, misplaced
+from core.attempt_state import AttemptContext, AttemptState, Step, Try
 from core.commit_message import slug
 from core.dialogue import Completion
 from core.errors import BadReply
@@ -32,133 +33,132 @@ from core.paths import is_test_path
 from core.states import Ending, Outcome, Phase
 from core.tasks import Change, Files, Language, Spent, digest
 from core.verdicts import Evidence, Failure, Label, Result, SuiteJob, Verdict
-from core.work import Case, Step, Try, Work
 
 _NO_TESTS = "The agent's own tests cannot be used"
 _UNTESTED = "own tests"
 
 
-async def run(case: Case, work: Work, tools: AgentServices) -> Step:
+async def run(context: AttemptContext, state: AttemptState, services: AgentServices) -> Step:
     """Judge the change; OK only with a passing verdict. Raises what model and suite raise."""
-    before = work.verdict
-    if _needs_tests(case, work):
-        talk = Dialogue(Phase.TESTING, case, work, tools)
-        written = await write_tests(case, work, tools, talk)
-        work = talk.charge(replace(work, own_tests=written.tests))
+    before = state.verdict
+    if _needs_tests(context, state):
+        talk = Dialogue(Phase.TESTING, context, state, services)
+        written = await write_tests(context, state, services, talk)
+        state = talk.charge(replace(state, own_tests=written.tests))
         if written.faults:
-            return _failed(replace(work, verdict=_unusable(work, written.faults)), before)
-    passage = await change_check.check(case, work, tools)
+            return _failed(replace(state, verdict=_unusable(state, written.faults)), before)
+    passage = await change_check.check(context, state, services)
     if passage.verdict:
-        step = _failed(replace(passage.work, verdict=passage.verdict), before)
+        step = _failed(replace(passage.state, verdict=passage.verdict), before)
         return replace(step, data={**step.data, **passage.data})
     if passage.asks:
         return _held(passage)
-    step = await _suite(case, passage.work, tools, before)
+    step = await _suite(context, passage.state, services, before)
     return replace(step, data={**step.data, **passage.data})
 
 
-async def _suite(case: Case, work: Work, tools: AgentServices, before: Verdict | None) -> Step:
+async def _suite(context: AttemptContext, state: AttemptState, services: AgentServices, before: Verdict | None) -> Step:
     """Run what the gates let pass."""
-    verdict = await tools.suite.judge(job_for(case, work, tools))
-    work = replace(work, verdict=verdict, spent=work.spent + Spent(suite_s=verdict.duration_s))
-    _report(case, work, tools, verdict)
+    verdict = await services.suite.judge(job_for(context, state, services))
+    state = replace(state, verdict=verdict, spent=state.spent + Spent(suite_s=verdict.duration_s))
+    _report(context, state, services, verdict)
     if verdict.tampering:
-        return _attacked(case, work, tools, verdict)
+        return _attacked(context, state, services, verdict)
     if not verdict.passed:
-        return _failed(work, before)
-    if unjudged(work):
-        return _unjudged(work)
+        return _failed(state, before)
+    if unjudged(state):
+        return _unjudged(state)
     note = feedback.passed(verdict)
-    work = replace(work, feedback="", reason=note, tries=_without_blame(work))
-    return Step(phase=Phase.TESTING, outcome=Outcome.OK, work=work, note=note, data=_data(verdict))
+    state = replace(state, feedback="", reason=note, tries=_without_blame(state))
+    return Step(phase=Phase.TESTING, outcome=Outcome.OK, state=state, note=note, data=_data(verdict))
 
 
-def _attacked(case: Case, work: Work, tools: AgentServices, verdict: Verdict) -> Step:
+def _attacked(context: AttemptContext, state: AttemptState, services: AgentServices, verdict: Verdict) -> Step:
     """End the attempt: code that writes into the channels of its own verdict gets no further look at it."""
     reason = f"The tested code tampered with the run of its tests: {verdict.tampering}"
-    tools.emit(
+    services.emit(
         Event(
-            kind=Kind.GATE_FINDING, level=Level.WARNING, message=reason, task_id=case.task.id, attempt=work.attempt,
-            iteration=work.iteration, phase=Phase.TESTING, data={"rule": "verdict.tampering", "severity": "block"},
+            kind=Kind.GATE_FINDING, level=Level.WARNING, message=reason, task_id=context.task.id, attempt=state.attempt,
+            iteration=state.iteration, phase=Phase.TESTING, data={"rule": "verdict.tampering", "severity": "block"},
         )
     )  # fmt: skip
-    work = replace(work, ending=Ending.REFUSED, reason=reason, feedback=reason)
-    return Step(phase=Phase.TESTING, outcome=Outcome.GIVE_UP, work=work, note=reason[:300], data=_data(verdict))
+    state = replace(state, ending=Ending.REFUSED, reason=reason, feedback=reason)
+    return Step(phase=Phase.TESTING, outcome=Outcome.GIVE_UP, state=state, note=reason[:300], data=_data(verdict))
 
 
 def _held(passage: Checked) -> Step:
     """The owner decides first. Tests that were just written again are not written once more when he has."""
     reason = passage.question[:1000]
-    work = replace(
-        passage.work, held_in=Phase.TESTING, asks=passage.asks, reason=reason, tries=_without_blame(passage.work)
+    state = replace(
+        passage.state, held_in=Phase.TESTING, asks=passage.asks, reason=reason, tries=_without_blame(passage.state)
     )
     asked = [ask.subject for ask in passage.asks[:20]]
     data = {**passage.data, "asks": asked}
-    return Step(phase=Phase.TESTING, outcome=Outcome.HOLD, work=work, note=reason[:300], data=data)
+    return Step(phase=Phase.TESTING, outcome=Outcome.HOLD, state=state, note=reason[:300], data=data)
 
 
-def job_for(case: Case, work: Work, tools: AgentServices) -> SuiteJob:
+def job_for(context: AttemptContext, state: AttemptState, services: AgentServices) -> SuiteJob:
     """The tree to judge, and by what."""
-    spec = case.task.spec
+    spec = context.task.spec
     return SuiteJob(
-        base=tools.tree,
-        change=work.change,
+        base=services.tree,
+        change=state.change,
         given=spec.tests,
-        held=work.still_held(case.held),
-        own=work.own_tests,
+        held=state.still_held(context.held),
+        own=state.own_tests,
         start=spec.files,
         command=spec.test_command,
         allow=spec.allow,
         language=spec.language,
-        packages=work.packages,
-        limits=case.run_limits,
-        whole_tree=case.whole_tree,
+        packages=state.packages,
+        limits=context.run_limits,
+        whole_tree=context.whole_tree,
     )
 
 
-def unjudged(work: Work) -> dict[str, str]:
+def unjudged(state: AttemptState) -> dict[str, str]:
     """Files of the change that the suite left out, with its reasons: what did not run may not be committed."""
-    dropped = work.verdict.evidence.dropped if work.verdict else {}
-    return {path: why for path, why in dropped.items() if path in work.change}
+    dropped = state.verdict.evidence.dropped if state.verdict else {}
+    return {path: why for path, why in dropped.items() if path in state.change}
 
 
-def _unjudged(work: Work) -> Step:
-    files = "; ".join(f"{path} ({why})" for path, why in unjudged(work).items())
+def _unjudged(state: AttemptState) -> Step:
+    files = "; ".join(f"{path} ({why})" for path, why in unjudged(state).items())
     text = f"The tests pass, but these files may not be part of the change and are taken out of it: {files}"
-    after = replace(work, feedback=text)
-    return Step(phase=Phase.TESTING, outcome=Outcome.REDO, work=after, note=text[:300])
+    after = replace(state, feedback=text)
+    return Step(phase=Phase.TESTING, outcome=Outcome.REDO, state=after, note=text[:300])
 
 
-def _without_blame(work: Work) -> tuple[Try, ...]:
+def _without_blame(state: AttemptState) -> tuple[Try, ...]:
     """The tries, the last one no longer blaming tests: they pass, and what comes next is about the code again."""
-    if not work.tries:
+    if not state.tries:
         return ()
-    last = work.tries[-1]
-    return (*work.tries[:-1], replace(last, reflection=replace(last.reflection, tests_at_fault=False)))
+    last = state.tries[-1]
+    return (*state.tries[:-1], replace(last, reflection=replace(last.reflection, tests_at_fault=False)))
 
 
-def _needs_tests(case: Case, work: Work) -> bool:
+def _needs_tests(context: AttemptContext, state: AttemptState) -> bool:
     """Tests are written when nothing was given to judge by, and written again when they were found at fault."""
-    spec = case.task.spec
+    spec = context.task.spec
     if spec.tests or spec.test_command or spec.cases:
         return False
-    return not work.own_tests or blames_tests(work)
+    return not state.own_tests or blames_tests(state)
 
 
-def _failed(work: Work, before: Verdict | None) -> Step:
-    verdict = work.verdict
+def _failed(state: AttemptState, before: Verdict | None) -> Step:
+    verdict = state.verdict
     assert verdict is not None
     text = feedback.shape(verdict, before)
     if verdict.weak:
         text += f"\n\nThese self-written tests prove nothing as they are: {', '.join(verdict.weak[:10])}"
-    work = replace(work, feedback=text)
+    state = replace(state, feedback=text)
     note = feedback.headline(verdict)
-    return Step(phase=Phase.TESTING, outcome=Outcome.REDO, work=work, note=note[:300], data=_data(verdict))
+    return Step(phase=Phase.TESTING, outcome=Outcome.REDO, state=state, note=note[:300], data=_data(verdict))
 
 
-def _unusable(work: Work, faults: tuple[str, ...]) -> Verdict:
+def _unusable(state: AttemptState, faults: tuple[str, ...]) -> Verdict:
     """A verdict on tests that were never run."""
-    tree = digest(work.change, work.own_tests)
+    tree = digest(state.change, state.own_tests)
     evidence = Evidence(tree=tree, sandbox="none", label=Label.SELF_TESTED, notes=("nothing was run",))
     failure = Failure(id=_UNTESTED, kind="cannot be used", message="\n".join(faults))
     return Verdict(
@@ -172,21 +172,21 @@ def _data(verdict: Verdict) -> dict[str, object]:
     return {"tests": counts, "label": str(verdict.evidence.label), "reason": verdict.reason[:300]}
 
 
-def _report(case: Case, work: Work, tools: AgentServices, verdict: Verdict) -> None:
+def _report(context: AttemptContext, state: AttemptState, services: AgentServices, verdict: Verdict) -> None:
     event = Event(
         kind=Kind.SUITE_JUDGED,
         message=feedback.passed(verdict) if verdict.passed else feedback.headline(verdict),
-        task_id=case.task.id,
-        attempt=work.attempt,
-        iteration=work.iteration,
+        task_id=context.task.id,
+        attempt=state.attempt,
+        iteration=state.iteration,
         phase=Phase.TESTING,
         data={**_data(verdict), "passed": verdict.passed, "suite_s": round(verdict.duration_s, 3)},
     )
-    tools.emit(event)
+    services.emit(event)
     if dropped := verdict.evidence.dropped:
         text = f"not used: {', '.join(list(dropped)[:5])}"
         data = {"dropped": dict(list(dropped.items())[:20])}
-        tools.emit(replace(event, kind=Kind.FILES_DROPPED, level=Level.WARNING, message=text, data=data))
+        services.emit(replace(event, kind=Kind.FILES_DROPPED, level=Level.WARNING, message=text, data=data))
 
 
 # --- tests of the agent's own
@@ -200,36 +200,36 @@ class Written:
     faults: tuple[str, ...] = field(default=())
 
 
-async def write_tests(case: Case, work: Work, tools: AgentServices, talk: Dialogue) -> Written:
+async def write_tests(context: AttemptContext, state: AttemptState, services: AgentServices, talk: Dialogue) -> Written:
     """Ask for tests until they can be used, a few times; the earlier ones stay where nothing usable came."""
-    prompt = first = await asyncio.to_thread(_request, case, work, tools)
+    prompt = first = await asyncio.to_thread(_request, context, state, services)
     faults: tuple[str, ...] = ()
-    for _ in range(tools.settings.reasks + 1):
+    for _ in range(services.settings.reasks + 1):
         reply = await talk.ask(prompt)
-        tests, faults = _read(reply, case, work, tools)
+        tests, faults = _read(reply, context, state, services)
         if not faults:
             return Written(tests=tests)
         prompt = talk.again(first, reply.text, _again(faults))
-    return Written(tests=work.own_tests, faults=faults)
+    return Written(tests=state.own_tests, faults=faults)
 
 
-def suggested_path(case: Case) -> str:
+def suggested_path(context: AttemptContext) -> str:
     """A name for the test file that no other task's has."""
-    name = slug(case.task.spec.description).replace("-", "_")[:32].strip("_")
-    if case.task.spec.language is Language.JAVASCRIPT:
-        return f"tests/{name}_{case.task.id}.test.mjs"
-    return f"tests/test_{name}_{case.task.id}.py"
+    name = slug(context.task.spec.description).replace("-", "_")[:32].strip("_")
+    if context.task.spec.language is Language.JAVASCRIPT:
+        return f"tests/{name}_{context.task.id}.test.mjs"
+    return f"tests/test_{name}_{context.task.id}.py"
 
 
-def _request(case: Case, work: Work, tools: AgentServices) -> Prompt:
-    spec, about = case.task.spec, sections.prompt_context(case, work, tools, Phase.TESTING)
+def _request(context: AttemptContext, state: AttemptState, services: AgentServices) -> Prompt:
+    spec, about = context.task.spec, sections.prompt_context(context, state, services, Phase.TESTING)
     head = system(
         Phase.TESTING,
-        sections.language_file(case),
-        sections.language_file(case, tests=True),
+        sections.language_file(context),
+        sections.language_file(context, tests=True),
         f"kinds/{kinds.kind_of(spec)}",
     )
-    again = "Mend what the complaint names." if work.own_tests else "Write the tests."
+    again = "Mend what the complaint names." if state.own_tests else "Write the tests."
     earlier = [
         replace(sections.the_tests(about), title="Your earlier tests"),
         replace(sections.the_failure(about), title="The complaint about them"),
@@ -237,19 +237,19 @@ def _request(case: Case, work: Work, tools: AgentServices) -> Prompt:
     parts = [
         sections.the_task(about),
         sections.the_repository(about),
-        Section(title="The code to be tested", fill=lambda room: _faces(work, tools, room, about.gauge), rank=9),
-        *(earlier if work.own_tests else ()),
-        sections.closing(f"{again} A good path for a single test file is {suggested_path(case)}"),
+        Section(title="The code to be tested", fill=lambda room: _faces(state, services, room, about.gauge), rank=9),
+        *(earlier if state.own_tests else ()),
+        sections.closing(f"{again} A good path for a single test file is {suggested_path(context)}"),
     ]
     return sections.composed(about, head, parts)
 
 
-def _faces(work: Work, tools: AgentServices, room: int, gauge: Gauge) -> Shown:
+def _faces(state: AttemptState, services: AgentServices, room: int, gauge: Gauge) -> Shown:
     """The signatures of the changed files, as many as fit; the others by name."""
-    view, faces, names = View(tools.tree, work.change), dict[str, str](), list[str]()
+    view, faces, names = View(services.tree, state.change), dict[str, str](), list[str]()
     room -= 60
-    for path in (path for path, text in work.change.items() if text is not None and path in view):
-        lines = face(path, work.change[path] or "")
+    for path in (path for path, text in state.change.items() if text is not None and path in view):
+        lines = face(path, state.change[path] or "")
         shown = f"{path}\n" + "\n".join("    " + line for line in lines[:200])
         if gauge.tokens(shown + "\n\n") <= room:
             faces[path] = shown
@@ -265,33 +265,35 @@ def _again(faults: tuple[str, ...]) -> str:
     return f"These tests cannot be used:\n\n{text}\n\nSend each test file whole again.\n"
 
 
-def _read(reply: Completion, case: Case, work: Work, tools: AgentServices) -> tuple[dict[str, str], tuple[str, ...]]:
+def _read(
+    reply: Completion, context: AttemptContext, state: AttemptState, services: AgentServices
+) -> tuple[dict[str, str], tuple[str, ...]]:
     """The tests with a reply's files in place, and what is wrong with them."""
     try:
-        parsed = parse(reply, expected=list(work.own_tests) or [suggested_path(case)])
+        parsed = parse(reply, expected=list(state.own_tests) or [suggested_path(context)])
     except BadReply as bad:
         return {}, (str(bad),)
-    tests = {**work.own_tests, **{path: text for path, text in parsed.files.items() if is_test_path(path)}}
+    tests = {**state.own_tests, **{path: text for path, text in parsed.files.items() if is_test_path(path)}}
     faults = [*parsed.complaints]
     faults += [f"{edit.path}: send test files whole." for edit in parsed.edits[:1]]
     if not any(is_test_path(path) for path in parsed.files):
-        faults.append(f"No test file was sent; name it like {suggested_path(case)}")
+        faults.append(f"No test file was sent; name it like {suggested_path(context)}")
     for path in parsed.files:
-        faults += _file_faults(path, tests, tools, work.change)
-    faults += _loss(work.own_tests, tests)
+        faults += _file_faults(path, tests, services, state.change)
+    faults += _loss(state.own_tests, tests)
     return tests, tuple(faults)
 
 
-def _file_faults(path: str, tests: Mapping[str, str], tools: AgentServices, change: Change) -> list[str]:
+def _file_faults(path: str, tests: Mapping[str, str], services: AgentServices, change: Change) -> list[str]:
     if path not in tests:
         return []
     text = tests[path]
     if path.rsplit("/", 1)[-1] == "conftest.py":
         return [f"{path}: steers how tests run and cannot be used; put fixtures into the test file."]
-    if path in tools.tree.entries():
+    if path in services.tree.entries():
         return [f"{path}: exists already and is not yours; choose another name."]
     others = {name: kept for name, kept in tests.items() if name != path}
-    if why := misplaced(path, View(tools.tree, {**change, **others})):
+    if why := misplaced(path, View(services.tree, {**change, **others})):
         return [f"{path}: {why}."]
     if found := syntax.fault(path, text):
         return [f"{path} is not valid: {found.kind}: {found.message}"]

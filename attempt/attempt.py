@@ -1,6 +1,6 @@
 """One attempt: open the repository, walk the agent's phases, and hand what passed to integration.
 
-Recovery rests on two facts. Each finished step is stored with its case file before the next begins, so an attempt that
+Recovery rests on two facts. Each finished step is stored with its state before the next begins, so an attempt that
 died continues at the step it was in. And git comes first, the database second: an attempt that died between its commit
 and its row finds the commit by its trailer and finishes the move instead of doing the work again.
 """
@@ -19,8 +19,9 @@ from attempt.budget import TaskBudget
 from attempt.commit_record import landed_before
 from attempt.integration import Integration, Landed
 from attempt.regression import WithRegression
-from attempt.services import Parts
+from attempt.services import AttemptServices
 from attempt.time_limit import PausableTimeLimit, TimedModel
+from core.attempt_state import AttemptContext, AttemptState, Step
 from core.errors import BudgetSpent, CommandBlocked, GitError, Held, NightshiftError, TimeUp
 from core.events import Event, Kind, Level
 from core.forking import begun
@@ -30,7 +31,6 @@ from core.ports import Model, Sink
 from core.revisions import Workspace
 from core.states import Ending, Outcome, Phase
 from core.tasks import Limits, Spent, Task
-from core.work import Case, Step, Work
 from db import forks
 from verdict.held.holding import hold
 
@@ -53,7 +53,7 @@ class Origin:
 
     model: str = ""
     """Which model is asked first; empty: as the settings say."""
-    work: Work | None = None
+    state: AttemptState | None = None
     """The state that a step of the forked task left behind; None: a fresh one."""
 
 
@@ -62,20 +62,22 @@ class Attempt:
 
     Args:
         task: the claimed task.
-        parts: the rooms.
+        services: what an attempt is given.
         emit: takes the attempt's events.
-        show: told the case file whenever a phase is about to begin, with a line about the one before.
+        show: told the state whenever a phase is about to begin, with a line about the one before.
     """
 
-    def __init__(self, task: Task, parts: Parts, emit: Sink, show: Callable[[Work, str], None]) -> None:
-        self.task = replace(task, spec=parts.widened(task.spec))
-        self.parts, self.emit, self._show = parts, emit, show
-        self.limits: Limits = task.spec.limits.over(parts.defaults.limits)
-        self._work: Work | None = None
+    def __init__(
+        self, task: Task, services: AttemptServices, emit: Sink, show: Callable[[AttemptState, str], None]
+    ) -> None:
+        self.task = replace(task, spec=services.widened(task.spec))
+        self.services, self.emit, self._show = services, emit, show
+        self.limits: Limits = task.spec.limits.over(services.defaults.limits)
+        self._state: AttemptState | None = None
         self._held, self._origin = HeldOut(), Origin()
-        self._step_began = parts.clock()
+        self._step_began = services.clock()
         self._time: PausableTimeLimit | None = None
-        self._budget = TaskBudget(task, self.limits, parts)
+        self._budget = TaskBudget(task, self.limits, services)
 
     async def run(self) -> Result:
         """Work until the task is committed or given up.
@@ -92,9 +94,9 @@ class Attempt:
             raise TimeUp(f"not done within {self.limits.wall_s:g} s (limits.wall_s, TASK_TIMEOUT)") from None
         except BudgetSpent as spent:
             raise self._budget.question(spent) from spent
-        if self._work:
+        if self._state:
             solved = result.ending is Ending.COMMITTED
-            await self.parts.memory.conclude(self._work, self.task.id, solved=solved)
+            await self.services.memory.conclude(self._state, self.task.id, solved=solved)
         return result
 
     def late_s(self, now: float) -> float:
@@ -103,24 +105,24 @@ class Attempt:
 
     def ended(self, ending: Ending, reason: str, commit: str | None = None, branch: str | None = None) -> Result:
         """The result of an attempt that ends now."""
-        work = self._work
+        state = self._state
         return Result(
             ending=ending,
             reason=reason,
             commit=commit,
             branch=branch,
-            iterations=work.iteration if work else self.task.iterations,
-            spent=self._spent(work) if work else self.task.spent,
+            iterations=state.iteration if state else self.task.iterations,
+            spent=self._spent(state) if state else self.task.spent,
         )
 
-    def _spent(self, work: Work) -> Spent:
-        """What the task has used: of models as the ledger knows it, with lost replies, of suites as its case file."""
-        return replace(self._budget.spent, suite_s=work.spent.suite_s)
+    def _spent(self, state: AttemptState) -> Spent:
+        """What the task has used: of models as the ledger knows it, with lost replies, of suites as its state."""
+        return replace(self._budget.spent, suite_s=state.spent.suite_s)
 
     def _check_command(self) -> None:
         """Refuse a test command that never runs before anything is spent on the task."""
         spec = self.task.spec
-        blocked = self.parts.hooks.first(spec.test_command, spec.allow)
+        blocked = self.services.hooks.first(spec.test_command, spec.allow)
         if blocked is None:
             return
         data = {"argv": list(blocked.argv[:40]), "pattern": blocked.rule.partition(".")[2]}
@@ -130,43 +132,47 @@ class Attempt:
 
     async def _until_ended(self, time: PausableTimeLimit) -> Result:
         self._check_command()
-        if why := self.parts.unable(self.task.spec):
+        if why := self.services.unable(self.task.spec):
             return self.ended(Ending.REFUSED, why)
-        origin = self._origin = await asyncio.to_thread(_origin, self.parts, self.task)
+        origin = self._origin = await asyncio.to_thread(_origin, self.services, self.task)
         model = TimedModel(await asyncio.to_thread(self._budget.open, origin.model), time)
-        stored = await asyncio.to_thread(self.parts.steps.last_work, self.task.id, self.task.attempt) or origin.work
+        stored = await asyncio.to_thread(self.services.steps.last_work, self.task.id, self.task.attempt) or origin.state
         try:
             workspace = await asyncio.to_thread(self._open, stored.base if stored else None)
         except GitError as error:
             return self.ended(Ending.REFUSED, str(error))
-        if found := await landed_before(self.task, self.parts, workspace):
+        if found := await landed_before(self.task, self.services, workspace):
             return self.ended(Ending.COMMITTED, "its commit was found after the restore", found.id, found.branch)
         workspace, stored = await self._rejoined(workspace, stored)
         await self._hold_out(workspace)
-        work = self._work = self._going_on(stored) if stored else self._new_work(workspace)
-        resumed = work.phase is Phase.COMMIT
-        self._show(work, "")
+        state = self._state = self._going_on(stored) if stored else self._new_work(workspace)
+        resumed = state.phase is Phase.COMMIT
+        self._show(state, "")
         while True:
-            if work.phase is not Phase.COMMIT:
-                case = await asyncio.to_thread(self._case, workspace)
-                work = await self._machine(workspace, model).run(case, work)
-                _check_asks(case, work)
-            if work.phase is Phase.HOLD:
-                raise Held("; ".join(ask.question for ask in work.asks) or work.reason, work.asks)
-            if work.phase is Phase.SPLIT:
-                raise subtasks.split(self.task, work, self._budget.left)
-            if work.phase is Phase.ABANDON:
-                return self.ended(work.ending or Ending.GAVE_UP, work.reason)
-            landing = Integration(self.task, self.parts, self.emit, held=work.still_held(self._held), resumed=resumed)
-            end = await landing.land(workspace, work)
+            if state.phase is not Phase.COMMIT:
+                context = await asyncio.to_thread(self._context, workspace)
+                state = await self._machine(workspace, model).run(context, state)
+                _check_asks(context, state)
+            if state.phase is Phase.HOLD:
+                raise Held("; ".join(ask.question for ask in state.asks) or state.reason, state.asks)
+            if state.phase is Phase.SPLIT:
+                raise subtasks.split(self.task, state, self._budget.left)
+            if state.phase is Phase.ABANDON:
+                return self.ended(state.ending or Ending.GAVE_UP, state.reason)
+            landing = Integration(
+                self.task, self.services, self.emit, held=state.still_held(self._held), resumed=resumed
+            )
+            end = await landing.land(workspace, state)
             if isinstance(end, Landed):
                 ending = Ending.COMMITTED if end.commit else Ending.NO_CHANGE
                 return self.ended(ending, end.reason, end.commit, end.branch)
-            work, resumed = replace(end.work, step_no=work.step_no + 1), False
-            await self._store(Step(phase=Phase.COMMIT, outcome=Outcome.REDO, work=work, note=end.why))
-            workspace = await asyncio.to_thread(self._open, work.base)
+            state, resumed = replace(end.state, step_no=state.step_no + 1), False
+            await self._store(Step(phase=Phase.COMMIT, outcome=Outcome.REDO, state=state, note=end.why))
+            workspace = await asyncio.to_thread(self._open, state.base)
 
-    async def _rejoined(self, workspace: Workspace, stored: Work | None) -> tuple[Workspace, Work | None]:
+    async def _rejoined(
+        self, workspace: Workspace, stored: AttemptState | None
+    ) -> tuple[Workspace, AttemptState | None]:
         """Where and how a task goes on that was split; any other is given back as it is.
 
         Raises:
@@ -174,27 +180,27 @@ class Attempt:
         """
         if stored is None or stored.phase is not Phase.SPLIT:
             return workspace, stored
-        parts = await asyncio.to_thread(self.parts.queue.parts, self.task.id, self.task.attempt)
-        if not subtasks.have_ended(parts):
+        found = await asyncio.to_thread(self.services.queue.parts, self.task.id, self.task.attempt)
+        if not subtasks.have_ended(found):
             raise subtasks.split(self.task, stored, self._budget.left)
         workspace = await asyncio.to_thread(self._open, None)
-        return workspace, subtasks.gone_on(stored, workspace.base, parts)
+        return workspace, subtasks.gone_on(stored, workspace.base, found)
 
     async def _hold_out(self, workspace: Workspace) -> None:
         """Find what of the tests no prompt shows; it follows from their text, so every attempt finds the same."""
-        share = self.parts.defaults.held_out_share
+        share = self.services.defaults.held_out_share
         paths = await asyncio.to_thread(workspace.tree.entries)
         self._held = await asyncio.to_thread(hold, self.task.spec, paths, share)
 
     def _open(self, base: str | None) -> Workspace:
-        spec, git = self.task.spec, self.parts.git
+        spec, git = self.task.spec, self.services.git
         workspace = git.open(spec.repo, spec.base, self.task.id, spec.description, self.task.created_at)
         if found := at_or_below((*spec.files, *spec.tests), workspace.tree.unwritable()):
             raise GitError(f"files: {found[0]!r} lies at or below {found[1]!r}, a link or a submodule of {spec.repo}")
         return workspace if base is None else git.at(workspace, base)
 
-    def _new_work(self, workspace: Workspace) -> Work:
-        return Work(
+    def _new_work(self, workspace: Workspace) -> AttemptState:
+        return AttemptState(
             phase=FIRST,
             base=workspace.base,
             attempt=self.task.attempt,
@@ -202,12 +208,12 @@ class Attempt:
             spent=self.task.spent,
         )
 
-    def _going_on(self, stored: Work) -> Work:
-        """The case file of an attempt that goes on; one that waited for its owner returns to the phase that asked him.
+    def _going_on(self, stored: AttemptState) -> AttemptState:
+        """The state of an attempt that goes on; one that waited for its owner returns to the phase that asked him.
 
         One whose daemon died before he was asked is held at once, without that phase.
         """
-        asked = {each.ask.subject for each in self.parts.queue.approvals(open_only=False, task_id=self.task.id)}
+        asked = {each.ask.subject for each in self.services.queue.approvals(open_only=False, task_id=self.task.id)}
         if stored.phase is not Phase.HOLD or {ask.subject for ask in stored.asks if ask.subject} - asked:
             return stored
         return replace(stored, phase=stored.held_in or FIRST, held_in=None, asks=())
@@ -215,23 +221,23 @@ class Attempt:
     def _machine(self, workspace: Workspace, model: Model) -> Machine:
         tools = AgentServices(
             model=model,
-            suite=WithRegression(self.parts.suite, self.parts.imports),
-            memory=self.parts.memory,
+            suite=WithRegression(self.services.suite, self.services.imports),
+            memory=self.services.memory,
             tree=workspace.tree,
             emit=self.emit,
-            clock=self.parts.clock,
-            settings=self.parts.defaults.agent,
-            gates=self.parts.gates,
-            shelf=self.parts.shelf,
-            gauge=partial(self.parts.models.gauge, wanted=self._origin.model),
+            clock=self.services.clock,
+            settings=self.services.defaults.agent,
+            gates=self.services.gates,
+            shelf=self.services.shelf,
+            gauge=partial(self.services.models.gauge, wanted=self._origin.model),
         )
         return Machine(tools, self._store)
 
-    def _case(self, workspace: Workspace) -> Case:
-        spec, defaults = self.task.spec, self.parts.defaults
+    def _context(self, workspace: Workspace) -> AttemptContext:
+        spec, defaults = self.task.spec, self.services.defaults
         iterations = self.limits.iterations or 15
-        decided = self.parts.queue.approvals(open_only=False, task_id=self.task.id)
-        return Case(
+        decided = self.services.queue.approvals(open_only=False, task_id=self.task.id)
+        return AttemptContext(
             task=self.task,
             review=defaults.review if spec.review is None else spec.review,
             audit=defaults.audit if spec.audit is None else spec.audit,
@@ -249,11 +255,11 @@ class Attempt:
 
     async def _store(self, step: Step) -> None:
         """Make a step durable; the next one begins only after this."""
-        now = self.parts.clock()
-        began, self._step_began, self._work = self._step_began, now, step.work
-        self._show(step.work, step.note)
+        now = self.services.clock()
+        began, self._step_began, self._state = self._step_began, now, step.state
+        self._show(step.state, step.note)
         task = self.task
-        saved = self.parts.steps.save_step(
+        saved = self.services.steps.save_step(
             task.id,
             task.attempt,
             task.fence,
@@ -261,25 +267,25 @@ class Attempt:
             started_at=began,
             duration_s=(now - began).total_seconds(),
         )
-        noted = self.parts.queue.progress(
-            task.id, task.fence, iterations=step.work.iteration, spent=self._spent(step.work)
+        noted = self.services.queue.progress(
+            task.id, task.fence, iterations=step.state.iteration, spent=self._spent(step.state)
         )
         await asyncio.gather(asyncio.wrap_future(saved), asyncio.wrap_future(noted))
 
 
-def _origin(parts: Parts, task: Task) -> Origin:
+def _origin(services: AttemptServices, task: Task) -> Origin:
     """Where an attempt of a task begins. Reads the database."""
-    found = forks.origin(parts.db.reader(), task.id)
+    found = forks.origin(services.db.reader(), task.id)
     if found is None:
         return Origin()
     fork, digest = found
-    work = parts.steps.work(digest)
-    first = work and replace(begun(work, fork), attempt=task.attempt, spent=task.spent)
-    return Origin(model=fork.model, work=first)
+    state = services.steps.work(digest)
+    first = state and replace(begun(state, fork), attempt=task.attempt, spent=task.spent)
+    return Origin(model=fork.model, state=first)
 
 
-def _check_asks(case: Case, work: Work) -> None:
+def _check_asks(context: AttemptContext, state: AttemptState) -> None:
     """Refuse to wait for decisions that the owner has made: the task would come back at once, for ever."""
-    subjects = {ask.subject for ask in work.asks}
-    if work.phase is Phase.HOLD and subjects and subjects <= case.granted | case.denied:
+    subjects = {ask.subject for ask in state.asks}
+    if state.phase is Phase.HOLD and subjects and subjects <= context.granted | context.denied:
         raise NightshiftError(f"asked again for what its owner had decided: {', '.join(sorted(subjects))}")

@@ -6,7 +6,7 @@ counted twice in a total.
 
 from __future__ import annotations
 
-from attempt.services import Parts
+from attempt.services import AttemptServices
 from core import allowance
 from core.errors import BudgetSpent, Held, Interruption
 from core.gates import Approval, AskKind
@@ -20,11 +20,11 @@ class TaskBudget:
     Args:
         task: the claimed task.
         limits: its own limits over those of the settings.
-        parts: the rooms.
+        services: what an attempt is given.
     """
 
-    def __init__(self, task: Task, limits: Limits, parts: Parts) -> None:
-        self._task, self._limits, self._parts = task, limits, parts
+    def __init__(self, task: Task, limits: Limits, services: AttemptServices) -> None:
+        self._task, self._limits, self._services = task, limits, services
         self._model: BoundModel | None = None
         self._granted: tuple[str, ...] = ()
         self._allowed, self._on_parts = limits, Spent()
@@ -53,14 +53,14 @@ class TaskBudget:
             BudgetSpent: the owner has denied this attempt more.
         """
         task = self._task
-        asked = self._parts.queue.approvals(open_only=False, task_id=task.id)
+        asked = self._services.queue.approvals(open_only=False, task_id=task.id)
         decided = [each for each in asked if each.ask.kind is AskKind.BUDGET and each.granted is not None]
         self._granted = tuple(each.ask.subject for each in decided if each.granted)
-        used = self._parts.steps.spent_of(task.id) - task.spent_before
-        self._on_parts = self._parts.queue.spent_on_parts(task.id)
+        used = self._services.steps.spent_of(task.id) - task.spent_before
+        self._on_parts = self._services.queue.spent_on_parts(task.id)
         raised = allowance.raised(self._limits, task.spent_before, self._granted)
         self._allowed = allowance.lowered(raised, self._on_parts)
-        self._model = self._parts.models.for_task(task.id, self._allowed, used, wanted)
+        self._model = self._services.models.for_task(task.id, self._allowed, used, wanted)
         for each in decided:
             if not each.granted and each.attempt == task.attempt:
                 raise BudgetSpent(_denied(each))

@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from attempt.services import Parts
+from attempt.services import AttemptServices
+from core.attempt_state import AttemptState
 from core.clock import from_text
 from core.commit_message import trailers
 from core.errors import GitError
@@ -22,7 +23,6 @@ from core.revisions import Commit, Workspace
 from core.tasks import Task
 from core.tree import Tree
 from core.verdicts import Result, Verdict
-from core.work import Work
 from db.commit_signs import ChangedFile, Signs
 from db.restored import KEY
 from db.state_store import Commit as LedgerEntry
@@ -35,7 +35,7 @@ class Landing:
 
     task: Task
     workspace: Workspace
-    work: Work
+    state: AttemptState
     commit: Commit
     verdict: Verdict | None
     integrated: bool
@@ -45,7 +45,7 @@ def commit_row(
     landing: Landing, subject: str, files: tuple[ChangedFile, ...] | None, at: datetime, mask: Callable[[str], str]
 ) -> LedgerEntry:
     """The row of a commit; paths may hold secrets like any text of a model's."""
-    task, work, commit, verdict = landing.task, landing.work, landing.commit, landing.verdict
+    task, state, commit, verdict = landing.task, landing.state, landing.commit, landing.verdict
     return LedgerEntry(
         task_id=task.id,
         attempt=task.attempt,
@@ -55,12 +55,12 @@ def commit_row(
         base=commit.parent,
         subject=subject,
         label=str(verdict.evidence.label) if verdict else "",
-        model=", ".join(dict.fromkeys(work.models)),
-        iterations=work.iteration,
+        model=", ".join(dict.fromkeys(state.models)),
+        iterations=state.iteration,
         integrated=landing.integrated,
         target=(landing.workspace.target or "") if landing.integrated else "",
         files=files and tuple(replace(file, path=mask(file.path)) for file in files),
-        signs=_signs(work, verdict, mask),
+        signs=_signs(state, verdict, mask),
         at=at,
     )
 
@@ -97,15 +97,15 @@ def _bytes(tree: Tree, entries: Mapping[str, str], path: str) -> bytes:
     return tree.read(path) if path in entries else b""
 
 
-def _signs(work: Work, verdict: Verdict | None, mask: Callable[[str], str]) -> Signs:
+def _signs(state: AttemptState, verdict: Verdict | None, mask: Callable[[str], str]) -> Signs:
     evidence = verdict.evidence if verdict else None
     return Signs(
-        own_tests=tuple(map(mask, sorted(work.own_tests))),
+        own_tests=tuple(map(mask, sorted(state.own_tests))),
         tests_passed=verdict.count(Result.PASSED) if verdict else 0,
         held_out=evidence.held_out if evidence else 0,
-        escalations=work.escalation,
-        packages=work.packages,
-        findings=tuple(map(mask, sorted(work.noted))),
+        escalations=state.escalation,
+        packages=state.packages,
+        findings=tuple(map(mask, sorted(state.noted))),
         left_out=tuple(map(mask, sorted(evidence.dropped))) if evidence else (),
     )
 
@@ -113,7 +113,7 @@ def _signs(work: Work, verdict: Verdict | None, mask: Callable[[str], str]) -> S
 # --- commits that the ledger has lost
 
 
-async def landed_before(task: Task, parts: Parts, workspace: Workspace) -> Commit | None:
+async def landed_before(task: Task, services: AttemptServices, workspace: Workspace) -> Commit | None:
     """The commit that ended this task in the lost life, entered into the ledger again; None when there is none.
 
     A commit on the task's branch alone has not ended a task that is to be integrated.
@@ -121,20 +121,20 @@ async def landed_before(task: Task, parts: Parts, workspace: Workspace) -> Commi
     Raises:
         GitError: git could not look.
     """
-    mark = await to_thread(parts.state.get, KEY)
+    mark = await to_thread(services.state.get, KEY)
     if not mark or task.id not in mark["tasks"]:
         return None
     since = max(filter(None, (workspace.since, from_text(mark["since"]) if mark["since"] else None)), default=None)
-    looked, moving = replace(workspace, since=since), await _moving(task, parts, workspace)
-    found = await to_thread(parts.git.find_commit, looked, task.id)
-    if found is None or (moving and not await to_thread(parts.git.contains, looked, found)):
+    looked, moving = replace(workspace, since=since), await _moving(task, services, workspace)
+    found = await to_thread(services.git.find_commit, looked, task.id)
+    if found is None or (moving and not await to_thread(services.git.contains, looked, found)):
         return None
-    await _enter(task, parts, workspace, found, moving=moving)
+    await _enter(task, services, workspace, found, moving=moving)
     return found
 
 
-async def _enter(task: Task, parts: Parts, workspace: Workspace, found: Commit, *, moving: bool) -> None:
-    facts = await to_thread(parts.git.describe, workspace, found.id)
+async def _enter(task: Task, services: AttemptServices, workspace: Workspace, found: Commit, *, moving: bool) -> None:
+    facts = await to_thread(services.git.describe, workspace, found.id)
     said: Mapping[str, Any] = trailers(facts.message)
     iterations = said.get("Iterations", "")
     entry = LedgerEntry(
@@ -150,12 +150,12 @@ async def _enter(task: Task, parts: Parts, workspace: Workspace, found: Commit, 
         iterations=int(iterations) if iterations.isdigit() else 0,
         integrated=moving,
         target=workspace.target or "" if moving else "",
-        at=parts.clock(),
+        at=services.clock(),
     )
-    await wrap_future(parts.state.record_commit(entry))
+    await wrap_future(services.state.record_commit(entry))
 
 
-async def _moving(task: Task, parts: Parts, workspace: Workspace) -> bool:
+async def _moving(task: Task, services: AttemptServices, workspace: Workspace) -> bool:
     """Whether the task's commit moves the target, as `Integration` decides it."""
-    asked = parts.defaults.integrate if task.spec.integrate is None else task.spec.integrate
-    return (workspace.is_own or asked) and await to_thread(parts.git.blocked, workspace) is None
+    asked = services.defaults.integrate if task.spec.integrate is None else task.spec.integrate
+    return (workspace.is_own or asked) and await to_thread(services.git.blocked, workspace) is None

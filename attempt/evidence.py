@@ -21,13 +21,13 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from core.attempt_state import AttemptState
 from core.errors import NightshiftError
 from core.held import HeldOut
 from core.isolation import RunLimits
 from core.revisions import Commit
 from core.tasks import Files, Language, Task
 from core.verdicts import Evidence, Result, Verdict
-from core.work import Work
 from db.codec import decode, plain
 from files.whole import write_once
 
@@ -83,14 +83,20 @@ class Note:
 
 
 def to_note(
-    task: Task, work: Work, commit: Commit, verdict: Verdict, limits: RunLimits, held: HeldOut | None = None, *,
+    task: Task,
+    state: AttemptState,
+    commit: Commit,
+    verdict: Verdict,
+    limits: RunLimits,
+    held: HeldOut | None = None,
+    *,
     key: bytes = b"",
-) -> str:  # fmt: skip
+) -> str:
     """The note's text: JSON with sorted keys.
 
     Args:
         task: the task that was worked on.
-        work: its case file at the end.
+        state: its state at the end.
         commit: what was committed.
         verdict: the last one on what was committed.
         limits: those of its runs.
@@ -107,17 +113,17 @@ def to_note(
         passed=verdict.count(Result.PASSED),
         evidence=verdict.evidence,
         tests=tuple(sorted(spec.tests)),
-        own_tests=tuple(sorted(work.own_tests)),
+        own_tests=tuple(sorted(state.own_tests)),
         command=spec.test_command,
         allow=spec.allow,
         language=spec.language,
-        changed=tuple(sorted(work.change)),
+        changed=tuple(sorted(state.change)),
         start=digests(spec.files),
         limits=NotedLimits(**asdict(limits)),
-        packages=work.packages,
+        packages=state.packages,
         held=_unseen(held or HeldOut()),
-        model=", ".join(dict.fromkeys(work.models)),
-        iterations=work.iteration,
+        model=", ".join(dict.fromkeys(state.models)),
+        iterations=state.iteration,
     )
     return _written(note, key)
 

@@ -17,7 +17,8 @@ from attempt.commit_record import Landing, changed_files
 from attempt.commit_record import commit_row as ledger_entry
 from attempt.evidence import to_note
 from attempt.regression import WithRegression
-from attempt.services import Parts
+from attempt.services import AttemptServices
+from core.attempt_state import AttemptState
 from core.commit_message import message_for
 from core.dependencies import closure, dependants
 from core.errors import MergeConflict
@@ -30,7 +31,6 @@ from core.states import Phase
 from core.tasks import Change, Files, Task
 from core.tree import Tree
 from core.verdicts import SuiteJob, Verdict
-from core.work import Work
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,7 @@ class Reopened:
     """The target moved on in a way that needs another try; `work` starts from its new tip."""
 
     why: str
-    work: Work
+    state: AttemptState
 
 
 class Integration:
@@ -55,49 +55,49 @@ class Integration:
 
     Args:
         task: the task it belongs to.
-        parts: the rooms.
+        services: what an attempt is given.
         emit: takes the attempt's events.
         held: what no prompt showed of the task's tests; the merged tree is judged by it as well.
         resumed: whether an earlier daemon may have made the commit already.
     """
 
     def __init__(
-        self, task: Task, parts: Parts, emit: Sink, *, held: HeldOut | None = None, resumed: bool = False
+        self, task: Task, services: AttemptServices, emit: Sink, *, held: HeldOut | None = None, resumed: bool = False
     ) -> None:
-        self.task, self.parts, self.emit, self._resumed = task, parts, emit, resumed
+        self.task, self.services, self.emit, self._resumed = task, services, emit, resumed
         self._held = held or HeldOut()
 
-    async def land(self, workspace: Workspace, work: Work) -> Landed | Reopened:
+    async def land(self, workspace: Workspace, state: AttemptState) -> Landed | Reopened:
         """Commit the work on its branch, and integrate it where that is wanted.
 
         Raises:
             GitError: git could not do it.
         """
         wanted = workspace.is_own or self._integration_wanted()
-        blocked = await asyncio.to_thread(self.parts.git.blocked, workspace) if wanted else None
+        blocked = await asyncio.to_thread(self.services.git.blocked, workspace) if wanted else None
         moving = wanted and blocked is None
-        async with self.parts.merge_locks[workspace.git_dir] if moving else nullcontext():
-            commit = await self._committed(workspace, work, moving=moving)
+        async with self.services.merge_locks[workspace.git_dir] if moving else nullcontext():
+            commit = await self._committed(workspace, state, moving=moving)
             if commit is None:
                 return Landed(reason="the tests pass as things are; nothing had to be changed")
-            end = await self._integrate(workspace, commit, work) if moving else (commit, work.verdict)
+            end = await self._integrate(workspace, commit, state) if moving else (commit, state.verdict)
         if isinstance(end, Reopened):
             return end
         commit, verdict = end
-        await self._record(workspace, work, commit, verdict, integrated=moving)
+        await self._record(workspace, state, commit, verdict, integrated=moving)
         reason = verdict.told if verdict else "tests passed"
         return Landed(reason=f"{reason}; {blocked}" if blocked else reason, commit=commit.id, branch=commit.branch)
 
-    async def _committed(self, workspace: Workspace, work: Work, *, moving: bool) -> Commit | None:
+    async def _committed(self, workspace: Workspace, state: AttemptState, *, moving: bool) -> Commit | None:
         """The commit of this work, on its base, or on the newer tip that it will join where the two lie apart."""
-        if self._resumed and (before := await self._made_before(workspace, work)):
+        if self._resumed and (before := await self._made_before(workspace, state)):
             return before
         git, change, message = (
-            self.parts.git,
-            self._whole_change(work),
-            message_for(self.task, work, self.parts.events.mask),
+            self.services.git,
+            self._whole_change(state),
+            message_for(self.task, state, self.services.events.mask),
         )
-        parent = work.base
+        parent = state.base
         if moving and (tip := await asyncio.to_thread(git.tip, workspace)) != parent:
             newer = await asyncio.to_thread(git.tree, workspace, tip)
             parent = tip if await asyncio.to_thread(_lie_apart, workspace.tree, newer, change) else parent
@@ -109,30 +109,30 @@ class Integration:
 
     def _integration_wanted(self) -> bool:
         asked = self.task.spec.integrate
-        return self.parts.defaults.integrate if asked is None else asked
+        return self.services.defaults.integrate if asked is None else asked
 
-    def _whole_change(self, work: Work) -> Change:
+    def _whole_change(self, state: AttemptState) -> Change:
         """All that is committed: what was judged, and nothing that the suite left out."""
-        left_out = work.verdict.evidence.dropped if work.verdict else {}
-        change = {path: text for path, text in work.change.items() if path not in left_out}
-        return {**change, **work.own_tests, **self.task.spec.tests}
+        left_out = state.verdict.evidence.dropped if state.verdict else {}
+        change = {path: text for path, text in state.change.items() if path not in left_out}
+        return {**change, **state.own_tests, **self.task.spec.tests}
 
-    async def _made_before(self, workspace: Workspace, work: Work) -> Commit | None:
+    async def _made_before(self, workspace: Workspace, state: AttemptState) -> Commit | None:
         """The commit that an earlier daemon made of this very work, or None."""
-        git = self.parts.git
+        git = self.services.git
         found = await asyncio.to_thread(git.find_commit, workspace, self.task.id)
-        if found is None or found.parent == work.base:
+        if found is None or found.parent == state.base:
             return found
         landed = workspace.target is not None and await asyncio.to_thread(git.contains, workspace, found)
         return found if landed else None
 
     async def _integrate(
-        self, workspace: Workspace, commit: Commit, work: Work
+        self, workspace: Workspace, commit: Commit, state: AttemptState
     ) -> tuple[Commit, Verdict | None] | Reopened:
-        git, verdict = self.parts.git, work.verdict
+        git, verdict = self.services.git, state.verdict
         if self._resumed and await asyncio.to_thread(git.contains, workspace, commit):
-            moved = commit.parent != work.base
-            return commit, await self._judge_merged(workspace, commit, work) if moved else verdict
+            moved = commit.parent != state.base
+            return commit, await self._judge_merged(workspace, commit, state) if moved else verdict
         while True:
             tip, candidate = await asyncio.to_thread(git.tip, workspace), commit
             if tip == commit.id:
@@ -141,64 +141,64 @@ class Integration:
                 try:
                     candidate = await asyncio.to_thread(git.rebase, workspace, commit, tip)
                 except MergeConflict as conflict:
-                    return self._conflicted(work, tip, conflict)
-            if candidate.parent != work.base:
-                verdict = await self._judge_merged(workspace, candidate, work)
+                    return self._conflicted(state, tip, conflict)
+            if candidate.parent != state.base:
+                verdict = await self._judge_merged(workspace, candidate, state)
                 if not verdict.passed:
-                    return await self._broken(workspace, work, candidate, verdict)
+                    return await self._broken(workspace, state, candidate, verdict)
             if await asyncio.to_thread(git.advance, workspace, candidate, tip):
                 self._tell(Kind.INTEGRATED, f"{candidate.id[:10]} is the tip of {workspace.target}", candidate)
                 return candidate, verdict
 
     # --- the merged tree
 
-    async def _judge_merged(self, workspace: Workspace, candidate: Commit, work: Work) -> Verdict:
+    async def _judge_merged(self, workspace: Workspace, candidate: Commit, state: AttemptState) -> Verdict:
         """The verdict on the merged tree: a new one, or the earlier one where it still holds.
 
         It is judged as the change on top of the newer work, so that a test which failed before it may be told from one
         that fails because of it.
         """
-        git, spec = self.parts.git, self.task.spec
+        git, spec = self.services.git, self.task.spec
         merged = await asyncio.to_thread(git.tree, workspace, candidate.id)
-        same = await asyncio.to_thread(self._sees_the_same, workspace, merged, work)
-        if work.verdict and same:
-            return work.verdict
-        texts = await asyncio.to_thread(lambda: {path: _text(merged, path) for path in self._whole_change(work)})
+        same = await asyncio.to_thread(self._sees_the_same, workspace, merged, state)
+        if state.verdict and same:
+            return state.verdict
+        texts = await asyncio.to_thread(lambda: {path: _text(merged, path) for path in self._whole_change(state)})
         job = SuiteJob(
             base=await asyncio.to_thread(git.tree, workspace, candidate.parent),
-            change={path: text for path, text in texts.items() if path not in self._tests(work)},
+            change={path: text for path, text in texts.items() if path not in self._tests(state)},
             given={path: texts[path] or text for path, text in spec.tests.items()},
             held=self._held,
-            own={path: texts[path] or text for path, text in work.own_tests.items()},
+            own={path: texts[path] or text for path, text in state.own_tests.items()},
             own_proven=True,
             start=spec.files,
             command=spec.test_command,
             allow=spec.allow,
             language=spec.language,
-            packages=work.packages,
+            packages=state.packages,
             whole_tree=not workspace.is_own,
             limits=self._run_limits(),
         )
-        verdict = await WithRegression(self.parts.suite, self.parts.imports).judge(job)
+        verdict = await WithRegression(self.services.suite, self.services.imports).judge(job)
         self._tell(Kind.SUITE_JUDGED, f"together with newer work: {verdict.reason}", candidate)
         return verdict
 
     def _run_limits(self) -> RunLimits:
-        return self.task.spec.limits.over(self.parts.defaults.limits).of_run()
+        return self.task.spec.limits.over(self.services.defaults.limits).of_run()
 
-    def _tests(self, work: Work) -> Files:
-        return {**self.task.spec.tests, **work.own_tests}
+    def _tests(self, state: AttemptState) -> Files:
+        return {**self.task.spec.tests, **state.own_tests}
 
-    def _sees_the_same(self, workspace: Workspace, merged: Tree, work: Work) -> bool:
+    def _sees_the_same(self, workspace: Workspace, merged: Tree, state: AttemptState) -> bool:
         """Tell whether all tests that this change can break see the same bytes as when they passed."""
         if not workspace.is_own or self.task.spec.test_command:
             return False
-        base, imports, mine = workspace.tree, self.parts.imports, self._whole_change(work)
+        base, imports, mine = workspace.tree, self.services.imports, self._whole_change(state)
         others, later = (dependants(t, mine, imports, unknown=False) - mine.keys() for t in (base, merged))
         if others != later:
             return False
-        tests = {**self._tests(work), **self._held.probe, **{path: _text(base, path) or "" for path in others}}
-        before, after = closure(base, work.change, tests, imports), closure(merged, {}, tests, imports)
+        tests = {**self._tests(state), **self._held.probe, **{path: _text(base, path) or "" for path in others}}
+        before, after = closure(base, state.change, tests, imports), closure(merged, {}, tests, imports)
         if not (before.complete and after.complete and before.paths == after.paths):
             return False
         old, new = base.entries(), merged.entries()
@@ -208,62 +208,62 @@ class Integration:
 
     # --- what stands in the way
 
-    def _conflicted(self, work: Work, tip: str, conflict: MergeConflict) -> Reopened:
+    def _conflicted(self, state: AttemptState, tip: str, conflict: MergeConflict) -> Reopened:
         self._tell(Kind.CONFLICT, str(conflict), level=Level.WARNING)
-        kept = {path: text for path, text in work.change.items() if path not in conflict.paths}
+        kept = {path: text for path, text in state.change.items() if path not in conflict.paths}
         feedback = (
             f"Newer work changed the same lines while you were at it. Make your change again on top of it.\n{conflict}"
         )
         return Reopened(
             why=str(conflict),
-            work=replace(work, base=tip, change=kept, feedback=feedback, verdict=None, phase=Phase.CODING),
+            state=replace(state, base=tip, change=kept, feedback=feedback, verdict=None, phase=Phase.CODING),
         )
 
-    async def _broken(self, workspace: Workspace, work: Work, candidate: Commit, verdict: Verdict) -> Reopened:
+    async def _broken(self, workspace: Workspace, state: AttemptState, candidate: Commit, verdict: Verdict) -> Reopened:
         """The change merges cleanly but fails together with newer work: carry it over to the new tip and reflect."""
-        merged = await asyncio.to_thread(self.parts.git.tree, workspace, candidate.id)
-        change = {path: _text(merged, path) for path in work.change}
+        merged = await asyncio.to_thread(self.services.git.tree, workspace, candidate.id)
+        change = {path: _text(merged, path) for path in state.change}
         why = f"together with newer work: {verdict.reason}"
         self._tell(Kind.CONFLICT, why, candidate, level=Level.WARNING)
         return Reopened(
             why=why,
-            work=replace(
-                work, base=candidate.parent, change=change, verdict=verdict, feedback=why, phase=Phase.REFLECTING
+            state=replace(
+                state, base=candidate.parent, change=change, verdict=verdict, feedback=why, phase=Phase.REFLECTING
             ),
         )
 
     # --- what is kept
 
     async def _record(
-        self, workspace: Workspace, work: Work, commit: Commit, verdict: Verdict | None, *, integrated: bool
+        self, workspace: Workspace, state: AttemptState, commit: Commit, verdict: Verdict | None, *, integrated: bool
     ) -> None:
-        git, state = self.parts.git, self.parts.state
+        git, store = self.services.git, self.services.state
         landing = Landing(
-            task=self.task, workspace=workspace, work=work, commit=commit, verdict=verdict, integrated=integrated
+            task=self.task, workspace=workspace, state=state, commit=commit, verdict=verdict, integrated=integrated
         )
-        subject = message_for(self.task, work, self.parts.events.mask).text().partition("\n")[0]
-        files = await asyncio.to_thread(changed_files, git, workspace, commit, self._whole_change(work))
-        entry = ledger_entry(landing, subject, files, self.parts.clock(), self.parts.events.mask)
+        subject = message_for(self.task, state, self.services.events.mask).text().partition("\n")[0]
+        files = await asyncio.to_thread(changed_files, git, workspace, commit, self._whole_change(state))
+        entry = ledger_entry(landing, subject, files, self.services.clock(), self.services.events.mask)
         target = (workspace.target or "").removeprefix("refs/heads/") if integrated else commit.branch
         await asyncio.gather(
-            self._note(workspace, work, commit, verdict),
-            asyncio.wrap_future(state.record_commit(entry)),
-            self._keep_packages(workspace, work),
+            self._note(workspace, state, commit, verdict),
+            asyncio.wrap_future(store.record_commit(entry)),
+            self._keep_packages(workspace, state),
         )
         pushed = await asyncio.to_thread(git.push, workspace, target)  # the note goes with the branch
         if pushed.pushed:
-            await asyncio.wrap_future(state.record_push(entry.repo, entry.commit))
+            await asyncio.wrap_future(store.record_push(entry.repo, entry.commit))
 
-    async def _keep_packages(self, workspace: Workspace, work: Work) -> None:
-        if workspace.is_own and work.packages:
-            async with self.parts.merge_locks[workspace.git_dir]:
-                await asyncio.wrap_future(landed_packages.remember(self.parts.state, work.packages))
+    async def _keep_packages(self, workspace: Workspace, state: AttemptState) -> None:
+        if workspace.is_own and state.packages:
+            async with self.services.merge_locks[workspace.git_dir]:
+                await asyncio.wrap_future(landed_packages.remember(self.services.state, state.packages))
 
-    async def _note(self, workspace: Workspace, work: Work, commit: Commit, verdict: Verdict | None) -> None:
+    async def _note(self, workspace: Workspace, state: AttemptState, commit: Commit, verdict: Verdict | None) -> None:
         if verdict:
             limits = self._run_limits()
-            text = to_note(self.task, work, commit, verdict, limits, self._held, key=self.parts.seal_key)
-            await asyncio.to_thread(self.parts.git.note, workspace, commit.id, text)
+            text = to_note(self.task, state, commit, verdict, limits, self._held, key=self.services.seal_key)
+            await asyncio.to_thread(self.services.git.note, workspace, commit.id, text)
 
     def _tell(self, kind: Kind, text: str, commit: Commit | None = None, level: Level = Level.INFO) -> None:
         data = {"commit": commit.id, "branch": commit.branch} if commit else {}

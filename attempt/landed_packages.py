@@ -10,11 +10,11 @@ from db.state_store import StateStore
 _KEY = "landed_packages"
 
 
-def remember(state: StateStore, packages: Mapping[str, str]) -> Future[None]:
+def remember(store: StateStore, packages: Mapping[str, str]) -> Future[None]:
     """Add packages, name to version; the newest version of a name counts. Not for two at the same time."""
-    return state.set(_KEY, {**known(state), **packages})
+    return store.set(_KEY, {**known(store), **packages})
 
 
-def known(state: StateStore) -> dict[str, str]:
+def known(store: StateStore) -> dict[str, str]:
     """All packages that anything which landed was judged with."""
-    return dict(state.get(_KEY) or {})
+    return dict(store.get(_KEY) or {})

@@ -76,8 +76,8 @@ class _Revert:
 class Reverter:
     """Takes back and brings back, one thing at a time; on the loop of the workers."""
 
-    def __init__(self, parts: RevertServices) -> None:
-        self._parts = parts
+    def __init__(self, services: RevertServices) -> None:
+        self._services = services
         self._alone = asyncio.Lock()
 
     async def revert(self, task_id: int, *, force: bool = False, reapply: bool = False) -> Reverted:
@@ -92,9 +92,9 @@ class Reverter:
             await self._recover()
             entry = await asyncio.to_thread(self._entry, task_id, reapply)
             workspace = await asyncio.to_thread(self._workspace, entry)
-            if why := await asyncio.to_thread(self._parts.git.blocked, workspace):
+            if why := await asyncio.to_thread(self._services.git.blocked, workspace):
                 raise branch_left_alone(entry, why)
-            async with self._parts.merge_locks[workspace.git_dir]:
+            async with self._services.merge_locks[workspace.git_dir]:
                 return await self._done(_Revert(entry=entry, workspace=workspace, force=force, reapply=reapply))
 
     async def recover(self) -> None:
@@ -103,7 +103,7 @@ class Reverter:
             await self._recover()
 
     async def _recover(self) -> None:
-        ledger = self._parts.ledger
+        ledger = self._services.ledger
         pending = await asyncio.to_thread(ledger.pending)
         entry = await asyncio.to_thread(ledger.entry, pending.entry) if pending else None
         if pending is None:
@@ -112,7 +112,7 @@ class Reverter:
             made = entry is not None and await asyncio.to_thread(self._was_made, entry, pending.by)
         except GitError as error:
             text = f"whether {pending.by[:10]} was made before a crash cannot be told: {error}"
-            self._parts.events.emit(Event(kind=Kind.WORKER_ERROR, level=Level.WARNING, message=text))
+            self._services.events.emit(Event(kind=Kind.WORKER_ERROR, level=Level.WARNING, message=text))
             return
         if made and entry:
             await asyncio.wrap_future(ledger.settle(pending, _event(entry, pending, "it was made before a crash")))
@@ -121,12 +121,12 @@ class Reverter:
 
     def _was_made(self, entry: Entry, by: str) -> bool:
         workspace = self._workspace(entry)
-        return self._parts.git.holds(workspace, by, self._parts.git.tip(workspace))
+        return self._services.git.holds(workspace, by, self._services.git.tip(workspace))
 
     def _entry(self, task_id: int, reapply: bool) -> Entry:
         """The newest commit of the task that stands, or with `reapply` that was taken back; else the newest of all."""
-        self._parts.queue.get(task_id)
-        entries = self._parts.ledger.page(500, task_id=task_id)
+        self._services.queue.get(task_id)
+        entries = self._services.ledger.page(500, task_id=task_id)
         if not entries:
             raise no_commit(task_id)
         integrated = [entry for entry in entries if entry.integrated]
@@ -135,46 +135,46 @@ class Reverter:
         return next((entry for entry in integrated if (entry.reverted_by is not None) == reapply), integrated[0])
 
     def _workspace(self, entry: Entry) -> Workspace:
-        task = self._parts.queue.get(entry.task_id)
+        task = self._services.queue.get(entry.task_id)
         repo, base = task.spec.repo and entry.repo, entry.target or task.spec.base
-        return self._parts.git.open(repo, base, task.id, task.spec.description, task.created_at)
+        return self._services.git.open(repo, base, task.id, task.spec.description, task.created_at)
 
-    async def _done(self, case: _Revert) -> Reverted:
-        git, ledger, entry = self._parts.git, self._parts.ledger, case.entry
+    async def _done(self, revert: _Revert) -> Reverted:
+        git, ledger, entry = self._services.git, self._services.ledger, revert.entry
         while True:
-            tip = await asyncio.to_thread(git.tip, case.workspace)
-            taken = await self._to_undo(case, tip)
-            draft = await self._draft(case, taken, tip)
-            judged = FORCED if case.force else await self._judged(case, draft, tip)
-            made = await asyncio.to_thread(git.reworded, case.workspace, draft, self._message(case, taken, judged))
-            pending = Pending(entry=entry.id, by=made.id, reapply=case.reapply)
+            tip = await asyncio.to_thread(git.tip, revert.workspace)
+            taken = await self._to_undo(revert, tip)
+            draft = await self._draft(revert, taken, tip)
+            judged = FORCED if revert.force else await self._judged(revert, draft, tip)
+            made = await asyncio.to_thread(git.reworded, revert.workspace, draft, self._message(revert, taken, judged))
+            pending = Pending(entry=entry.id, by=made.id, reapply=revert.reapply)
             await asyncio.wrap_future(ledger.begin(pending))
-            if await asyncio.to_thread(git.advance, case.workspace, made, tip):
+            if await asyncio.to_thread(git.advance, revert.workspace, made, tip):
                 break
         await asyncio.wrap_future(ledger.settle(pending, _event(entry, pending, judged)))
-        await asyncio.to_thread(git.push, case.workspace, case.branch)
+        await asyncio.to_thread(git.push, revert.workspace, revert.branch)
         return Reverted(
             task_id=entry.task_id,
             commit=entry.commit,
             subject=entry.subject,
             by=made.id,
-            branch=case.branch,
+            branch=revert.branch,
             repo=entry.repo,
             judged=judged,
-            forced=case.force,
-            reapplied=case.reapply,
+            forced=revert.force,
+            reapplied=revert.reapply,
         )
 
-    async def _to_undo(self, case: _Revert, tip: str) -> str:
+    async def _to_undo(self, revert: _Revert, tip: str) -> str:
         """The commit to undo: the agent's, or the revert of it."""
-        git, entry, workspace = self._parts.git, case.entry, case.workspace
+        git, entry, workspace = self._services.git, revert.entry, revert.workspace
         if not await asyncio.to_thread(git.holds, workspace, entry.commit, tip):
-            raise history_rewritten(entry, case.branch)
+            raise history_rewritten(entry, revert.branch)
         by = await asyncio.to_thread(git.reverted_by, workspace, entry.commit, tip)
         if by != entry.reverted_by:
             found = Pending(entry=entry.id, by=by or entry.reverted_by or "", reapply=by is None)
-            await asyncio.wrap_future(self._parts.ledger.settle(found, _event(entry, found, "found in the history")))
-        if case.reapply:
+            await asyncio.wrap_future(self._services.ledger.settle(found, _event(entry, found, "found in the history")))
+        if revert.reapply:
             if by is None:
                 raise never_reverted(entry)
             return by
@@ -182,58 +182,58 @@ class Reverter:
             raise reverted_already(entry, by)
         return entry.commit
 
-    async def _draft(self, case: _Revert, taken: str, tip: str) -> Commit:
-        git, workspace = self._parts.git, case.workspace
+    async def _draft(self, revert: _Revert, taken: str, tip: str) -> Commit:
+        git, workspace = self._services.git, revert.workspace
         try:
-            draft = await asyncio.to_thread(git.revert, workspace, taken, tip, self._message(case, taken, ""))
+            draft = await asyncio.to_thread(git.revert, workspace, taken, tip, self._message(revert, taken, ""))
         except MergeConflict as clash:
             later = await asyncio.to_thread(git.later, workspace, taken, tip, clash.paths)
-            raise conflicts_with_later(case.entry, clash.paths, later) from None
+            raise conflicts_with_later(revert.entry, clash.paths, later) from None
         if draft.tree == (await asyncio.to_thread(git.describe, workspace, tip)).tree:
-            raise nothing_left(case.entry, case.branch)
+            raise nothing_left(revert.entry, revert.branch)
         return draft
 
-    async def _judged(self, case: _Revert, draft: Commit, tip: str) -> str:
+    async def _judged(self, revert: _Revert, draft: Commit, tip: str) -> str:
         """A sentence on the tests that passed; raises NotReverted where one is broken, or none can be run."""
-        git, entry, workspace = self._parts.git, case.entry, case.workspace
+        git, entry, workspace = self._services.git, revert.entry, revert.workspace
         tree, before = [await asyncio.to_thread(git.tree, workspace, each) for each in (draft.id, tip)]
         changed = await asyncio.to_thread(git.changed, workspace, tip, draft.id)
         trees = RevertTrees(tip=before, reverted=tree, changed=changed, whole_tree=not workspace.is_own)
-        tests = await asyncio.to_thread(trees.reached, self._parts.imports)
-        opened = await self._parts.open_suite() if tests else OpenedSuite(suite=None)
+        tests = await asyncio.to_thread(trees.reached, self._services.imports)
+        opened = await self._services.open_suite() if tests else OpenedSuite(suite=None)
         if tests and opened.suite is None:
-            raise not_judged(entry, opened.why_not, reapply=case.reapply)
+            raise not_judged(entry, opened.why_not, reapply=revert.reapply)
         packages = await asyncio.to_thread(self._packages, entry, workspace)
         judge = RevertJudge(suite=opened.suite, limits=self._limits(entry.task_id), packages=packages)
         try:
             judged = await judge.judge(trees, tests)
         except SandboxError as error:
-            raise not_judged(entry, str(error), reapply=case.reapply) from None
+            raise not_judged(entry, str(error), reapply=revert.reapply) from None
         if judged.broken:
             paths = changed | {name.partition("::")[0] for name in judged.broken if "::" in name}
             later = await asyncio.to_thread(git.later, workspace, entry.commit, tip, paths)
-            raise breaks_tests(entry, judged.broken, later, reapply=case.reapply)
+            raise breaks_tests(entry, judged.broken, later, reapply=revert.reapply)
         return judged.sentence
 
     def _limits(self, task_id: int) -> RunLimits:
-        return self._parts.queue.get(task_id).spec.limits.over(self._parts.limits).of_run()
+        return self._services.queue.get(task_id).spec.limits.over(self._services.limits).of_run()
 
     def _packages(self, entry: Entry, workspace: Workspace) -> dict[str, str]:
-        work = self._parts.steps.last_work(entry.task_id, entry.attempt)
-        landed = landed_packages.known(self._parts.state) if workspace.is_own else {}
-        return {**landed, **(work.packages if work else self._noted(entry, workspace))}
+        state = self._services.steps.last_work(entry.task_id, entry.attempt)
+        landed = landed_packages.known(self._services.state) if workspace.is_own else {}
+        return {**landed, **(state.packages if state else self._noted(entry, workspace))}
 
     def _noted(self, entry: Entry, workspace: Workspace) -> Mapping[str, str]:
         """The packages by the note beside the commit: steps of a task that ended long ago are pruned, notes are not."""
-        text = self._parts.git.read_note(workspace, entry.commit)
+        text = self._services.git.read_note(workspace, entry.commit)
         try:
             return evidence.read_note(text).packages if text else {}
         except evidence.UnreadableNote:
             return {}
 
-    def _message(self, case: _Revert, taken: str, judged: str) -> CommitMessage:
-        entry = case.entry
-        return revert_message(entry.subject, taken, entry.task_id, judged, reapply=case.reapply)
+    def _message(self, revert: _Revert, taken: str, judged: str) -> CommitMessage:
+        entry = revert.entry
+        return revert_message(entry.subject, taken, entry.task_id, judged, reapply=revert.reapply)
 
 
 def _event(entry: Entry, done: Pending, judged: str) -> Event:

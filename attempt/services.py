@@ -41,7 +41,7 @@ class Defaults:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
+class AttemptServices:
     """Every room an attempt needs, each built once by `main`.
 
     `gates` look at a change before anything of it runs, `hooks` at the task's own command. `widened` adds to a task

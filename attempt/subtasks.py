@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from core.attempt_state import AttemptState
 from core.errors import Split
 from core.states import Phase, Status
 from core.subtasks import Part, Subtask
 from core.tasks import Limits, Task, TaskSpec
-from core.work import Work
 
 MAX_PRIORITY = 1_000_000
 _REASON_CHARS = 600
@@ -31,16 +31,16 @@ def may_split(spec: TaskSpec, by_default: bool) -> bool:
     return wanted and spec.repo is None and not spec.files and bool(spec.tests or spec.test_command)
 
 
-def split(task: Task, work: Work, left: Limits) -> Split:
+def split(task: Task, state: AttemptState, left: Limits) -> Split:
     """What ends the attempt for now: the parts that its plan names, as tasks.
 
     Args:
         task: the whole.
-        work: its case file, with the plan.
+        state: its state, with the plan.
         left: what the whole may still use of models; None is unlimited.
     """
-    limits = _share(task.spec.limits, left, len(work.parts) + 1)
-    parts = [Part(spec=_spec(task.spec, one, limits), after=one.after) for one in work.parts]
+    limits = _share(task.spec.limits, left, len(state.parts) + 1)
+    parts = [Part(spec=_spec(task.spec, one, limits), after=one.after) for one in state.parts]
     return Split(f"waits for the {len(parts)} parts that its plan split it into", parts)
 
 
@@ -86,19 +86,19 @@ def have_ended(parts: Sequence[Task]) -> bool:
     return bool(parts) and all(part.status in {Status.DONE, Status.FAILED} for part in parts)
 
 
-def gone_on(work: Work, tip: str, parts: Sequence[Task]) -> Work:
-    """The whole's case file on the tip that holds its parts' work: to be judged, or to be planned anew.
+def gone_on(state: AttemptState, tip: str, parts: Sequence[Task]) -> AttemptState:
+    """The whole's state on the tip that holds its parts' work: to be judged, or to be planned anew.
 
     What is held out follows from all tests of a task together, so a part that got some of the whole's may have been
     shown what the whole holds out; then that is no witness any more.
 
     Args:
-        work: as it was split.
+        state: as it was split.
         tip: the commit to go on from.
         parts: what became of them.
     """
-    saw = work.saw_held_out or any(part.tests for part in work.parts)
-    on_tip = replace(work, base=tip, change={}, verdict=None, saw_held_out=saw)
+    saw = state.saw_held_out or any(part.tests for part in state.parts)
+    on_tip = replace(state, base=tip, change={}, verdict=None, saw_held_out=saw)
     failed = [part for part in parts if part.status is Status.FAILED]
     if not failed:
         return replace(on_tip, phase=Phase.CODING, feedback="")

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from attempt.landed_packages import known
-from attempt.services import Parts
+from attempt.services import AttemptServices
 from core.dependencies import closure
 from core.errors import NightshiftError
 from core.events import Event, Kind, Level
@@ -32,18 +32,20 @@ class Sweep:
     """Keeps an eye on the daemon's own repository.
 
     Args:
-        parts: the rooms.
+        services: what an attempt is given.
         workspace: that repository's folder; nothing happens before it is there.
         idle: tells whether the workers have nothing to do; a sweep goes on from batch to batch only then.
         look_s: how often the tip is looked at.
     """
 
-    def __init__(self, parts: Parts, workspace: Path, idle: Callable[[], bool], look_s: float = LOOK_S) -> None:
-        self._parts, self._workspace, self._idle, self._look_s = parts, workspace, idle, look_s
+    def __init__(
+        self, services: AttemptServices, workspace: Path, idle: Callable[[], bool], look_s: float = LOOK_S
+    ) -> None:
+        self._services, self._workspace, self._idle, self._look_s = services, workspace, idle, look_s
 
-    def renew(self, parts: Parts) -> None:
+    def renew(self, services: AttemptServices) -> None:
         """Use other parts from the next sweep on."""
-        self._parts = parts
+        self._services = services
 
     async def run(self) -> None:
         """Look again and again, until cancelled. Trouble with one sweep is told, and the next one tries anew."""
@@ -58,8 +60,8 @@ class Sweep:
 
     async def once(self) -> bool:
         """Judge the tip, unless that was done; tell what broke, and by which task. True when all passed."""
-        tip = await asyncio.to_thread(self._parts.git.resolve, None, BRANCH)
-        last = self._parts.state.get(_KEY)
+        tip = await asyncio.to_thread(self._services.git.resolve, None, BRANCH)
+        last = self._services.state.get(_KEY)
         if tip == last:
             return True
         failing = await self._failing(tip, None)
@@ -69,12 +71,12 @@ class Sweep:
             await self._blame(failing, tip, str(last) if last else None)
         else:
             self._tell(Kind.SWEPT, f"the whole suite passes at {tip[:10]}", Level.DEBUG)
-        await asyncio.wrap_future(self._parts.state.set(_KEY, tip))
+        await asyncio.wrap_future(self._services.state.set(_KEY, tip))
         return not failing
 
     async def _failing(self, commit: str, only: Sequence[str] | None) -> tuple[str, ...] | None:
         """The test files of a commit that fail, of those of unknown closure or of `only`; None when work came up."""
-        tree = await asyncio.to_thread(self._parts.git.tree, None, commit)
+        tree = await asyncio.to_thread(self._services.git.tree, None, commit)
         paths = (
             await asyncio.to_thread(self._unknown, tree) if only is None else [p for p in only if p in tree.entries()]
         )
@@ -83,8 +85,8 @@ class Sweep:
             if only is None and not self._idle():
                 return None
             texts = {path: tree.read(path).decode("utf-8", "replace") for path in paths[start : start + BATCH]}
-            job = SuiteJob(base=tree, change={}, given=texts, packages=known(self._parts.state))
-            verdict = await self._parts.suite.judge(job)
+            job = SuiteJob(base=tree, change={}, given=texts, packages=known(self._services.state))
+            verdict = await self._services.suite.judge(job)
             failing += sorted({test.partition("::")[0] for test in verdict.failing} & texts.keys())
         return tuple(failing)
 
@@ -92,12 +94,12 @@ class Sweep:
         names = (path for path in tree.entries() if path.endswith(".py") and not path.endswith("conftest.py"))
         tests = [path for path in names if is_test_path(path)]
         return [
-            path for path in tests if not closure(tree, {}, {path: _text(tree, path)}, self._parts.imports).complete
+            path for path in tests if not closure(tree, {}, {path: _text(tree, path)}, self._services.imports).complete
         ]
 
     async def _blame(self, failing: Sequence[str], tip: str, good: str | None) -> None:
         """Find the first commit after `good` at which one of the tests fails, by bisection, and tell it."""
-        log = await asyncio.to_thread(self._parts.git.recent_commits, None, HISTORY, tip)
+        log = await asyncio.to_thread(self._services.git.recent_commits, None, HISTORY, tip)
         ids = [line.id for line in log]
         suspects: list[LogLine] = list(log[: ids.index(good)] if good in ids else log)[::-1]
         low, high = 0, len(suspects) - 1
@@ -108,12 +110,12 @@ class Sweep:
         found = suspects[low]
         text = f"{', '.join(failing)} fails since {found.id[:10]} ({found.subject})"
         data = {"tests": list(failing), "commit": found.id}
-        self._parts.events.emit(
+        self._services.events.emit(
             Event(kind=Kind.REGRESSION, level=Level.ERROR, message=text, task_id=found.task_id, data=data)
         )
 
     def _tell(self, kind: Kind, text: str, level: Level) -> None:
-        self._parts.events.emit(Event(kind=kind, level=level, message=text))
+        self._services.events.emit(Event(kind=kind, level=level, message=text))
 
 
 def _text(tree: Tree, path: str) -> str:

@@ -30,13 +30,13 @@ from agent.machine import FIRST, Machine
 from agent.services import AgentServices, AgentSettings
 from bench.false_alarms import opened
 from bench.learning_families import FAMILIES, Family
+from core.attempt_state import AttemptContext, AttemptState, Step
 from core.clock import utc_now
 from core.dialogue import Completion, ModelRequest
 from core.gauge import Gauge
 from core.ports import Memory, Suite
 from core.states import Ending, Phase
 from core.tasks import Task, TaskSpec
-from core.work import Case, Step, Work
 from db.database import Database
 from db.event_log import EventLog
 from db.step_store import StepStore
@@ -126,7 +126,7 @@ class Room:
         await asyncio.wrap_future(self.queue.finish(task.id, task.fence, ending, reason=work.reason))
         return Done(iterations=work.iteration, calls=model.calls, tokens=model.tokens)
 
-    async def _attempt(self, task: Task, model: Learner) -> Work:
+    async def _attempt(self, task: Task, model: Learner) -> AttemptState:
         async def keep(step: Step) -> None:
             saved = self.steps.save_step(task.id, task.attempt, task.fence, step, started_at=utc_now(), duration_s=0.0)
             await asyncio.wrap_future(saved)
@@ -139,8 +139,8 @@ class Room:
             emit=self.events.emit,
             settings=AgentSettings(recall_limit=self.recall),
         )
-        start = Work(phase=FIRST, base=tools.tree.commit, attempt=task.attempt)
-        return await Machine(tools, keep).run(Case(task=task, whole_tree=False), start)
+        start = AttemptState(phase=FIRST, base=tools.tree.commit, attempt=task.attempt)
+        return await Machine(tools, keep).run(AttemptContext(task=task, whole_tree=False), start)
 
 
 async def rounds(

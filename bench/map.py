@@ -30,11 +30,11 @@ from agent.library import FileTree, NoMemory
 from agent.prompt.budget import Prompt
 from agent.services import AgentServices
 from bootstrap.symbol_cache import keep, kept
+from core.attempt_state import AttemptContext, AttemptState
 from core.dialogue import Completion, ModelRequest
 from core.states import Phase, Status
 from core.tasks import Task, TaskSpec
 from core.verdicts import SuiteJob, Verdict
-from core.work import Case, Work
 
 GOAL_S = 1.0
 
@@ -89,7 +89,7 @@ def built(tools: AgentServices, description: str) -> tuple[Prompt, float]:
     at = datetime.now(UTC)
     task = Task(id=1, spec=TaskSpec(description=description), status=Status.RUNNING, created_at=at, attempt=1)
     began = time.perf_counter()
-    prompt = first_request(Case(task=task), Work(phase=Phase.CODING, base="0" * 40), tools)
+    prompt = first_request(AttemptContext(task=task), AttemptState(phase=Phase.CODING, base="0" * 40), tools)
     return prompt, time.perf_counter() - began
 
 

@@ -154,7 +154,7 @@ class Daemon:
                 group.create_task(self._reload_when_told()),
             ]
             if self._executor is not None:
-                self._sweep = Sweep(self._executor.parts, self._settings.workspace, lambda: not self._busy())
+                self._sweep = Sweep(self._executor.services, self._settings.workspace, lambda: not self._busy())
                 side.append(group.create_task(self._sweep.run()))
             pool = group.create_task(self._serve_tasks(stack))
             signs = [group.create_task(self._vitals.beat()), group.create_task(self._watchdog(pool).run())]
@@ -212,7 +212,7 @@ class Daemon:
     def _take_workers(self, settings: Settings) -> Callable[[], None]:
         def put() -> None:
             if self._executor is not None and self._rooms.parts is not None:
-                self._executor.parts = self._rooms.parts
+                self._executor.services = self._rooms.parts
                 self._sweep.renew(self._rooms.parts)
                 self._executor.resize(settings.worker_count)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from agent.atlas import Shelf
 from agent.services import AgentSettings, EditFormat
 from attempt import evidence
-from attempt.services import Defaults, Parts
+from attempt.services import AttemptServices, Defaults
 from bootstrap.checker import make_checker
 from bootstrap.models import make_memory, make_models, renewed_models
 from bootstrap.repair import PROGRAMS
@@ -120,7 +120,7 @@ class Rooms:
         self._checker = make_checker(settings)
         self.sandbox_name, self.sandbox_detail = "", "being tested"
         self.notices: tuple[str, ...] = ()
-        self.parts: Parts | None = None
+        self.parts: AttemptServices | None = None
         self.layers: LayerStore | None = None
         self._warmed: Warmed | None = None
         self._bench: _Bench | None = None
@@ -130,7 +130,7 @@ class Rooms:
         """The embedder in use, and why not another."""
         return self.memory.description
 
-    async def prepare(self) -> Parts | None:
+    async def prepare(self) -> AttemptServices | None:
         """Try the sandboxes and look for models, all at once, and put the parts together.
 
         None when nothing here can run untrusted code; `notices` says what to install. `prepared` is set at the end.
@@ -143,7 +143,7 @@ class Rooms:
         finally:
             self.prepared.set()
 
-    async def _prepare(self) -> Parts | None:
+    async def _prepare(self) -> AttemptServices | None:
         runtime = open_runtime(self._settings.runner_dir, programs=PROGRAMS)
         choice, _, _ = await asyncio.gather(
             find_sandbox(self._settings, runtime, self._settings.state_dir),
@@ -197,7 +197,7 @@ class Rooms:
         if self._warmed:
             await self._warmed.aclose()
 
-    def _parts(self, sandbox: Sandbox, runtime: Runtime, shelf: Shelf) -> Parts:
+    def _parts(self, sandbox: Sandbox, runtime: Runtime, shelf: Shelf) -> AttemptServices:
         settings, store, imports = self._settings, self._store, ImportCache()
         layers = LayerStore(settings.packages_dir, runtime, environ=settings.process_environment, clock=self._clock)
         self.layers = layers
@@ -205,7 +205,7 @@ class Rooms:
         self._runs = Rounds(
             sandbox, runtime, settings.state_dir / "trials", mask=store.events.mask, imports=imports, layers=layers
         )
-        return Parts(
+        return AttemptServices(
             unable=lambda spec: ability.refusal(spec, runtime.node),
             db=store.db,
             queue=store.queue,

@@ -8,9 +8,9 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from core.attempt_state import AttemptState
 from core.masking import Masker, printable
 from core.tasks import Task
-from core.work import Work
 
 SUBJECT_CHARS = 72
 BODY_CHARS = 8000
@@ -34,25 +34,25 @@ class CommitMessage:
         return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def message_for(task: Task, work: Work, mask: Callable[[str], str] = _SHAPES_ALONE) -> CommitMessage:
+def message_for(task: Task, state: AttemptState, mask: Callable[[str], str] = _SHAPES_ALONE) -> CommitMessage:
     """Say what an attempt did, why, and how: the summary is the model's, the rest is ours.
 
     Args:
         task: what was asked for.
-        work: what became of it.
+        state: what became of it.
         mask: takes out secrets that stand in the description or the summary; a commit may be pushed.
     """
     description = mask(task.spec.description.strip())
-    first, _, rest = (mask(work.summary.strip()) or description.partition("\n")[0]).partition("\n")
+    first, _, rest = (mask(state.summary.strip()) or description.partition("\n")[0]).partition("\n")
     asked = textwrap.indent(description, "> ", lambda _line: True)
-    verdict = str(work.verdict.evidence.label) if work.verdict else ""
+    verdict = str(state.verdict.evidence.label) if state.verdict else ""
     return CommitMessage(
         subject=first,
         body="\n\n".join(part for part in (_wrapped(rest), f"Asked for:\n{asked}") if part),
         trailers={
             "Task": str(task.id),
-            "Model": ", ".join(dict.fromkeys(work.models)),
-            "Iterations": str(work.iteration),
+            "Model": ", ".join(dict.fromkeys(state.models)),
+            "Iterations": str(state.iteration),
             "Verdict": verdict,
         },
     )

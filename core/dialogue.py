@@ -13,9 +13,9 @@ from core.states import Phase
 from core.tasks import Kind, Spent
 
 if TYPE_CHECKING:
+    from core.attempt_state import AttemptContext, AttemptState
     from core.ports import Sink
     from core.tree import Tree
-    from core.work import Case, Work
 
 BUILT_IN = "repair"
 """The name of the built-in engine, as backend and as model. It answers like a model, and its replies are no calls."""
@@ -56,8 +56,8 @@ class Material:
     `emit` takes events about its work, which are told as events of the attempt.
     """
 
-    case: Case
-    work: Work
+    context: AttemptContext
+    state: AttemptState
     tree: Tree
     emit: Sink | None = None
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from core.attempt_state import AttemptState
 from core.errors import InvalidTask
 from core.plain_data import shallow
 from core.states import Phase
 from core.tasks import TaskSpec
-from core.work import Work
 
 MAX_NOTE_CHARS = 4000
 MAX_DESCRIPTION_CHARS = 100_000
@@ -50,29 +50,29 @@ def forked_spec(spec: TaskSpec, fork: Fork, note: str) -> TaskSpec:
     return replace(spec, description=description, key=None, depends_on=(), not_before=None, metadata=metadata)
 
 
-def begun(work: Work, fork: Fork) -> Work:
-    """The case file at which the fork begins; `work` is the one after the step.
+def begun(state: AttemptState, fork: Fork) -> AttemptState:
+    """The state at which the fork begins; `work` is the one after the step.
 
     Tries are counted anew, and the code it brings along is the first. The last failure comes along, and its diagnosis
     where there is one. It never begins behind the gates: what passed them is judged again, and what had ended, waited
     or been split goes on with code.
     """
-    iteration = min(1, work.iteration)
-    last = work.tries[-1:] if work.tries and work.tries[-1].iteration == work.iteration else ()
-    return Work(
-        phase=_phase(work.phase if work.phase is not Phase.HOLD else work.held_in, noted=fork.noted),
-        base=work.base,
+    iteration = min(1, state.iteration)
+    last = state.tries[-1:] if state.tries and state.tries[-1].iteration == state.iteration else ()
+    return AttemptState(
+        phase=_phase(state.phase if state.phase is not Phase.HOLD else state.held_in, noted=fork.noted),
+        base=state.base,
         iteration=iteration,
-        plan=work.plan,
-        change=work.change,
-        own_tests=work.own_tests,
-        summary=work.summary,
-        feedback=work.feedback,
+        plan=state.plan,
+        change=state.change,
+        own_tests=state.own_tests,
+        summary=state.summary,
+        feedback=state.feedback,
         tries=tuple(replace(one, iteration=iteration) for one in last),
         seen=tuple(one.digest for one in last),
-        verdict=work.verdict,
-        saw_held_out=work.saw_held_out,
-        brief=work.brief,
+        verdict=state.verdict,
+        saw_held_out=state.saw_held_out,
+        brief=state.brief,
     )
 
 

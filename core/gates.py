@@ -12,7 +12,7 @@ from core.tasks import Change, Files, TaskSpec
 from core.tree import Tree
 
 if TYPE_CHECKING:
-    from core.work import Lesson
+    from core.attempt_state import Lesson
 
 
 class Severity(StrEnum):

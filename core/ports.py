@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from core.attempt_state import AttemptState, Lesson
     from core.dialogue import Completion, ModelRequest
     from core.events import Event
     from core.gates import GateJob, GateReport
     from core.isolation import SandboxJob, SandboxResult
     from core.verdicts import SuiteJob, Verdict
-    from core.work import Lesson, Work
 
 Sink = Callable[["Event"], None]
 """Takes an event that is not part of a transaction; never raises, never blocks on I/O for long."""
@@ -67,11 +67,11 @@ class Memory(Protocol):
         """The nearest lessons, best first; an attempt that is named may draw a lot and see none of them."""
         ...
 
-    async def remember(self, work: Work, task_id: int, description: str) -> None:
+    async def remember(self, state: AttemptState, task_id: int, description: str) -> None:
         """Store the failure that the last verdict of `work` shows, when it happens."""
         ...
 
-    async def conclude(self, work: Work, task_id: int, solved: bool) -> None:
+    async def conclude(self, state: AttemptState, task_id: int, solved: bool) -> None:
         """Complete the attempt's failures with the fix, and score the lessons that were recalled."""
         ...
 

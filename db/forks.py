@@ -28,7 +28,7 @@ class Forks:
         self._db, self._moves = db, TaskMoves(events, clock)
 
     def submit(self, spec: TaskSpec, fork: Fork, work: str) -> Future[Submitted]:
-        """Store a task that begins at the case file with the digest `work`, which it keeps from being pruned."""
+        """Store a task that begins at the state with the digest `work`, which it keeps from being pruned."""
 
         def job(conn: Connection) -> Submitted:
             sent = self._moves.admit(conn, spec, "depends_on")
@@ -44,7 +44,7 @@ class Forks:
 
 
 def origin(conn: Connection, task_id: int) -> tuple[Fork, str] | None:
-    """Where a task began, and the digest of the case file there; None for a task that is no fork."""
+    """Where a task began, and the digest of the state there; None for a task that is no fork."""
     row = conn.execute("SELECT * FROM task_forks WHERE task_id = ?", (task_id,)).fetchone()
     return None if row is None else (_fork(row), row["work"])
 

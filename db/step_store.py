@@ -1,6 +1,6 @@
 """Durable steps: each finished step of an attempt, and each model reply, before the next one starts.
 
-A daemon that died resumes at the step it was in: `last_work` is the case file to go on from, and a step that asks a
+A daemon that died resumes at the step it was in: `last_work` is the state to go on from, and a step that asks a
 model at a place where it asked before gets the stored reply instead of paying again.
 """
 
@@ -12,6 +12,7 @@ from concurrent.futures import Future
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from core.attempt_state import AttemptState, Step
 from core.clock import Clock, to_text, utc_now
 from core.dialogue import Completion, ModelRequest
 from core.errors import StaleFence
@@ -19,7 +20,6 @@ from core.events import Event, Kind
 from core.states import Phase, Status
 from core.tasks import Spent
 from core.verdicts import Result
-from core.work import Step, Work
 from db import artifacts, spending
 from db.codec import decode, encode, storable
 from db.database import Database
@@ -59,7 +59,7 @@ class StepStore:
     ) -> Future[None]:
         """Store a finished step, its iteration's summary and its event, all or nothing.
 
-        `step.work.step_no` counts the finished steps, so the step's own number, which its calls have too, is one less.
+        `step.state.step_no` counts the finished steps, so the step's own number, which its calls have too, is one less.
         The future fails with `StaleFence` when the task is no longer this worker's. Storing a step twice is harmless.
         """
 
@@ -67,24 +67,24 @@ class StepStore:
             if not _owned(conn, task_id, fence):
                 raise StaleFence
             _insert_step(conn, task_id, attempt, step, started_at, duration_s, self._events)
-            _sum_up(conn, task_id, attempt, step.work)
+            _sum_up(conn, task_id, attempt, step.state)
             self._events.append(conn, _finished(task_id, attempt, step, duration_s))
 
         return self._db.write_patiently(job)
 
-    def last_work(self, task_id: int, attempt: int) -> Work | None:
-        """The case file after the attempt's last stored step, or None when there is none to go on from."""
+    def last_work(self, task_id: int, attempt: int) -> AttemptState | None:
+        """The state after the attempt's last stored step, or None when there is none to go on from."""
         query = "SELECT work FROM steps WHERE task_id = ? AND attempt = ? ORDER BY step_no DESC LIMIT 1"
         row = self._db.reader().execute(query, (task_id, attempt)).fetchone()
         return self.work(row["work"]) if row else None
 
-    def work(self, digest: str) -> Work | None:
-        """The case file with that digest, or None when there is none that can be read."""
+    def work(self, digest: str) -> AttemptState | None:
+        """The state with that digest, or None when there is none that can be read."""
         text = self.artifact(digest)
         try:
-            return decode(Work, text) if text else None
+            return decode(AttemptState, text) if text else None
         except ValueError as error:  # a version with another vocabulary wrote it
-            log.warning("what went on from case file %s starts anew, it cannot be read: %s", digest[:12], error)
+            log.warning("what went on from state %s starts anew, it cannot be read: %s", digest[:12], error)
             return None
 
     def timeline(self, task_id: int) -> list[StepRow]:
@@ -171,7 +171,7 @@ def _finished(task_id: int, attempt: int, step: Step, duration_s: float) -> Even
         message=step.note or f"{step.phase}: {step.outcome}",
         task_id=task_id,
         attempt=attempt,
-        iteration=step.work.iteration,
+        iteration=step.state.iteration,
         phase=step.phase,
         data={"outcome": step.outcome, "duration_s": round(duration_s, 3), **data},
     )
@@ -179,7 +179,7 @@ def _finished(task_id: int, attempt: int, step: Step, duration_s: float) -> Even
 
 def _tests(step: Step) -> tuple[int | None, int | None, int | None]:
     """How many tests passed, did not pass, and there were; only TESTING has them."""
-    verdict = step.work.verdict
+    verdict = step.state.verdict
     if step.phase is not Phase.TESTING or verdict is None or not verdict.results:
         return None, None, None
     passed, total = verdict.count(Result.PASSED), len(verdict.results)
@@ -197,23 +197,23 @@ def _insert_step(
 ) -> None:
     """Store a step.
 
-    Its case file stays as it is, since a resumed attempt commits what it holds. Verdicts in it, and what was made of
+    Its state stays as it is, since a resumed attempt commits what it holds. Verdicts in it, and what was made of
     them, were cleaned when they were made.
     """
     conn.execute(
         "INSERT OR REPLACE INTO steps (task_id, attempt, step_no, iteration, phase, outcome, note, data, work, passed, "
         "failed, total, started_at, ended_at, duration_s) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
-            *(task_id, attempt, step.work.step_no - 1, step.work.iteration, step.phase, step.outcome),
+            *(task_id, attempt, step.state.step_no - 1, step.state.iteration, step.phase, step.outcome),
             *(events.clean(step.note, MAX_NOTE_CHARS), encode(step.data, events.mask)),
-            artifacts.put(conn, encode(step.work)),
+            artifacts.put(conn, encode(step.state)),
             *_tests(step),
             *(to_text(started_at), to_text(started_at + timedelta(seconds=duration_s)), duration_s),
         ),
     )
 
 
-def _sum_up(conn: Connection, task_id: int, attempt: int, work: Work) -> None:
+def _sum_up(conn: Connection, task_id: int, attempt: int, work: AttemptState) -> None:
     """Fold the iteration's steps and calls into its row; the fold starts anew each time, so it may be repeated."""
     where = (task_id, attempt, work.iteration)
     steps = conn.execute(

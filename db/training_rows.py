@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from core.attempt_state import AttemptState
 from core.states import Ending, Phase
-from core.work import Work
 from db import artifacts
 from db.codec import decode
 from db.sqlite import Connection
@@ -72,4 +72,4 @@ def _files(conn: Connection, task_id: int, attempt: int) -> Mapping[str, str | N
         "SELECT work FROM steps WHERE task_id = ? AND attempt = ? ORDER BY step_no DESC LIMIT 1", (task_id, attempt)
     ).fetchone()
     text = artifacts.get(conn, row["work"]) if row else None
-    return decode(Work, text).change if text else {}
+    return decode(AttemptState, text).change if text else {}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import difflib
 
+from core.attempt_state import AttemptState, Reflection
 from core.masking import Masker, printable
 from core.tasks import Change
 from core.verdicts import Failure, Verdict
-from core.work import Reflection, Work
 from memory.signature import signature
 
 MAX_CODE = 40_000
@@ -81,7 +81,7 @@ def difference(failing: Change, passing: Change, masker: Masker) -> str:
     return text if len(text) <= MAX_FIX else f"{text[:MAX_FIX]}\n… (cut)"
 
 
-def lesson_of(work: Work) -> str:
+def lesson_of(work: AttemptState) -> str:
     """One line: the last reflection's advice, or what it took for the cause; else what was done."""
     reflections = [one.reflection for one in work.tries if one.reflection != Reflection()]
     last = reflections[-1] if reflections else Reflection()

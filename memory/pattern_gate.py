@@ -10,9 +10,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
+from core.attempt_state import Lesson
 from core.gates import Finding, GateJob, GateReport, Severity
 from core.paths import is_test_path
-from core.work import Lesson
 from memory.shapes import Shape, shapes
 from memory.store import LongTermMemory
 

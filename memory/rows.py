@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from core.attempt_state import Lesson
 from core.clock import from_text, to_text
-from core.work import Lesson
 from db.sqlite import Connection
 from memory.index import Kind, Near
 from memory.uplift import Standing

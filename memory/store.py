@@ -16,12 +16,12 @@ from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import Future
 from datetime import datetime
 
+from core.attempt_state import AttemptState, Lesson
 from core.clock import Clock, utc_now
 from core.events import Event, Kind
 from core.masking import Masker
 from core.ports import Sink
 from core.shares import Share
-from core.work import Lesson, Work
 from db.database import Database
 from db.sqlite import Connection
 from memory import failed_shapes, recalls, rows
@@ -149,7 +149,7 @@ class LongTermMemory:
 
         return self._db.write(job)
 
-    async def remember(self, work: Work, task_id: int, description: str) -> None:  # noqa: ARG002  tasks has it too
+    async def remember(self, work: AttemptState, task_id: int, description: str) -> None:  # noqa: ARG002  tasks has it too
         """Store the failures that the last verdict of `work` shows; those this attempt has met before are renewed.
 
         Raises:
@@ -163,7 +163,7 @@ class LongTermMemory:
         write = self._db.write(lambda conn: rows.add_failures(conn, task_id, work.attempt, errors, code, at))
         await asyncio.wrap_future(write)
 
-    async def conclude(self, work: Work, task_id: int, solved: bool) -> None:
+    async def conclude(self, work: AttemptState, task_id: int, solved: bool) -> None:
         """Complete the task's failures with the fix, if there is one, and score the lessons that were recalled.
 
         Once for each attempt: one whose daemon dies before the task is finished ends again, and counts no lesson twice.
@@ -225,7 +225,7 @@ class LongTermMemory:
         text = told(one.about, one.lesson, one.fix)
         return Lesson(id=one.id, text=text, score=round(one.similarity, 4), age_s=age_s, source=one.kind)
 
-    def _conclude(self, work: Work, task_id: int, solved: bool) -> None:
+    def _conclude(self, work: AttemptState, task_id: int, solved: bool) -> None:
         at, conn = self._clock(), self._db.reader()
         failures = rows.open_failures(conn, task_id) if solved else []
         passing = failed_shapes.shapes_of(work.change) if solved else set[str]()
@@ -255,7 +255,7 @@ class LongTermMemory:
         self._db.write(job).result()
         self._spaces.catch_up()
 
-    def _retired(self, conn: Connection, work: Work, task_id: int, solved: bool) -> list[Item]:
+    def _retired(self, conn: Connection, work: AttemptState, task_id: int, solved: bool) -> list[Item]:
         """Enter how the attempt ended, judge the lessons near to it, and retire what does not help; gives those."""
         at = self._clock()
         near = recalls.end(conn, task_id, work.attempt, solved=solved, iterations=work.iteration, at=at)

@@ -131,7 +131,7 @@ class RepairBackend(BaseModelHandler):
 
     async def _known_or_sought(self, request: ModelRequest, material: Material, reporter: Reporter) -> _Known:
         """What is known for this state of the work, where a search would not tell more."""
-        work = material.work
+        work = material.state
         excluded = frozenset(work.seen)
         state = (request.task_id, work.attempt, material.tree.commit, digest(work.change), excluded)
         budget_s = self._budget_s if request.within_s is None else min(request.within_s, self._budget_s)
@@ -142,7 +142,7 @@ class RepairBackend(BaseModelHandler):
                 job=job_of(material, change),
                 whole_tests=whole_tests(material),
                 task_id=request.task_id,
-                description=material.case.task.spec.description,
+                description=material.context.task.spec.description,
                 excluded=excluded,
                 budget_s=budget_s,
             )
@@ -157,7 +157,7 @@ class RepairBackend(BaseModelHandler):
         Shown its own refused change, the engine goes on with the search that found it: what it finds then counts from
         where that search began.
         """
-        change = settled(material.tree, material.work.change)
+        change = settled(material.tree, material.state.change)
         start = self._starts.get((task_id, digest(change)))
         if start is not None:
             return start, change

@@ -18,7 +18,7 @@ def why_unfit(request: ModelRequest) -> str:
     """Why the engine cannot help here, in a sentence that may follow a colon; empty where it may try."""
     if request.material is None:
         return "it works on the code of a task, and this request brings none"
-    spec = request.material.case.task.spec
+    spec = request.material.context.task.spec
     if spec.language is not Language.PYTHON:
         return f"it repairs Python, and the task is in {spec.language}"
     if request.phase is Phase.CODING and request.call_no:
@@ -36,7 +36,7 @@ def why_unfit(request: ModelRequest) -> str:
 
 def job_of(material: Material, start: Change) -> TrialJob:
     """Where trials take place: the task's tree with a change on top, judged by the tests that a model may see."""
-    case, work = material.case, material.work
+    case, work = material.context, material.state
     spec = case.task.spec
     return TrialJob(
         base=material.tree,
@@ -52,7 +52,7 @@ def job_of(material: Material, start: Change) -> TrialJob:
 
 def whole_tests(material: Material) -> Files:
     """The tests with what is held out of them; empty where nothing is."""
-    case = material.case
+    case = material.context
     return case.task.spec.tests if case.held.shown else {}
 
 
@@ -62,13 +62,13 @@ def first_change(material: Material) -> Change:
     What the engine itself wrote in an earlier life of the daemon passed all tests that it may see, so there is nothing
     to learn from it: it begins with what the owner gave.
     """
-    work, tree = material.work, material.tree
+    work, tree = material.state, material.tree
     ours = bool(work.models) and set(work.models) == {BUILT_IN}
-    return settled(tree, material.case.task.spec.files if ours else work.change)
+    return settled(tree, material.context.task.spec.files if ours else work.change)
 
 
 def _has_code(material: Material) -> bool:
-    removed = {path for path, text in material.work.change.items() if text is None}
-    tests = material.case.task.spec.tests
-    paths = {*material.tree.entries(), *material.work.change} - removed - set(tests)
+    removed = {path for path, text in material.state.change.items() if text is None}
+    tests = material.context.task.spec.tests
+    paths = {*material.tree.entries(), *material.state.change} - removed - set(tests)
     return any(path.endswith(".py") and not is_test_path(path) for path in paths)

@@ -35,7 +35,7 @@ def coding_text(finding: Finding, changed: Change) -> str:
 
 def reflection_text(finding: Finding, material: Material) -> str:
     """The reflection that `agent.diagnosis` reads."""
-    verdict = material.work.verdict
+    verdict = material.state.verdict
     kind = verdict.failures[0].kind if verdict and verdict.failures else "failing tests"
     said = {
         "pattern": kind,
@@ -57,14 +57,14 @@ def summary(finding: Finding, changed: Change) -> str:
 
 def changed_files(material: Material, target: Change) -> Change:
     """What must be sent so that the work's files become those of `target`, a change of the same base."""
-    now = material.work.change
+    now = material.state.change
     return {path: text for path, text in _wanted(material, target) if path not in now or now[path] != text}
 
 
 def _wanted(material: Material, target: Change) -> Iterator[tuple[str, str | None]]:
     """The texts of all files that either change touches; where the target leaves one alone, as the base has it."""
     entries = material.tree.entries()
-    for path in {**material.work.change, **target}:
+    for path in {**material.state.change, **target}:
         if path in target:
             yield path, target[path]
         else:
@@ -92,7 +92,7 @@ def _warned(finding: Finding) -> str:
 
 def _refused(material: Material) -> str:
     """That the engine's own changes were refused; empty where somebody else wrote the last one."""
-    work = material.work
+    work = material.state
     if not work.seen or set(work.models) != {BUILT_IN}:
         return ""
     count = len(set(work.seen))

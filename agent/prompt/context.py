@@ -19,11 +19,11 @@ from agent.prompt.budget import Shown
 from agent.prompt.text import fenced, quoted
 from agent.repo_map import local_files, signatures, wanted_files
 from agent.view import View
+from core.attempt_state import AttemptContext, AttemptState
 from core.gauge import Gauge
 from core.javascript import is_source
 from core.paths import is_test_path
 from core.tasks import Files
-from core.work import Case, Work
 
 _WORD = re.compile(r"[\w./-]{3,200}")
 _NAMED = re.compile(r".*\w\.[A-Za-z]\w{0,9}")
@@ -67,15 +67,15 @@ def named_paths(text: str) -> list[str]:
     return [word for word in _named(text) if word.endswith((".py", ".js", ".mjs", ".cjs", ".ts"))]
 
 
-def expected_files(case: Case, work: Work, view: View) -> list[str]:
+def expected_files(context: AttemptContext, state: AttemptState, view: View) -> list[str]:
     """The files that a single unnamed block can be: what is being changed, what the tests import, what the task names.
 
     The first of these sources that names exactly one file decides; when none does, all that they name.
     """
-    spec = case.task.spec
-    tests = {**spec.tests, **work.own_tests}
+    spec = context.task.spec
+    tests = {**spec.tests, **state.own_tests}
     sources = [
-        [path for path in work.change if not is_test_path(path)],
+        [path for path in state.change if not is_test_path(path)],
         [path for place, text in tests.items() for path in _wanted(place, text, view)],
         [path for path in named_paths(spec.description) if not is_test_path(path) and path not in tests],
     ]
@@ -92,29 +92,33 @@ class Surroundings:
     around: tuple[str, ...] = ()
 
 
-def surroundings(case: Case, work: Work, view: View, shelf: Shelf) -> Surroundings:
+def surroundings(context: AttemptContext, state: AttemptState, view: View, shelf: Shelf) -> Surroundings:
     """The existing files that matter for the task, at most forty, and further ones by rank (`agent.atlas`).
 
     Those that are named or imported come before those that are only near. The daemon's own workspace holds the files of
     other tasks, so there nothing is looked for beyond what is named. Reads many files the first time: not for the loop.
     """
-    chosen = _pointed_to(case, work, view)
-    if not case.whole_tree:
+    chosen = _pointed_to(context, state, view)
+    if not context.whole_tree:
         return Surroundings(matter=tuple(chosen)[:_MAX_RELEVANT])
-    interest = Interest(files=frozenset(chosen), words=words_of(f"{case.task.spec.description}\n{work.plan}"))
-    tests = {**case.task.spec.tests, **work.own_tests}
+    interest = Interest(files=frozenset(chosen), words=words_of(f"{context.task.spec.description}\n{state.plan}"))
+    tests = {**context.task.spec.tests, **state.own_tests}
     near = [path for path, _ in ranked(read(view, shelf), interest) if path not in chosen and path not in tests]
     room = max(0, min(_MAX_NEAR, _MAX_RELEVANT - len(chosen)))
     return Surroundings(matter=(*tuple(chosen)[:_MAX_RELEVANT], *near[:room]), around=tuple(near[room:]))
 
 
-def _pointed_to(case: Case, work: Work, view: View) -> list[str]:
+def _pointed_to(context: AttemptContext, state: AttemptState, view: View) -> list[str]:
     """Existing files that are changed, named, or imported by what is, in this order."""
-    spec = case.task.spec
-    tests = {**spec.tests, **work.own_tests}
-    first = [*work.change, *spec.files, *mentioned(f"{spec.description}\n{work.plan}", view, by_name=case.whole_tree)]
+    spec = context.task.spec
+    tests = {**spec.tests, **state.own_tests}
+    first = [
+        *state.change,
+        *spec.files,
+        *mentioned(f"{spec.description}\n{state.plan}", view, by_name=context.whole_tree),
+    ]
     first += [path for place, text in tests.items() for path in _imported(place, text, view)]
-    first += mentioned(work.feedback, view, by_name=case.whole_tree)
+    first += mentioned(state.feedback, view, by_name=context.whole_tree)
     chosen = dict.fromkeys(path for path in first if path in view and path not in tests)
     for path in list(chosen)[:_MAX_RELEVANT]:
         chosen.update(dict.fromkeys(p for p in _imported(path, view.text(path) or "", view) if p not in tests))

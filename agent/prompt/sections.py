@@ -11,13 +11,13 @@ from agent.prompt.context import Surroundings, expected_files, listing, outlines
 from agent.prompt.text import quoted
 from agent.services import AgentServices
 from agent.view import View
+from core.attempt_state import AttemptContext, AttemptState, Lesson
 from core.brief import Brief
 from core.dialogue import Message
 from core.gauge import Gauge
 from core.masking import printable
 from core.states import Phase
 from core.tasks import Language
-from core.work import Case, Lesson, Work
 
 _LESSON_CHARS = 600
 _MAX_MISSING = 10
@@ -42,22 +42,26 @@ _AROUND = "What the files nearest to these define; they are not shown further be
 class PromptContext:
     """What a prompt is made of, and how long it may be."""
 
-    case: Case
-    work: Work
-    tools: AgentServices
+    context: AttemptContext
+    state: AttemptState
+    services: AgentServices
     view: View
     near: Surroundings
     gauge: Gauge
     limit: int
 
 
-def prompt_context(case: Case, work: Work, tools: AgentServices, phase: Phase) -> PromptContext:
+def prompt_context(
+    context: AttemptContext, state: AttemptState, services: AgentServices, phase: Phase
+) -> PromptContext:
     """Look at the files once for a prompt; may read many of them, so not on the loop."""
-    view = View(tools.tree, work.change)
-    near = surroundings(case, work, view, tools.shelf)
-    gauge = tools.gauge(phase, work.escalation)
-    limit = tools.settings.limit(phase, gauge)
-    return PromptContext(case=case, work=work, tools=tools, view=view, near=near, gauge=gauge, limit=limit)
+    view = View(services.tree, state.change)
+    near = surroundings(context, state, view, services.shelf)
+    gauge = services.gauge(phase, state.escalation)
+    limit = services.settings.limit(phase, gauge)
+    return PromptContext(
+        context=context, state=state, services=services, view=view, near=near, gauge=gauge, limit=limit
+    )
 
 
 def composed(about: PromptContext, head: Message, parts: Sequence[Section], *, once: bool = False) -> Prompt:
@@ -65,9 +69,9 @@ def composed(about: PromptContext, head: Message, parts: Sequence[Section], *, o
     return compose(head, parts, about.limit, about.gauge, spare=0.0 if once else _SPARE)
 
 
-def language_file(case: Case, *, tests: bool = False) -> str:
+def language_file(context: AttemptContext, *, tests: bool = False) -> str:
     """The name of the prompt part about the task's language."""
-    name = "javascript" if case.task.spec.language is Language.JAVASCRIPT else "python"
+    name = "javascript" if context.task.spec.language is Language.JAVASCRIPT else "python"
     return f"languages/{name}_tests" if tests else f"languages/{name}"
 
 
@@ -77,13 +81,13 @@ def the_task(about: PromptContext) -> Section:
 
 
 def _task(about: PromptContext, room: int) -> Shown:
-    case, brief = about.case, about.work.brief
-    allowed = [*case.task.spec.packages, *_packages(case.granted)]
+    context, brief = about.context, about.state.brief
+    allowed = [*context.task.spec.packages, *_packages(context.granted)]
     more = f"\n\nThese packages may be used: {', '.join(dict.fromkeys(allowed))}." if allowed else ""
-    if denied := _packages(case.denied):
+    if denied := _packages(context.denied):
         more += f"\n\nThe owner denied these packages; do without them: {', '.join(denied)}."
     room -= about.gauge.tokens(more) + _FRAME
-    words, cut = clipped(case.task.spec.description, room, about.gauge)
+    words, cut = clipped(context.task.spec.description, room, about.gauge)
     text = quoted("task", words)
     if brief:
         room -= about.gauge.tokens(text) + _FRAME
@@ -113,8 +117,8 @@ def the_tests(about: PromptContext) -> Section:
 
 
 def _tests(about: PromptContext, room: int) -> Shown:
-    spec, own = about.case.task.spec, about.work.own_tests
-    more = f" {_MORE}" if about.case.held.cases else ""
+    spec, own = about.context.task.spec, about.state.own_tests
+    more = f" {_MORE}" if about.context.held.cases else ""
     if spec.tests:
         return _below(f"These were given. They are fixed, and all of them must pass.{more}", about, room)
     if spec.test_command:
@@ -131,7 +135,7 @@ def _tests(about: PromptContext, room: int) -> Shown:
 
 def _below(head: str, about: PromptContext, room: int) -> Shown:
     """Tests as far as they fit below a line."""
-    tests = about.case.shown_tests if about.case.task.spec.tests else about.work.own_tests
+    tests = about.context.shown_tests if about.context.task.spec.tests else about.state.own_tests
     shown = show_tests(tests, room - about.gauge.tokens(head + "\n\n"), about.gauge)
     return replace(shown, text=f"{head}\n\n{shown.text or _UNSHOWN}")
 
@@ -145,7 +149,7 @@ def _repository(about: PromptContext, room: int) -> Shown:
     names = listing(
         about.view,
         about.near.matter,
-        whole_tree=about.case.whole_tree,
+        whole_tree=about.context.whole_tree,
         room=room // 2,
         gauge=about.gauge,
     )
@@ -163,12 +167,12 @@ def the_files(about: PromptContext) -> Section:
 
 
 def _files(about: PromptContext, room: int) -> Shown:
-    missing = [path for path in expected_files(about.case, about.work, about.view) if path not in about.view]
+    missing = [path for path in expected_files(about.context, about.state, about.view) if path not in about.view]
     more = f"\n\nThese are asked for and do not exist yet: {', '.join(missing)}"
     more = more if missing and len(missing) <= _MAX_MISSING else ""
     shown = show_files(about.view, about.near.matter, room - about.gauge.tokens(more), about.gauge)
     told = len(shown.whole) + len(shown.outlined) + len(shown.named)
-    away = about.view.count() - told if about.case.whole_tree else len(about.near.matter) - told
+    away = about.view.count() - told if about.context.whole_tree else len(about.near.matter) - told
     return replace(shown, text=(shown.text + more).strip(), left_out=max(0, away))
 
 
@@ -180,13 +184,13 @@ def the_lessons(about: PromptContext) -> Section:
 def _lessons(about: PromptContext, room: int) -> Shown:
     shown, numbers = list[str](), list[int]()
     room -= _FRAME
-    for lesson in about.work.lessons:
+    for lesson in about.state.lessons:
         text = f"{len(shown) + 1}. {_short(lesson)}"
         room -= about.gauge.tokens(text + "\n\n")
         if room >= 0:
             shown.append(text)
             numbers.append(lesson.id)
-    cut = len(shown) < len(about.work.lessons)
+    cut = len(shown) < len(about.state.lessons)
     return Shown(text=quoted("lessons", "\n\n".join(shown)) if shown else "", lessons=tuple(numbers), cut=cut)
 
 
@@ -194,37 +198,37 @@ def _short(lesson: Lesson) -> str:
     return printable(lesson.text.strip())[:_LESSON_CHARS]
 
 
-def the_plan(work: Work, title: str = "The plan") -> Section:
+def the_plan(state: AttemptState, title: str = "The plan") -> Section:
     """The plan of the attempt."""
-    return fixed(title, quoted("plan", work.plan) if work.plan else "", share=0.15, rank=3)
+    return fixed(title, quoted("plan", state.plan) if state.plan else "", share=0.15, rank=3)
 
 
 def the_history(about: PromptContext, *, failure: bool = True) -> list[Section]:
     """What the attempt has been through: the hand-over to a fresh start, tries since, and what the last one led to."""
-    work, gauge = about.work, about.gauge
+    state, gauge = about.state, about.gauge
     parts = [
         Section(
-            title="What was tried before this fresh start", fill=lambda r: _handed(work, r, gauge), share=0.2, rank=3
+            title="What was tried before this fresh start", fill=lambda r: _handed(state, r, gauge), share=0.2, rank=3
         ),
-        Section(title="Earlier tries", fill=lambda room: _earlier(work, room, gauge), share=0.15, rank=3),
+        Section(title="Earlier tries", fill=lambda room: _earlier(state, room, gauge), share=0.15, rank=3),
     ]
     return [*parts, the_failure(about)] if failure else parts
 
 
 def the_failure(about: PromptContext) -> Section:
     """The output of the last run, shortened where it is too long, and the reflection on it."""
-    work, gauge = about.work, about.gauge
-    return Section(title=LAST, fill=lambda room: _failure(work, room, gauge), share=0.25, rank=2)
+    state, gauge = about.state, about.gauge
+    return Section(title=LAST, fill=lambda room: _failure(state, room, gauge), share=0.25, rank=2)
 
 
-def _handed(work: Work, room: int, gauge: Gauge) -> Shown:
-    text, cut = fitted(work, room, gauge)
+def _handed(state: AttemptState, room: int, gauge: Gauge) -> Shown:
+    text, cut = fitted(state, room, gauge)
     return Shown(text=text, cut=cut)
 
 
-def _earlier(work: Work, room: int, gauge: Gauge) -> Shown:
+def _earlier(state: AttemptState, room: int, gauge: Gauge) -> Shown:
     """The tries of this context but the last, each in a few lines; of too many the oldest ones go."""
-    lines, kept = lines_of(work)[:-1], list[str]()
+    lines, kept = lines_of(state)[:-1], list[str]()
     room -= _FRAME + 20
     for line in reversed(lines):
         room -= gauge.tokens(line + "\n")
@@ -236,9 +240,9 @@ def _earlier(work: Work, room: int, gauge: Gauge) -> Shown:
     return Shown(text=quoted("earlier tries", "\n".join(kept)) if kept else "", cut=bool(away))
 
 
-def _failure(work: Work, room: int, gauge: Gauge) -> Shown:
-    result, cut = clipped(work.feedback, room - gauge.tokens(last_failure(work, "")), gauge)
-    return Shown(text=last_failure(work, result), cut=cut)
+def _failure(state: AttemptState, room: int, gauge: Gauge) -> Shown:
+    result, cut = clipped(state.feedback, room - gauge.tokens(last_failure(state, "")), gauge)
+    return Shown(text=last_failure(state, result), cut=cut)
 
 
 def closing(text: str) -> Section:

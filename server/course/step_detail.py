@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from core.attempt_state import AttemptState
 from core.events import Event
 from core.states import Outcome, Phase
 from core.tasks import Task
-from core.work import Work
 from db.step_rows import Call, StepRow
 from server.course.spoken import spoken
 from server.course.step_answers import (
@@ -161,7 +161,7 @@ def _ends(event: Event, row: StepRow) -> bool:
     return event.kind == "step_finished" and (event.attempt, event.phase) == (row.attempt, row.phase)
 
 
-def _judged(row: StepRow, work: Work, earlier: Work | None) -> bool:
+def _judged(row: StepRow, work: AttemptState, earlier: AttemptState | None) -> bool:
     """Whether the verdict in the case file is this step's, and not one that is carried along."""
     refused = row.phase is Phase.CODING and row.outcome is Outcome.REDO
     return (row.phase, row.outcome) in _TESTED or (refused and (earlier is None or earlier.verdict != work.verdict))
@@ -193,7 +193,7 @@ def _list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _files(work: Work, earlier: Work | None, mask: Mask) -> list[StepFile]:
+def _files(work: AttemptState, earlier: AttemptState | None, mask: Mask) -> list[StepFile]:
     now: Mapping[str, str | None] = {**work.change, **work.own_tests}
     then: Mapping[str, str | None] = {**earlier.change, **earlier.own_tests} if earlier else {}
     return [
@@ -208,7 +208,7 @@ def _files(work: Work, earlier: Work | None, mask: Mask) -> list[StepFile]:
     ]
 
 
-def _thought(row: StepRow, work: Work, mask: Mask) -> Thought | None:
+def _thought(row: StepRow, work: AttemptState, mask: Mask) -> Thought | None:
     if row.phase is not Phase.REFLECTING or not work.tries:
         return None
     one = work.tries[-1].reflection
@@ -222,7 +222,7 @@ def _thought(row: StepRow, work: Work, mask: Mask) -> Thought | None:
     )
 
 
-def _brief(work: Work, mask: Mask) -> BriefRow | None:
+def _brief(work: AttemptState, mask: Mask) -> BriefRow | None:
     one = work.brief
     if one is None:
         return None
@@ -256,7 +256,7 @@ def _findings(row: StepRow, mask: Mask) -> list[FindingRow]:
     ]
 
 
-def _lessons(work: Work, mask: Mask) -> list[LessonText]:
+def _lessons(work: AttemptState, mask: Mask) -> list[LessonText]:
     return [
         LessonText(
             kind=short(one.source, mask),

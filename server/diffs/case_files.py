@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Literal
 
+from core.attempt_state import AttemptState
 from core.errors import UnknownStep
 from core.forking import begun
 from core.tasks import Task
 from core.tree import Tree
-from core.work import Work
 from db import forks, pruning
 from db.commit_ledger import CommitLedger
 from db.state_store import Commit
@@ -115,7 +115,7 @@ class CaseFiles:
         why = f"; its steps were pruned on {gone.at:%Y-%m-%d} ({gone.setting})" if gone else ""
         return UnknownStep(f"task {self._task.id} has {what}{why}")
 
-    def work(self, row: StepRow) -> Work:
+    def work(self, row: StepRow) -> AttemptState:
         """The case file after a step.
 
         Raises:
@@ -139,7 +139,7 @@ class CaseFiles:
         tree = self._tree(self.work(row).base)
         return State(name=name, texts=dict(self._task.spec.files), open_tree=tree)
 
-    def _state(self, work: Work, name: str) -> State:
+    def _state(self, work: AttemptState, name: str) -> State:
         texts: Mapping[str, str | None] = {**work.change, **work.own_tests}
         return State(name=name, texts=texts, tests=frozenset(work.own_tests), open_tree=self._tree(work.base))
 

@@ -14,11 +14,11 @@ from agent.prompt.context import estimate_tokens
 from agent.prompt.sections import prompt_context, the_repository
 from agent.tags import tags
 from agent.view import View
+from core.attempt_state import AttemptState
 from core.states import Phase
-from core.work import Work
 from tests.support.agent_parts import Bench, case_for, model_for
 
-WORK = Work(phase=Phase.CODING, base="0" * 40)
+WORK = AttemptState(phase=Phase.CODING, base="0" * 40)
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,7 +105,7 @@ async def test_a_step_that_is_resumed_asks_the_model_once() -> None:
     done = bench(READ)
     await done.run(case_for(VAGUE))
     again = bench()
-    work = await again.run(case_for(VAGUE), done.steps[0].work)
+    work = await again.run(case_for(VAGUE), done.steps[0].state)
     assert work.phase is P.COMMIT
     assert P.CLARIFYING not in again.model.phases
 

@@ -6,11 +6,11 @@ import re
 from dataclasses import replace
 
 from agent.machine import FIRST
+from core.attempt_state import AttemptContext, AttemptState
 from core.dialogue import SAW_HELD_OUT, Completion, ModelRequest
 from core.held import HeldOut
 from core.states import Ending, Phase
 from core.verdicts import Label
-from core.work import Case, Work
 from sandbox.runtime import open_runtime
 from test_runner import SuiteRunner
 from tests.support.agent_parts import REFLECTION, Bench, block, case_for
@@ -50,16 +50,16 @@ class Honest(Cheat):
         return Completion(text=RULE, backend="scripted", model="rule-1") if request.phase is P.CODING else reply
 
 
-def case_with(held: HeldOut, **fields: object) -> Case:
+def case_with(held: HeldOut, **fields: object) -> AttemptContext:
     return case_for(TASK, tests=GIVEN, held=held, whole_tree=False, **fields)
 
 
-async def walked(model: Cheat, case: Case) -> tuple[Work, Bench]:
+async def walked(model: Cheat, case: AttemptContext) -> tuple[AttemptState, Bench]:
     with open_folder() as folder:
         events: list[object] = []
         suite = SuiteRunner(bubblewrap(), open_runtime(RUNNER), emit=events.append, staging_dir=folder / "staging")
         bench = Bench(model, suite=suite)  # type: ignore[arg-type]  # it is a model by its method
-        work = await bench.run(case, Work(phase=FIRST, base="0" * 40))
+        work = await bench.run(case, AttemptState(phase=FIRST, base="0" * 40))
         return work, bench
 
 

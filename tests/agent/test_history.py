@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from agent.history import afresh, fitted, hand_over, history_tokens, lines_of
 from agent.services import AgentSettings
+from core.attempt_state import SHORT_TERM, AttemptState, Reflection, Try
 from core.brief import Brief
 from core.gauge import Gauge
 from core.states import Phase
 from core.verdicts import CaseResult, Evidence, Label, Result, Verdict
-from core.work import SHORT_TERM, Reflection, Try, Work
 from tests.support.agent_parts import Bench, block, case_for, model_for
 
 P = Phase
@@ -39,13 +39,13 @@ def judged(**results: bool) -> Verdict:
     )
 
 
-def work_of(count: int, **fields: object) -> Work:
+def work_of(count: int, **fields: object) -> AttemptState:
     tries = tuple(attempt(n) for n in range(1, count + 1))[-SHORT_TERM:]
-    made = Work(phase=P.REFLECTING, base="", iteration=count, tries=tries, verdict=judged(a=True, b=False))
+    made = AttemptState(phase=P.REFLECTING, base="", iteration=count, tries=tries, verdict=judged(a=True, b=False))
     return replace(made, change={"x.py": "1\n"}, **fields)  # type: ignore[arg-type]  # callers name fields of Work
 
 
-def told(work: Work) -> str:
+def told(work: AttemptState) -> str:
     return fitted(work, 10_000, Gauge())[0]
 
 
@@ -126,4 +126,4 @@ async def test_the_output_of_earlier_runs_is_masked() -> None:
 
 
 def test_without_a_fresh_start_there_is_no_hand_over_and_nothing_was_left_out() -> None:
-    assert fitted(Work(phase=Phase.CODING, base="0" * 40), 1000, Gauge()) == ("", False)
+    assert fitted(AttemptState(phase=Phase.CODING, base="0" * 40), 1000, Gauge()) == ("", False)

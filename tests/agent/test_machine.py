@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from agent.machine import FIRST, OPTIONAL, PHASES, TABLE, Machine
 from agent.services import AgentServices, Runner
 from attempt import subtasks
+from core.attempt_state import AttemptContext, AttemptState, Step
 from core.errors import NightshiftError, Parked
 from core.events import Kind
 from core.states import TERMINAL_PHASES, Ending, Outcome, Phase, Status
 from core.subtasks import Subtask
 from core.tasks import Task
 from core.verdicts import Evidence, Label, Verdict
-from core.work import Case, Step, Work
 from tests.support.agent_parts import Bench, ScriptedModel, block, case_for, model_for
 
 TESTS = {"test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"}
@@ -103,7 +103,7 @@ async def test_each_step_is_stored_before_the_next_phase_runs() -> None:
     case = case_for(tests=TESTS)
     await Machine(bench.tools, keep).run(case, bench.start(case))
     assert asked_before == [1, 2, 2, 3, 4, 4]
-    assert [step.work.step_no for step in bench.steps] == [1, 2, 3, 4, 5, 6]
+    assert [step.state.step_no for step in bench.steps] == [1, 2, 3, 4, 5, 6]
     assert [request.place for request in bench.model.requests] == [
         (7, 1, 0, 0),
         (7, 1, 1, 0),
@@ -119,7 +119,7 @@ async def test_an_attempt_resumes_after_each_of_its_steps_with_the_same_question
     for done, step in enumerate(whole.steps[:-1], 1):
         asked = sum(1 for request in whole.model.requests if request.step_no < done)
         later = Bench(model_for(*[WRONG, RIGHT][sum(r.phase is P.CODING for r in whole.model.requests[:asked]) :]))
-        again = await later.run(case, step.work)
+        again = await later.run(case, step.state)
         assert [r.digest for r in later.model.requests] == [r.digest for r in whole.model.requests[asked:]]
         assert replace(again, verdict=None) == replace(end, verdict=None)
 
@@ -135,7 +135,7 @@ async def test_an_interruption_leaves_the_attempt_at_its_last_stored_step() -> N
     with pytest.raises(Parked):
         await bench.run(case_for(tests=TESTS))
     assert bench.walk == [P.PLANNING]
-    assert bench.steps[-1].work.phase is P.CODING
+    assert bench.steps[-1].state.phase is P.CODING
 
 
 # --- the table
@@ -146,7 +146,7 @@ def scripted(outcomes: dict[Phase, list[Outcome]]) -> dict[Phase, Runner]:
     count = itertools.count()
 
     def phase(name: Phase) -> Runner:
-        async def run(case: Case, work: Work, tools: AgentServices) -> Step:
+        async def run(case: AttemptContext, work: AttemptState, tools: AgentServices) -> Step:
             outcome = outcomes[name].pop(0)
             if outcome is Outcome.SPLIT and (not case.split or work.iteration):
                 outcome = Outcome.OK  # the rules know no other split; a test of their own oversteps them
@@ -158,7 +158,7 @@ def scripted(outcomes: dict[Phase, list[Outcome]]) -> dict[Phase, Runner]:
                 work = replace(work, held_in=name)
             if outcome is Outcome.SPLIT:
                 work = replace(work, parts=PARTS)
-            return Step(phase=name, outcome=outcome, work=work)
+            return Step(phase=name, outcome=outcome, state=work)
 
         return run
 
@@ -247,10 +247,10 @@ def _ended(status: Status) -> Task:
 
 @pytest.mark.parametrize("wrong", ["not allowed", "no parts", "a second time", "after a try", "parts without a split"])
 async def test_a_split_that_the_rules_do_not_have_is_a_fault_of_the_program(wrong: str) -> None:
-    async def splits(case: Case, work: Work, tools: AgentServices) -> Step:
+    async def splits(case: AttemptContext, work: AttemptState, tools: AgentServices) -> Step:
         parts = () if wrong == "no parts" else PARTS[:1]
         outcome = Outcome.OK if wrong == "parts without a split" else Outcome.SPLIT
-        return Step(phase=P.PLANNING, outcome=outcome, work=replace(work, parts=parts))
+        return Step(phase=P.PLANNING, outcome=outcome, state=replace(work, parts=parts))
 
     bench = Bench(ScriptedModel({}))
     case = replace(case_for(), split=wrong != "not allowed")
@@ -261,14 +261,14 @@ async def test_a_split_that_the_rules_do_not_have_is_a_fault_of_the_program(wron
     assert not bench.steps
 
 
-def check_walk(steps: list[Step], work: Work, *, review: bool, audit: bool) -> None:
+def check_walk(steps: list[Step], work: AttemptState, *, review: bool, audit: bool) -> None:
     if work.phase is not P.COMMIT:
         return
     gates = [P.CODING, *[P.REVIEW] * review, *[P.AUDIT] * audit, P.TESTING]
     last = steps[-len(gates) :]
     assert [step.phase for step in last] == gates
     assert {step.outcome for step in last} == {Outcome.OK}
-    assert all(step.work.change == last[0].work.change for step in last)
+    assert all(step.state.change == last[0].state.change for step in last)
 
 
 @pytest.mark.parametrize(("review", "audit"), list(itertools.product([False, True], repeat=2)))
@@ -323,8 +323,8 @@ def test_every_phase_exists() -> None:
     ],
 )
 async def test_a_phase_that_oversteps_is_a_fault_of_the_program(phase: Phase, after: dict[str, object]) -> None:
-    async def overstep(case: Case, work: Work, tools: AgentServices) -> Step:
-        return Step(phase=phase, outcome=Outcome.OK, work=replace(work, **after))  # type: ignore[arg-type]
+    async def overstep(case: AttemptContext, work: AttemptState, tools: AgentServices) -> Step:
+        return Step(phase=phase, outcome=Outcome.OK, state=replace(work, **after))  # type: ignore[arg-type]
 
     bench = Bench(ScriptedModel({}))
     work = replace(bench.start(case_for()), phase=phase)
@@ -336,8 +336,8 @@ async def test_a_phase_that_oversteps_is_a_fault_of_the_program(phase: Phase, af
 async def test_a_verdict_of_an_earlier_try_does_not_count() -> None:
     old = _verdict(passed=True)
 
-    async def lazy(case: Case, work: Work, tools: AgentServices) -> Step:
-        return Step(phase=P.TESTING, outcome=Outcome.OK, work=work)
+    async def lazy(case: AttemptContext, work: AttemptState, tools: AgentServices) -> Step:
+        return Step(phase=P.TESTING, outcome=Outcome.OK, state=work)
 
     bench = Bench(ScriptedModel({}))
     with pytest.raises(NightshiftError, match="verdict of its own"):

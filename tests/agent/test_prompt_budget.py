@@ -20,11 +20,11 @@ from agent.prompt.budget import Prompt, Section, Shown, clipped, compose, fixed
 from agent.prompt.text import FILES
 from agent.review import Reviewer
 from agent.services import LEAST_TOKENS, PHASE_SHARES, AgentServices, AgentSettings, EditFormat
+from core.attempt_state import AttemptContext, AttemptState, HandOver, Lesson, Reflection, Try
 from core.dialogue import Message
 from core.gauge import Gauge
 from core.states import Phase
 from core.tasks import Language
-from core.work import Case, HandOver, Lesson, Reflection, Try, Work
 from settings.models import LEAST_PROMPT
 from tests.support.agent_parts import Bench, block, case_for, model_for
 
@@ -62,7 +62,7 @@ def tools_of(prompt_tokens: int, gauge: Gauge, *, large: bool) -> AgentServices:
     )
 
 
-def prompts_of(case: Case, work: Work, tools: AgentServices) -> list[tuple[Phase, Prompt]]:
+def prompts_of(case: AttemptContext, work: AttemptState, tools: AgentServices) -> list[tuple[Phase, Prompt]]:
     """The first question of every phase."""
     found = [
         (P.PLANNING, planning._request(case, work, tools)),
@@ -103,7 +103,7 @@ def test_no_prompt_is_longer_than_its_limit_whatever_it_is_made_of(data: st.Data
         Try(iteration=n, digest=str(n), failing=(data.draw(texts()),) * 200, feedback="", reflection=thought)
         for n in range(1, 6)
     )
-    work = Work(
+    work = AttemptState(
         phase=P.CODING, base="0" * 40, iteration=5, plan=data.draw(texts())[:4000], feedback=data.draw(texts()),
         change={"add.py": data.draw(texts()), "new.py": data.draw(texts())}, tries=tries,
         own_tests={} if case.task.spec.tests else {"tests/test_own.py": data.draw(texts())},
@@ -119,7 +119,9 @@ def test_no_prompt_is_longer_than_its_limit_whatever_it_is_made_of(data: st.Data
 def test_no_prompt_about_five_thousand_files_is_longer_than_its_limit() -> None:
     tools, gauge = tools_of(24_000, Gauge(), large=True), Gauge()
     case = case_for("Make f4242 in pkg42/mod4242.py faster; see " + " ".join(list(many())[:900]))
-    work = Work(phase=P.CODING, base="0" * 40, change={"add.py": "x = 1\n"}, own_tests={"tests/test_own.py": "x"})
+    work = AttemptState(
+        phase=P.CODING, base="0" * 40, change={"add.py": "x = 1\n"}, own_tests={"tests/test_own.py": "x"}
+    )
     for phase, prompt in prompts_of(case, work, tools):
         assert prompt.tokens <= tools.settings.limit(phase, gauge), phase
         record = prompt.record()
@@ -136,7 +138,7 @@ def test_the_least_limit_leaves_room_beside_the_instructions_of_every_phase() ->
         case = replace(case, task=replace(case.task, spec=replace(case.task.spec, language=language, split=split)))
         tools = tools_of(24_000, Gauge(), large=False)
         tools = replace(tools, settings=replace(tools.settings, edit_format=form))
-        work = Work(phase=P.CODING, base="0" * 40, change={"add.py": "x\n"})
+        work = AttemptState(phase=P.CODING, base="0" * 40, change={"add.py": "x\n"})
         for phase, prompt in prompts_of(case, work, tools):
             assert prompt.tokens <= LEAST_TOKENS * 2 / 3, (phase, form, split, language)
     assert LEAST_TOKENS == LEAST_PROMPT, "what the settings accept is what the phases keep to"
@@ -244,7 +246,7 @@ def test_a_file_is_never_shown_in_part(path: str) -> None:
     bench = Bench(model_for())
     for limit in range(3000, 12_000, 1500):
         tools = replace(bench.tools, tree=FileTree({path: text}), settings=AgentSettings(prompt_tokens=limit))
-        prompt = coding.first_request(case_for(f"Mend {path}"), Work(phase=P.CODING, base=""), tools)
+        prompt = coding.first_request(case_for(f"Mend {path}"), AttemptState(phase=P.CODING, base=""), tools)
         shown = prompt.messages[1].text
         assert (text in shown) or ("line 1 漢" not in shown)
         assert (text in shown) == (path in prompt.record()["whole"])

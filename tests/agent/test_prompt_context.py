@@ -7,12 +7,12 @@ from agent.library import FileTree
 from agent.prompt.context import estimate_tokens, expected_files, listing, mentioned, show_files, surroundings
 from agent.repo_map import local_files, signatures, wanted_files
 from agent.view import View, settled
+from core.attempt_state import AttemptState
 from core.states import Phase
 from core.tasks import digest
-from core.work import Work
 from tests.support.agent_parts import case_for
 
-WORK = Work(phase=Phase.CODING, base="0" * 40)
+WORK = AttemptState(phase=Phase.CODING, base="0" * 40)
 
 
 def view(**files: str) -> View:

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from agent.kinds import kind_of
 from agent.prompt.text import FILES, fenced, quoted
 from agent.replies import parse
+from core.attempt_state import Lesson
 from core.dialogue import Completion
 from core.states import Phase
 from core.tasks import Kind
-from core.work import Lesson
 from tests.support.agent_parts import Bench, block, case_for, model_for
 
 P = Phase

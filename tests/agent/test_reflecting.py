@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from agent import history
 from agent.reflecting import by_rule, read_reflection
+from core.attempt_state import AttemptState, Lesson, Reflection, Try
 from core.events import Kind
 from core.states import Outcome, Phase
 from core.verdicts import Evidence, Failure, Label, Verdict
-from core.work import Lesson, Reflection, Try, Work
 from tests.support.agent_parts import REFLECTION, Bench, ListMemory, block, case_for, model_for
 
 P = Phase
@@ -150,7 +150,7 @@ async def test_without_a_usable_reflection_a_rule_gives_one() -> None:
     evidence = Evidence(tree="", sandbox="", label=Label.TESTS_PASSED)
     failure = Failure(id="a.py", kind="collection ModuleNotFoundError", message="No module named 'x'")
     verdict = Verdict(passed=False, reason="", evidence=evidence, failures=(failure,))
-    assert "Create the module" in by_rule(Work(phase=P.REFLECTING, base="", verdict=verdict)).suggested_fix
+    assert "Create the module" in by_rule(AttemptState(phase=P.REFLECTING, base="", verdict=verdict)).suggested_fix
 
 
 # --- going in circles

@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from agent.services import AgentSettings
+from core.attempt_state import AttemptContext
 from core.events import Kind, Level
 from core.gates import Finding, GateJob, GateReport, Severity
 from core.remarks import Gravity
 from core.states import Ending, Phase
-from core.work import Case
 from tests.support.agent_parts import Bench, block, case_for, model_for
 
 P = Phase
@@ -28,11 +28,11 @@ def finds(*findings: dict[str, object]) -> str:
     return json.dumps({"findings": whole})
 
 
-def reviewed(**more: Any) -> Case:
+def reviewed(**more: Any) -> AttemptContext:
     return case_for(tests=TESTS, review=True, **more)
 
 
-def audited(**more: Any) -> Case:
+def audited(**more: Any) -> AttemptContext:
     return case_for(tests=TESTS, audit=True, **more)
 
 

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent import planning
+from core.attempt_state import AttemptContext, AttemptState
 from core.states import Outcome, Phase
 from core.subtasks import Subtask
-from core.work import Case, Work
 from tests.support.agent_parts import Bench, ScriptedModel, case_for
 
 TESTS = {"test_a.py": "from a import a\n\n\ndef test_a():\n    assert a(1) == 1\n"}
@@ -28,7 +28,7 @@ def part(name: str, *after: int, **more: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def case() -> Case:
+def case() -> AttemptContext:
     return replace(case_for(tests=TESTS), split=True)
 
 
@@ -136,12 +136,12 @@ def test_whatever_stands_in_the_list_is_parts_or_a_sentence(raw: list[object]) -
 # --- PLANNING
 
 
-async def plan(*replies: str, split: bool = True, **start: Any) -> tuple[Bench, Work]:
+async def plan(*replies: str, split: bool = True, **start: Any) -> tuple[Bench, AttemptState]:
     bench = Bench(ScriptedModel({Phase.PLANNING: list(replies)}))
     asked = replace(case(), split=split)
     step = await planning.run(asked, replace(bench.start(asked), phase=Phase.PLANNING, **start), bench.tools)
     bench.steps.append(step)
-    return bench, step.work
+    return bench, step.state
 
 
 GOOD = json.dumps({"subtasks": [part("a"), part("b", 1)]})

@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 
 from agent.services import AgentSettings
+from core.attempt_state import AttemptState
 from core.events import Kind
 from core.isolation import RunLimits
 from core.states import Ending, Phase
 from core.verdicts import SuiteJob, Verdict
-from core.work import Work
 from db.codec import decode, encode
 from tests.support.agent_parts import Bench, PlainSuite, block, case_for, model_for
 
@@ -189,11 +189,11 @@ async def test_an_attempt_that_goes_on_after_a_restart_still_knows_what_its_test
     first = Bench(model_for(RIGHT, TESTING=[WRONG_TEST], REFLECTING=[BLAME]))
     with pytest.raises(AssertionError, match="no reply is left"):
         await first.run(case_for(ASKED))
-    stored = decode(Work, encode(first.steps[-1].work))
+    stored = decode(AttemptState, encode(first.steps[-1].state))
     weaker = OWN.replace("    assert add(0, 0) == 0\n", "")
     again = Bench(model_for(RIGHT, TESTING=[weaker] * 3, REFLECTING=[BLAME] * 9))
     again.settings = AgentSettings(reasks=2)
     with pytest.raises(AssertionError, match="no reply is left"):
         await again.run(case_for(ASKED), stored)
     assert "had 2 assertions and now have 1" in again.model.prompt(1)
-    assert again.steps[-1].work.own_tests == stored.own_tests, "the earlier tests stay"
+    assert again.steps[-1].state.own_tests == stored.own_tests, "the earlier tests stay"

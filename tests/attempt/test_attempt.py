@@ -12,17 +12,17 @@ from typing import Any
 
 import pytest
 
-from attempt.services import Parts
+from attempt.services import AttemptServices
 from bootstrap.services import Rooms
 from bootstrap.store import Store, open_store
 from config import load_settings
+from core.attempt_state import AttemptState, Step
 from core.clock import utc_now
 from core.events import Event, Kind
 from core.gates import Approval, Ask, AskKind, GateJob, GateReport
 from core.states import ENDED, Ending, Outcome, Phase, Status
 from core.submission import parse_spec
 from core.tasks import Task
-from core.work import Step, Work
 from task_executor import TaskExecutor
 from tests.support.answers import RIGHT, Answers, job
 from tests.support.sandboxes import runtime
@@ -69,7 +69,7 @@ class Site:
     """One worker on the real rooms."""
 
     store: Store
-    parts: Parts
+    parts: AttemptServices
     clock: Clock
 
     def submit(self, number: int, **more: Any) -> int:
@@ -87,7 +87,7 @@ class Site:
         task = self.store.queue.claim("w").result()
         assert task is not None
         workspace = self.parts.git.open(None, None, task.id, task.spec.description, task.created_at)
-        work = Work(
+        work = AttemptState(
             phase=Phase.HOLD,
             base=workspace.base,
             step_no=3,
@@ -96,7 +96,7 @@ class Site:
             held_in=phase,
             asks=(TOOLZ,),
         )
-        step = Step(phase=Phase.TESTING, outcome=Outcome.HOLD, work=work)
+        step = Step(phase=Phase.TESTING, outcome=Outcome.HOLD, state=work)
         saved = self.store.steps.save_step(task.id, 1, task.fence, step, started_at=utc_now(), duration_s=0.1)
         saved.result()
         return self.store.queue.hold(task.id, task.fence, "needs toolz", work.asks).result()

@@ -10,12 +10,12 @@ import pytest
 
 from attempt.integration import Integration, Landed
 from attempt.regression import WithRegression
+from core.attempt_state import AttemptState
 from core.clock import utc_now
 from core.states import Phase, Status
 from core.submission import parse_spec
 from core.tasks import Task
 from core.verdicts import SuiteJob
-from core.work import Work
 from db.commit_signs import ChangedFile, Signs
 from tests.support.git_repo import git, make_repo
 from tests.support.rooms import Opened, open_rooms
@@ -38,7 +38,9 @@ async def land(rooms: Opened, change: dict[str, str | None], **fields: object) -
     workspace = rooms.parts.git.open(spec.repo, spec.base, number, spec.description, task.created_at)
     job = SuiteJob(base=workspace.tree, change=change, given=spec.tests, whole_tree=not workspace.is_own)
     verdict = await WithRegression(rooms.parts.suite, rooms.parts.imports).judge(job)
-    work = Work(phase=Phase.COMMIT, base=workspace.base, change=change, verdict=verdict, iteration=2, escalation=1)
+    work = AttemptState(
+        phase=Phase.COMMIT, base=workspace.base, change=change, verdict=verdict, iteration=2, escalation=1
+    )
     work = replace(work, noted=("net.socket:calc.py",), packages={"toolz": "1.0"})
     landed = await Integration(task, rooms.parts, lambda _: None).land(workspace, work)
     assert isinstance(landed, Landed)

@@ -11,7 +11,8 @@ import pytest
 
 from attempt.integration import Integration, Landed, Reopened
 from attempt.regression import WithRegression
-from attempt.services import Parts
+from attempt.services import AttemptServices
+from core.attempt_state import AttemptState
 from core.clock import utc_now
 from core.events import Event, Kind
 from core.revisions import Workspace
@@ -19,7 +20,6 @@ from core.states import Phase, Status
 from core.submission import parse_spec
 from core.tasks import Task
 from core.verdicts import SuiteJob
-from core.work import Work
 from tests.support.counting import Counting
 from tests.support.git_repo import git
 from tests.support.rooms import open_rooms
@@ -36,7 +36,7 @@ TEST_OTHER = "from other import shout\n\n\ndef test_shout():\n    assert shout('
 class Site:
     """The rooms of a daemon, without its workers."""
 
-    parts: Parts
+    parts: AttemptServices
     suite: Counting
     events: list[Event] = field(default_factory=list)
 
@@ -47,13 +47,13 @@ class Site:
     def open(self, task: Task) -> Workspace:
         return self.parts.git.open(task.spec.repo, task.spec.base, task.id, task.spec.description, task.created_at)
 
-    async def judged(self, workspace: Workspace, task: Task, change: dict[str, str]) -> Work:
+    async def judged(self, workspace: Workspace, task: Task, change: dict[str, str]) -> AttemptState:
         job = SuiteJob(base=workspace.tree, change=change, given=task.spec.tests, whole_tree=not workspace.is_own)
         verdict = await WithRegression(self.suite, self.parts.imports).judge(job)
         assert verdict.passed, verdict.reason
-        return Work(phase=Phase.COMMIT, base=workspace.base, change=change, verdict=verdict, iteration=1)
+        return AttemptState(phase=Phase.COMMIT, base=workspace.base, change=change, verdict=verdict, iteration=1)
 
-    async def land(self, workspace: Workspace, task: Task, work: Work) -> Landed | Reopened:
+    async def land(self, workspace: Workspace, task: Task, work: AttemptState) -> Landed | Reopened:
         return await Integration(task, self.parts, self.events.append).land(workspace, work)
 
 
@@ -108,10 +108,10 @@ async def test_work_that_breaks_together_with_newer_work_goes_back_with_the_fail
     assert isinstance(await site.land(at_rename, rename, renaming), Landed | Reopened)
     end = await site.land(at_user, user, using)
     assert isinstance(end, Reopened)
-    assert end.work.phase is Phase.REFLECTING
-    assert end.work.base == site.parts.git.resolve(None, "main")
-    assert end.work.verdict
-    assert not end.work.verdict.passed
+    assert end.state.phase is Phase.REFLECTING
+    assert end.state.base == site.parts.git.resolve(None, "main")
+    assert end.state.verdict
+    assert not end.state.verdict.passed
 
 
 async def test_an_older_test_that_only_the_merge_breaks_is_not_taken_for_one_that_failed_before(site: Site) -> None:
@@ -126,8 +126,8 @@ async def test_an_older_test_that_only_the_merge_breaks_is_not_taken_for_one_tha
     assert isinstance(await site.land(at_first, first, one), Landed)
     end = await site.land(at_second, second, two)
     assert isinstance(end, Reopened)
-    assert end.work.verdict
-    assert end.work.verdict.failing == {"test_both.py::test_both"}
+    assert end.state.verdict
+    assert end.state.verdict.failing == {"test_both.py::test_both"}
 
 
 async def test_a_conflict_goes_back_to_coding_with_both_sides_shown(site: Site) -> None:
@@ -138,15 +138,15 @@ async def test_a_conflict_goes_back_to_coding_with_both_sides_shown(site: Site) 
     assert isinstance(await site.land(at_first, first, one), Landed)
     end = await site.land(at_second, second, two)
     assert isinstance(end, Reopened)
-    assert (end.work.phase, end.work.verdict) == (Phase.CODING, None)
-    assert dict(end.work.change) == {"kept.txt": "k\n"}
-    assert "return x + y" in end.work.feedback
-    assert "return a + b" in end.work.feedback
+    assert (end.state.phase, end.state.verdict) == (Phase.CODING, None)
+    assert dict(end.state.change) == {"kept.txt": "k\n"}
+    assert "return x + y" in end.state.feedback
+    assert "return a + b" in end.state.feedback
 
 
 async def test_a_change_that_changes_nothing_lands_without_a_commit(site: Site) -> None:
     task = site.task(1)
-    work = Work(phase=Phase.COMMIT, base=site.open(task).base)
+    work = AttemptState(phase=Phase.COMMIT, base=site.open(task).base)
     landed = await site.land(site.open(task), task, work)
     assert landed == Landed(reason="the tests pass as things are; nothing had to be changed")
 

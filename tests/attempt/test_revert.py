@@ -12,13 +12,13 @@ import pytest
 from attempt.integration import Integration, Landed
 from attempt.verify import Verification
 from bootstrap.undoing import Reverts
+from core.attempt_state import AttemptState
 from core.errors import NoEvidence, NotReverted, UnknownTask
 from core.events import Kind
 from core.states import Phase, Status
 from core.submission import parse_spec
 from core.tasks import Task
 from core.undo import revert_message
-from core.work import Work
 from db.commit_ledger import Pending
 from tests.support.git_repo import fingerprint, git, make_repo, write
 from tests.support.rooms import open_rooms
@@ -220,7 +220,7 @@ async def test_a_task_that_is_worked_on_again_after_a_revert_makes_a_commit_of_i
         await site.undo.revert(entry.task_id)
         task: Task = replace(site.store.queue.get(entry.task_id), status=Status.RUNNING, attempt=2)
         workspace = site.git.open(None, None, task.id, task.spec.description, task.created_at)
-        work = Work(phase=Phase.COMMIT, base=workspace.base, change={"calc.py": CALC}, iteration=1)
+        work = AttemptState(phase=Phase.COMMIT, base=workspace.base, change={"calc.py": CALC}, iteration=1)
         landed = await Integration(task, rooms.parts, lambda _event: None, resumed=True).land(workspace, work)
         assert isinstance(landed, Landed)
         assert landed.commit

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from attempt import landed_packages
-from attempt.services import Parts
+from attempt.services import AttemptServices
 from attempt.sweep import Sweep
 from core.commit_message import CommitMessage
 from core.events import Kind
@@ -25,7 +25,7 @@ def test_the_answer_is_found_by_name():
 """
 
 
-def land(parts: Parts, task_id: int, **files: str) -> str:
+def land(parts: AttemptServices, task_id: int, **files: str) -> str:
     """Commit files to the workspace's main as a task does."""
     git = parts.git
     workspace = git.open(None, None, task_id, f"task {task_id}")

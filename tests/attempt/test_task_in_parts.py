@@ -9,10 +9,10 @@ import pytest
 
 from attempt import subtasks
 from core.allowance import lowered
+from core.attempt_state import AttemptState
 from core.states import Ending, Phase, Status
 from core.subtasks import Subtask
 from core.tasks import Kind, Limits, Spent, Task, TaskSpec
-from core.work import Work
 
 SPEC = TaskSpec(
     description="Write all of it.",
@@ -31,7 +31,7 @@ PARTS = (
     Subtask(description="Write a.\nWith care.", files=("a.py",), tests=("test_a.py",)),
     Subtask(description="Write b.", files=("b.py", "c.py"), acceptance=("b() == 1",), after=(0,)),
 )
-WORK = Work(phase=Phase.SPLIT, base="0" * 40, step_no=1, parts=PARTS, plan="1. a\n2. b")
+WORK = AttemptState(phase=Phase.SPLIT, base="0" * 40, step_no=1, parts=PARTS, plan="1. a\n2. b")
 TIP = "1" * 40
 
 

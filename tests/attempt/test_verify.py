@@ -13,16 +13,16 @@ import pytest
 from attempt import evidence
 from attempt.integration import Integration, Landed
 from attempt.regression import WithRegression
-from attempt.services import Parts
+from attempt.services import AttemptServices
 from attempt.verify import Judgement, OpenedSuite, Report, Standing, Verification
 from config import Settings
+from core.attempt_state import AttemptState
 from core.clock import utc_now
 from core.errors import NoEvidence, UnknownCommit
 from core.states import Phase, Status
 from core.submission import parse_spec
 from core.tasks import Task
 from core.verdicts import SuiteJob
-from core.work import Work
 from tests.support.git_repo import git, make_repo
 from tests.support.rooms import open_rooms
 from verdict.held.holding import hold
@@ -38,7 +38,7 @@ NOTES = "--ref=nightshift"
 class Site:
     """A home with its rooms; work is landed as the daemon lands it."""
 
-    parts: Parts
+    parts: AttemptServices
     settings: Settings
 
     @property
@@ -56,7 +56,7 @@ class Site:
         read = parse_spec({"description": f"task {number}", **spec})
         return Task(id=number, spec=read, status=Status.RUNNING, created_at=utc_now(), attempt=1)
 
-    async def judged(self, task: Task, change: dict[str, str], own: dict[str, str]) -> Work:
+    async def judged(self, task: Task, change: dict[str, str], own: dict[str, str]) -> AttemptState:
         spec, workspace = task.spec, self.open(task)
         job = SuiteJob(
             base=workspace.tree, change=change, given=spec.tests, own=own, start=spec.files, command=spec.test_command,
@@ -65,12 +65,12 @@ class Site:
         )  # fmt: skip
         verdict = await WithRegression(self.parts.suite, self.parts.imports).judge(job)
         assert verdict.passed, verdict.reason
-        return Work(
+        return AttemptState(
             phase=Phase.COMMIT, base=workspace.base, change=change, own_tests=own, verdict=verdict, iteration=2,
             models=("ollama/small",), summary=f"Do task {task.id}",
         )  # fmt: skip
 
-    async def land(self, task: Task, work: Work) -> str:
+    async def land(self, task: Task, work: AttemptState) -> str:
         held = hold(task.spec, (), 0.25)
         end = await Integration(task, self.parts, lambda _: None, held=held).land(replace(self.open(task)), work)
         assert isinstance(end, Landed), end

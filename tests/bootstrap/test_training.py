@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 
 from bootstrap.training import export
+from core.attempt_state import AttemptState, Step
 from core.dialogue import BUILT_IN, Completion, Message, ModelRequest
 from core.masking import Masker
 from core.states import Ending, Outcome, Phase
 from core.tasks import TaskSpec
-from core.work import Step, Work
 from db.state_store import Commit
 from tests.support.store import Store, open_store
 
@@ -36,8 +36,10 @@ def solve(store: Store, *codes: str, backend: str = "openai", commit: bool = Tru
             iteration=number + 1,
         )
         store.steps.save_reply(request, Completion(text=reply(code), backend=backend, model="m-1")).result()
-        work = Work(phase=Phase.TESTING, base="b", step_no=number + 1, iteration=number + 1, change={"add.py": code})
-        step = Step(phase=Phase.CODING, outcome=Outcome.OK, work=work)
+        work = AttemptState(
+            phase=Phase.TESTING, base="b", step_no=number + 1, iteration=number + 1, change={"add.py": code}
+        )
+        step = Step(phase=Phase.CODING, outcome=Outcome.OK, state=work)
         store.steps.save_step(task.id, 1, task.fence, step, started_at=store.clock(), duration_s=1).result()
     if commit:
         made = Commit(

@@ -7,12 +7,12 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.attempt_state import AttemptState
 from core.clock import utc_now
 from core.commit_message import SUBJECT_CHARS, CommitMessage, message_for, slug, task_of, trailers
 from core.masking import Masker
 from core.states import Phase, Status
 from core.tasks import Task, TaskSpec
-from core.work import Work
 
 
 def message(subject: str = "Add a door", body: str = "", **fields: str) -> str:
@@ -63,7 +63,9 @@ def test_a_slug_keeps_the_first_words() -> None:
 def test_a_message_says_what_was_done_and_what_was_asked_for() -> None:
     spec = TaskSpec(description="Write add().\nIt adds.")
     task = Task(id=7, spec=spec, status=Status.RUNNING, created_at=utc_now())
-    work = Work(phase=Phase.COMMIT, base="0" * 40, summary="Add add()\nWith ints.", models=("a", "b", "a"), iteration=2)
+    work = AttemptState(
+        phase=Phase.COMMIT, base="0" * 40, summary="Add add()\nWith ints.", models=("a", "b", "a"), iteration=2
+    )
     assert message_for(task, work).text() == (
         "Add add()\n\nWith ints.\n\nAsked for:\n> Write add().\n> It adds.\n\nTask: 7\nModel: a, b\nIterations: 2\n"
     )
@@ -71,13 +73,13 @@ def test_a_message_says_what_was_done_and_what_was_asked_for() -> None:
 
 def test_without_a_summary_the_description_is_the_subject() -> None:
     task = Task(id=7, spec=TaskSpec(description="Write add()"), status=Status.RUNNING, created_at=utc_now())
-    assert message_for(task, Work(phase=Phase.COMMIT, base="")).subject == "Write add()"
+    assert message_for(task, AttemptState(phase=Phase.COMMIT, base="")).subject == "Write add()"
 
 
 def test_a_secret_in_the_description_or_the_summary_does_not_reach_a_commit() -> None:
     spec = TaskSpec(description="Call the API with sk-proj-abcdefghij0123456789\nand the word hunter2-secret")
     task = Task(id=7, spec=spec, status=Status.RUNNING, created_at=utc_now())
-    work = Work(phase=Phase.COMMIT, base="", summary="Use hunter2-secret\x1b[31m\u202e")
+    work = AttemptState(phase=Phase.COMMIT, base="", summary="Use hunter2-secret\x1b[31m\u202e")
     text = message_for(task, work, Masker(["hunter2-secret"])).text()
     assert text.startswith("Use ***\\x1b[31m\\u{202e}\n")
     assert "hunter2" not in text

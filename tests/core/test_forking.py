@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.attempt_state import AttemptState, Lesson, Reflection, Try
 from core.errors import InvalidTask
 from core.forking import Fork, begun, forked_spec
 from core.states import TERMINAL_PHASES, Phase
 from core.submission import parse_spec
 from core.tasks import Spent
-from core.work import Lesson, Reflection, Try, Work
 
 FORK = Fork(source=3, attempt=2, step_no=7, model="openai=small")
 NOTED = replace(FORK, noted=True)
@@ -21,7 +21,7 @@ TRIES = tuple(
     Try(iteration=n, digest=str(n), failing=("t",), feedback="f", reflection=Reflection(root_cause=str(n)))
     for n in (4, 5)
 )
-WORK = Work(
+WORK = AttemptState(
     phase=Phase.TESTING, base="b" * 40, attempt=2, step_no=8, iteration=5, plan="1. x", change={"a.py": "x = 1\n"},
     own_tests={"test_a.py": "..."}, feedback="no", tries=TRIES, seen=("4", "5"), spent=Spent(model_calls=9),
     models=("big",), escalation=2, lessons=(Lesson(id=1, text="x", score=0.5),), looked_at=("review:1",), sent_back=1,

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.attempt_state import AttemptState, Lesson, Reflection, Try
 from core.dialogue import Completion, ToolCall
 from core.states import Ending, Phase
 from core.tasks import Limits, Spent, TaskSpec
 from core.verdicts import CaseResult, Evidence, Failure, Label, Result, Verdict
-from core.work import Lesson, Reflection, Try, Work
 from db.codec import decode, encode, plain, storable
 from tests.support import tiers
 
@@ -27,7 +27,7 @@ verdicts = st.builds(
     failures=st.lists(st.builds(Failure, id=texts, kind=texts, message=texts), max_size=2).map(tuple),
 )
 works = st.builds(
-    Work,
+    AttemptState,
     phase=st.sampled_from(Phase),
     base=texts,
     plan=texts,
@@ -45,10 +45,10 @@ works = st.builds(
 
 @settings(max_examples=tiers.examples(60), deadline=None)
 @given(works)
-def test_a_case_file_comes_back_as_it_was(work: Work) -> None:
+def test_a_case_file_comes_back_as_it_was(work: AttemptState) -> None:
     text = encode(work)
     assert text.isascii()
-    assert decode(Work, text) == work
+    assert decode(AttemptState, text) == work
 
 
 @given(texts, st.dictionaries(texts, st.integers() | texts | st.booleans() | st.none(), max_size=3))
@@ -73,7 +73,7 @@ def test_a_specification_comes_back_with_its_types() -> None:
 
 def test_a_value_of_another_vocabulary_is_refused() -> None:
     with pytest.raises(ValueError, match="phase"):
-        decode(Work, '{"phase": "DREAMING", "base": "x"}')
+        decode(AttemptState, '{"phase": "DREAMING", "base": "x"}')
 
 
 def test_fields_of_a_later_version_are_passed_over() -> None:

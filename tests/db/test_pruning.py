@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.attempt_state import AttemptState, Step
 from core.dialogue import Completion, Message, ModelRequest
 from core.events import Event, Kind
 from core.routing import Route
 from core.states import ENDED, Ending, Outcome, Phase
 from core.tasks import Task, TaskSpec
-from core.work import Step, Work
 from db import pruning
 from db.event_log import MAX_DATA_BYTES
 from db.model_results import ModelResults
@@ -39,7 +39,7 @@ def work_on(store: Store, task: Task, steps: list[list[tuple[str, str]]]) -> Non
         done = Step(
             phase=Phase.CODING,
             outcome=Outcome.OK,
-            work=Work(phase=Phase.CODING, base="b", step_no=number + 1, plan=calls[0][1] if calls else ""),
+            state=AttemptState(phase=Phase.CODING, base="b", step_no=number + 1, plan=calls[0][1] if calls else ""),
         )
         kept = store.steps.save_step(task.id, task.attempt, task.fence, done, started_at=store.clock(), duration_s=1)
         kept.result()

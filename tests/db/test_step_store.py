@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from core.attempt_state import AttemptState, Lesson, Step
 from core.dialogue import Completion, Finish, Message, ModelRequest, ToolCall
 from core.errors import StaleFence
 from core.events import Kind
 from core.states import Outcome, Phase
 from core.tasks import Task, TaskSpec
 from core.verdicts import CaseResult, Evidence, Label, Result, Verdict
-from core.work import Lesson, Step, Work
 from db.step_rows import PhaseTime
 from tests.support.store import Store, open_store
 
@@ -37,7 +37,7 @@ def step(number: int, phase: Phase, outcome: Outcome = Outcome.OK, **work: objec
     return Step(
         phase=phase,
         outcome=outcome,
-        work=replace(Work(phase=Phase.CODING, base="b", step_no=number + 1), **work),  # type: ignore[arg-type]
+        state=replace(AttemptState(phase=Phase.CODING, base="b", step_no=number + 1), **work),  # type: ignore[arg-type]
         note=f"step {number}",
         data={"number": number},
     )
@@ -77,7 +77,7 @@ def test_the_last_case_file_is_found_after_a_restart(tmp_path: Path) -> None:
         )
         save(store, task, last).result()
     with open_store(tmp_path / "a.sqlite") as store:
-        assert store.steps.last_work(task.id, 1) == last.work
+        assert store.steps.last_work(task.id, 1) == last.state
         assert store.steps.last_work(task.id, 2) is None
 
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from core.attempt_state import AttemptState, Step
 from core.dialogue import Completion, Message, ModelRequest
 from core.events import Event, Kind, Level
 from core.states import Ending, Outcome, Phase
 from core.tasks import Task, TaskSpec
-from core.work import Step, Work
 from db import pruning, shrinking
 from maintenance.pruning import Keep, Pruner
 from tests.support.store import Store, open_store
@@ -61,7 +61,7 @@ def done(store: Store, text: str = "x", ending: Ending | None = Ending.COMMITTED
     )
     answer = Completion(text=text, backend="x", model="m", tokens_in=1, tokens_out=1, cost_usd=None, latency_s=1)
     store.steps.save_reply(request, answer).result()
-    step = Step(phase=Phase.CODING, outcome=Outcome.OK, work=Work(phase=Phase.CODING, base="b", step_no=1))
+    step = Step(phase=Phase.CODING, outcome=Outcome.OK, state=AttemptState(phase=Phase.CODING, base="b", step_no=1))
     store.steps.save_step(task.id, 1, task.fence, step, started_at=store.clock(), duration_s=1).result()
     if ending:
         store.queue.finish(task.id, task.fence, ending).result()

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from core.attempt_state import AttemptState
 from core.errors import NotLessons
 from core.masking import Masker
 from core.states import Phase
 from core.tasks import TaskSpec
 from core.verdicts import Evidence, Failure, Label, Verdict
-from core.work import Work
 from db.sqlite import Connection
 from memory.embedders import choose
 from memory.exchange import lines, read, take
@@ -32,9 +32,9 @@ async def learn(store: Store, description: str) -> None:
     failure = Failure(id="t.py::test", kind="TypeError", message=f"{ERROR} {description}", frame="shop.py:3 in total")
     evidence = Evidence(tree="", sandbox="", label=Label.TESTS_PASSED)
     verdict = Verdict(passed=False, reason="1 failed", evidence=evidence, failures=(failure,))
-    failed = Work(phase=Phase.REFLECTING, base="", change={"shop.py": "a\n"}, verdict=verdict)
+    failed = AttemptState(phase=Phase.REFLECTING, base="", change={"shop.py": "a\n"}, verdict=verdict)
     await memory.remember(failed, task_id, description)
-    passed = Work(phase=Phase.COMMIT, base="", change={"shop.py": f"b = '{description}'\n"})
+    passed = AttemptState(phase=Phase.COMMIT, base="", change={"shop.py": f"b = '{description}'\n"})
     await memory.conclude(passed, task_id, True)
 
 

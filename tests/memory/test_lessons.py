@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.attempt_state import AttemptState, Reflection, Try
 from core.masking import Masker
 from core.states import Phase
 from core.verdicts import Evidence, Failure, Label, Verdict
-from core.work import Reflection, Try, Work
 from memory.lessons import MAX_CODE, as_patch, difference, errors_of, from_patch, lesson_of, told
 
 PATHS = st.from_regex(r"[a-z]{1,8}(/[a-z]{1,8}){0,2}\.py", fullmatch=True)
@@ -72,9 +72,9 @@ def test_the_lesson_is_the_last_reflections_advice_in_a_line() -> None:
             )
         )
     )
-    work = Work(phase=Phase.COMMIT, base="", tries=tries, summary="Add f")
+    work = AttemptState(phase=Phase.COMMIT, base="", tries=tries, summary="Add f")
     assert lesson_of(work) == "Round to two places."
-    assert lesson_of(Work(phase=Phase.COMMIT, base="", summary="Add f")) == "Add f"
+    assert lesson_of(AttemptState(phase=Phase.COMMIT, base="", summary="Add f")) == "Add f"
 
 
 def test_a_memory_is_told_in_order() -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from core.attempt_state import AttemptState, Reflection, Try
 from core.gates import GateJob, GateReport, Severity
 from core.states import Phase
 from core.tasks import TaskSpec
 from core.verdicts import Evidence, Failure, Label, Verdict
-from core.work import Reflection, Try, Work
 from memory.embedders import choose
 from memory.pattern_gate import PatternGate
 from memory.store import LongTermMemory
@@ -41,9 +41,9 @@ def submitted(store: Store) -> int:
 async def learned(store: Store, memory: LongTermMemory, bad: str = BAD, good: str = GOOD) -> int:
     task_id = submitted(store)
     tries = (Try(iteration=1, digest="d", failing=(), feedback="", reflection=Reflection(suggested_fix="Test it.")),)
-    work = Work(phase=Phase.REFLECTING, base="", change={"a.py": bad}, verdict=FAILED, tries=tries)
+    work = AttemptState(phase=Phase.REFLECTING, base="", change={"a.py": bad}, verdict=FAILED, tries=tries)
     await memory.remember(work, task_id, "d")
-    done = Work(phase=Phase.COMMIT, base="", change={"a.py": good}, tries=tries)
+    done = AttemptState(phase=Phase.COMMIT, base="", change={"a.py": good}, tries=tries)
     await memory.conclude(done, task_id, True)
     return task_id
 
@@ -86,7 +86,7 @@ async def test_code_that_passed_since_is_no_warning_any_more(store: Store) -> No
     memory = memory_of(store)
     await learned(store, memory)
     other = submitted(store)
-    await memory.conclude(Work(phase=Phase.COMMIT, base="", change={"b.py": RENAMED}), other, True)
+    await memory.conclude(AttemptState(phase=Phase.COMMIT, base="", change={"b.py": RENAMED}), other, True)
     assert await asked(memory, RENAMED) == GateReport()
 
 

@@ -8,13 +8,13 @@ from dataclasses import replace
 
 import pytest
 
+from core.attempt_state import AttemptState, Lesson, Reflection, Try
 from core.errors import StoreError
 from core.events import Event, Kind
 from core.masking import Masker
 from core.states import Phase
 from core.tasks import TaskSpec
 from core.verdicts import Evidence, Failure, Label, Verdict
-from core.work import Lesson, Reflection, Try, Work
 from memory.embedders import Choice, choose
 from memory.store import LongTermMemory
 from tests.support.store import Store
@@ -28,9 +28,9 @@ def failed(message: str = ERROR, kind: str = "TypeError") -> Verdict:
     return Verdict(passed=False, reason="1 failed", evidence=EVIDENCE, failures=(failure,))
 
 
-def work(text: str, verdict: Verdict | None = None, advice: str = "", **fields: object) -> Work:
+def work(text: str, verdict: Verdict | None = None, advice: str = "", **fields: object) -> AttemptState:
     tries = (Try(iteration=1, digest="d", failing=(), feedback="", reflection=Reflection(suggested_fix=advice)),)
-    made = Work(phase=Phase.REFLECTING, base="", change={"shop.py": text}, verdict=verdict, tries=tries)
+    made = AttemptState(phase=Phase.REFLECTING, base="", change={"shop.py": text}, verdict=verdict, tries=tries)
     return replace(made, **fields)  # type: ignore[arg-type]  # each caller names fields of Work
 
 

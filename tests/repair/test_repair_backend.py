@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from agent.reflecting import read_reflection
 from agent.replies import parse
+from core.attempt_state import AttemptState
 from core.dialogue import Completion, ModelRequest
 from core.errors import ModelError, ModelRefused, ModelUnavailable, SandboxError
 from core.events import Event, Kind, Level
@@ -23,7 +24,6 @@ from core.isolation import RunLimits
 from core.masking import Masker
 from core.states import Phase
 from core.tasks import digest
-from core.work import Work
 from models.faults import BackendUnfit
 from repair import replies, reporting
 from repair.backend import RepairBackend
@@ -91,7 +91,7 @@ async def test_a_refused_change_is_excluded_and_the_search_goes_on_from_where_it
     backend = RepairBackend(solver)
     first = await backend.generate(asked(P.CODING, tests=LOOSE))
     change = parse(first).files
-    refused = Work(phase=P.REFLECTING, base="0" * 40, change=change, seen=(digest(change),), models=("repair",))
+    refused = AttemptState(phase=P.REFLECTING, base="0" * 40, change=change, seen=(digest(change),), models=("repair",))
     said = await RepairBackend(solver).generate(asked(P.REFLECTING, tests=LOOSE, work=refused))
     reflection = read_reflection(said.text)
     assert reflection is not None
@@ -119,7 +119,9 @@ async def test_the_answer_to_another_refused_change_takes_that_change_back() -> 
     first = parse(await backend.generate(asked(P.CODING, files=files))).files
     assert first == {"a.py": "A = 2\n"}
     change = {**files, **first}
-    work = Work(phase=P.CODING, base="0" * 40, change=change, seen=(digest(change),), models=("repair", "other"))
+    work = AttemptState(
+        phase=P.CODING, base="0" * 40, change=change, seen=(digest(change),), models=("repair", "other")
+    )
     second = parse(await backend.generate(asked(P.CODING, files=files, work=work))).files
     assert second == {"a.py": "A = 1\n", "b.py": "B = 2\n"}
 
@@ -177,7 +179,7 @@ async def test_dialogues_bring_the_code_itself() -> None:
     await bench.run(case_for(tests=TESTS, files={"add.py": BUGGY}))
     for request in bench.model.requests:
         assert request.material is not None
-        assert request.material.case.task.spec.tests == TESTS
+        assert request.material.context.task.spec.tests == TESTS
         assert request.material.emit is not None
 
 

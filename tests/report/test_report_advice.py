@@ -6,12 +6,12 @@ from datetime import timedelta
 
 import pytest
 
+from core.attempt_state import AttemptState
 from core.events import Kind
 from core.gates import Ask, AskKind
 from core.queueing import HoldSource
 from core.states import Ending, Phase
 from core.submission import parse_spec
-from core.work import Work
 from db.state_store import Commit
 from report.advice import recommendations
 from tests.support.history import FIRST, WEEK, History, verdict
@@ -33,7 +33,7 @@ def end(history: History, ending: Ending, *, cost: float = 0) -> None:
     assert task
     if cost:
         history.models = (("openai", "big", cost),)
-        history.reply(task, Work(phase=Phase.CODING, base="b", step_no=1), Phase.CODING)
+        history.reply(task, AttemptState(phase=Phase.CODING, base="b", step_no=1), Phase.CODING)
     history.store.queue.finish(task.id, task.fence, ending, iterations=1).result()
 
 
@@ -95,7 +95,7 @@ def test_runs_that_were_killed_again_and_again_are_told(second: History) -> None
         second.store.queue.submit(parse_spec({"description": "x"})).result()
         task = second.store.queue.claim("w").result()
         assert task
-        work = Work(
+        work = AttemptState(
             phase=Phase.REFLECTING, base="b", iteration=1, verdict=verdict(False, ("OutOfMemory", "512 MB", ""))
         )
         second.failed(task, work, 0)

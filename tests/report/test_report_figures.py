@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from core.attempt_state import AttemptState
 from core.clock import to_text
 from core.events import Kind, Level
 from core.gates import Ask, AskKind
@@ -16,7 +17,6 @@ from core.queueing import HoldSource
 from core.states import Ending, Phase
 from core.submission import parse_spec
 from core.tasks import Task
-from core.work import Work
 from db.commit_signs import ChangedFile, Signs
 from db.sqlite import Connection
 from db.state_store import Commit
@@ -151,8 +151,8 @@ def test_what_was_stopped_is_told_from_failures_that_stay(history: History) -> N
     assert found.commands == {"git push --force*": 1}
 
 
-def _judged(kind: str, message: str) -> Work:
-    return Work(phase=Phase.REFLECTING, base="b", iteration=1, verdict=verdict(False, (kind, message, "")))
+def _judged(kind: str, message: str) -> AttemptState:
+    return AttemptState(phase=Phase.REFLECTING, base="b", iteration=1, verdict=verdict(False, (kind, message, "")))
 
 
 def test_an_unknown_price_is_never_a_number(history: History) -> None:

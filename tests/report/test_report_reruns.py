@@ -9,11 +9,11 @@ import sys
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from core.attempt_state import AttemptState
 from core.events import Kind
 from core.queueing import HoldSource
 from core.states import Ending, Phase, Status
 from core.submission import parse_spec
-from core.work import Work
 from db.pruning import Gone, Pruned, note_events, prune_events
 from db.writer import Job
 from report.figures import Known
@@ -69,7 +69,7 @@ def test_whatever_happens_afterwards_the_report_stays_as_it_was(history: History
     history.week(8, skill=0.6)
     history.clock.now = UNTIL - timedelta(hours=1)
     given_up = [fail(history) for _ in range(2)]
-    open_failure = Work(phase=Phase.REFLECTING, base="b", iteration=1, verdict=verdict(False, ERRORS[0]))
+    open_failure = AttemptState(phase=Phase.REFLECTING, base="b", iteration=1, verdict=verdict(False, ERRORS[0]))
     asyncio.run(history.memory.remember(open_failure, given_up[0], "x"))
     read = history.ledger.page(1)[0].task_id
     history.ledger.review(task_id=read).result()

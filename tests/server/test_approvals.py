@@ -6,10 +6,10 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from core.attempt_state import AttemptState, Step
 from core.clock import utc_now
 from core.gates import Ask, AskKind
 from core.states import Outcome, Phase, Status
-from core.work import Step, Work
 from server.desk import Desk
 from tests.support.asking import package, wait_for
 from tests.support.desk import Client
@@ -106,8 +106,8 @@ def test_a_step_names_the_packages_that_it_ran_with(client: Client, desk: Desk) 
     submit(desk, "Tell the moon", packages=["moonphase"])
     task = desk.queue.claim("worker-1").result()
     assert task is not None
-    work = Work(phase=Phase.COMMIT, base="c0ffee" * 6, step_no=1, packages={"moonphase": "1.0", EVIL: EVIL})
-    step = Step(phase=Phase.TESTING, outcome=Outcome.OK, work=work)
+    work = AttemptState(phase=Phase.COMMIT, base="c0ffee" * 6, step_no=1, packages={"moonphase": "1.0", EVIL: EVIL})
+    step = Step(phase=Phase.TESTING, outcome=Outcome.OK, state=work)
     desk.steps.save_step(task.id, 1, task.fence, step, started_at=utc_now(), duration_s=0.1).result()
     assert client.get("/api/task/1/timeline").json["words"]["packages"] == ["moonphase"]
     ran = client.get("/api/task/1/step/1/0").json["packages"]

@@ -9,10 +9,10 @@ from functools import partial
 
 import pytest
 
+from core.attempt_state import AttemptState
 from core.clock import to_text
 from core.events import Event, Kind
 from core.states import Phase
-from core.work import Work
 from memory import exchange, recalls
 from memory.recalls import Arm, Recalled
 from server.desk import Desk, no_memory
@@ -163,7 +163,7 @@ def test_what_memory_is_worth_is_told_with_its_intervals(room: Room) -> None:
 
 
 def test_a_lesson_that_does_not_help_is_on_probation(room: Room) -> None:
-    work = Work(phase=Phase.COMMIT, base="")
+    work = AttemptState(phase=Phase.COMMIT, base="")
     for _ in range(7):
         task = near(room, Recalled(kind="failure", item=1, arm=Arm.SHOWN, score=0.9), "x")
         asyncio.run(room.desk.memory().conclude(work, task, solved=False))

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from core.attempt_state import AttemptState
 from core.revisions import Author
 from core.states import Ending, Phase
-from core.work import Work
 from db.state_store import Commit, StateStore
 from git_manager import GitManager
 from server.desk import Desk
@@ -68,7 +68,7 @@ def test_the_whole_change_of_a_commit_is_read_from_the_owners_repository(tmp_pat
     with reading(tmp_path) as desk, serving(desk) as client:
         submit(desk, "Mend calc.py", repo=str(repo))
         task = claimed(desk)
-        save(desk, task, Work(phase=Phase.COMMIT, base=base, step_no=1, change={"calc.py": RIGHT}))
+        save(desk, task, AttemptState(phase=Phase.COMMIT, base=base, step_no=1, change={"calc.py": RIGHT}))
         entry = Commit(task_id=1, attempt=1, repo=str(repo), branch="b", commit=made, base=base, subject="s", label="")
         StateStore(desk.database).record_commit(entry).result()
         desk.queue.finish(1, task.fence, Ending.COMMITTED, commit=made, branch="b").result()
@@ -87,7 +87,9 @@ def test_the_whole_change_of_a_commit_is_read_from_the_owners_repository(tmp_pat
 def test_a_repository_that_cannot_be_read_is_said_and_what_is_known_is_shown(tmp_path: Path) -> None:
     with reading(tmp_path) as desk, serving(desk) as client:
         submit(desk, "Mend calc.py", repo=str(tmp_path / "gone"))
-        save(desk, claimed(desk), Work(phase=Phase.TESTING, base="b" * 40, step_no=1, change={"calc.py": RIGHT}))
+        save(
+            desk, claimed(desk), AttemptState(phase=Phase.TESTING, base="b" * 40, step_no=1, change={"calc.py": RIGHT})
+        )
         diff = client.get("/api/task/1/diff?of=step&attempt=1&step=0").json
         assert str(tmp_path / "gone") in diff["note"]
         assert diff["files"][0]["status"] == "added"
@@ -99,7 +101,7 @@ def test_of_very_large_changes_the_rest_is_asked_for_by_path(tmp_path: Path) -> 
     change = {path: raw.decode().replace("\n", "!\n") for path, raw in before.items()}
     with reading(tmp_path) as desk, serving(desk) as client:
         submit(desk, "Change all", repo=str(tmp_path / "owned"))
-        save(desk, claimed(desk), Work(phase=Phase.TESTING, base=base, step_no=1, change=change))
+        save(desk, claimed(desk), AttemptState(phase=Phase.TESTING, base=base, step_no=1, change=change))
         files = client.get("/api/task/1/diff").json["files"]
         left = [file for file in files if file["told"]]
         assert (len(files), len(left)) == (12, 8)
@@ -128,7 +130,7 @@ def test_a_fork_begins_with_what_its_source_left_and_that_is_no_change_of_its_ow
     save(
         desk,
         claimed(desk),
-        Work(phase=Phase.TESTING, base="c0ffee" * 6, step_no=1, change={"calc.py": RIGHT, "b.py": "b\n"}),
+        AttemptState(phase=Phase.TESTING, base="c0ffee" * 6, step_no=1, change={"calc.py": RIGHT, "b.py": "b\n"}),
     )
     (file,) = client.get("/api/task/2/diff?of=step&attempt=1&step=0").json["files"]
     assert (file["path"], file["status"]) == ("b.py", "added")

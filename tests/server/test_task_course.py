@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from core.attempt_state import AttemptState
 from core.dialogue import Completion, Message, ModelRequest
 from core.states import Outcome, Phase
 from core.tasks import Task
 from core.verdicts import CaseResult, Evidence, Label, Result, Verdict
-from core.work import Work
 from server.desk import Desk
 from tests.support.desk import Client
 from tests.support.worked_task import WRONG, claimed, save, submit, work_on
@@ -58,7 +58,7 @@ def test_one_attempt_is_told_in_full_the_newest_or_the_one_asked_for(client: Cli
     assert client.get("/api/task/1/timeline").json["attempt"] == 1
     task = claimed(desk)
     assert client.get("/api/task/1/timeline").json["tries"] == []
-    save(desk, task, Work(phase=Phase.CODING, base="b", attempt=2, step_no=1))
+    save(desk, task, AttemptState(phase=Phase.CODING, base="b", attempt=2, step_no=1))
     told = client.get("/api/task/1/timeline").json
     assert (told["attempt"], len(told["tries"]), [each["attempt"] for each in told["attempts"]]) == (2, 1, [1, 2])
     assert len(client.get("/api/task/1/timeline?attempt=1").json["tries"]) == 3
@@ -68,7 +68,7 @@ def test_what_runs_is_told_with_the_replies_of_the_step_that_has_not_finished(cl
     submit(desk, "Write calc.py")
     assert client.get("/api/task/1/timeline").json["running"] is None
     task = claimed(desk)
-    save(desk, task, Work(phase=Phase.CODING, base="b", step_no=1))
+    save(desk, task, AttemptState(phase=Phase.CODING, base="b", step_no=1))
     say(desk, task, 1, "Write it.", "x = 1")
     running = client.get("/api/task/1/timeline").json["running"]
     assert (running["step_no"], running["calls"], running["worker"], running["phase"]) == (1, 1, "worker-1", "CODING")
@@ -95,7 +95,7 @@ def test_of_very_many_tests_those_that_did_not_pass_come_first(client: Client, d
     results[2500] = CaseResult(id="bad", result=Result.FAILED)
     evidence = Evidence(tree="t", sandbox="bubblewrap", label=Label.TESTS_PASSED)
     verdict = Verdict(passed=False, reason="1 failed", evidence=evidence, results=tuple(results))
-    work = Work(phase=Phase.REFLECTING, base="b", step_no=1, verdict=verdict)
+    work = AttemptState(phase=Phase.REFLECTING, base="b", step_no=1, verdict=verdict)
     save(desk, claimed(desk), work, Phase.TESTING, Outcome.REDO)
     told = client.get("/api/task/1/step/1/0").json["verdict"]
     assert (told["tests"][0]["id"], len(told["tests"]), told["left_out"]) == ("bad", 1000, 2000)
@@ -107,7 +107,7 @@ def test_long_texts_are_cut_and_come_in_full_when_a_call_is_asked_for_alone(clie
     task, long = claimed(desk), "word " * 40_000
     for call_no in range(8):
         say(desk, task, 0, f"{call_no}: {long}", long, call_no)
-    save(desk, task, Work(phase=Phase.TESTING, base="b", step_no=1))
+    save(desk, task, AttemptState(phase=Phase.TESTING, base="b", step_no=1))
     calls = client.get("/api/task/1/step/1/0").json["calls"]
     assert len(calls) == 8
     assert [bool(call["parts"]) for call in calls] == [True, True, *[False] * 6]

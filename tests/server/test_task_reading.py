@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from core.attempt_state import AttemptState, Step
 from core.brief import Brief, Question
 from core.clock import utc_now
 from core.events import Event, Kind
 from core.states import Outcome, Phase
-from core.work import Step, Work
 from memory import recalls
 from memory.recalls import Arm, Recalled
 from server.course.task_reading import shown_findings
@@ -41,8 +41,8 @@ def lived(desk: Desk, brief: Brief, findings: list[dict[str, object]], about: st
     submit(desk, "Improve the shop")
     task = desk.queue.claim("worker-1").result()
     assert task is not None
-    work = Work(phase=Phase.REFLECTING, base="c0ffee" * 6, step_no=1, iteration=1, brief=brief)
-    step = Step(phase=Phase.REVIEW, outcome=Outcome.REDO, work=work, note="sent back", data={"findings": findings})
+    work = AttemptState(phase=Phase.REFLECTING, base="c0ffee" * 6, step_no=1, iteration=1, brief=brief)
+    step = Step(phase=Phase.REVIEW, outcome=Outcome.REDO, state=work, note="sent back", data={"findings": findings})
     desk.steps.save_step(task.id, 1, task.fence, step, started_at=utc_now(), duration_s=0.1).result()
     recalled = {"id": 7, "kind": "failure", "score": 0.873, "age_days": 3.5, "about": about}
     told = Event(

@@ -16,6 +16,7 @@ from agent.library import FileTree
 from agent.machine import FIRST, Machine
 from agent.services import AgentServices, AgentSettings
 from agent.view import View
+from core.attempt_state import AttemptContext, AttemptState, Lesson, Step
 from core.dialogue import Completion, Finish, ModelRequest
 from core.events import Event
 from core.ports import Gate
@@ -23,7 +24,6 @@ from core.states import Phase, Status
 from core.submission import parse_spec
 from core.tasks import Task
 from core.verdicts import CaseResult, Evidence, Failure, Label, Result, SuiteJob, Verdict
-from core.work import Case, Lesson, Step, Work
 
 REFLECTION = json.dumps({"error_pattern": "off by one", "root_cause": "the bound", "suggested_fix": "mend the bound"})
 
@@ -136,26 +136,26 @@ class ListMemory:
     """A memory that holds what it is given."""
 
     lessons: list[Lesson] = field(default_factory=list)
-    remembered: list[Work] = field(default_factory=list)
+    remembered: list[AttemptState] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
 
     async def recall(self, query: str, limit: int, *, task_id: int | None = None, attempt: int = 1) -> Sequence[Lesson]:
         self.asked.append(query)
         return self.lessons[:limit]
 
-    async def remember(self, work: Work, task_id: int, description: str) -> None:
+    async def remember(self, work: AttemptState, task_id: int, description: str) -> None:
         self.remembered.append(work)
 
-    async def conclude(self, work: Work, task_id: int, solved: bool) -> None:
+    async def conclude(self, work: AttemptState, task_id: int, solved: bool) -> None:
         self.remembered.clear()
 
 
-def case_for(description: str = "Write `add` in add.py", **fields: Any) -> Case:
+def case_for(description: str = "Write `add` in add.py", **fields: Any) -> AttemptContext:
     """A case as the worker makes it; fields of the task and of the case together."""
-    own = {name: fields.pop(name) for name in list(fields) if name in Case.__dataclass_fields__}
+    own = {name: fields.pop(name) for name in list(fields) if name in AttemptContext.__dataclass_fields__}
     spec = parse_spec({"description": description, **fields})
     at = datetime(2026, 1, 1, tzinfo=UTC)
-    return Case(task=Task(id=7, spec=spec, status=Status.RUNNING, created_at=at, attempt=1), **own)
+    return AttemptContext(task=Task(id=7, spec=spec, status=Status.RUNNING, created_at=at, attempt=1), **own)
 
 
 @dataclass
@@ -186,10 +186,10 @@ class Bench:
     async def keep(self, step: Step) -> None:
         self.steps.append(step)
 
-    def start(self, case: Case) -> Work:
-        return Work(phase=FIRST, base="0" * 40, change=dict(case.task.spec.files))
+    def start(self, case: AttemptContext) -> AttemptState:
+        return AttemptState(phase=FIRST, base="0" * 40, change=dict(case.task.spec.files))
 
-    async def run(self, case: Case, work: Work | None = None) -> Work:
+    async def run(self, case: AttemptContext, work: AttemptState | None = None) -> AttemptState:
         return await Machine(self.tools, self.keep).run(case, work or self.start(case))
 
     @property

@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from core.attempt_state import AttemptState, Reflection, Step, Try
 from core.dialogue import Completion, Message, ModelRequest
 from core.events import Event, Kind, Level
 from core.gates import Ask, AskKind
@@ -20,7 +21,6 @@ from core.states import Ending, Outcome, Phase, Status
 from core.submission import parse_spec
 from core.tasks import Task
 from core.verdicts import CaseResult, Evidence, Failure, Label, Result, Verdict
-from core.work import Reflection, Step, Try, Work
 from db.commit_ledger import CommitLedger, Pending
 from db.commit_signs import ChangedFile, Signs
 from db.state_store import Commit
@@ -138,7 +138,7 @@ class History:
         """Tries until one passes or there were enough."""
         wanted = self.memory.recall(task.spec.description, 2, task_id=task.id, attempt=task.attempt)
         lessons = tuple(asyncio.run(wanted))
-        work = Work(phase=Phase.CODING, base="0" * 40, attempt=task.attempt, lessons=lessons, models=("big",))
+        work = AttemptState(phase=Phase.CODING, base="0" * 40, attempt=task.attempt, lessons=lessons, models=("big",))
         work = self.step(task, work, Phase.PLANNING)
         passed = False
         if lessons:
@@ -155,7 +155,7 @@ class History:
         asyncio.run(self.memory.conclude(work, task.id, passed))
         self.end(task, work, at, passed)
 
-    def failed(self, task: Task, work: Work, at: int) -> Work:
+    def failed(self, task: Task, work: AttemptState, at: int) -> AttemptState:
         """A try that failed is remembered."""
         name = FILES[at][0]
         work = replace(work, change={name: f"x = {work.iteration}\n"})
@@ -165,7 +165,7 @@ class History:
                   reflection=Reflection(suggested_fix=advice))  # fmt: skip
         return work.with_try(new)
 
-    def step(self, task: Task, work: Work, phase: Phase, outcome: Outcome = Outcome.OK) -> Work:
+    def step(self, task: Task, work: AttemptState, phase: Phase, outcome: Outcome = Outcome.OK) -> AttemptState:
         """A finished step with the reply that it used."""
         began = self.clock.now
         work = replace(work, step_no=work.step_no + 1)
@@ -173,13 +173,13 @@ class History:
             self.reply(task, work, phase)
         seconds = self.rng.uniform(2, 60)
         self.clock.advance(seconds)
-        done = Step(phase=phase, outcome=outcome, work=work, note=f"{phase}: {outcome}")
+        done = Step(phase=phase, outcome=outcome, state=work, note=f"{phase}: {outcome}")
         self.store.steps.save_step(
             task.id, task.attempt, task.fence, done, started_at=began, duration_s=seconds
         ).result()  # fmt: skip
         return work
 
-    def reply(self, task: Task, work: Work, phase: Phase) -> None:
+    def reply(self, task: Task, work: AttemptState, phase: Phase) -> None:
         """A paid reply, one of the owner's own machine, or one that the engine made needless."""
         backend, model, price = self.rng.choice(self.models)
         asked = backend != "repair"
@@ -195,7 +195,7 @@ class History:
         )  # fmt: skip
         self.store.steps.save_reply(request, reply).result()
 
-    def end(self, task: Task, work: Work, at: int, passed: bool) -> None:
+    def end(self, task: Task, work: AttemptState, at: int, passed: bool) -> None:
         """The task ends, with a commit where it passed."""
         if not passed:
             ending = self.rng.choice([Ending.GAVE_UP, Ending.STUCK, Ending.STUCK, Ending.REFUSED])
@@ -212,7 +212,7 @@ class History:
             self.clock.advance(1800)
             self.ledger.review(task_id=task.id).result()
 
-    def commit(self, task: Task, work: Work, at: int, commit: str) -> Commit:
+    def commit(self, task: Task, work: AttemptState, at: int, commit: str) -> Commit:
         """The row of a commit."""
         label = self.rng.choice([Label.TESTS_PASSED, Label.VERIFIED, Label.VERIFIED, Label.SELF_TESTED])
         files = tuple(

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
+from core.attempt_state import AttemptState, Reflection, Try
 from core.states import Phase
 from core.submission import parse_spec
 from core.verdicts import Evidence, Failure, Label, Verdict
-from core.work import Reflection, Try, Work
 from server.desk import Desk
 
 _EVIDENCE = Evidence(tree="", sandbox="", label=Label.TESTS_PASSED)
@@ -24,7 +24,7 @@ def learn(
     failure = Failure(id="t.py::test_total", kind=kind, message=message, frame="shop.py:3 in total")
     failed = Verdict(passed=False, reason="1 failed", evidence=_EVIDENCE, failures=(failure,))
     tries = (Try(iteration=1, digest="d", failing=(), feedback="", reflection=Reflection(suggested_fix=advice)),)
-    work = Work(
+    work = AttemptState(
         phase=Phase.REFLECTING, base="", change={"shop.py": "total = sum(x)\n"}, verdict=failed, tries=tries
     )  # fmt: skip
     asyncio.run(desk.memory().remember(work, task_id, description))

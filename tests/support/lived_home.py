@@ -13,11 +13,11 @@ from typing import Any
 
 from bootstrap.store import Store, open_store
 from config import Settings, load_settings
+from core.attempt_state import AttemptState, Step
 from core.dialogue import Completion, Message, ModelRequest
 from core.gates import Ask, AskKind
 from core.states import Ending, Outcome, Phase, Status
 from core.tasks import Task, TaskSpec
-from core.work import Step, Work
 from db import backups
 from db.sqlite import connect
 from db.state_store import Commit
@@ -150,8 +150,8 @@ def _work(store: Store, task: Task, clock: Ticking) -> None:
         text = f"answer {number} of {task.id}\n" * 40
         reply = Completion(text=text, backend="openai", model="m", tokens_in=9, tokens_out=9, cost_usd=0.1, latency_s=1)
         store.steps.save_reply(request, reply).result()
-        work = Work(phase=Phase.TESTING, base="b", step_no=number + 1, change={"a.py": text})
-        step = Step(phase=Phase.CODING, outcome=Outcome.OK, work=work, note=f"step {number}")
+        work = AttemptState(phase=Phase.TESTING, base="b", step_no=number + 1, change={"a.py": text})
+        step = Step(phase=Phase.CODING, outcome=Outcome.OK, state=work, note=f"step {number}")
         store.steps.save_step(task.id, task.attempt, task.fence, step, started_at=clock(), duration_s=1.0).result()
 
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from attempt.services import Parts
+from attempt.services import AttemptServices
 from bootstrap.services import Rooms
 from bootstrap.store import Store, open_store
 from config import Settings, load_settings
@@ -20,7 +20,7 @@ class Opened:
 
     settings: Settings
     store: Store
-    parts: Parts
+    parts: AttemptServices
 
 
 @contextlib.asynccontextmanager

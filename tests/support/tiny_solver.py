@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from agent.library import FileTree
+from core.attempt_state import AttemptState
 from core.dialogue import Material, Message, ModelRequest
 from core.events import Event
 from core.states import Phase
 from core.verdicts import SuiteJob
-from core.work import Work
 from repair.problem import Finding, Problem, Progress, Tell
 from tests.support.agent_parts import PlainSuite, case_for
 
@@ -76,7 +76,7 @@ def asked(phase: Phase = Phase.PLANNING, *, emit: list[Event] | None = None, **m
     work = more.pop("work", None)
     base = more.pop("base", {})
     case = case_for("Mend add", **{"tests": TESTS, "files": {"add.py": BUGGY}, **more})
-    work = work or Work(phase=phase, base="0" * 40, change=dict(case.task.spec.files))
-    material = Material(case=case, work=work, tree=FileTree(base), emit=emit.append if emit is not None else None)
+    work = work or AttemptState(phase=phase, base="0" * 40, change=dict(case.task.spec.files))
+    material = Material(context=case, state=work, tree=FileTree(base), emit=emit.append if emit is not None else None)
     turns = (Message(role="user", text="words"),)
     return ModelRequest(phase=phase, messages=turns, material=material, **{"task_id": 7, **own})

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from core.attempt_state import AttemptState, Step
 from core.clock import utc_now
 from core.dialogue import Completion, Message, ModelRequest
 from core.states import Ending, Outcome, Phase
 from core.submission import parse_spec
 from core.tasks import Spent, Task
 from core.verdicts import CaseResult, Evidence, Failure, Label, Result, Verdict
-from core.work import Step, Work
 from server.desk import Desk
 
 WRONG = "def add(a, b):\n    return a - b\n"
@@ -57,7 +57,7 @@ def work_on(desk: Desk, *, passes: bool = True, reply: str = RIGHT, said: str = 
     """Claim the next task, write what two tries leave behind, and end it; `said` is added to every text."""
     task = desk.queue.claim("worker-1").result()
     assert task is not None
-    work = Work(phase=Phase.PLANNING, base="c0ffee" * 6, attempt=task.attempt)
+    work = AttemptState(phase=Phase.PLANNING, base="c0ffee" * 6, attempt=task.attempt)
     script = [
         (Phase.PLANNING, Outcome.OK, 0, "Plan: one function, one module.", None),
         (Phase.CODING, Outcome.OK, 1, "Wrote calc.py.", WRONG),
@@ -73,7 +73,7 @@ def work_on(desk: Desk, *, passes: bool = True, reply: str = RIGHT, said: str = 
         if phase is not Phase.TESTING:
             _ask(desk, task, work, reply if code else f"Thinking about {note}")
         done = replace(work, step_no=number + 1)
-        step = Step(phase=phase, outcome=outcome, work=done, note=note + said, data={"prompts": [held(said)]})
+        step = Step(phase=phase, outcome=outcome, state=done, note=note + said, data={"prompts": [held(said)]})
         desk.steps.save_step(task.id, task.attempt, task.fence, step, started_at=utc_now(), duration_s=1.25).result()
     ending, reason = (Ending.COMMITTED, "") if passes else (Ending.STUCK, "the same test failed three times")
     spent = Spent(model_calls=4, tokens_in=4800, tokens_out=920, model_s=6.2, suite_s=0.8)
@@ -83,7 +83,7 @@ def work_on(desk: Desk, *, passes: bool = True, reply: str = RIGHT, said: str = 
     ).result()  # fmt: skip
 
 
-def _ask(desk: Desk, task: Task, work: Work, text: str) -> None:
+def _ask(desk: Desk, task: Task, work: AttemptState, text: str) -> None:
     request = ModelRequest(
         phase=work.phase,
         messages=(Message(role="system", text=f"Phase: {work.phase}\nYou write Python."),
@@ -104,8 +104,8 @@ def claimed(desk: Desk) -> Task:
 
 
 def save(
-    desk: Desk, task: Task, work: Work, phase: Phase = Phase.CODING, outcome: Outcome = Outcome.OK, **data: Any
+    desk: Desk, task: Task, work: AttemptState, phase: Phase = Phase.CODING, outcome: Outcome = Outcome.OK, **data: Any
 ) -> None:
     """Store a step that ended with this case file."""
-    step = Step(phase=phase, outcome=outcome, work=work, note="note", data=data)
+    step = Step(phase=phase, outcome=outcome, state=work, note="note", data=data)
     desk.steps.save_step(task.id, task.attempt, task.fence, step, started_at=utc_now(), duration_s=0.5).result()

@@ -1,4 +1,4 @@
-"""The case file of one attempt and what a phase returns."""
+"""The state of one attempt and what a phase returns."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class HandOver:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
+class AttemptState:
     """All that an attempt knows. Stored after each step; a resumed attempt continues from it.
 
     `change` is relative to the base commit and leaves tests out: `own_tests` are those the agent wrote.
@@ -125,8 +125,8 @@ class Work:
         """What is held out of the tests, as far as it can witness for this change."""
         return held.seen() if self.saw_held_out else held
 
-    def with_try(self, new: Try) -> Work:
-        """The case file with one more try; only the last few are kept."""
+    def with_try(self, new: Try) -> AttemptState:
+        """The state with one more try; only the last few are kept."""
         return replace(self, tries=(*self.tries, new)[-SHORT_TERM:], seen=(*self.seen, new.digest))
 
 
@@ -140,13 +140,13 @@ class Step:
 
     phase: Phase
     outcome: Outcome
-    work: Work
+    state: AttemptState
     note: str = ""
     data: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class AttemptContext:
     """What never changes during an attempt: the task and the switches that hold for it.
 
     `granted` and `denied` are the subjects on which the owner has decided (`core.gates.Ask`), `answers` what he said to
