@@ -19,9 +19,7 @@ from dataclasses import replace
 
 from attempt.attempt import Attempt, Result
 from attempt.services import AttemptServices
-from attempt.telling import sink, tell, tell_restart
 from attempt.workers import Running, Worker, done, wait
-from core.attempt_state import AttemptState
 from core.errors import (
     CancelledByUser,
     Held,
@@ -37,8 +35,8 @@ from core.errors import (
     UnknownWorker,
     WorkerRestarted,
 )
-from core.events import Level
-from core.states import ENDED, Ending, Phase, Status
+from core.events import Emitter, ErrorData, Kind, Level
+from core.states import ENDED, Ending, Status
 from core.status import Restart, WorkerStatus
 from core.tasks import Task
 
@@ -82,7 +80,7 @@ class TaskExecutor:
 
     def statuses(self) -> tuple[WorkerStatus, ...]:
         """What each worker does now."""
-        return tuple(worker.status for worker in self._workers)
+        return tuple(worker.seen for worker in self._workers)
 
     @property
     def busy(self) -> bool:
@@ -116,8 +114,16 @@ class TaskExecutor:
         by_name = {worker.status.name: worker for worker in self._workers}
         if name not in by_name:
             raise UnknownWorker(name, tuple(by_name))
-        tell_restart(self.services.events, by_name[name])
+        self._report_restart(by_name[name])
         return await by_name[name].restart()
+
+    def _report_restart(self, worker: Worker) -> None:
+        status = worker.status
+        rest = "it was idle" if status.task_id is None else f"task {status.task_id} goes on from its last finished step"
+        events = Emitter(self.services.events.emit).bind(
+            task_id=status.task_id, attempt=status.attempt or None, worker=status.name
+        )
+        events.emit(Kind.WORKER_RESTARTED, f"{status.name} was restarted by the owner: {rest}")
 
     def _start(self, worker: Worker) -> None:
         if self._group is not None:
@@ -186,19 +192,15 @@ class TaskExecutor:
             last_line="",
         )
 
-        def show(state: AttemptState, line: str) -> None:
-            phase = Phase.PLANNING if state.phase is Phase.CLARIFYING else state.phase
-            worker.status = replace(worker.status, phase=phase, iteration=state.iteration, last_line=line)
-
-        attempt = Attempt(task, self.services, sink(self.services.events, worker, task), show)
+        attempt = Attempt(task, self.services, worker.status.name)
         worker.running = Running(attempt, asyncio.create_task(attempt.run()))
         try:
             await self._conclude(task, worker.running)
         except StaleFence as stale:
-            tell(self.services.events, task, Level.WARNING, str(stale))
+            attempt.events.emit(Kind.WORKER_ERROR, str(stale), level=Level.WARNING)
         except (StoreUnready, StoreDamaged) as trouble:
             text = f"what became of it could not be noted, the next start goes on: {trouble}"
-            tell(self.services.events, task, Level.WARNING, text)
+            attempt.events.emit(Kind.WORKER_ERROR, text, level=Level.WARNING)
         finally:
             worker.running.put_down.set()
             worker.running = None
@@ -213,6 +215,7 @@ class TaskExecutor:
 
     async def _conclude(self, task: Task, running: Running) -> None:
         """Wait for the attempt and make the move that follows from how it ended."""
+        events = running.attempt.events
         try:
             result = await running.job
         except asyncio.CancelledError:
@@ -220,7 +223,7 @@ class TaskExecutor:
                 raise
             await self._interrupted(task, running)
         except LeaseLost as lost:
-            tell(self.services.events, task, Level.WARNING, str(lost))
+            events.emit(Kind.WORKER_ERROR, str(lost), level=Level.WARNING)
         except (Parked, Held, Split, StoreUnready) as later:
             await self._put_off(task, later)
         except (Interruption, ModelRefused) as end:
@@ -230,7 +233,8 @@ class TaskExecutor:
             raise
         except Exception as error:  # noqa: BLE001 - whatever a part throws ends this task, not the worker
             text = f"{type(error).__name__}: {error}"
-            tell(self.services.events, task, Level.ERROR, text, "".join(traceback.format_exception(error)))
+            data = ErrorData(trace="".join(traceback.format_exception(error)))
+            events.emit(Kind.WORKER_ERROR, text, level=Level.ERROR, **data)
             await self._finish(task, running.attempt.ended(Ending.ERROR, text))
         else:
             await self._finish(task, result)
@@ -250,7 +254,7 @@ class TaskExecutor:
         elif isinstance(why, ShuttingDown | WorkerRestarted):
             await done(self.services.queue.requeue(task.id, task.fence, str(why)))
         else:
-            tell(self.services.events, task, Level.WARNING, str(why))
+            running.attempt.events.emit(Kind.WORKER_ERROR, str(why), level=Level.WARNING)
 
     async def _finish(self, task: Task, result: Result) -> None:
         await done(

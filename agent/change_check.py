@@ -15,9 +15,8 @@ from agent import kinds, syntax
 from agent.services import AgentServices
 from agent.view import View
 from core.attempt_state import AttemptContext, AttemptState, Lesson
-from core.events import Event, Kind, Level
+from core.events import FindingData, Kind, Level
 from core.gates import Ask, Finding, GateJob, GateReport, Severity
-from core.states import Phase
 from core.tasks import digest
 from core.verdicts import Evidence, Failure, Label, Verdict
 
@@ -57,7 +56,7 @@ async def check(context: AttemptContext, state: AttemptState, services: AgentSer
     """Ask every gate, merge what they say, and tell what is new. Raises what a gate raises."""
     reports = await _reports(context, state, services)
     findings = _worst_first(reports)
-    _report(context, state, services, findings)
+    _report(state, services, findings)
     noted = dict.fromkeys((*state.noted, *(_name(f) for f in findings if f.severity is Severity.NOTE)))
     state = replace(state, noted=tuple(noted), packages=_packages(reports), asks=(), held_in=None)
     state = replace(state, lessons=_lessons(state, reports))
@@ -140,28 +139,26 @@ def _failure(finding: Finding, view: View) -> Failure:
     )
 
 
-def _report(context: AttemptContext, state: AttemptState, services: AgentServices, findings: Iterable[Finding]) -> None:
+def _report(state: AttemptState, services: AgentServices, findings: Iterable[Finding]) -> None:
+    """Emit what is new; a note that was reported in this attempt is not reported again."""
     known = set(state.noted)
     for finding in findings:
         if finding.severity is Severity.NOTE and _name(finding) in known:
             continue
         known.add(_name(finding))
-        services.emit(_event(context, state, finding))
+        stopped = finding.severity is Severity.BLOCK and finding.rule.startswith(_COMMANDS)
+        where = f"{finding.path}:{finding.line}" if finding.line else finding.path or "the task"
+        services.events.emit(
+            Kind.COMMAND_BLOCKED if stopped else Kind.GATE_FINDING,
+            f"{finding.rule} ({finding.severity}) in {where}: {finding.message}"[:500],
+            level=_LEVELS[finding.severity],
+            **_as_data(finding),
+        )
 
 
-def _event(context: AttemptContext, state: AttemptState, finding: Finding) -> Event:
-    stopped = finding.severity is Severity.BLOCK and finding.rule.startswith(_COMMANDS)
-    where = f"{finding.path}:{finding.line}" if finding.line else finding.path or "the task"
-    data = {"rule": finding.rule, "severity": str(finding.severity), "path": finding.path, "line": finding.line}
+def _as_data(finding: Finding) -> FindingData:
+    found = FindingData(rule=finding.rule, severity=str(finding.severity), path=finding.path, line=finding.line)
     if finding.argv:
-        data |= {"argv": [word[:200] for word in finding.argv[:40]], "pattern": finding.rule.removeprefix(_COMMANDS)}
-    return Event(
-        kind=Kind.COMMAND_BLOCKED if stopped else Kind.GATE_FINDING,
-        level=_LEVELS[finding.severity],
-        message=f"{finding.rule} ({finding.severity}) in {where}: {finding.message}"[:500],
-        task_id=context.task.id,
-        attempt=state.attempt,
-        iteration=state.iteration,
-        phase=Phase.TESTING,
-        data=data,
-    )
+        found["argv"] = [word[:200] for word in finding.argv[:40]]
+        found["pattern"] = finding.rule.removeprefix(_COMMANDS)
+    return found

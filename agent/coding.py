@@ -23,7 +23,7 @@ from agent.view import View, base_text, misplaced, settled
 from core.attempt_state import AttemptContext, AttemptState, Step
 from core.dialogue import Completion
 from core.errors import BadReply
-from core.events import Event, Kind, Level
+from core.events import DroppedData, Kind, Level
 from core.paths import MAX_FILE_CHARS, MAX_FILES, MAX_TOTAL_CHARS
 from core.states import Outcome, Phase
 from core.tasks import TaskSpec, digest
@@ -38,6 +38,7 @@ _UNCHANGED = "The reply left every file as it was, so the same tests fail as bef
 async def run(context: AttemptContext, state: AttemptState, services: AgentServices) -> Step:
     """One try: from the model's text to a sound change. Raises what the model raises."""
     joins, state = joins_parts(state), replace(state, iteration=state.iteration + 1, remarks=())
+    services = replace(services, events=services.events.bind(iteration=state.iteration))
     if joins:
         return Step(
             phase=Phase.CODING, outcome=Outcome.OK, state=state, note="what its parts made is judged as it stands"
@@ -53,7 +54,7 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
     left = await _converse(context, state, services, talk, draft)
     after = replace(talk.charge(state), change=draft.change, summary=left.summary or state.summary)
     if draft.refused:
-        _report_refused(after, context, services, draft)
+        _report_refused(services, draft.refused)
     return _judged(context, state, after, draft, left)
 
 
@@ -148,19 +149,10 @@ def _names(paths: Iterable[str]) -> str:
     return ", ".join(shown[:4]) + (f" and {len(shown) - 4} more" if len(shown) > 4 else "") or "nothing"
 
 
-def _report_refused(state: AttemptState, context: AttemptContext, services: AgentServices, draft: Draft) -> None:
-    services.emit(
-        Event(
-            kind=Kind.FILES_DROPPED,
-            level=Level.WARNING,
-            message=f"the model wrote files that it may not: {_names(draft.refused)}",
-            task_id=context.task.id,
-            attempt=state.attempt,
-            iteration=state.iteration,
-            phase=Phase.CODING,
-            data={"dropped": dict(list(draft.refused.items())[:20])},
-        )
-    )
+def _report_refused(services: AgentServices, refused: Mapping[str, str]) -> None:
+    text = f"the model wrote files that it may not: {_names(refused)}"
+    data = DroppedData(dropped=dict(list(refused.items())[:20]))
+    services.events.emit(Kind.FILES_DROPPED, text, level=Level.WARNING, **data)
 
 
 # --- what is asked for

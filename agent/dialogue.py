@@ -75,7 +75,7 @@ class Dialogue:
             json_reply=json_reply,
             escalation=state.escalation,
             kind=kind_of(task.spec),
-            material=Material(context=self._context, state=state, tree=self._services.tree, emit=self._services.emit),
+            material=Material(context=self._context, state=state, tree=self._services.tree, emit=self._services.events),
         )
 
     def charge(self, state: AttemptState) -> AttemptState:

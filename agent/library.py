@@ -19,8 +19,8 @@ from core.attempt_state import AttemptContext, AttemptState, Lesson, Step
 from core.clock import Clock
 from core.dialogue import Completion, ModelRequest
 from core.errors import InvalidTask
-from core.events import Event
-from core.ports import Sink, Suite
+from core.events import Emitter, Event, Sink
+from core.ports import Suite
 from core.states import Ending, Phase, Status
 from core.submission import parse_spec
 from core.tasks import Files, Limits, Task, TaskSpec
@@ -88,22 +88,20 @@ async def solve(
 
 
 async def _attempt(spec: TaskSpec, functions: _Functions, suite: Suite, limits: Limits, emit: Sink | None) -> Solved:
-    steps = list[Step]()
-
-    async def keep(step: Step) -> None:
-        functions.state = step.state
-        steps.append(step)
-
     services = AgentServices(
         model=functions,
         suite=suite,
         memory=NoMemory(),
         tree=FileTree({}),
-        emit=emit or _silent,
+        events=Emitter(emit or _silent),
         settings=AgentSettings(recall_limit=0),
     )
     start = functions.state = AttemptState(phase=FIRST, base=services.tree.commit, change=dict(spec.files))
-    return _solved(await Machine(services, keep).run(_context(spec, services.clock, limits), start), steps)
+    steps = list[Step]()
+    async for step in Machine(services).steps(_context(spec, services.clock, limits), start):
+        functions.state = step.state
+        steps.append(step)
+    return _solved(steps[-1].state, steps)
 
 
 def _context(spec: TaskSpec, clock: Clock, limits: Limits) -> AttemptContext:

@@ -13,14 +13,14 @@ builds on it, and a `AttemptState` that was stored continues at its `phase`.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 
 from agent import clarifying, coding, planning, reflecting, review, testing
 from agent.services import AgentServices, Runner
 from core.attempt_state import AttemptContext, AttemptState, Step
 from core.errors import NightshiftError
-from core.events import Event, Kind, Level
+from core.events import Emitter, Kind, Level
 from core.states import TERMINAL_PHASES, Outcome, Phase
 
 FIRST = Phase.CLARIFYING
@@ -65,24 +65,20 @@ _MOST_PROMPTS = 12
 
 
 class Machine:
-    """Walks the table for one attempt.
+    """Walks the phase table for one attempt.
 
     Args:
         services: what the phases may use.
-        on_step: stores a finished step durably; awaited before the next phase begins.
         phases: what runs each phase.
     """
 
-    def __init__(
-        self,
-        services: AgentServices,
-        on_step: Callable[[Step], Awaitable[None]],
-        phases: Mapping[Phase, Runner] = PHASES,
-    ) -> None:
-        self._services, self._on_step, self._phases = services, on_step, phases
+    def __init__(self, services: AgentServices, phases: Mapping[Phase, Runner] = PHASES) -> None:
+        self._services, self._phases = services, phases
 
-    async def run(self, context: AttemptContext, state: AttemptState) -> AttemptState:
-        """Walk from `work.phase` until COMMIT, ABANDON, HOLD or SPLIT, and return the state in that phase.
+    async def steps(self, context: AttemptContext, state: AttemptState) -> AsyncIterator[Step]:
+        """Walk from `state.phase` until COMMIT, ABANDON, HOLD or SPLIT; the last step's state is in that phase.
+
+        Whoever takes a step makes it durable before asking for the next one: no phase begins before that.
 
         Raises:
             Interruption: a budget, the time, a person or a shutdown ends the attempt from outside.
@@ -92,14 +88,14 @@ class Machine:
         state = replace(state, phase=self._on(context, state.phase))
         while state.phase not in TERMINAL_PHASES:
             step = await self._step(context, state)
-            await self._on_step(step)
+            yield step
             self._warn(context, step)
             state = step.state
-        return state
 
     async def _step(self, context: AttemptContext, state: AttemptState) -> Step:
         """Run one phase; the step that comes back names the next one."""
-        began, services = self._services.clock(), replace(self._services, prompts=[])
+        began, events = self._services.clock(), self._events(context, state, state.phase)
+        services = replace(self._services, prompts=[], events=events)
         step = await self._phases[state.phase](context, state, services)
         _hold_to_rules(state, step)
         _hold_to_one_split(context, state, step)
@@ -128,17 +124,13 @@ class Machine:
         state = step.state
         if step.phase is Phase.CODING and state.iteration == context.warn_at:
             text = f"try {state.iteration} of {context.iterations}: the limit is near"
-            self._services.emit(
-                Event(
-                    kind=Kind.ITERATION_WARNING,
-                    level=Level.WARNING,
-                    message=text,
-                    task_id=context.task.id,
-                    attempt=context.task.attempt,
-                    phase=step.phase,
-                    iteration=state.iteration,
-                )
-            )
+            self._events(context, state, step.phase).emit(Kind.ITERATION_WARNING, text, level=Level.WARNING)
+
+    def _events(self, context: AttemptContext, state: AttemptState, phase: Phase) -> Emitter:
+        task = context.task
+        return self._services.events.bind(
+            task_id=task.id, attempt=state.attempt, iteration=state.iteration, phase=phase
+        )
 
 
 def _prompts(services: AgentServices) -> dict[str, object]:

@@ -48,7 +48,7 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
     """A plan, in `AttemptState.plan`. Raises what model and memory raise."""
     if not state.plan:
         most = services.settings.recall_limit
-        state = await with_lessons(context, state, services, context.task.spec.description, Phase.PLANNING, most=most)
+        state = await with_lessons(context, state, services, context.task.spec.description, most=most)
     talk = Dialogue(Phase.PLANNING, context, state, services)
     said = await _said(context, state, services, talk)
     state = talk.charge(state)

@@ -6,14 +6,13 @@ from dataclasses import replace
 
 from agent.services import AgentServices
 from core.attempt_state import AttemptContext, AttemptState, Lesson
-from core.events import Event, Kind
-from core.states import Phase
+from core.events import Kind, RecalledData, RecalledLesson
 
 _QUERY_CHARS = 4000
 
 
 async def with_lessons(
-    context: AttemptContext, state: AttemptState, services: AgentServices, query: str, phase: Phase, *, most: int
+    context: AttemptContext, state: AttemptState, services: AgentServices, query: str, *, most: int
 ) -> AttemptState:
     """The state with up to `most` more lessons that are near the query; raises what memory raises.
 
@@ -28,22 +27,14 @@ async def with_lessons(
     found = await services.memory.recall(query[:_QUERY_CHARS], asked, task_id=context.task.id, attempt=state.attempt)
     new = tuple(lesson for lesson in found if lesson.id not in known)[:room]
     if new:
-        services.emit(
-            Event(
-                kind=Kind.LESSON_RECALLED,
-                message=f"recalled {len(new)} lesson{'s' if len(new) != 1 else ''}",
-                task_id=context.task.id,
-                attempt=state.attempt,
-                iteration=state.iteration,
-                phase=phase,
-                data={"lessons": [_plain(lesson) for lesson in new]},
-            )
-        )
+        text = f"recalled {len(new)} lesson{'s' if len(new) != 1 else ''}"
+        data = RecalledData(lessons=[_plain(lesson) for lesson in new])
+        services.events.emit(Kind.LESSON_RECALLED, text, **data)
     return replace(state, lessons=(*state.lessons, *new))
 
 
-def _plain(lesson: Lesson) -> dict[str, object]:
+def _plain(lesson: Lesson) -> RecalledLesson:
     """A lesson for the timeline: which one, how near, how old."""
     first = lesson.text.strip().split("\n", 1)[0][:160]
     age_days = round(lesson.age_s / 86_400, 1)
-    return {"id": lesson.id, "kind": lesson.source, "score": lesson.score, "age_days": age_days, "about": first}
+    return RecalledLesson(id=lesson.id, kind=lesson.source, score=lesson.score, age_days=age_days, about=first)

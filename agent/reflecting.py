@@ -28,7 +28,7 @@ from agent.recall import with_lessons
 from agent.replies import find_json, spoken
 from agent.services import AgentServices
 from core.attempt_state import AttemptContext, AttemptState, Reflection, Step, Try
-from core.events import Event, Kind, Level
+from core.events import EscalationData, Kind, Level
 from core.masking import printable
 from core.states import Ending, Outcome, Phase
 from core.tasks import digest
@@ -48,7 +48,7 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
     if state.iteration >= context.iterations:
         return _end(state, Ending.GAVE_UP, f"Gave up after {_tries(state)}, the limit")
     if why and state.escalation >= MAX_ESCALATION:
-        _report_stuck(context, state, services, why, "giving up")
+        _report_stuck(state, services, why, "giving up")
         text = f"Stuck after {_tries(state)}: {why}, and a fresh start did not help"
         return _end(state, Ending.STUCK, text)
     state, reflection = await _reflect(context, state, services)
@@ -56,9 +56,7 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
     state = history.afresh(state) if fresh else state
     if why:
         state = _escalated(state)
-        _report_stuck(
-            context, state, services, why, "another plan and model" if state.escalation > 1 else "a fresh start"
-        )
+        _report_stuck(state, services, why, "another plan and model" if state.escalation > 1 else "a fresh start")
     replan = reflection.replan or bool(why and state.escalation > 1)
     outcome = Outcome.REPLAN if replan and not reflection.tests_at_fault else Outcome.REDO
     data = {
@@ -100,7 +98,7 @@ async def _reflect(
     reflection = needs_no_thought(state)
     if reflection is None:
         if state.verdict is not None:
-            state = await with_lessons(context, state, services, state.feedback, Phase.REFLECTING, most=1)
+            state = await with_lessons(context, state, services, state.feedback, most=1)
         said = await ask_model(context, state, services, talk)
         reflection = replace(said, tests_at_fault=said.tests_at_fault and _may_blame(state))
     last = replace(state.tries[-1], reflection=reflection)
@@ -134,7 +132,8 @@ async def _remember(context: AttemptContext, state: AttemptState, services: Agen
     if state.verdict is None or state.verdict.passed:
         return
     await services.memory.remember(state, context.task.id, context.task.spec.description)
-    _report(context, state, services, Kind.LESSON_STORED, Level.INFO, f"remembered: {headline(state.verdict)}")
+    data = EscalationData(escalation=state.escalation)
+    services.events.emit(Kind.LESSON_STORED, f"remembered: {headline(state.verdict)}", **data)
 
 
 def _end(state: AttemptState, ending: Ending, text: str) -> Step:
@@ -143,25 +142,9 @@ def _end(state: AttemptState, ending: Ending, text: str) -> Step:
     return Step(phase=Phase.REFLECTING, outcome=Outcome.GIVE_UP, state=state, note=reason[:300])
 
 
-def _report_stuck(context: AttemptContext, state: AttemptState, services: AgentServices, why: str, then: str) -> None:
-    _report(context, state, services, Kind.STUCK, Level.WARNING, f"stuck: {why}; next: {then}")
-
-
-def _report(
-    context: AttemptContext, state: AttemptState, services: AgentServices, kind: Kind, level: Level, text: str
-) -> None:
-    services.emit(
-        Event(
-            kind=kind,
-            level=level,
-            message=text,
-            task_id=context.task.id,
-            attempt=state.attempt,
-            iteration=state.iteration,
-            phase=Phase.REFLECTING,
-            data={"escalation": state.escalation},
-        )
-    )
+def _report_stuck(state: AttemptState, services: AgentServices, why: str, then: str) -> None:
+    data = EscalationData(escalation=state.escalation)
+    services.events.emit(Kind.STUCK, f"stuck: {why}; next: {then}", level=Level.WARNING, **data)
 
 
 # --- the reflection on a failure

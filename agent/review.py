@@ -29,7 +29,7 @@ from agent.replies import find_json, spoken
 from agent.services import AgentServices
 from core.attempt_state import AttemptContext, AttemptState, Step
 from core.dialogue import Message
-from core.events import Event, Kind, Level
+from core.events import Kind, Level, RemarkData
 from core.gates import Ask, AskKind, Finding
 from core.gauge import Gauge
 from core.masking import printable
@@ -46,17 +46,7 @@ async def review(context: AttemptContext, state: AttemptState, services: AgentSe
 
     def unreadable(after: AttemptState, why: str) -> Step:
         text = f"the review gave no answer that can be used, so the tests alone decide: {why}"
-        services.emit(
-            Event(
-                kind=Kind.REMARK,
-                level=Level.WARNING,
-                message=text,
-                task_id=context.task.id,
-                attempt=state.attempt,
-                iteration=state.iteration,
-                phase=Phase.REVIEW,
-            )
-        )
+        services.events.emit(Kind.REMARK, text, level=Level.WARNING)
         return Step(phase=Phase.REVIEW, outcome=Outcome.OK, state=after, note=text[:300])
 
     return await read_change(context, state, services, reader, unreadable)
@@ -140,7 +130,7 @@ async def read_change(
     if reading.unread:
         return unreadable(state, reading.unread)
     blocking = tuple(one for one in reading.found if one.gravity in reader.blocks)
-    _report(context, state, services, reader, reading.found)
+    _report(services, reader, reading.found)
     data: dict[str, object] = {"findings": [_as_data(one) for one in reading.found[:_SHOWN]]} if reading.found else {}
     if blocking:
         return _sent_back(state, reader, blocking, data)
@@ -223,33 +213,18 @@ def _head(context: AttemptContext, reader: Reviewer) -> Message:
     return system(reader.phase, sections.language_file(context), f"kinds/{kinds.kind_of(context.task.spec)}")
 
 
-def _as_data(one: Remark) -> dict[str, object]:
-    return {
-        "severity": str(one.gravity),
-        "path": one.path,
-        "line": one.line,
-        "message": one.reason[:200],
-        "fix": one.fix[:200],
-    }
+def _as_data(one: Remark) -> RemarkData:
+    return RemarkData(
+        severity=str(one.gravity), path=one.path, line=one.line, message=one.reason[:200], fix=one.fix[:200]
+    )
 
 
-def _report(
-    context: AttemptContext, state: AttemptState, services: AgentServices, reader: Reviewer, found: Sequence[Remark]
-) -> None:
+def _report(services: AgentServices, reader: Reviewer, found: Sequence[Remark]) -> None:
     for one in found[:_SHOWN]:
         blocks = one.gravity in reader.blocks
-        services.emit(
-            Event(
-                kind=Kind.REMARK,
-                level=Level.WARNING if blocks else Level.INFO,
-                message=f"{reader.who}: {one.where} ({one.gravity}): {one.reason}"[:500],
-                task_id=context.task.id,
-                attempt=state.attempt,
-                iteration=state.iteration,
-                phase=reader.phase,
-                data=_as_data(one) | {"blocks": blocks},
-            )
-        )
+        text = f"{reader.who}: {one.where} ({one.gravity}): {one.reason}"[:500]
+        data = _as_data(one) | {"blocks": blocks}
+        services.events.emit(Kind.REMARK, text, level=Level.WARNING if blocks else Level.INFO, **data)
 
 
 # --- the findings in a reply

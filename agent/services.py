@@ -11,8 +11,9 @@ from typing import Any
 from agent.atlas import Shelf
 from core.attempt_state import AttemptContext, AttemptState, Step
 from core.clock import Clock, utc_now
+from core.events import Emitter
 from core.gauge import Gauge
-from core.ports import Gate, Memory, Model, Sink, Suite
+from core.ports import Gate, Memory, Model, Suite
 from core.remarks import Gravity
 from core.states import Phase
 from core.tree import Tree
@@ -89,7 +90,7 @@ class AgentServices:
     suite: Suite
     memory: Memory
     tree: Tree
-    emit: Sink
+    events: Emitter
     clock: Clock = utc_now
     settings: AgentSettings = field(default_factory=AgentSettings)
     gates: Sequence[Gate] = ()

@@ -27,7 +27,7 @@ from core.attempt_state import AttemptContext, AttemptState, Step, Try
 from core.commit_message import slug
 from core.dialogue import Completion
 from core.errors import BadReply
-from core.events import Event, Kind, Level
+from core.events import DroppedData, FindingData, JudgedData, Kind, Level
 from core.gauge import Gauge
 from core.paths import is_test_path
 from core.states import Ending, Outcome, Phase
@@ -61,9 +61,9 @@ async def _suite(context: AttemptContext, state: AttemptState, services: AgentSe
     """Run what the gates let pass."""
     verdict = await services.suite.judge(job_for(context, state, services))
     state = replace(state, verdict=verdict, spent=state.spent + Spent(suite_s=verdict.duration_s))
-    _report(context, state, services, verdict)
+    _report(services, verdict)
     if verdict.tampering:
-        return _attacked(context, state, services, verdict)
+        return _attacked(state, services, verdict)
     if not verdict.passed:
         return _failed(state, before)
     if unjudged(state):
@@ -73,15 +73,11 @@ async def _suite(context: AttemptContext, state: AttemptState, services: AgentSe
     return Step(phase=Phase.TESTING, outcome=Outcome.OK, state=state, note=note, data=_data(verdict))
 
 
-def _attacked(context: AttemptContext, state: AttemptState, services: AgentServices, verdict: Verdict) -> Step:
+def _attacked(state: AttemptState, services: AgentServices, verdict: Verdict) -> Step:
     """End the attempt: code that writes into the channels of its own verdict gets no further look at it."""
     reason = f"The tested code tampered with the run of its tests: {verdict.tampering}"
-    services.emit(
-        Event(
-            kind=Kind.GATE_FINDING, level=Level.WARNING, message=reason, task_id=context.task.id, attempt=state.attempt,
-            iteration=state.iteration, phase=Phase.TESTING, data={"rule": "verdict.tampering", "severity": "block"},
-        )
-    )  # fmt: skip
+    data = FindingData(rule="verdict.tampering", severity="block")
+    services.events.emit(Kind.GATE_FINDING, reason, level=Level.WARNING, **data)
     state = replace(state, ending=Ending.REFUSED, reason=reason, feedback=reason)
     return Step(phase=Phase.TESTING, outcome=Outcome.GIVE_UP, state=state, note=reason[:300], data=_data(verdict))
 
@@ -168,25 +164,26 @@ def _unusable(state: AttemptState, faults: tuple[str, ...]) -> Verdict:
 
 def _data(verdict: Verdict) -> dict[str, object]:
     """Test counts for the timeline."""
-    counts = {str(result): n for result in Result if (n := verdict.count(result))}
-    return {"tests": counts, "label": str(verdict.evidence.label), "reason": verdict.reason[:300]}
+    return {"tests": _counts(verdict), "label": str(verdict.evidence.label), "reason": verdict.reason[:300]}
 
 
-def _report(context: AttemptContext, state: AttemptState, services: AgentServices, verdict: Verdict) -> None:
-    event = Event(
-        kind=Kind.SUITE_JUDGED,
-        message=feedback.passed(verdict) if verdict.passed else feedback.headline(verdict),
-        task_id=context.task.id,
-        attempt=state.attempt,
-        iteration=state.iteration,
-        phase=Phase.TESTING,
-        data={**_data(verdict), "passed": verdict.passed, "suite_s": round(verdict.duration_s, 3)},
+def _counts(verdict: Verdict) -> dict[str, int]:
+    return {str(result): n for result in Result if (n := verdict.count(result))}
+
+
+def _report(services: AgentServices, verdict: Verdict) -> None:
+    text = feedback.passed(verdict) if verdict.passed else feedback.headline(verdict)
+    data = JudgedData(
+        tests=_counts(verdict),
+        label=str(verdict.evidence.label),
+        reason=verdict.reason[:300],
+        passed=verdict.passed,
+        suite_s=round(verdict.duration_s, 3),
     )
-    services.emit(event)
+    services.events.emit(Kind.SUITE_JUDGED, text, **data)
     if dropped := verdict.evidence.dropped:
-        text = f"not used: {', '.join(list(dropped)[:5])}"
-        data = {"dropped": dict(list(dropped.items())[:20])}
-        services.emit(replace(event, kind=Kind.FILES_DROPPED, level=Level.WARNING, message=text, data=data))
+        text, shown = f"not used: {', '.join(list(dropped)[:5])}", dict(list(dropped.items())[:20])
+        services.events.emit(Kind.FILES_DROPPED, text, level=Level.WARNING, **DroppedData(dropped=shown))
 
 
 # --- tests of the agent's own

@@ -8,7 +8,6 @@ and its row finds the commit by its trailer and finishes the move instead of doi
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -23,11 +22,11 @@ from attempt.services import AttemptServices
 from attempt.time_limit import PausableTimeLimit, TimedModel
 from core.attempt_state import AttemptContext, AttemptState, Step
 from core.errors import BudgetSpent, CommandBlocked, GitError, Held, NightshiftError, TimeUp
-from core.events import Event, Kind, Level
+from core.events import BlockedCommandData, Emitter, Event, Kind, Level
 from core.forking import begun
 from core.held import HeldOut
 from core.paths import at_or_below
-from core.ports import Model, Sink
+from core.ports import Model
 from core.revisions import Workspace
 from core.states import Ending, Outcome, Phase
 from core.tasks import Limits, Spent, Task
@@ -58,26 +57,40 @@ class Origin:
 
 
 class Attempt:
-    """One run of one task by one worker.
+    """One run of one task by one worker. What it does now can be read from it at any time, by any thread.
 
     Args:
         task: the claimed task.
         services: what an attempt is given.
-        emit: takes the attempt's events.
-        show: told the state whenever a phase is about to begin, with a line about the one before.
+        worker: the name of the worker, for its events.
     """
 
-    def __init__(
-        self, task: Task, services: AttemptServices, emit: Sink, show: Callable[[AttemptState, str], None]
-    ) -> None:
+    def __init__(self, task: Task, services: AttemptServices, worker: str) -> None:
         self.task = replace(task, spec=services.widened(task.spec))
-        self.services, self.emit, self._show = services, emit, show
+        self.services = services
+        self.events = Emitter(self._emit).bind(task_id=task.id, attempt=task.attempt, worker=worker)
         self.limits: Limits = task.spec.limits.over(services.defaults.limits)
+        self.last_line = ""
         self._state: AttemptState | None = None
         self._held, self._origin = HeldOut(), Origin()
         self._step_began = services.clock()
         self._time: PausableTimeLimit | None = None
         self._budget = TaskBudget(task, self.limits, services)
+
+    @property
+    def phase(self) -> Phase | None:
+        """The phase that runs, as pages show it; None before the first one."""
+        phase = self._state.phase if self._state else None
+        return Phase.PLANNING if phase is Phase.CLARIFYING else phase
+
+    @property
+    def iteration(self) -> int:
+        """How many tries were begun."""
+        return self._state.iteration if self._state else 0
+
+    def _emit(self, event: Event) -> None:
+        self.last_line = event.message or self.last_line
+        self.services.events.emit(event)
 
     async def run(self) -> Result:
         """Work until the task is committed or given up.
@@ -125,9 +138,9 @@ class Attempt:
         blocked = self.services.hooks.first(spec.test_command, spec.allow)
         if blocked is None:
             return
-        data = {"argv": list(blocked.argv[:40]), "pattern": blocked.rule.partition(".")[2]}
+        data = BlockedCommandData(argv=list(blocked.argv[:40]), pattern=blocked.rule.partition(".")[2])
         text = f"The test command never runs: {blocked.rule}: {blocked.why}"
-        self.emit(Event(kind=Kind.COMMAND_BLOCKED, level=Level.WARNING, message=text[:500], data=data))
+        self.events.emit(Kind.COMMAND_BLOCKED, text[:500], level=Level.WARNING, **data)
         raise CommandBlocked(f"{text} To allow it, give the task `allow: [{blocked.rule}]`.")
 
     async def _until_ended(self, time: PausableTimeLimit) -> Result:
@@ -146,22 +159,17 @@ class Attempt:
         workspace, stored = await self._rejoined(workspace, stored)
         await self._hold_out(workspace)
         state = self._state = self._going_on(stored) if stored else self._new_work(workspace)
+        return await self._until_landed(workspace, model, state)
+
+    async def _until_landed(self, workspace: Workspace, model: Model, state: AttemptState) -> Result:
+        """Walk the phases and land what passes; again where the target moved on in a way that needs another try."""
         resumed = state.phase is Phase.COMMIT
-        self._show(state, "")
         while True:
-            if state.phase is not Phase.COMMIT:
-                context = await asyncio.to_thread(self._context, workspace)
-                state = await self._machine(workspace, model).run(context, state)
-                _check_asks(context, state)
-            if state.phase is Phase.HOLD:
-                raise Held("; ".join(ask.question for ask in state.asks) or state.reason, state.asks)
-            if state.phase is Phase.SPLIT:
-                raise subtasks.split(self.task, state, self._budget.left)
+            state = await self._walked(workspace, model, state)
             if state.phase is Phase.ABANDON:
                 return self.ended(state.ending or Ending.GAVE_UP, state.reason)
-            landing = Integration(
-                self.task, self.services, self.emit, held=state.still_held(self._held), resumed=resumed
-            )
+            held = state.still_held(self._held)
+            landing = Integration(self.task, self.services, self.events, held=held, resumed=resumed)
             end = await landing.land(workspace, state)
             if isinstance(end, Landed):
                 ending = Ending.COMMITTED if end.commit else Ending.NO_CHANGE
@@ -169,6 +177,26 @@ class Attempt:
             state, resumed = replace(end.state, step_no=state.step_no + 1), False
             await self._store(Step(phase=Phase.COMMIT, outcome=Outcome.REDO, state=state, note=end.why))
             workspace = await asyncio.to_thread(self._open, state.base)
+
+    async def _walked(self, workspace: Workspace, model: Model, state: AttemptState) -> AttemptState:
+        """The state when the phases are through: the change passed, or was given up. Each step is durable by then.
+
+        Raises:
+            Held: the owner must decide something first.
+            Split: the task is worked on in subtasks.
+        """
+        if state.phase is Phase.COMMIT:
+            return state
+        context = await asyncio.to_thread(self._context, workspace)
+        async for step in self._machine(workspace, model).steps(context, state):
+            await self._store(step)
+            state = step.state
+        if state.phase is Phase.HOLD:
+            _check_asks(context, state)
+            raise Held("; ".join(ask.question for ask in state.asks) or state.reason, state.asks)
+        if state.phase is Phase.SPLIT:
+            raise subtasks.split(self.task, state, self._budget.left)
+        return state
 
     async def _rejoined(
         self, workspace: Workspace, stored: AttemptState | None
@@ -219,19 +247,19 @@ class Attempt:
         return replace(stored, phase=stored.held_in or FIRST, held_in=None, asks=())
 
     def _machine(self, workspace: Workspace, model: Model) -> Machine:
-        tools = AgentServices(
+        services = AgentServices(
             model=model,
             suite=WithRegression(self.services.suite, self.services.imports),
             memory=self.services.memory,
             tree=workspace.tree,
-            emit=self.emit,
+            events=self.events,
             clock=self.services.clock,
             settings=self.services.defaults.agent,
             gates=self.services.gates,
             shelf=self.services.shelf,
             gauge=partial(self.services.models.gauge, wanted=self._origin.model),
         )
-        return Machine(tools, self._store)
+        return Machine(services)
 
     def _context(self, workspace: Workspace) -> AttemptContext:
         spec, defaults = self.task.spec, self.services.defaults
@@ -257,7 +285,7 @@ class Attempt:
         """Make a step durable; the next one begins only after this."""
         now = self.services.clock()
         began, self._step_began, self._state = self._step_began, now, step.state
-        self._show(step.state, step.note)
+        self.last_line = step.note
         task = self.task
         saved = self.services.steps.save_step(
             task.id,

@@ -22,10 +22,9 @@ from core.attempt_state import AttemptState
 from core.commit_message import message_for
 from core.dependencies import closure, dependants
 from core.errors import MergeConflict
-from core.events import Event, Kind, Level
+from core.events import CommitData, Emitter, Kind, Level
 from core.held import HeldOut
 from core.isolation import RunLimits
-from core.ports import Sink
 from core.revisions import Commit, Workspace
 from core.states import Phase
 from core.tasks import Change, Files, Task
@@ -56,15 +55,22 @@ class Integration:
     Args:
         task: the task it belongs to.
         services: what an attempt is given.
-        emit: takes the attempt's events.
+        events: takes the attempt's events.
         held: what no prompt showed of the task's tests; the merged tree is judged by it as well.
         resumed: whether an earlier daemon may have made the commit already.
     """
 
     def __init__(
-        self, task: Task, services: AttemptServices, emit: Sink, *, held: HeldOut | None = None, resumed: bool = False
+        self,
+        task: Task,
+        services: AttemptServices,
+        events: Emitter,
+        *,
+        held: HeldOut | None = None,
+        resumed: bool = False,
     ) -> None:
-        self.task, self.services, self.emit, self._resumed = task, services, emit, resumed
+        self.task, self.services, self._resumed = task, services, resumed
+        self._events = events.bind(phase=Phase.COMMIT)
         self._held = held or HeldOut()
 
     async def land(self, workspace: Workspace, state: AttemptState) -> Landed | Reopened:
@@ -104,7 +110,7 @@ class Integration:
         commit = await asyncio.to_thread(git.commit, workspace, parent, change, message)
         if commit:
             subject = message.text().partition("\n")[0]
-            self._tell(Kind.COMMITTED, f"{commit.id[:10]} on {commit.branch}: {subject}", commit)
+            self._events.emit(Kind.COMMITTED, f"{commit.id[:10]} on {commit.branch}: {subject}", **_data(commit))
         return commit
 
     def _integration_wanted(self) -> bool:
@@ -147,7 +153,9 @@ class Integration:
                 if not verdict.passed:
                     return await self._broken(workspace, state, candidate, verdict)
             if await asyncio.to_thread(git.advance, workspace, candidate, tip):
-                self._tell(Kind.INTEGRATED, f"{candidate.id[:10]} is the tip of {workspace.target}", candidate)
+                self._events.emit(
+                    Kind.INTEGRATED, f"{candidate.id[:10]} is the tip of {workspace.target}", **_data(candidate)
+                )
                 return candidate, verdict
 
     # --- the merged tree
@@ -180,7 +188,7 @@ class Integration:
             limits=self._run_limits(),
         )
         verdict = await WithRegression(self.services.suite, self.services.imports).judge(job)
-        self._tell(Kind.SUITE_JUDGED, f"together with newer work: {verdict.reason}", candidate)
+        self._events.emit(Kind.SUITE_JUDGED, f"together with newer work: {verdict.reason}", **_data(candidate))
         return verdict
 
     def _run_limits(self) -> RunLimits:
@@ -209,7 +217,7 @@ class Integration:
     # --- what stands in the way
 
     def _conflicted(self, state: AttemptState, tip: str, conflict: MergeConflict) -> Reopened:
-        self._tell(Kind.CONFLICT, str(conflict), level=Level.WARNING)
+        self._events.emit(Kind.CONFLICT, str(conflict), level=Level.WARNING)
         kept = {path: text for path, text in state.change.items() if path not in conflict.paths}
         feedback = (
             f"Newer work changed the same lines while you were at it. Make your change again on top of it.\n{conflict}"
@@ -224,7 +232,7 @@ class Integration:
         merged = await asyncio.to_thread(self.services.git.tree, workspace, candidate.id)
         change = {path: _text(merged, path) for path in state.change}
         why = f"together with newer work: {verdict.reason}"
-        self._tell(Kind.CONFLICT, why, candidate, level=Level.WARNING)
+        self._events.emit(Kind.CONFLICT, why, level=Level.WARNING, **_data(candidate))
         return Reopened(
             why=why,
             state=replace(
@@ -265,9 +273,9 @@ class Integration:
             text = to_note(self.task, state, commit, verdict, limits, self._held, key=self.services.seal_key)
             await asyncio.to_thread(self.services.git.note, workspace, commit.id, text)
 
-    def _tell(self, kind: Kind, text: str, commit: Commit | None = None, level: Level = Level.INFO) -> None:
-        data = {"commit": commit.id, "branch": commit.branch} if commit else {}
-        self.emit(Event(kind=kind, level=level, message=text, phase=Phase.COMMIT, data=data))
+
+def _data(commit: Commit) -> CommitData:
+    return CommitData(commit=commit.id, branch=commit.branch)
 
 
 def _lie_apart(base: Tree, newer: Tree, change: Change) -> bool:

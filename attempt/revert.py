@@ -24,7 +24,7 @@ from attempt.verify import OpenedSuite
 from core.commit_message import CommitMessage
 from core.dependencies import ImportCache, dependants
 from core.errors import GitError, MergeConflict, NotReverted, SandboxError
-from core.events import Event, Kind, Level
+from core.events import Emitter, Event, Kind, Level, RevertedData
 from core.isolation import RunLimits
 from core.ports import Suite
 from core.revisions import Commit, LogLine, Workspace
@@ -112,7 +112,7 @@ class Reverter:
             made = entry is not None and await asyncio.to_thread(self._was_made, entry, pending.by)
         except GitError as error:
             text = f"whether {pending.by[:10]} was made before a crash cannot be told: {error}"
-            self._services.events.emit(Event(kind=Kind.WORKER_ERROR, level=Level.WARNING, message=text))
+            Emitter(self._services.events.emit).emit(Kind.WORKER_ERROR, text, level=Level.WARNING)
             return
         if made and entry:
             await asyncio.wrap_future(ledger.settle(pending, _event(entry, pending, "it was made before a crash")))
@@ -239,7 +239,7 @@ class Reverter:
 def _event(entry: Entry, done: Pending, judged: str) -> Event:
     what = "brings the work of" if done.reapply else "takes back"
     text = f"{done.by[:10]} {what} {entry.commit[:10]} ({entry.subject}): {judged}"
-    data = {"commit": entry.commit, "by": done.by, "reapplied": done.reapply}
+    data = RevertedData(commit=entry.commit, by=done.by, reapplied=done.reapply)
     return Event(kind=Kind.REVERTED, task_id=entry.task_id, message=text, data=data)
 
 

@@ -15,7 +15,7 @@ from attempt.landed_packages import known
 from attempt.services import AttemptServices
 from core.dependencies import closure
 from core.errors import NightshiftError
-from core.events import Event, Kind, Level
+from core.events import Emitter, Kind, Level, RegressionData
 from core.paths import is_test_path
 from core.revisions import LogLine
 from core.tree import Tree
@@ -56,7 +56,7 @@ class Sweep:
             try:
                 await self.once()
             except NightshiftError as error:
-                self._tell(Kind.SWEPT, f"the whole suite could not be run: {error}", Level.WARNING)
+                self._events.emit(Kind.SWEPT, f"the whole suite could not be run: {error}", level=Level.WARNING)
 
     async def once(self) -> bool:
         """Judge the tip, unless that was done; tell what broke, and by which task. True when all passed."""
@@ -70,7 +70,7 @@ class Sweep:
         if failing:
             await self._blame(failing, tip, str(last) if last else None)
         else:
-            self._tell(Kind.SWEPT, f"the whole suite passes at {tip[:10]}", Level.DEBUG)
+            self._events.emit(Kind.SWEPT, f"the whole suite passes at {tip[:10]}", level=Level.DEBUG)
         await asyncio.wrap_future(self._services.state.set(_KEY, tip))
         return not failing
 
@@ -109,13 +109,12 @@ class Sweep:
             low, high = (low, middle) if broken else (middle + 1, high)
         found = suspects[low]
         text = f"{', '.join(failing)} fails since {found.id[:10]} ({found.subject})"
-        data = {"tests": list(failing), "commit": found.id}
-        self._services.events.emit(
-            Event(kind=Kind.REGRESSION, level=Level.ERROR, message=text, task_id=found.task_id, data=data)
-        )
+        data = RegressionData(tests=list(failing), commit=found.id)
+        self._events.bind(task_id=found.task_id).emit(Kind.REGRESSION, text, level=Level.ERROR, **data)
 
-    def _tell(self, kind: Kind, text: str, level: Level) -> None:
-        self._services.events.emit(Event(kind=kind, level=level, message=text))
+    @property
+    def _events(self) -> Emitter:
+        return Emitter(self._services.events.emit)
 
 
 def _text(tree: Tree, path: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from attempt.attempt import Attempt, Result
@@ -51,6 +51,14 @@ class Worker:
     leaving: bool = False
     claiming: bool = False
     again: int | None = None
+
+    @property
+    def seen(self) -> WorkerStatus:
+        """Its status, with what its attempt does now."""
+        if self.running is None:
+            return self.status
+        now = self.running.attempt
+        return replace(self.status, phase=now.phase, iteration=now.iteration, last_line=now.last_line)
 
     async def claim(self, claimed: Future[Task | None]) -> Task | None:
         """Wait for a claim. Until it is told, a task may be this worker's and nobody here renews its lease."""

@@ -30,9 +30,10 @@ from agent.machine import FIRST, Machine
 from agent.services import AgentServices, AgentSettings
 from bench.false_alarms import opened
 from bench.learning_families import FAMILIES, Family
-from core.attempt_state import AttemptContext, AttemptState, Step
+from core.attempt_state import AttemptContext, AttemptState
 from core.clock import utc_now
 from core.dialogue import Completion, ModelRequest
+from core.events import Emitter
 from core.gauge import Gauge
 from core.ports import Memory, Suite
 from core.states import Ending, Phase
@@ -127,20 +128,20 @@ class Room:
         return Done(iterations=work.iteration, calls=model.calls, tokens=model.tokens)
 
     async def _attempt(self, task: Task, model: Learner) -> AttemptState:
-        async def keep(step: Step) -> None:
-            saved = self.steps.save_step(task.id, task.attempt, task.fence, step, started_at=utc_now(), duration_s=0.0)
-            await asyncio.wrap_future(saved)
-
         tools = AgentServices(
             model=model,
             suite=self.suite,
             memory=self.memory,
             tree=FileTree({}),
-            emit=self.events.emit,
+            events=Emitter(self.events.emit),
             settings=AgentSettings(recall_limit=self.recall),
         )
-        start = AttemptState(phase=FIRST, base=tools.tree.commit, attempt=task.attempt)
-        return await Machine(tools, keep).run(AttemptContext(task=task, whole_tree=False), start)
+        state = AttemptState(phase=FIRST, base=tools.tree.commit, attempt=task.attempt)
+        async for step in Machine(tools).steps(AttemptContext(task=task, whole_tree=False), state):
+            saved = self.steps.save_step(task.id, task.attempt, task.fence, step, started_at=utc_now(), duration_s=0.0)
+            await asyncio.wrap_future(saved)
+            state = step.state
+        return state
 
 
 async def rounds(

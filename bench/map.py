@@ -32,6 +32,7 @@ from agent.services import AgentServices
 from bootstrap.symbol_cache import keep, kept
 from core.attempt_state import AttemptContext, AttemptState
 from core.dialogue import Completion, ModelRequest
+from core.events import Emitter
 from core.states import Phase, Status
 from core.tasks import Task, TaskSpec
 from core.verdicts import SuiteJob, Verdict
@@ -98,7 +99,7 @@ def run(files: Mapping[str, str]) -> bool:
     nobody, tree, shelf = Nobody(), Listed(files), Shelf()
     tree.entries()
     tools = AgentServices(
-        model=nobody, suite=nobody, memory=NoMemory(), tree=tree, emit=lambda _event: None, shelf=shelf
+        model=nobody, suite=nobody, memory=NoMemory(), tree=tree, events=Emitter(lambda _event: None), shelf=shelf
     )
     middle = sorted(files)[len(files) // 2]
     description = f"Make the orders of {middle} cheaper by a tenth"

@@ -14,7 +14,7 @@ from core.tasks import Kind, Spent
 
 if TYPE_CHECKING:
     from core.attempt_state import AttemptContext, AttemptState
-    from core.ports import Sink
+    from core.events import Sink
     from core.tree import Tree
 
 BUILT_IN = "repair"

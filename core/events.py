@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 from core.states import Phase
 
@@ -107,3 +107,158 @@ class Event:
     data: Mapping[str, Any] = field(default_factory=dict)
     id: int = 0
     at: datetime | None = None
+
+
+Sink = Callable[[Event], None]
+"""Takes an event that is not part of a transaction; never raises, never blocks on I/O for long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Emitter:
+    """Makes events that know what they are about, in structlog's form: `bind` returns a copy that knows more.
+
+    It is a sink as well: an event that was made elsewhere gets what is bound here wherever it says nothing itself.
+    """
+
+    sink: Sink
+    task_id: int | None = None
+    attempt: int | None = None
+    iteration: int | None = None
+    phase: Phase | None = None
+    worker: str | None = None
+
+    def bind(
+        self,
+        *,
+        task_id: int | None = None,
+        attempt: int | None = None,
+        iteration: int | None = None,
+        phase: Phase | None = None,
+        worker: str | None = None,
+    ) -> Emitter:
+        """A copy that knows this too; what is None stays as it is bound."""
+        return Emitter(
+            self.sink,
+            task_id=self.task_id if task_id is None else task_id,
+            attempt=self.attempt if attempt is None else attempt,
+            iteration=self.iteration if iteration is None else iteration,
+            phase=phase or self.phase,
+            worker=worker or self.worker,
+        )
+
+    def emit(self, kind: Kind, message: str = "", /, *, level: Level = Level.INFO, **data: Any) -> None:
+        """Emit an event with `data`, small values that JSON knows; readers rely on the types below."""
+        self(Event(kind=kind, level=level, message=message, data=data))
+
+    def __call__(self, event: Event) -> None:
+        """Pass an event on, with what is bound where it says nothing itself."""
+        self.sink(
+            replace(
+                event,
+                task_id=self.task_id if event.task_id is None else event.task_id,
+                attempt=self.attempt if event.attempt is None else event.attempt,
+                iteration=self.iteration if event.iteration is None else event.iteration,
+                phase=event.phase or self.phase,
+                worker=event.worker or self.worker,
+            )
+        )
+
+
+# --- what `data` holds, by kind; the names are stored and stay
+
+
+class DroppedData(TypedDict):
+    """FILES_DROPPED: paths that were not used, each with the reason."""
+
+    dropped: Mapping[str, str]
+
+
+class FindingData(TypedDict):
+    """GATE_FINDING and COMMAND_BLOCKED: what the check of a change found; `line` counts from 1, 0 is none."""
+
+    rule: str
+    severity: str
+    path: NotRequired[str]
+    line: NotRequired[int]
+    argv: NotRequired[list[str]]
+    """The command that the change would run, shortened."""
+    pattern: NotRequired[str]
+    """The rule without its group: which pattern of commands was met."""
+
+
+class BlockedCommandData(TypedDict):
+    """COMMAND_BLOCKED, for a task's own test command."""
+
+    argv: list[str]
+    pattern: str
+
+
+class RemarkData(TypedDict):
+    """REMARK: one finding of a reviewer. `blocks` tells whether it sends the change back."""
+
+    severity: str
+    path: str
+    line: int
+    message: str
+    fix: str
+    blocks: NotRequired[bool]
+
+
+class RecalledLesson(TypedDict):
+    """A lesson in `RecalledData`: which one, how near (0 to 1), how old, and its first line."""
+
+    id: int
+    kind: str
+    score: float
+    age_days: float
+    about: str
+
+
+class RecalledData(TypedDict):
+    """LESSON_RECALLED."""
+
+    lessons: list[RecalledLesson]
+
+
+class EscalationData(TypedDict):
+    """STUCK and LESSON_STORED: how often the attempt was stuck."""
+
+    escalation: int
+
+
+class JudgedData(TypedDict):
+    """SUITE_JUDGED in TESTING. `tests` counts results by name, `label` is that of the evidence."""
+
+    tests: Mapping[str, int]
+    label: str
+    reason: str
+    passed: bool
+    suite_s: float
+
+
+class CommitData(TypedDict):
+    """COMMITTED, INTEGRATED, CONFLICT and SUITE_JUDGED of a merged tree: the commit, and its branch."""
+
+    commit: str
+    branch: str
+
+
+class RegressionData(TypedDict):
+    """REGRESSION: files of tests that fail, and the commit since which they do."""
+
+    tests: list[str]
+    commit: str
+
+
+class RevertedData(TypedDict):
+    """REVERTED: the commit that was taken back, or with `reapplied` brought back, and the commit that did it."""
+
+    commit: str
+    by: str
+    reapplied: bool
+
+
+class ErrorData(TypedDict):
+    """WORKER_ERROR of an exception that nobody expected."""
+
+    trace: str

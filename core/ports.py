@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
+
+from core.events import Sink as Sink  # noqa: PLC0414  (a port too; most import it from here)
 
 if TYPE_CHECKING:
     from core.attempt_state import AttemptState, Lesson
     from core.dialogue import Completion, ModelRequest
-    from core.events import Event
     from core.gates import GateJob, GateReport
     from core.isolation import SandboxJob, SandboxResult
     from core.verdicts import SuiteJob, Verdict
-
-Sink = Callable[["Event"], None]
-"""Takes an event that is not part of a transaction; never raises, never blocks on I/O for long."""
 
 
 class Model(Protocol):

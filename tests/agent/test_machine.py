@@ -19,7 +19,7 @@ from core.states import TERMINAL_PHASES, Ending, Outcome, Phase, Status
 from core.subtasks import Subtask
 from core.tasks import Task
 from core.verdicts import Evidence, Label, Verdict
-from tests.support.agent_parts import Bench, ScriptedModel, block, case_for, model_for
+from tests.support.agent_parts import Bench, ScriptedModel, Walk, block, case_for, model_for
 
 TESTS = {"test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"}
 WRONG = block("add.py", "def add(a, b):\n    return a - b\n")
@@ -101,7 +101,7 @@ async def test_each_step_is_stored_before_the_next_phase_runs() -> None:
         bench.steps.append(step)
 
     case = case_for(tests=TESTS)
-    await Machine(bench.tools, keep).run(case, bench.start(case))
+    await Walk(bench.tools, keep).run(case, bench.start(case))
     assert asked_before == [1, 2, 2, 3, 4, 4]
     assert [step.state.step_no for step in bench.steps] == [1, 2, 3, 4, 5, 6]
     assert [request.place for request in bench.model.requests] == [
@@ -186,7 +186,7 @@ async def test_every_walk_that_commits_passed_all_gates_on_one_change(
     bench = Bench(ScriptedModel({}))
     case = replace(case_for(), review=review, audit=audit, clarify=clarify, split=True)
     try:
-        work = await Machine(bench.tools, bench.keep, scripted(outcomes)).run(case, bench.start(case))
+        work = await Walk(bench.tools, bench.keep, scripted(outcomes)).run(case, bench.start(case))
     except IndexError:
         return  # the script ran out before the walk ended
     check_walk(bench.steps, work, review=review, audit=audit)
@@ -206,7 +206,7 @@ async def test_an_attempt_that_was_held_commits_past_no_gate_either(
     work = bench.start(case)
     try:
         while work.phase not in {P.COMMIT, P.ABANDON}:
-            work = await Machine(bench.tools, bench.keep, scripted(outcomes)).run(case, work)
+            work = await Walk(bench.tools, bench.keep, scripted(outcomes)).run(case, work)
             if work.phase is P.HOLD:
                 assert work.held_in is bench.steps[-1].phase
                 work = replace(work, phase=work.held_in or P.ABANDON)
@@ -227,7 +227,7 @@ async def test_an_attempt_that_was_split_commits_past_no_gate_either(
     outcomes[P.PLANNING] = [Outcome.SPLIT, *[Outcome.OK] * LENGTH]
     bench = Bench(ScriptedModel({}))
     case = replace(case_for(), review=review, audit=audit, split=True)
-    machine = Machine(bench.tools, bench.keep, scripted(outcomes))
+    machine = Walk(bench.tools, bench.keep, scripted(outcomes))
     split = await machine.run(case, replace(bench.start(case), phase=P.PLANNING))
     assert (split.phase, split.parts) == (P.SPLIT, PARTS)
     on = subtasks.gone_on(split, "f" * 40, [_ended(Status.FAILED if failed and n else Status.DONE) for n in range(2)])
@@ -257,7 +257,7 @@ async def test_a_split_that_the_rules_do_not_have_is_a_fault_of_the_program(wron
     work = replace(bench.start(case), phase=P.PLANNING, iteration=int(wrong == "after a try"))
     work = replace(work, parts=PARTS if wrong == "a second time" else ())
     with pytest.raises(NightshiftError, match="split"):
-        await Machine(bench.tools, bench.keep, {P.PLANNING: splits}).run(case, work)
+        await Walk(bench.tools, bench.keep, {P.PLANNING: splits}).run(case, work)
     assert not bench.steps
 
 
@@ -273,7 +273,7 @@ def check_walk(steps: list[Step], work: AttemptState, *, review: bool, audit: bo
 
 @pytest.mark.parametrize(("review", "audit"), list(itertools.product([False, True], repeat=2)))
 def test_exhaustively_no_walk_of_eight_steps_commits_past_a_gate(review: bool, audit: bool) -> None:
-    machine = Machine(Bench(ScriptedModel({})).tools, Bench(ScriptedModel({})).keep, scripted({}))
+    machine = Machine(Bench(ScriptedModel({})).tools, scripted({}))
     case = replace(case_for(), review=review, audit=audit)
     gates = [P.CODING, *[P.REVIEW] * review, *[P.AUDIT] * audit, P.TESTING]
     commits = 0
@@ -329,7 +329,7 @@ async def test_a_phase_that_oversteps_is_a_fault_of_the_program(phase: Phase, af
     bench = Bench(ScriptedModel({}))
     work = replace(bench.start(case_for()), phase=phase)
     with pytest.raises(NightshiftError):
-        await Machine(bench.tools, bench.keep, {phase: overstep}).run(case_for(), work)
+        await Walk(bench.tools, bench.keep, {phase: overstep}).run(case_for(), work)
     assert not bench.steps
 
 
@@ -341,6 +341,6 @@ async def test_a_verdict_of_an_earlier_try_does_not_count() -> None:
 
     bench = Bench(ScriptedModel({}))
     with pytest.raises(NightshiftError, match="verdict of its own"):
-        await Machine(bench.tools, bench.keep, {P.TESTING: lazy}).run(
+        await Walk(bench.tools, bench.keep, {P.TESTING: lazy}).run(
             case_for(), replace(bench.start(case_for()), phase=P.TESTING, verdict=old)
         )

@@ -12,6 +12,7 @@ from attempt.integration import Integration, Landed
 from attempt.regression import WithRegression
 from core.attempt_state import AttemptState
 from core.clock import utc_now
+from core.events import Emitter
 from core.states import Phase, Status
 from core.submission import parse_spec
 from core.tasks import Task
@@ -42,7 +43,7 @@ async def land(rooms: Opened, change: dict[str, str | None], **fields: object) -
         phase=Phase.COMMIT, base=workspace.base, change=change, verdict=verdict, iteration=2, escalation=1
     )
     work = replace(work, noted=("net.socket:calc.py",), packages={"toolz": "1.0"})
-    landed = await Integration(task, rooms.parts, lambda _: None).land(workspace, work)
+    landed = await Integration(task, rooms.parts, Emitter(lambda _: None)).land(workspace, work)
     assert isinstance(landed, Landed)
     assert landed.commit
     return landed.commit

@@ -14,7 +14,7 @@ from attempt.regression import WithRegression
 from attempt.services import AttemptServices
 from core.attempt_state import AttemptState
 from core.clock import utc_now
-from core.events import Event, Kind
+from core.events import Emitter, Event, Kind
 from core.revisions import Workspace
 from core.states import Phase, Status
 from core.submission import parse_spec
@@ -54,7 +54,7 @@ class Site:
         return AttemptState(phase=Phase.COMMIT, base=workspace.base, change=change, verdict=verdict, iteration=1)
 
     async def land(self, workspace: Workspace, task: Task, work: AttemptState) -> Landed | Reopened:
-        return await Integration(task, self.parts, self.events.append).land(workspace, work)
+        return await Integration(task, self.parts, Emitter(self.events.append)).land(workspace, work)
 
 
 @pytest.fixture
@@ -156,7 +156,7 @@ async def test_a_commit_that_an_earlier_daemon_made_is_found_and_not_made_again(
     workspace = site.open(task)
     work = await site.judged(workspace, task, {"calc.py": ADD})
     before = await site.land(workspace, task, work)
-    again = await Integration(task, site.parts, site.events.append, resumed=True).land(workspace, work)
+    again = await Integration(task, site.parts, Emitter(site.events.append), resumed=True).land(workspace, work)
     assert isinstance(before, Landed)
     assert isinstance(again, Landed)
     assert before.commit == again.commit == site.parts.git.resolve(None, "main")
@@ -174,7 +174,7 @@ async def test_a_merged_tree_is_judged_by_what_was_held_out_as_well(site: Site) 
     one = await site.judged(at_mine, mine, {"more.py": "X = 1\n"})
     two = await site.judged(at_theirs, theirs, {"calc.py": "def add(a, b):\n    total = a + b\n    return total\n"})
     assert isinstance(await site.land(at_theirs, theirs, two), Landed)
-    landed = await Integration(mine, site.parts, site.events.append, held=held).land(at_mine, one)
+    landed = await Integration(mine, site.parts, Emitter(site.events.append), held=held).land(at_mine, one)
     assert isinstance(landed, Landed)
     assert site.suite.jobs[-1].held == held
     note = json.loads(git(at_mine.repo, "notes", "--ref=nightshift", "show", str(landed.commit)))

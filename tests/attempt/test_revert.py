@@ -14,7 +14,7 @@ from attempt.verify import Verification
 from bootstrap.undoing import Reverts
 from core.attempt_state import AttemptState
 from core.errors import NoEvidence, NotReverted, UnknownTask
-from core.events import Kind
+from core.events import Emitter, Kind
 from core.states import Phase, Status
 from core.submission import parse_spec
 from core.tasks import Task
@@ -221,7 +221,7 @@ async def test_a_task_that_is_worked_on_again_after_a_revert_makes_a_commit_of_i
         task: Task = replace(site.store.queue.get(entry.task_id), status=Status.RUNNING, attempt=2)
         workspace = site.git.open(None, None, task.id, task.spec.description, task.created_at)
         work = AttemptState(phase=Phase.COMMIT, base=workspace.base, change={"calc.py": CALC}, iteration=1)
-        landed = await Integration(task, rooms.parts, lambda _event: None, resumed=True).land(workspace, work)
+        landed = await Integration(task, rooms.parts, Emitter(lambda _event: None), resumed=True).land(workspace, work)
         assert isinstance(landed, Landed)
         assert landed.commit
         assert landed.commit != entry.commit

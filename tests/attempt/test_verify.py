@@ -19,6 +19,7 @@ from config import Settings
 from core.attempt_state import AttemptState
 from core.clock import utc_now
 from core.errors import NoEvidence, UnknownCommit
+from core.events import Emitter
 from core.states import Phase, Status
 from core.submission import parse_spec
 from core.tasks import Task
@@ -72,7 +73,9 @@ class Site:
 
     async def land(self, task: Task, work: AttemptState) -> str:
         held = hold(task.spec, (), 0.25)
-        end = await Integration(task, self.parts, lambda _: None, held=held).land(replace(self.open(task)), work)
+        end = await Integration(task, self.parts, Emitter(lambda _: None), held=held).land(
+            replace(self.open(task)), work
+        )
         assert isinstance(end, Landed), end
         assert end.commit
         return end.commit

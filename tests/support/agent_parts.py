@@ -6,19 +6,19 @@ import asyncio
 import json
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from agent.library import FileTree
-from agent.machine import FIRST, Machine
-from agent.services import AgentServices, AgentSettings
+from agent.machine import FIRST, PHASES, Machine
+from agent.services import AgentServices, AgentSettings, Runner
 from agent.view import View
 from core.attempt_state import AttemptContext, AttemptState, Lesson, Step
 from core.dialogue import Completion, Finish, ModelRequest
-from core.events import Event
+from core.events import Emitter, Event
 from core.ports import Gate
 from core.states import Phase, Status
 from core.submission import parse_spec
@@ -159,6 +159,21 @@ def case_for(description: str = "Write `add` in add.py", **fields: Any) -> Attem
 
 
 @dataclass
+class Walk:
+    """A walk of the phase table whose steps are kept one by one."""
+
+    services: AgentServices
+    keep: Callable[[Step], Awaitable[None]]
+    phases: Mapping[Phase, Runner] = field(default_factory=lambda: PHASES)
+
+    async def run(self, context: AttemptContext, state: AttemptState) -> AttemptState:
+        async for step in Machine(self.services, self.phases).steps(context, state):
+            await self.keep(step)
+            state = step.state
+        return state
+
+
+@dataclass
 class Bench:
     """One attempt with everything that it left behind."""
 
@@ -178,7 +193,7 @@ class Bench:
             suite=self.suite,
             memory=self.memory,
             tree=FileTree(self.base),
-            emit=self.events.append,
+            events=Emitter(self.events.append),
             settings=self.settings,
             gates=self.gates,
         )
@@ -190,7 +205,7 @@ class Bench:
         return AttemptState(phase=FIRST, base="0" * 40, change=dict(case.task.spec.files))
 
     async def run(self, case: AttemptContext, work: AttemptState | None = None) -> AttemptState:
-        return await Machine(self.tools, self.keep).run(case, work or self.start(case))
+        return await Walk(self.tools, self.keep).run(case, work or self.start(case))
 
     @property
     def walk(self) -> list[Phase]:
