@@ -8,7 +8,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
-from agent.atlas import Shelf
+from agent.symbols import SymbolCache
 from core.attempt_state import AttemptContext, AttemptState, Step
 from core.clock import Clock, utc_now
 from core.events import Emitter
@@ -82,7 +82,7 @@ class AgentSettings:
 class AgentServices:
     """The ports that a phase may use; it has no other way to the world. Every gate is asked before anything runs.
 
-    `shelf` keeps what was read of files for maps of their repositories. `gauge` tells how long texts are for the model
+    `symbol_cache` keeps what was read of files for maps of their repositories. `gauge` tells how long texts are for the model
     that a phase will ask, by how often the loop was stuck. `prompts` takes a record of each prompt that is sent.
     """
 
@@ -94,7 +94,7 @@ class AgentServices:
     clock: Clock = utc_now
     settings: AgentSettings = field(default_factory=AgentSettings)
     gates: Sequence[Gate] = ()
-    shelf: Shelf = field(default_factory=Shelf)
+    symbol_cache: SymbolCache = field(default_factory=SymbolCache)
     gauge: Callable[[Phase, int], Gauge] = lambda _phase, _escalation: Gauge()
     prompts: list[Mapping[str, Any]] = field(default_factory=list)
 

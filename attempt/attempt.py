@@ -256,7 +256,7 @@ class Attempt:
             clock=self.services.clock,
             settings=self.services.defaults.agent,
             gates=self.services.gates,
-            shelf=self.services.shelf,
+            symbol_cache=self.services.symbol_cache,
             gauge=partial(self.services.models.gauge, wanted=self._origin.model),
         )
         return Machine(services)

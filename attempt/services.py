@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from agent.atlas import Shelf
 from agent.services import AgentSettings
+from agent.symbols import SymbolCache
 from checks.hooks.hooks import CommandHooks
 from core.clock import Clock, utc_now
 from core.dependencies import ImportCache
@@ -63,7 +63,7 @@ class AttemptServices:
     imports: ImportCache = field(default_factory=ImportCache)
     gates: tuple[Gate, ...] = ()
     hooks: CommandHooks = field(default_factory=CommandHooks)
-    shelf: Shelf = field(default_factory=Shelf)
+    symbol_cache: SymbolCache = field(default_factory=SymbolCache)
     widened: Callable[[TaskSpec], TaskSpec] = lambda spec: spec
     unable: Callable[[TaskSpec], str] = lambda _spec: ""
     merge_locks: defaultdict[Path, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))

@@ -24,11 +24,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from agent.atlas import Shelf
 from agent.coding import first_request
 from agent.library import FileTree, NoMemory
 from agent.prompt.budget import Prompt
 from agent.services import AgentServices
+from agent.symbols import SymbolCache
 from bootstrap.symbol_cache import keep, kept
 from core.attempt_state import AttemptContext, AttemptState
 from core.dialogue import Completion, ModelRequest
@@ -96,10 +96,15 @@ def built(tools: AgentServices, description: str) -> tuple[Prompt, float]:
 
 def run(files: Mapping[str, str]) -> bool:
     """Print the figures; true when both goals are met."""
-    nobody, tree, shelf = Nobody(), Listed(files), Shelf()
+    nobody, tree, symbol_cache = Nobody(), Listed(files), SymbolCache()
     tree.entries()
     tools = AgentServices(
-        model=nobody, suite=nobody, memory=NoMemory(), tree=tree, events=Emitter(lambda _event: None), shelf=shelf
+        model=nobody,
+        suite=nobody,
+        memory=NoMemory(),
+        tree=tree,
+        events=Emitter(lambda _event: None),
+        symbol_cache=symbol_cache,
     )
     middle = sorted(files)[len(files) // 2]
     description = f"Make the orders of {middle} cheaper by a tenth"
@@ -108,9 +113,9 @@ def run(files: Mapping[str, str]) -> bool:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "tags"
         began = time.perf_counter()
-        keep(shelf, path)
+        keep(symbol_cache, path)
         size, written_s, began = path.stat().st_size, time.perf_counter() - began, time.perf_counter()
-        later = replace(tools, shelf=kept(path))
+        later = replace(tools, symbol_cache=kept(path))
         read_s = time.perf_counter() - began
         _, later_s = built(later, description)
     record = prompt.record()

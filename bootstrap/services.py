@@ -9,8 +9,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from agent.atlas import Shelf
 from agent.services import AgentSettings, EditFormat
+from agent.symbols import SymbolCache
 from attempt import evidence
 from attempt.services import AttemptServices, Defaults
 from bootstrap.checker import make_checker
@@ -158,9 +158,9 @@ class Rooms:
         self.sandbox_name = choice.sandbox.name
         self._warmed = await warmed(choice.sandbox, runtime, size=self._settings.worker_count)
         self.sandbox_detail = _with_remark(choice.report, self._warmed.remark)
-        shelf = await asyncio.to_thread(kept, self._settings.state_dir / NAME)
-        self._stack.callback(keep, shelf, self._settings.state_dir / NAME)
-        self.parts = self._parts(self._warmed.sandbox, runtime, shelf)
+        symbol_cache = await asyncio.to_thread(kept, self._settings.state_dir / NAME)
+        self._stack.callback(keep, symbol_cache, self._settings.state_dir / NAME)
+        self.parts = self._parts(self._warmed.sandbox, runtime, symbol_cache)
         await self.models.probe(models=False)
         return self.parts
 
@@ -197,7 +197,7 @@ class Rooms:
         if self._warmed:
             await self._warmed.aclose()
 
-    def _parts(self, sandbox: Sandbox, runtime: Runtime, shelf: Shelf) -> AttemptServices:
+    def _parts(self, sandbox: Sandbox, runtime: Runtime, symbol_cache: SymbolCache) -> AttemptServices:
         settings, store, imports = self._settings, self._store, ImportCache()
         layers = LayerStore(settings.packages_dir, runtime, environ=settings.process_environment, clock=self._clock)
         self.layers = layers
@@ -224,7 +224,7 @@ class Rooms:
             hooks=self._checker.hooks,
             widened=self._checker.policy.widened,
             gates=self._gates(bench),
-            shelf=shelf,
+            symbol_cache=symbol_cache,
         )
 
     def _suite(self, bench: _Bench) -> SuiteRunner:

@@ -14,8 +14,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field, ValidationError
 
-from agent.atlas import Shelf
-from agent.tags import MOST_NAMES, Tags
+from agent.symbols import MOST_NAMES, SymbolCache, Tags
 from files.whole import write_whole
 
 NAME = "tags.json.z"
@@ -37,25 +36,25 @@ class _Kept(BaseModel):
     tags: dict[str, _Row]
 
 
-def kept(path: Path) -> Shelf:
-    """A shelf with what the file holds; an empty one where it cannot be read."""
+def kept(path: Path) -> SymbolCache:
+    """A cache with what the file holds; an empty one where it cannot be read."""
     try:
         raw = zlib.decompressobj().decompress(path.read_bytes(), MOST_BYTES)
         found = _Kept.model_validate_json(raw)
     except FileNotFoundError:
-        return Shelf()
+        return SymbolCache()
     except (OSError, zlib.error, ValidationError) as error:
         log.info("repositories are read anew, %s cannot be read: %s", path, type(error).__name__)
-        return Shelf()
+        return SymbolCache()
     rows = found.tags.items() if found.version == VERSION else ()
-    return Shelf(known={key: Tags(defines=tuple(row[0]), refers=row[1]) for key, row in rows})
+    return SymbolCache(known={key: Tags(defines=tuple(row[0]), refers=row[1]) for key, row in rows})
 
 
-def keep(shelf: Shelf, path: Path) -> None:
-    """Write the shelf down, those that were read last; nothing where nothing new was read. Never raises."""
-    if not shelf.is_new:
+def keep(symbol_cache: SymbolCache, path: Path) -> None:
+    """Write the cache down, those that were read last; nothing where nothing new was read. Never raises."""
+    if not symbol_cache.is_new:
         return
-    rows = {key: (one.defines, one.refers) for key, one in shelf.last(MOST_FILES)}
+    rows = {key: (one.defines, one.refers) for key, one in symbol_cache.last(MOST_FILES)}
     text = json.dumps({"version": VERSION, "tags": rows}, separators=(",", ":"))
     try:
         write_whole(path, zlib.compress(text.encode(), 1), mode=0o600)

@@ -14,10 +14,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from agent import js_map
-from agent.atlas import Interest, Shelf, ranked, read, words_of
+from agent.file_ranking import Interest, ranked, read, words_of
 from agent.prompt.budget import Shown
 from agent.prompt.text import fenced, quoted
 from agent.repo_map import local_files, signatures, wanted_files
+from agent.symbols import SymbolCache
 from agent.view import View
 from core.attempt_state import AttemptContext, AttemptState
 from core.gauge import Gauge
@@ -92,8 +93,8 @@ class Surroundings:
     around: tuple[str, ...] = ()
 
 
-def surroundings(context: AttemptContext, state: AttemptState, view: View, shelf: Shelf) -> Surroundings:
-    """The existing files that matter for the task, at most forty, and further ones by rank (`agent.atlas`).
+def surroundings(context: AttemptContext, state: AttemptState, view: View, symbol_cache: SymbolCache) -> Surroundings:
+    """The existing files that matter for the task, at most forty, and further ones by rank (`agent.file_ranking`).
 
     Those that are named or imported come before those that are only near. The daemon's own workspace holds the files of
     other tasks, so there nothing is looked for beyond what is named. Reads many files the first time: not for the loop.
@@ -103,7 +104,7 @@ def surroundings(context: AttemptContext, state: AttemptState, view: View, shelf
         return Surroundings(matter=tuple(chosen)[:_MAX_RELEVANT])
     interest = Interest(files=frozenset(chosen), words=words_of(f"{context.task.spec.description}\n{state.plan}"))
     tests = {**context.task.spec.tests, **state.own_tests}
-    near = [path for path, _ in ranked(read(view, shelf), interest) if path not in chosen and path not in tests]
+    near = [path for path, _ in ranked(read(view, symbol_cache), interest) if path not in chosen and path not in tests]
     room = max(0, min(_MAX_NEAR, _MAX_RELEVANT - len(chosen)))
     return Surroundings(matter=(*tuple(chosen)[:_MAX_RELEVANT], *near[:room]), around=tuple(near[room:]))
 

@@ -56,7 +56,7 @@ def prompt_context(
 ) -> PromptContext:
     """Look at the files once for a prompt; may read many of them, so not on the loop."""
     view = View(services.tree, state.change)
-    near = surroundings(context, state, view, services.shelf)
+    near = surroundings(context, state, view, services.symbol_cache)
     gauge = services.gauge(phase, state.escalation)
     limit = services.settings.limit(phase, gauge)
     return PromptContext(

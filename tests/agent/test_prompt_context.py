@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from agent.atlas import Shelf
 from agent.library import FileTree
 from agent.prompt.context import estimate_tokens, expected_files, listing, mentioned, show_files, surroundings
 from agent.repo_map import local_files, signatures, wanted_files
+from agent.symbols import SymbolCache
 from agent.view import View, settled
 from core.attempt_state import AttemptState
 from core.states import Phase
@@ -43,10 +43,10 @@ def test_files_that_are_named_or_imported_come_first() -> None:
         {},
     )  # fmt: skip
     case = case_for("Make the report of the weather faster", tests=tests)
-    found = surroundings(case, WORK, tree, Shelf())
+    found = surroundings(case, WORK, tree, SymbolCache())
     assert found.matter == ("pkg/api.py", "pkg/__init__.py", "pkg/store.py", "notes/weather_report.py")
     shared = case_for("Make the report of the weather faster", tests=tests, whole_tree=False)
-    assert surroundings(shared, WORK, tree, Shelf()).matter == ("pkg/api.py", "pkg/__init__.py", "pkg/store.py")
+    assert surroundings(shared, WORK, tree, SymbolCache()).matter == ("pkg/api.py", "pkg/__init__.py", "pkg/store.py")
 
 
 def test_a_task_names_files_by_path_or_by_a_name_that_only_one_has() -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.atlas import Shelf, read
+from agent.file_ranking import read
+from agent.symbols import SymbolCache
 from agent.view import View
 from bootstrap.symbol_cache import MOST_FILES, VERSION, keep, kept
 from tests.support.trees import TextTree
@@ -17,9 +18,9 @@ FILES = {"a.py": "def make(x):\n    return take(x)\n", "b.py": "def take(x):\n  
 
 
 def test_what_was_read_is_known_after_a_restart(tmp_path: Path) -> None:
-    shelf, view = Shelf(), View(TextTree(FILES), {})
-    first = read(view, shelf)
-    keep(shelf, tmp_path / "tags")
+    symbol_cache, view = SymbolCache(), View(TextTree(FILES), {})
+    first = read(view, symbol_cache)
+    keep(symbol_cache, tmp_path / "tags")
     later = kept(tmp_path / "tags")
     assert len(later) == 2
     assert not later.is_new
@@ -28,7 +29,7 @@ def test_what_was_read_is_known_after_a_restart(tmp_path: Path) -> None:
 
 
 def test_nothing_is_written_where_nothing_was_read(tmp_path: Path) -> None:
-    keep(Shelf(), tmp_path / "tags")
+    keep(SymbolCache(), tmp_path / "tags")
     assert not (tmp_path / "tags").exists()
 
 
@@ -49,16 +50,16 @@ def test_a_file_that_cannot_be_read_costs_only_time(tmp_path: Path, raw: bytes) 
 
 
 def test_a_place_that_cannot_be_written_ends_nothing(tmp_path: Path) -> None:
-    shelf = Shelf()
-    read(View(TextTree(FILES), {}), shelf)
+    symbol_cache = SymbolCache()
+    read(View(TextTree(FILES), {}), symbol_cache)
     (tmp_path / "file").write_text("")
-    keep(shelf, tmp_path / "file" / "tags")
+    keep(symbol_cache, tmp_path / "file" / "tags")
 
 
 def test_of_very_many_the_last_are_kept(tmp_path: Path) -> None:
-    shelf, one = Shelf(), read(View(TextTree(FILES), {}), Shelf())["a.py"]
+    symbol_cache, one = SymbolCache(), read(View(TextTree(FILES), {}), SymbolCache())["a.py"]
     for n in range(MOST_FILES + 5):
-        shelf.put(str(n), one)
-    keep(shelf, tmp_path / "tags")
+        symbol_cache.put(str(n), one)
+    keep(symbol_cache, tmp_path / "tags")
     later = kept(tmp_path / "tags")
     assert (len(later), later.get("4"), later.get("5")) == (MOST_FILES, None, one)

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.atlas import Interest, Shelf, ranked, read, words_of
+from agent.file_ranking import Interest, ranked, read, words_of
 from agent.library import FileTree
 from agent.prompt.context import estimate_tokens
 from agent.prompt.sections import prompt_context, the_repository
-from agent.tags import tags
+from agent.symbols import SymbolCache, tags
 from agent.view import View
 from core.attempt_state import AttemptState
 from core.states import Phase
@@ -72,33 +72,33 @@ def test_whatever_a_file_holds_it_has_tags(text: str, path: str) -> None:
 
 
 def test_what_is_referred_to_from_the_focus_is_near_and_what_nothing_leads_to_is_not() -> None:
-    found = read(View(FileTree(shop()), {}), Shelf())
+    found = read(View(FileTree(shop()), {}), SymbolCache())
     order = [path for path, _ in ranked(found, Interest(files={"shop/basket.py"}))]
     assert order == ["shop/basket.py", "shop/prices.py", "shop/money.py"]
 
 
 def test_the_words_of_the_task_lead_to_files_by_path_and_by_name() -> None:
-    found = read(View(FileTree(shop()), {}), Shelf())
+    found = read(View(FileTree(shop()), {}), SymbolCache())
     assert ranked(found, Interest(words=words_of("the feed of the blog shows posts twice")))[0][0].startswith("blog/")
 
 
 def test_a_file_is_read_once_for_its_content_and_a_changed_one_anew() -> None:
-    tree, shelf = counting(shop()), Shelf()
-    read(View(tree, {}), shelf)
+    tree, symbol_cache = counting(shop()), SymbolCache()
+    read(View(tree, {}), symbol_cache)
     assert len(tree.reads) == 5
-    again = read(View(tree, {"shop/money.py": "def other_name():\n    pass\n"}), shelf)
+    again = read(View(tree, {"shop/money.py": "def other_name():\n    pass\n"}), symbol_cache)
     assert len(tree.reads) == 5
     assert again["shop/money.py"].defines == ("other_name",)
-    assert len(shelf) == 5
+    assert len(symbol_cache) == 5
 
 
 def test_a_full_shelf_forgets_what_it_read_first() -> None:
-    tree, shelf = counting(shop()), Shelf(most=3)
-    assert not shelf.is_new
-    read(View(tree, {}), shelf)
-    assert len(shelf) == 3
-    assert shelf.is_new
-    assert len(read(View(tree, {}), shelf)) == 5
+    tree, symbol_cache = counting(shop()), SymbolCache(most=3)
+    assert not symbol_cache.is_new
+    read(View(tree, {}), symbol_cache)
+    assert len(symbol_cache) == 3
+    assert symbol_cache.is_new
+    assert len(read(View(tree, {}), symbol_cache)) == 5
 
 
 def _many(count: int) -> Iterator[tuple[str, str]]:

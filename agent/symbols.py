@@ -1,8 +1,9 @@
-"""The names that a file defines and those it refers to: what a map of a repository is drawn from."""
+"""The names that a file defines and those it refers to: what a map of a repository is drawn from, and their cache."""
 
 from __future__ import annotations
 
 import ast
+import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -94,3 +95,42 @@ def _javascript(path: str, text: str) -> Iterator[tuple[str, bool]]:
             yield javascript.said(node.child_by_field_name("name")), outer in {"program", "export_statement"}
         elif node.type in _JS_NAMES:
             yield javascript.said(node), False
+
+
+class SymbolCache:
+    """Tags by the id of the content they were read from; of more than `most`, those read first are read again.
+
+    Thread-safe. `known` is what was kept of an earlier one. The default is some tens of megabytes, enough for several
+    large repositories.
+    """
+
+    def __init__(self, most: int = 50_000, known: Mapping[str, Tags] | None = None) -> None:
+        self._most, self._lock = most, threading.Lock()
+        self._known: dict[str, Tags] = dict(known or {})
+        self._is_new = False
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    @property
+    def is_new(self) -> bool:
+        """Whether anything was read since it was made."""
+        return self._is_new
+
+    def last(self, most: int) -> list[tuple[str, Tags]]:
+        """What was read last, at most so many, oldest first."""
+        with self._lock:
+            return list(self._known.items())[-most:]
+
+    def get(self, content: str) -> Tags | None:
+        """What is known of a content."""
+        return self._known.get(content)
+
+    def put(self, content: str, found: Tags) -> Tags:
+        """Keep what was read of a content, and give it back."""
+        with self._lock:
+            self._known[content] = found
+            self._is_new = True
+            while len(self._known) > self._most:
+                del self._known[next(iter(self._known))]
+        return found

@@ -13,12 +13,11 @@ from __future__ import annotations
 
 import math
 import re
-import threading
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from agent.tags import Tags, is_mapped, tags
+from agent.symbols import SymbolCache, Tags, is_mapped, tags
 from agent.view import View, base_text
 
 MOST_FILES = 20_000
@@ -30,45 +29,6 @@ _LEAST = 1e-9
 _ALPHA = 0.5
 """How much of its rank a file passes on: in a large repository a higher share ends in what everything refers to."""
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
-
-
-class Shelf:
-    """Tags by the id of the content they were read from; of more than `most`, those read first are read again.
-
-    Thread-safe. `known` is what was kept of an earlier one. The default is some tens of megabytes, enough for several
-    large repositories.
-    """
-
-    def __init__(self, most: int = 50_000, known: Mapping[str, Tags] | None = None) -> None:
-        self._most, self._lock = most, threading.Lock()
-        self._known: dict[str, Tags] = dict(known or {})
-        self._is_new = False
-
-    def __len__(self) -> int:
-        return len(self._known)
-
-    @property
-    def is_new(self) -> bool:
-        """Whether anything was read since it was made."""
-        return self._is_new
-
-    def last(self, most: int) -> list[tuple[str, Tags]]:
-        """What was read last, at most so many, oldest first."""
-        with self._lock:
-            return list(self._known.items())[-most:]
-
-    def get(self, content: str) -> Tags | None:
-        """What is known of a content."""
-        return self._known.get(content)
-
-    def put(self, content: str, found: Tags) -> Tags:
-        """Keep what was read of a content, and give it back."""
-        with self._lock:
-            self._known[content] = found
-            self._is_new = True
-            while len(self._known) > self._most:
-                del self._known[next(iter(self._known))]
-        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +44,7 @@ def words_of(text: str) -> frozenset[str]:
     return frozenset(word.lower() for word in _WORDS.findall(text) if len(word) > 2)
 
 
-def read(view: View, shelf: Shelf) -> dict[str, Tags]:
+def read(view: View, symbol_cache: SymbolCache) -> dict[str, Tags]:
     """The tags of all source files; what was changed is read anew, the rest where its content is not known yet."""
     found: dict[str, Tags] = {}
     entries = view.tree.entries()
@@ -94,9 +54,9 @@ def read(view: View, shelf: Shelf) -> dict[str, Tags]:
         if path in view.change:
             found[path] = tags(path, view.text(path) or "")
             continue
-        known = shelf.get(entries[path])
+        known = symbol_cache.get(entries[path])
         if known is None:
-            known = shelf.put(entries[path], tags(path, base_text(view.tree, path) or ""))
+            known = symbol_cache.put(entries[path], tags(path, base_text(view.tree, path) or ""))
         found[path] = known
     return found
 
