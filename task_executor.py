@@ -1,4 +1,4 @@
-"""The worker pool: claims tasks, runs each attempt to its end, and tells the queue how it ended.
+"""The worker pool: claims tasks, runs each attempt to its end, and reports to the queue how it ended.
 
 All of it lives on the main thread's event loop. Workers sleep on an event of their own; whoever gives them something
 to do calls `wake` (from other threads through `loop.call_soon_threadsafe`), so an idle pool costs next to nothing. One
@@ -17,15 +17,15 @@ import traceback
 from collections.abc import Callable
 from dataclasses import replace
 
-from attempt.attempt import Attempt, Result
+from attempt.attempt import Attempt, AttemptResult
 from attempt.services import AttemptServices
 from attempt.workers import Running, Worker, done, wait
 from core.errors import (
     CancelledByUser,
-    Held,
     Interruption,
     LeaseLost,
     ModelRefused,
+    NeedsApproval,
     Parked,
     ShuttingDown,
     Split,
@@ -48,7 +48,7 @@ class TaskExecutor:
     """N workers on one loop.
 
     Args:
-        services: what an attempt is given. an attempt needs.
+        services: what an attempt is given.
         workers: how many tasks run at once.
         lease_s: how long a claim lasts; it is renewed at a third of that.
         only: serve this task alone and end after it.
@@ -224,7 +224,7 @@ class TaskExecutor:
             await self._interrupted(task, running)
         except LeaseLost as lost:
             events.emit(Kind.WORKER_ERROR, str(lost), level=Level.WARNING)
-        except (Parked, Held, Split, StoreUnready) as later:
+        except (Parked, NeedsApproval, Split, StoreUnready) as later:
             await self._put_off(task, later)
         except (Interruption, ModelRefused) as end:
             ending = end.ending if isinstance(end, Interruption) else Ending.REFUSED
@@ -239,11 +239,13 @@ class TaskExecutor:
         else:
             await self._finish(task, result)
 
-    async def _put_off(self, task: Task, later: Parked | Held | Split | StoreUnready) -> None:
+    async def _put_off(self, task: Task, later: Parked | NeedsApproval | Split | StoreUnready) -> None:
         """Let the task wait, or go on at its last step where the trouble is the database's and not its own."""
         queue, why = self.services.queue, (task.id, task.fence, str(later))
-        if isinstance(later, Held | Split):
-            await done(queue.hold(*why, later.asks) if isinstance(later, Held) else queue.split(*why, later.parts))
+        if isinstance(later, NeedsApproval | Split):
+            await done(
+                queue.hold(*why, later.asks) if isinstance(later, NeedsApproval) else queue.split(*why, later.parts)
+            )
         else:
             await done(queue.park(*why, later.until) if isinstance(later, Parked) else queue.requeue(*why))
 
@@ -256,7 +258,7 @@ class TaskExecutor:
         else:
             running.attempt.events.emit(Kind.WORKER_ERROR, str(why), level=Level.WARNING)
 
-    async def _finish(self, task: Task, result: Result) -> None:
+    async def _finish(self, task: Task, result: AttemptResult) -> None:
         await done(
             self.services.queue.finish(
                 task.id,

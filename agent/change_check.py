@@ -1,8 +1,8 @@
-"""The gates before a run: nothing of a change executes until each of them has looked at it.
+"""The checks of a change before a run: nothing of it executes until each of them has looked at it.
 
-What a gate blocks goes back to the model in the shape of failed tests, with the line and the reason. What only the
+What a check blocks goes back to the model in the shape of failed tests, with the line and the reason. What only the
 owner can decide holds the attempt; he is asked when nothing is blocked any more, so that no question is about code that
-will be written anew. Notes are told once and hold nothing up.
+will be written anew. Notes are reported once and stop nothing.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LEVELS = {Severity.BLOCK: Level.WARNING, Severity.ASK: Level.WARNING, Severity.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """What the gates said. With a `verdict` the change goes back, with `asks` it waits, with neither it may run."""
+    """What the checks found. With a `verdict` the change goes back, with `asks` it waits, with neither it may run."""
 
     state: AttemptState
     verdict: Verdict | None = None
@@ -53,7 +53,7 @@ class Checked:
 
 
 async def check(context: AttemptContext, state: AttemptState, services: AgentServices) -> Checked:
-    """Ask every gate, merge what they say, and tell what is new. Raises what a gate raises."""
+    """Ask every check, merge what they say, and report what is new. Raises what a check raises."""
     reports = await _reports(context, state, services)
     findings = _worst_first(reports)
     _report(state, services, findings)
@@ -67,7 +67,7 @@ async def check(context: AttemptContext, state: AttemptState, services: AgentSer
 
 
 async def findings_of(context: AttemptContext, state: AttemptState, services: AgentServices) -> tuple[Finding, ...]:
-    """What every gate finds, the worst first; nothing follows from it here. Raises what a gate raises."""
+    """What every check finds, the worst first; nothing follows from it here. Raises what a check raises."""
     return _worst_first(await _reports(context, state, services))
 
 

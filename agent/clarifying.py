@@ -104,7 +104,7 @@ def _answered(context: AttemptContext, state: AttemptState, brief: Brief, score:
         asks = tuple(_ask(one) for one in open_ones)
         note = f"asks its owner: {asks[0].question}"[:300]
         held = replace(state, asks=asks)
-        return Step(phase=Phase.CLARIFYING, outcome=Outcome.HOLD, state=held, note=note, data=data)
+        return Step(phase=Phase.CLARIFYING, outcome=Outcome.NEEDS_APPROVAL, state=held, note=note, data=data)
     questions = tuple(
         replace(one, answer=context.answers.get(subject(one), "") or one.default) for one in brief.questions
     )

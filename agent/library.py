@@ -1,8 +1,8 @@
 """The loop as a library: your own generate and fix functions, a task with its tests, and back come files and verdict.
 
 The functions stand where a language model stands in the daemon: they answer CODING requests, and everything else (the
-gates, the syntax check, the detection of circles, the limits) is the same machine. What they return goes through the
-same parser and the same guards.
+checks of a change and of its syntax, the detection of circles, the limits) is the same machine. What they return goes
+through the same parser and the same refusal of protected files.
 """
 
 from __future__ import annotations

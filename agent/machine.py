@@ -1,14 +1,15 @@
-"""The phase table and the loop that walks it: no model can talk its way past the gates.
+"""The phase table and the loop that walks it: no model can talk its way past the checks.
 
 COMMIT has one entrance, from TESTING, and TESTING is reached from CODING alone, through REVIEW and AUDIT where they are
 switched on. Only CODING may change a file. So whatever the phases answer, a walk that commits ends with CODING, the
-gates and TESTING all passed on one and the same change; a property test walks the table and proves it. Every cycle of
-the table leads through REFLECTING, which counts the tries and ends them. Within TESTING the static gates come before
-the suite (`agent.change_check`). A walk that is held goes on in the very phase that held it, from its beginning. One
-that was split goes on at CODING, or at PLANNING again, when the parts have ended: in front of every gate.
+checks and TESTING all passed on one and the same change; a property test walks the table and proves it. Every cycle of
+the table leads through REFLECTING, which counts the tries and ends them. Within TESTING the static checks come before
+the suite (`agent.change_check`). A walk that waits for its owner goes on in the very phase that asked him, from its
+beginning. One that was split goes on at CODING, or at PLANNING again, when the subtasks have ended: in front of every
+check.
 
-Each step is handed to `on_step` and awaited before the next phase runs: what has happened is durable before anything
-builds on it, and a `AttemptState` that was stored continues at its `phase`.
+Each step is handed out before the next phase runs: whoever walks makes it durable first, and an `AttemptState` that was
+stored continues at its `phase`.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ FIRST = Phase.CLARIFYING
 _P, _O = Phase, Outcome
 TABLE: Mapping[tuple[Phase, Outcome], Phase] = {
     (_P.CLARIFYING, _O.OK): _P.PLANNING,
-    (_P.CLARIFYING, _O.HOLD): _P.HOLD,
+    (_P.CLARIFYING, _O.NEEDS_APPROVAL): _P.AWAITING_APPROVAL,
     (_P.PLANNING, _O.OK): _P.CODING,
     (_P.PLANNING, _O.SPLIT): _P.SPLIT,
     (_P.CODING, _O.OK): _P.REVIEW,
@@ -37,10 +38,10 @@ TABLE: Mapping[tuple[Phase, Outcome], Phase] = {
     (_P.REVIEW, _O.REDO): _P.REFLECTING,
     (_P.AUDIT, _O.OK): _P.TESTING,
     (_P.AUDIT, _O.REDO): _P.REFLECTING,
-    (_P.AUDIT, _O.HOLD): _P.HOLD,
+    (_P.AUDIT, _O.NEEDS_APPROVAL): _P.AWAITING_APPROVAL,
     (_P.TESTING, _O.OK): _P.COMMIT,
     (_P.TESTING, _O.REDO): _P.REFLECTING,
-    (_P.TESTING, _O.HOLD): _P.HOLD,
+    (_P.TESTING, _O.NEEDS_APPROVAL): _P.AWAITING_APPROVAL,
     (_P.TESTING, _O.GIVE_UP): _P.ABANDON,
     (_P.REFLECTING, _O.REDO): _P.CODING,
     (_P.REFLECTING, _O.REPLAN): _P.PLANNING,
@@ -76,7 +77,7 @@ class Machine:
         self._services, self._phases = services, phases
 
     async def steps(self, context: AttemptContext, state: AttemptState) -> AsyncIterator[Step]:
-        """Walk from `state.phase` until COMMIT, ABANDON, HOLD or SPLIT; the last step's state is in that phase.
+        """Walk from `state.phase` to one of the phases in which a walk ends; the state of the last step is in it.
 
         Whoever takes a step makes it durable before asking for the next one: no phase begins before that.
 
@@ -101,7 +102,7 @@ class Machine:
         _hold_to_one_split(context, state, step)
         to = self._on(context, _next(state.phase, step.outcome))
         took = round((self._services.clock() - began).total_seconds(), 3)
-        held_in = state.phase if to is Phase.HOLD else None
+        held_in = state.phase if to is Phase.AWAITING_APPROVAL else None
         return replace(
             step,
             phase=state.phase,

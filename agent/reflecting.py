@@ -112,7 +112,7 @@ def _may_blame(state: AttemptState) -> bool:
 
 
 def _is_long(state: AttemptState, services: AgentServices) -> bool:
-    """Tell whether the story of earlier tries would take more of the next prompt than is good for its reader."""
+    """Tell whether the history of earlier tries would take more of the next prompt than is good for its reader."""
     gauge = services.gauge(Phase.CODING, state.escalation)
     limit = services.settings.limit(Phase.CODING, gauge)
     return (
@@ -128,7 +128,7 @@ def _escalated(state: AttemptState) -> AttemptState:
 
 
 async def _remember(context: AttemptContext, state: AttemptState, services: AgentServices) -> None:
-    """Store what a gate found; a reply that could not be read teaches nothing about the task."""
+    """Store what a check found; a reply that could not be read teaches nothing about the task."""
     if state.verdict is None or state.verdict.passed:
         return
     await services.memory.remember(state, context.task.id, context.task.spec.description)
@@ -216,7 +216,7 @@ def by_rule(state: AttemptState) -> Reflection:
 
 
 def needs_no_thought(state: AttemptState) -> Reflection | None:
-    """The reflection where a gate or a reader said it all: what to mend, what may not be changed, idle own tests."""
+    """The reflection where a check or a reviewer said it all: what to mend, what may not be changed, idle own tests."""
     verdict = state.verdict
     if state.remarks:
         first = state.remarks[0]

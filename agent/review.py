@@ -56,7 +56,7 @@ _MOST_KNOWN = 30
 
 
 async def audit(context: AttemptContext, state: AttemptState, services: AgentServices) -> Step:
-    """Audit the change. Raises what model and gates raise."""
+    """Audit the change. Raises what the model and the checks raise."""
     subject = f"audit:{digest(state.change)[:16]}"
     if subject in context.granted:
         return Step(phase=Phase.AUDIT, outcome=Outcome.OK, state=state, note="its owner lets this change pass unread")
@@ -74,7 +74,9 @@ async def audit(context: AttemptContext, state: AttemptState, services: AgentSer
         question = f"The security audit gave no answer that can be used ({why}) Let this change be tested without it?"
         ask = Ask(kind=AskKind.FINDING, subject=subject, question=question)
         note = f"waits for your decision: {question}"
-        return Step(phase=Phase.AUDIT, outcome=Outcome.HOLD, state=replace(after, asks=(ask,)), note=note[:300])
+        return Step(
+            phase=Phase.AUDIT, outcome=Outcome.NEEDS_APPROVAL, state=replace(after, asks=(ask,)), note=note[:300]
+        )
 
     return await read_change(context, state, services, reader, unreadable)
 
@@ -91,7 +93,7 @@ def _known(found: tuple[Finding, ...]) -> str:
 _SHARE = 0.5
 """Of a prompt for the change; less where the instructions take much."""
 _REST = 0.12
-"""Of a prompt for all beside change and instructions: headings, seals, what is told to be left out."""
+"""Of a prompt for all beside change and instructions: headings, seals, the lines on what is left out."""
 _SHOWN = 20
 
 

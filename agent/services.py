@@ -1,4 +1,4 @@
-"""What a phase is handed: the ports of the world around it, and the settings of this room."""
+"""What a phase is given: the ports of the world around it, and the settings of the agent."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class AgentSettings:
     """How the agent prompts.
 
     `prompt_tokens` bounds a prompt, by estimate, and `phase_shares` says how much of that a phase may use;
-    `fresh_share` is how much of it the story of earlier tries may take before a fresh context begins. `reply_tokens`
+    `fresh_share` is how much of it the history of earlier tries may take before a fresh context begins. `reply_tokens`
     None leaves a reply's length to the model. `reasks` is how often a reply that cannot be used is asked for again
     within a step. Findings of the gravities in `review_blocks` and `audit_blocks` send a change back, those of a review
     `review_rounds` times in an attempt at most. A task that is less clear than `clear_enough` (0 to 1, `agent.clarity`)
@@ -80,23 +80,25 @@ class AgentSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentServices:
-    """The ports that a phase may use; it has no other way to the world. Every gate is asked before anything runs.
-
-    `symbol_cache` keeps what was read of files for maps of their repositories. `gauge` tells how long texts are for the model
-    that a phase will ask, by how often the loop was stuck. `prompts` takes a record of each prompt that is sent.
-    """
+    """The ports that a phase may use; it has no other way to the world."""
 
     model: Model
     suite: Suite
     memory: Memory
     tree: Tree
+    """The base commit of the change."""
     events: Emitter
+    """Knows task, attempt, try and phase while a phase runs."""
     clock: Clock = utc_now
     settings: AgentSettings = field(default_factory=AgentSettings)
     gates: Sequence[Gate] = ()
+    """What checks a change; all of them are asked before anything of it runs."""
     symbol_cache: SymbolCache = field(default_factory=SymbolCache)
+    """What was read of files, for maps of their repositories."""
     gauge: Callable[[Phase, int], Gauge] = lambda _phase, _escalation: Gauge()
+    """How long texts are for the model that a phase will ask, by how often the loop was stuck."""
     prompts: list[Mapping[str, Any]] = field(default_factory=list)
+    """Takes a record of each prompt that is sent."""
 
 
 Runner = Callable[[AttemptContext, AttemptState, AgentServices], Awaitable[Step]]

@@ -1,4 +1,4 @@
-"""The cheapest gate: files that their own grammar refuses are never run. Nothing is executed here."""
+"""The cheapest check: files that their own grammar refuses are never run. Nothing is executed here."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
 
 
 async def _suite(context: AttemptContext, state: AttemptState, services: AgentServices, before: Verdict | None) -> Step:
-    """Run what the gates let pass."""
+    """Run what the checks let pass."""
     verdict = await services.suite.judge(job_for(context, state, services))
     state = replace(state, verdict=verdict, spent=state.spent + Spent(suite_s=verdict.duration_s))
     _report(services, verdict)
@@ -90,7 +90,7 @@ def _held(passage: Checked) -> Step:
     )
     asked = [ask.subject for ask in passage.asks[:20]]
     data = {**passage.data, "asks": asked}
-    return Step(phase=Phase.TESTING, outcome=Outcome.HOLD, state=state, note=reason[:300], data=data)
+    return Step(phase=Phase.TESTING, outcome=Outcome.NEEDS_APPROVAL, state=state, note=reason[:300], data=data)
 
 
 def job_for(context: AttemptContext, state: AttemptState, services: AgentServices) -> SuiteJob:

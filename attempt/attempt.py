@@ -21,7 +21,7 @@ from attempt.regression import WithRegression
 from attempt.services import AttemptServices
 from attempt.time_limit import PausableTimeLimit, TimedModel
 from core.attempt_state import AttemptContext, AttemptState, Step
-from core.errors import BudgetSpent, CommandBlocked, GitError, Held, NightshiftError, TimeUp
+from core.errors import BudgetSpent, CommandBlocked, GitError, NeedsApproval, NightshiftError, TimeUp
 from core.events import BlockedCommandData, Emitter, Event, Kind, Level
 from core.forking import begun
 from core.held import HeldOut
@@ -35,7 +35,7 @@ from verdict.held.holding import hold
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
+class AttemptResult:
     """How an attempt ended, for the queue."""
 
     ending: Ending
@@ -92,7 +92,7 @@ class Attempt:
         self.last_line = event.message or self.last_line
         self.services.events.emit(event)
 
-    async def run(self) -> Result:
+    async def run(self) -> AttemptResult:
         """Work until the task is committed or given up.
 
         Raises:
@@ -116,10 +116,10 @@ class Attempt:
         """For how long it should have ended, in seconds; `now` is monotonic."""
         return self._time.late_s(now) if self._time else 0.0
 
-    def ended(self, ending: Ending, reason: str, commit: str | None = None, branch: str | None = None) -> Result:
+    def ended(self, ending: Ending, reason: str, commit: str | None = None, branch: str | None = None) -> AttemptResult:
         """The result of an attempt that ends now."""
         state = self._state
-        return Result(
+        return AttemptResult(
             ending=ending,
             reason=reason,
             commit=commit,
@@ -143,7 +143,7 @@ class Attempt:
         self.events.emit(Kind.COMMAND_BLOCKED, text[:500], level=Level.WARNING, **data)
         raise CommandBlocked(f"{text} To allow it, give the task `allow: [{blocked.rule}]`.")
 
-    async def _until_ended(self, time: PausableTimeLimit) -> Result:
+    async def _until_ended(self, time: PausableTimeLimit) -> AttemptResult:
         self._check_command()
         if why := self.services.unable(self.task.spec):
             return self.ended(Ending.REFUSED, why)
@@ -161,7 +161,7 @@ class Attempt:
         state = self._state = self._going_on(stored) if stored else self._new_work(workspace)
         return await self._until_landed(workspace, model, state)
 
-    async def _until_landed(self, workspace: Workspace, model: Model, state: AttemptState) -> Result:
+    async def _until_landed(self, workspace: Workspace, model: Model, state: AttemptState) -> AttemptResult:
         """Walk the phases and land what passes; again where the target moved on in a way that needs another try."""
         resumed = state.phase is Phase.COMMIT
         while True:
@@ -182,7 +182,7 @@ class Attempt:
         """The state when the phases are through: the change passed, or was given up. Each step is durable by then.
 
         Raises:
-            Held: the owner must decide something first.
+            NeedsApproval: the owner must decide something first.
             Split: the task is worked on in subtasks.
         """
         if state.phase is Phase.COMMIT:
@@ -191,9 +191,9 @@ class Attempt:
         async for step in self._machine(workspace, model).steps(context, state):
             await self._store(step)
             state = step.state
-        if state.phase is Phase.HOLD:
+        if state.phase is Phase.AWAITING_APPROVAL:
             _check_asks(context, state)
-            raise Held("; ".join(ask.question for ask in state.asks) or state.reason, state.asks)
+            raise NeedsApproval("; ".join(ask.question for ask in state.asks) or state.reason, state.asks)
         if state.phase is Phase.SPLIT:
             raise subtasks.split(self.task, state, self._budget.left)
         return state
@@ -242,7 +242,7 @@ class Attempt:
         One whose daemon died before he was asked is held at once, without that phase.
         """
         asked = {each.ask.subject for each in self.services.queue.approvals(open_only=False, task_id=self.task.id)}
-        if stored.phase is not Phase.HOLD or {ask.subject for ask in stored.asks if ask.subject} - asked:
+        if stored.phase is not Phase.AWAITING_APPROVAL or {ask.subject for ask in stored.asks if ask.subject} - asked:
             return stored
         return replace(stored, phase=stored.held_in or FIRST, held_in=None, asks=())
 
@@ -315,5 +315,5 @@ def _origin(services: AttemptServices, task: Task) -> Origin:
 def _check_asks(context: AttemptContext, state: AttemptState) -> None:
     """Refuse to wait for decisions that the owner has made: the task would come back at once, for ever."""
     subjects = {ask.subject for ask in state.asks}
-    if state.phase is Phase.HOLD and subjects and subjects <= context.granted | context.denied:
+    if state.phase is Phase.AWAITING_APPROVAL and subjects and subjects <= context.granted | context.denied:
         raise NightshiftError(f"asked again for what its owner had decided: {', '.join(sorted(subjects))}")

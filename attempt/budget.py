@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from attempt.services import AttemptServices
 from core import allowance
-from core.errors import BudgetSpent, Held, Interruption
+from core.errors import BudgetSpent, Interruption, NeedsApproval
 from core.gates import Approval, AskKind
 from core.tasks import Limits, Spent, Task
 from model_handler import BoundModel
@@ -44,7 +44,7 @@ class TaskBudget:
         return allowance.lowered(self._allowed, self._used)
 
     def open(self, wanted: str = "") -> BoundModel:
-        """The door to the models, with what is left. Reads the ledger: call it in a thread.
+        """The gateway to the models, with what is left. Reads the ledger: call it in a thread.
 
         Args:
             wanted: whom the task's owner wants to be asked first.
@@ -79,7 +79,7 @@ class TaskBudget:
             self._granted,
             over.short,
         )
-        return Held(ask.question, (ask,)) if ask else over
+        return NeedsApproval(ask.question, (ask,)) if ask else over
 
 
 def _denied(approval: Approval) -> str:

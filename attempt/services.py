@@ -1,4 +1,4 @@
-"""What an attempt is handed, and what holds for every attempt unless its task says otherwise."""
+"""What an attempt is given, and what holds for every attempt unless its task says otherwise."""
 
 from __future__ import annotations
 
@@ -42,11 +42,7 @@ class Defaults:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptServices:
-    """Every room an attempt needs, each built once by `main`.
-
-    `gates` look at a change before anything of it runs, `hooks` at the task's own command. `widened` adds to a task
-    what the settings allow in its repository, `unable` says why this machine cannot judge a task, if so.
-    """
+    """Every service an attempt needs, each built once by `bootstrap`."""
 
     db: Database
     queue: QueueManager
@@ -60,10 +56,16 @@ class AttemptServices:
     defaults: Defaults
     clock: Clock = utc_now
     seal_key: bytes = b""
+    """Seals the notes of this home; empty where it has none."""
     imports: ImportCache = field(default_factory=ImportCache)
     gates: tuple[Gate, ...] = ()
+    """What checks a change before anything of it runs."""
     hooks: CommandHooks = field(default_factory=CommandHooks)
+    """What checks the task's own test command."""
     symbol_cache: SymbolCache = field(default_factory=SymbolCache)
     widened: Callable[[TaskSpec], TaskSpec] = lambda spec: spec
+    """Adds to a task what the settings allow in its repository."""
     unable: Callable[[TaskSpec], str] = lambda _spec: ""
+    """Says why this machine cannot judge a task; empty where it can."""
     merge_locks: defaultdict[Path, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
+    """One for each repository (its `.git` folder): whoever moves its target branch holds it."""

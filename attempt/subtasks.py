@@ -1,9 +1,9 @@
-"""A task that is worked on in parts: how its plan becomes tasks, and how it goes on when they have ended.
+"""A task that is worked on in subtasks: how its plan becomes tasks, and how it goes on when they have ended.
 
-Parts are tasks of the daemon's own workspace and land there like any other, in the order that their dependencies ask
+Subtasks are tasks of the daemon's own workspace and land there like any other, in the order that their dependencies ask
 for; so the whole goes on from the tip, which holds their work, and its own tests judge it there. What is left of its
-budget is shared: each part gets an equal share as its limit, one stays with the whole, and the whole is charged with
-what the parts really used (`attempt.budget`), so what they leave is its own again.
+budget is shared: each subtask gets an equal share as its limit, one stays with the whole, and the whole is charged with
+what the subtasks really used (`attempt.budget`), so what they leave is its own again.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ _REASON_CHARS = 600
 def may_split(spec: TaskSpec, by_default: bool) -> bool:
     """Tell whether a plan may split the task: its owner or the settings want it, and there is what judges the whole.
 
-    In a repository of the owner's the parts would have to land on the task's own branch; that is not built. A task
-    that brings files of its own would have to give each to one of its parts.
+    In a repository of the owner's the subtasks would have to land on the task's own branch; that is not built. A task
+    that brings files of its own would have to give each to one of its subtasks.
     """
     wanted = by_default if spec.split is None else spec.split
     return wanted and spec.repo is None and not spec.files and bool(spec.tests or spec.test_command)
 
 
 def split(task: Task, state: AttemptState, left: Limits) -> Split:
-    """What ends the attempt for now: the parts that its plan names, as tasks.
+    """What ends the attempt for now: the subtasks that its plan names, as tasks.
 
     Args:
         task: the whole.
@@ -45,7 +45,7 @@ def split(task: Task, state: AttemptState, left: Limits) -> Split:
 
 
 def _spec(whole: TaskSpec, one: Subtask, limits: Limits) -> TaskSpec:
-    """The part as a task: what its owner allows and wants of the whole holds for it too, but he is not asked about it.
+    """The subtask as a task: what its owner allows and wants of the whole holds for it, but he is not asked about it.
 
     The tests of the whole stay the whole's, but for those that the plan names: they were given by the owner.
     """
@@ -81,30 +81,30 @@ def _share(limits: Limits, left: Limits, shares: int) -> Limits:
     )
 
 
-def have_ended(parts: Sequence[Task]) -> bool:
-    """Tell whether the whole may go on: there are parts, and each is done or has failed for good."""
-    return bool(parts) and all(part.status in {Status.DONE, Status.FAILED} for part in parts)
+def have_ended(subtasks: Sequence[Task]) -> bool:
+    """Tell whether the whole may go on: there are subtasks, and each is done or has failed for good."""
+    return bool(subtasks) and all(part.status in {Status.DONE, Status.FAILED} for part in subtasks)
 
 
-def gone_on(state: AttemptState, tip: str, parts: Sequence[Task]) -> AttemptState:
-    """The whole's state on the tip that holds its parts' work: to be judged, or to be planned anew.
+def gone_on(state: AttemptState, tip: str, subtasks: Sequence[Task]) -> AttemptState:
+    """The whole's state on the tip that holds its subtasks' work: to be judged, or to be planned anew.
 
-    What is held out follows from all tests of a task together, so a part that got some of the whole's may have been
+    What is held out follows from all tests of a task together, so a subtask that got some of the whole's may have been
     shown what the whole holds out; then that is no witness any more.
 
     Args:
         state: as it was split.
         tip: the commit to go on from.
-        parts: what became of them.
+        subtasks: what became of them.
     """
     saw = state.saw_held_out or any(part.tests for part in state.parts)
     on_tip = replace(state, base=tip, change={}, verdict=None, saw_held_out=saw)
-    failed = [part for part in parts if part.status is Status.FAILED]
+    failed = [part for part in subtasks if part.status is Status.FAILED]
     if not failed:
         return replace(on_tip, phase=Phase.CODING, feedback="")
-    lines = [f"The task was split, and {len(failed)} of {len(parts)} subtasks failed:"]
+    lines = [f"The task was split, and {len(failed)} of {len(subtasks)} subtasks failed:"]
     lines += [f"- {_first_line(part)} ({part.ending}: {part.reason[:_REASON_CHARS]})" for part in failed]
-    done = [f"- {_first_line(part)}" for part in parts if part.status is Status.DONE]
+    done = [f"- {_first_line(part)}" for part in subtasks if part.status is Status.DONE]
     lines += ["The work of these is in the repository already:", *done] if done else []
     lines.append("Do what is left in one piece, by another approach.")
     return replace(on_tip, phase=Phase.PLANNING, feedback="\n".join(lines))

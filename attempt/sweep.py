@@ -44,11 +44,11 @@ class Sweep:
         self._services, self._workspace, self._idle, self._look_s = services, workspace, idle, look_s
 
     def renew(self, services: AttemptServices) -> None:
-        """Use other parts from the next sweep on."""
+        """Use other services from the next sweep on."""
         self._services = services
 
     async def run(self) -> None:
-        """Look again and again, until cancelled. Trouble with one sweep is told, and the next one tries anew."""
+        """Look again and again, until cancelled. Trouble with one sweep is reported, and the next one tries anew."""
         while True:
             await asyncio.sleep(self._look_s)
             if not (self._idle() and self._workspace.exists()):
@@ -59,7 +59,7 @@ class Sweep:
                 self._events.emit(Kind.SWEPT, f"the whole suite could not be run: {error}", level=Level.WARNING)
 
     async def once(self) -> bool:
-        """Judge the tip, unless that was done; tell what broke, and by which task. True when all passed."""
+        """Judge the tip, unless that was done; report what broke, and by which task. True when all passed."""
         tip = await asyncio.to_thread(self._services.git.resolve, None, BRANCH)
         last = self._services.state.get(_KEY)
         if tip == last:
@@ -98,7 +98,7 @@ class Sweep:
         ]
 
     async def _blame(self, failing: Sequence[str], tip: str, good: str | None) -> None:
-        """Find the first commit after `good` at which one of the tests fails, by bisection, and tell it."""
+        """Find the first commit after `good` at which one of the tests fails, by bisection, and report it."""
         log = await asyncio.to_thread(self._services.git.recent_commits, None, HISTORY, tip)
         ids = [line.id for line in log]
         suspects: list[LogLine] = list(log[: ids.index(good)] if good in ids else log)[::-1]

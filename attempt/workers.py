@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from attempt.attempt import Attempt, Result
+from attempt.attempt import Attempt, AttemptResult
 from core.errors import Interruption, WorkerRestarted
 from core.status import Restart, WorkerStatus
 from core.tasks import Task
@@ -26,7 +26,7 @@ class Running:
     """
 
     attempt: Attempt
-    job: asyncio.Task[Result]
+    job: asyncio.Task[AttemptResult]
     why: Interruption | None = None
     put_down: asyncio.Event = field(default_factory=asyncio.Event)
 

@@ -161,7 +161,7 @@ class LeaseLost(Interruption):
     """The lease of this attempt ran out and another worker may own the task."""
 
 
-class Held(Interruption):
+class NeedsApproval(Interruption):
     """The task waits for a person's answer.
 
     Args:

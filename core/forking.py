@@ -60,7 +60,7 @@ def begun(state: AttemptState, fork: Fork) -> AttemptState:
     iteration = min(1, state.iteration)
     last = state.tries[-1:] if state.tries and state.tries[-1].iteration == state.iteration else ()
     return AttemptState(
-        phase=_phase(state.phase if state.phase is not Phase.HOLD else state.held_in, noted=fork.noted),
+        phase=_phase(state.phase if state.phase is not Phase.AWAITING_APPROVAL else state.held_in, noted=fork.noted),
         base=state.base,
         iteration=iteration,
         plan=state.plan,

@@ -1,4 +1,4 @@
-"""The ports: what a room needs from others, at most three methods each."""
+"""The ports: what a package needs from others, at most three methods each."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Model(Protocol):
-    """Answers requests; the one door to all backends."""
+    """Answers requests; the one gateway to all backends."""
 
     async def complete(self, request: ModelRequest) -> Completion:
         """Answer, or replay the stored answer of this place.

@@ -57,7 +57,7 @@ class Phase(StrEnum):
     REFLECTING = "REFLECTING"
     COMMIT = "COMMIT"
     ABANDON = "ABANDON"
-    HOLD = "HOLD"
+    AWAITING_APPROVAL = "HOLD"
     SPLIT = "SPLIT"
 
 
@@ -68,12 +68,12 @@ class Outcome(StrEnum):
     REDO = "redo"
     REPLAN = "replan"
     GIVE_UP = "give_up"
-    HOLD = "hold"
+    NEEDS_APPROVAL = "hold"
     SPLIT = "split"
 
 
 # Where a run of the machine ends.
-TERMINAL_PHASES = frozenset({Phase.COMMIT, Phase.ABANDON, Phase.HOLD, Phase.SPLIT})
+TERMINAL_PHASES = frozenset({Phase.COMMIT, Phase.ABANDON, Phase.AWAITING_APPROVAL, Phase.SPLIT})
 
 _S = Status
 MOVES: dict[Status, frozenset[Status]] = {

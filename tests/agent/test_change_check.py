@@ -79,9 +79,9 @@ async def test_the_same_block_for_ever_ends_the_attempt() -> None:
 async def test_a_question_holds_in_testing_and_nothing_runs() -> None:
     bench = bench_with(WordGate(word="return", severity=Severity.ASK, asks=(ASK,)))
     work = await bench.run(case_for(tests=TESTS))
-    assert (work.phase, work.held_in, work.asks) == (P.HOLD, P.TESTING, (ASK,))
+    assert (work.phase, work.held_in, work.asks) == (P.AWAITING_APPROVAL, P.TESTING, (ASK,))
     assert work.reason == "waits for your decision: May it?"
-    assert bench.steps[-1].outcome is Outcome.HOLD
+    assert bench.steps[-1].outcome is Outcome.NEEDS_APPROVAL
     assert bench.steps[-1].data["asks"] == [ASK.subject]
     assert bench.suite.jobs == []
 
@@ -101,7 +101,7 @@ async def test_nothing_is_asked_about_code_that_is_sent_back() -> None:
     bench = bench_with(*gates, codings=(BAD, RIGHT))
     work = await bench.run(case_for(tests=TESTS))
     assert bench.walk == [P.PLANNING, P.CODING, P.TESTING, P.REFLECTING, P.CODING, P.TESTING]
-    assert work.phase is P.HOLD
+    assert work.phase is P.AWAITING_APPROVAL
 
 
 async def test_a_note_holds_nothing_up_and_is_told_once() -> None:

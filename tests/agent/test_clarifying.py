@@ -62,7 +62,7 @@ async def test_a_clear_task_costs_no_question_to_the_model() -> None:
 async def test_where_the_owner_wants_to_be_asked_the_task_waits_with_what_will_be_assumed() -> None:
     done = bench(READ)
     held = await done.run(case_for(VAGUE, clarify=True))
-    assert (held.phase, held.held_in) == (P.HOLD, P.CLARIFYING)
+    assert (held.phase, held.held_in) == (P.AWAITING_APPROVAL, P.CLARIFYING)
     assert [(ask.kind, ask.question, ask.default) for ask in held.asks] == [
         (AskKind.QUESTION, "Which language?", "English"),
         (AskKind.QUESTION, "With a full stop?", "no"),

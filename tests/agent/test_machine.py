@@ -154,7 +154,7 @@ def scripted(outcomes: dict[Phase, list[Outcome]]) -> dict[Phase, Runner]:
                 work = replace(work, change={"x.py": str(next(count))}, iteration=work.iteration + 1)
             if name is P.TESTING:
                 work = replace(work, verdict=_verdict(outcome is Outcome.OK))
-            if outcome is Outcome.HOLD:
+            if outcome is Outcome.NEEDS_APPROVAL:
                 work = replace(work, held_in=name)
             if outcome is Outcome.SPLIT:
                 work = replace(work, parts=PARTS)
@@ -207,12 +207,14 @@ async def test_an_attempt_that_was_held_commits_past_no_gate_either(
     try:
         while work.phase not in {P.COMMIT, P.ABANDON}:
             work = await Walk(bench.tools, bench.keep, scripted(outcomes)).run(case, work)
-            if work.phase is P.HOLD:
+            if work.phase is P.AWAITING_APPROVAL:
                 assert work.held_in is bench.steps[-1].phase
                 work = replace(work, phase=work.held_in or P.ABANDON)
     except IndexError:
         return  # the script ran out before the walk ended
-    check_walk([step for step in bench.steps if step.outcome is not Outcome.HOLD], work, review=review, audit=audit)
+    check_walk(
+        [step for step in bench.steps if step.outcome is not Outcome.NEEDS_APPROVAL], work, review=review, audit=audit
+    )
 
 
 @settings(deadline=None)

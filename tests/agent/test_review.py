@@ -130,7 +130,7 @@ async def test_an_audit_that_cannot_be_read_waits_for_the_owner_who_may_let_this
     bench = Bench(model_for(RIGHT, AUDIT=["no"] * 3))
     case = audited()
     held = await bench.run(case)
-    assert (held.phase, held.held_in) == (P.HOLD, P.AUDIT)
+    assert (held.phase, held.held_in) == (P.AWAITING_APPROVAL, P.AUDIT)
     (ask,) = held.asks
     again = Bench(model_for())
     work = await again.run(replace(case, granted=frozenset({ask.subject})), replace(held, phase=P.AUDIT))

@@ -88,7 +88,7 @@ class Site:
         assert task is not None
         workspace = self.parts.git.open(None, None, task.id, task.spec.description, task.created_at)
         work = AttemptState(
-            phase=Phase.HOLD,
+            phase=Phase.AWAITING_APPROVAL,
             base=workspace.base,
             step_no=3,
             iteration=1,
@@ -96,7 +96,7 @@ class Site:
             held_in=phase,
             asks=(TOOLZ,),
         )
-        step = Step(phase=Phase.TESTING, outcome=Outcome.HOLD, state=work)
+        step = Step(phase=Phase.TESTING, outcome=Outcome.NEEDS_APPROVAL, state=work)
         saved = self.store.steps.save_step(task.id, 1, task.fence, step, started_at=utc_now(), duration_s=0.1)
         saved.result()
         return self.store.queue.hold(task.id, task.fence, "needs toolz", work.asks).result()

@@ -59,7 +59,7 @@ def test_a_fork_begins_in_front_of_every_gate(phase: Phase, held_in: Phase | Non
     ("ended", "first"),
     [
         (Phase.CODING, Phase.CODING), (Phase.REFLECTING, Phase.REFLECTING), (Phase.COMMIT, Phase.CODING),
-        (Phase.ABANDON, Phase.CODING), (Phase.SPLIT, Phase.PLANNING), (Phase.HOLD, Phase.CODING),
+        (Phase.ABANDON, Phase.CODING), (Phase.SPLIT, Phase.PLANNING), (Phase.AWAITING_APPROVAL, Phase.CODING),
     ],
 )  # fmt: skip
 def test_what_had_ended_goes_on_with_code(ended: Phase, first: Phase) -> None:
