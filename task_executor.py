@@ -189,9 +189,7 @@ class TaskExecutor:
             attempt=task.attempt,
             description=task.spec.description[:200],
             since=self.services.clock(),
-            last_line="",
         )
-
         attempt = Attempt(task, self.services, worker.status.name)
         worker.running = Running(attempt, asyncio.create_task(attempt.run()))
         try:
@@ -242,12 +240,15 @@ class TaskExecutor:
     async def _put_off(self, task: Task, later: Parked | NeedsApproval | Split | StoreUnready) -> None:
         """Let the task wait, or go on at its last step where the trouble is the database's and not its own."""
         queue, why = self.services.queue, (task.id, task.fence, str(later))
-        if isinstance(later, NeedsApproval | Split):
-            await done(
-                queue.hold(*why, later.asks) if isinstance(later, NeedsApproval) else queue.split(*why, later.parts)
-            )
-        else:
-            await done(queue.park(*why, later.until) if isinstance(later, Parked) else queue.requeue(*why))
+        match later:
+            case NeedsApproval():
+                await done(queue.hold(*why, later.asks))
+            case Split():
+                await done(queue.split(*why, later.parts))
+            case Parked():
+                await done(queue.park(*why, later.until))
+            case StoreUnready():
+                await done(queue.requeue(*why))
 
     async def _interrupted(self, task: Task, running: Running) -> None:
         why = running.why

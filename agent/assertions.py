@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from agent import js_map
-from agent.repo_map import parse_python
+from agent import javascript_outline
+from agent.python_outline import parse_python
 from core.javascript import is_source
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -73,7 +73,7 @@ def excuses(path: str, text: str) -> list[str]:
 def idle_tests(path: str, text: str) -> list[str]:
     """Names of the tests that assert nothing themselves; a helper that asserts is called from a test's body."""
     if is_source(path):
-        return js_map.idle_tests(path, text)
+        return javascript_outline.idle_tests(path, text)
     tree = parse_python(text) if path.endswith(".py") else None
     if tree is None:
         return []

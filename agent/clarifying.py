@@ -82,9 +82,9 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
     if state.brief is not None:
         return _answered(context, state, state.brief)
     score = clarity(context.task.spec)
-    talk = Dialogue(Phase.CLARIFYING, context, state, services)
-    brief = await _read(context, state, services, talk)
-    state = talk.charge(state)
+    dialogue = Dialogue(Phase.CLARIFYING, context, state, services)
+    brief = await _read(context, state, services, dialogue)
+    state = dialogue.charge(state)
     if brief is None:
         note = "the task could not be put in other words; it goes on as it stands"
         return Step(phase=Phase.CLARIFYING, outcome=Outcome.OK, state=state, note=note, data={"clarity": score})
@@ -117,15 +117,17 @@ def _ask(one: Question) -> Ask:
     return Ask(kind=AskKind.QUESTION, subject=subject(one), question=one.text, default=one.default)
 
 
-async def _read(context: AttemptContext, state: AttemptState, services: AgentServices, talk: Dialogue) -> Brief | None:
+async def _read(
+    context: AttemptContext, state: AttemptState, services: AgentServices, dialogue: Dialogue
+) -> Brief | None:
     prompt = first = await asyncio.to_thread(_request, context, state, services)
     for _ in range(services.settings.reasks + 1):
-        reply = await talk.ask(prompt, json_reply=True)
+        reply = await dialogue.ask(prompt, json_reply=True)
         said = _brief(reply.text)
         if isinstance(said, Brief):
             return said
         again = f"{said} Send the one JSON object that was asked for, and nothing else."
-        prompt = talk.again(first, reply.text, again)
+        prompt = dialogue.again(first, reply.text, again)
     return None
 
 

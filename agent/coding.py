@@ -49,10 +49,10 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
         state = _without_dropped(context, state, services)
         if state.verdict and state.verdict.passed:
             return Step(phase=Phase.CODING, outcome=Outcome.OK, state=state, note="took out what may not be changed")
-    talk = Dialogue(Phase.CODING, context, state, services)
+    dialogue = Dialogue(Phase.CODING, context, state, services)
     draft = Draft(services.tree, state.change, context.task.spec)
-    left = await _converse(context, state, services, talk, draft)
-    after = replace(talk.charge(state), change=draft.change, summary=left.summary or state.summary)
+    left = await _converse(context, state, services, dialogue, draft)
+    after = replace(dialogue.charge(state), change=draft.change, summary=left.summary or state.summary)
     if draft.refused:
         _report_refused(services, draft.refused)
     return _judged(context, state, after, draft, left)
@@ -85,18 +85,18 @@ class _Left:
 
 
 async def _converse(
-    context: AttemptContext, state: AttemptState, services: AgentServices, talk: Dialogue, draft: Draft
+    context: AttemptContext, state: AttemptState, services: AgentServices, dialogue: Dialogue, draft: Draft
 ) -> _Left:
     """Ask, and ask again for what cannot be used, a few times."""
     first, summary, taken = await asyncio.to_thread(first_request, context, state, services), "", Taken()
     prompt = first
     for _ in range(services.settings.reasks + 1):
-        reply = await talk.ask(prompt)
+        reply = await dialogue.ask(prompt)
         summary = summary or _summary(reply)
         taken = _take(context, state, services, draft, reply)
         if not taken.faults and draft.taken:
             return _Left(summary=summary)
-        prompt = talk.again(first, _remembered(reply), complaint(taken, draft.taken))
+        prompt = dialogue.again(first, _remembered(reply), complaint(taken, draft.taken))
     refused = tuple(f"{path} {why}." for path, why in taken.refused)
     return _Left(faults=taken.faults or refused or ("The reply held nothing.",), summary=summary)
 

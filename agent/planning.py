@@ -49,9 +49,9 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
     if not state.plan:
         most = services.settings.recall_limit
         state = await with_lessons(context, state, services, context.task.spec.description, most=most)
-    talk = Dialogue(Phase.PLANNING, context, state, services)
-    said = await _said(context, state, services, talk)
-    state = talk.charge(state)
+    dialogue = Dialogue(Phase.PLANNING, context, state, services)
+    said = await _said(context, state, services, dialogue)
+    state = dialogue.charge(state)
     if not isinstance(said, str):
         return _split(state, said)
     plan, state = said, replace(state, plan=said or _FALLBACK)
@@ -61,18 +61,18 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
 
 
 async def _said(
-    context: AttemptContext, state: AttemptState, services: AgentServices, talk: Dialogue
+    context: AttemptContext, state: AttemptState, services: AgentServices, dialogue: Dialogue
 ) -> str | tuple[Subtask, ...]:
     """A plan in words, empty where none came, or the parts that the task is split into."""
     first = prompt = await asyncio.to_thread(_request, context, state, services)
     for _ in range(services.settings.reasks + 1 if _may_split(context, state) else 1):
-        reply = await talk.ask(prompt)
+        reply = await dialogue.ask(prompt)
         found = read_split(reply.text, context, services.settings.clear_enough) if _may_split(context, state) else None
         if found is None:
             return printable(spoken(reply.text).strip(), max_chars=_MAX_PLAN_CHARS)
         if not isinstance(found, str):
             return found
-        prompt = talk.again(first, reply.text, f"{found} Send the whole JSON object again, or the numbered plan.")
+        prompt = dialogue.again(first, reply.text, f"{found} Send the whole JSON object again, or the numbered plan.")
     return ""
 
 

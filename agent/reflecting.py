@@ -94,15 +94,15 @@ async def _reflect(
     context: AttemptContext, state: AttemptState, services: AgentServices
 ) -> tuple[AttemptState, Reflection]:
     """A reflection, and the state with it in the last try."""
-    talk = Dialogue(Phase.REFLECTING, context, state, services)
+    dialogue = Dialogue(Phase.REFLECTING, context, state, services)
     reflection = needs_no_thought(state)
     if reflection is None:
         if state.verdict is not None:
             state = await with_lessons(context, state, services, state.feedback, most=1)
-        said = await ask_model(context, state, services, talk)
+        said = await ask_model(context, state, services, dialogue)
         reflection = replace(said, tests_at_fault=said.tests_at_fault and _may_blame(state))
     last = replace(state.tries[-1], reflection=reflection)
-    return replace(talk.charge(state), tries=(*state.tries[:-1], last)), reflection
+    return replace(dialogue.charge(state), tries=(*state.tries[:-1], last)), reflection
 
 
 def _may_blame(state: AttemptState) -> bool:
@@ -237,10 +237,10 @@ def needs_no_thought(state: AttemptState) -> Reflection | None:
 
 
 async def ask_model(
-    context: AttemptContext, state: AttemptState, services: AgentServices, talk: Dialogue
+    context: AttemptContext, state: AttemptState, services: AgentServices, dialogue: Dialogue
 ) -> Reflection:
     """The model's reflection, or the one by rule when its reply is unusable."""
-    reply = await talk.ask(await asyncio.to_thread(_request, context, state, services), json_reply=True)
+    reply = await dialogue.ask(await asyncio.to_thread(_request, context, state, services), json_reply=True)
     return read_reflection(reply.text) or by_rule(state)
 
 

@@ -42,14 +42,14 @@ async def review(context: AttemptContext, state: AttemptState, services: AgentSe
     """Review the change. Raises what the model raises."""
     settings = services.settings
     blocks = settings.review_blocks if state.sent_back < settings.review_rounds else frozenset()
-    reader = Reviewer(phase=Phase.REVIEW, who="review", blocks=blocks)
+    reviewer = Reviewer(phase=Phase.REVIEW, who="review", blocks=blocks)
 
     def unreadable(after: AttemptState, why: str) -> Step:
         text = f"the review gave no answer that can be used, so the tests alone decide: {why}"
         services.events.emit(Kind.REMARK, text, level=Level.WARNING)
         return Step(phase=Phase.REVIEW, outcome=Outcome.OK, state=after, note=text[:300])
 
-    return await read_change(context, state, services, reader, unreadable)
+    return await read_change(context, state, services, reviewer, unreadable)
 
 
 _MOST_KNOWN = 30
@@ -61,7 +61,7 @@ async def audit(context: AttemptContext, state: AttemptState, services: AgentSer
     if subject in context.granted:
         return Step(phase=Phase.AUDIT, outcome=Outcome.OK, state=state, note="its owner lets this change pass unread")
     found = await change_check.findings_of(context, state, services)
-    reader = Reviewer(
+    reviewer = Reviewer(
         phase=Phase.AUDIT, who="security audit", blocks=services.settings.audit_blocks, known=_known(found)
     )
 
@@ -78,7 +78,7 @@ async def audit(context: AttemptContext, state: AttemptState, services: AgentSer
             phase=Phase.AUDIT, outcome=Outcome.NEEDS_APPROVAL, state=replace(after, asks=(ask,)), note=note[:300]
         )
 
-    return await read_change(context, state, services, reader, unreadable)
+    return await read_change(context, state, services, reviewer, unreadable)
 
 
 def _known(found: tuple[Finding, ...]) -> str:
@@ -120,24 +120,24 @@ Unreadable = Callable[[AttemptState, str], Step]
 
 
 async def read_change(
-    context: AttemptContext, state: AttemptState, services: AgentServices, reader: Reviewer, unreadable: Unreadable
+    context: AttemptContext, state: AttemptState, services: AgentServices, reviewer: Reviewer, unreadable: Unreadable
 ) -> Step:
     """Have the change read, and let it pass or send it back. Raises what the model raises."""
-    mark = f"{reader.phase}:{digest(state.change)}"
+    mark = f"{reviewer.phase}:{digest(state.change)}"
     if mark in state.looked_at:
-        return Step(phase=reader.phase, outcome=Outcome.OK, state=state, note="this change has passed before")
-    talk = Dialogue(reader.phase, context, state, services)
-    reading = await _read_all(context, state, services, reader, talk)
-    state = talk.charge(state)
+        return Step(phase=reviewer.phase, outcome=Outcome.OK, state=state, note="this change has passed before")
+    dialogue = Dialogue(reviewer.phase, context, state, services)
+    reading = await _read_all(context, state, services, reviewer, dialogue)
+    state = dialogue.charge(state)
     if reading.unread:
         return unreadable(state, reading.unread)
-    blocking = tuple(one for one in reading.found if one.gravity in reader.blocks)
-    _report(services, reader, reading.found)
+    blocking = tuple(one for one in reading.found if one.gravity in reviewer.blocks)
+    _report(services, reviewer, reading.found)
     data: dict[str, object] = {"findings": [_as_data(one) for one in reading.found[:_SHOWN]]} if reading.found else {}
     if blocking:
-        return _sent_back(state, reader, blocking, data)
+        return _sent_back(state, reviewer, blocking, data)
     state = replace(state, looked_at=(*state.looked_at, mark), remarks=())
-    return Step(phase=reader.phase, outcome=Outcome.OK, state=state, note=_note(reading), data=data)
+    return Step(phase=reviewer.phase, outcome=Outcome.OK, state=state, note=_note(reading), data=data)
 
 
 def _note(reading: Reading) -> str:
@@ -147,22 +147,22 @@ def _note(reading: Reading) -> str:
     return f"{count} remark{'s' if count > 1 else ''}, none that blocks" if count else "nothing to find fault with"
 
 
-def _sent_back(state: AttemptState, reader: Reviewer, blocking: Sequence[Remark], data: dict[str, object]) -> Step:
-    text = as_feedback(blocking, reader.who)
+def _sent_back(state: AttemptState, reviewer: Reviewer, blocking: Sequence[Remark], data: dict[str, object]) -> Step:
+    text = as_feedback(blocking, reviewer.who)
     after = replace(state, feedback=text, verdict=None, remarks=tuple(blocking), sent_back=state.sent_back + 1)
     first = blocking[0]
     note = f"sent back: {first.where}: {first.reason}"
-    return Step(phase=reader.phase, outcome=Outcome.REDO, state=after, note=note[:300], data=data)
+    return Step(phase=reviewer.phase, outcome=Outcome.REDO, state=after, note=note[:300], data=data)
 
 
 async def _read_all(
-    context: AttemptContext, state: AttemptState, services: AgentServices, reader: Reviewer, talk: Dialogue
+    context: AttemptContext, state: AttemptState, services: AgentServices, reviewer: Reviewer, dialogue: Dialogue
 ) -> Reading:
-    gauge = services.gauge(reader.phase, state.escalation)
+    gauge = services.gauge(reviewer.phase, state.escalation)
     found = list[Remark]()
-    parts = pieces(services.tree, context.task.spec, state.change, _room(context, services, reader, gauge), gauge)
+    parts = pieces(services.tree, context.task.spec, state.change, _room(context, services, reviewer, gauge), gauge)
     for number, piece in enumerate(parts, 1):
-        said = await _read(context, state, services, reader, talk, piece, f"{number} of {len(parts)}")
+        said = await _read(context, state, services, reviewer, dialogue, piece, f"{number} of {len(parts)}")
         if isinstance(said, str):
             return Reading(unread=said)
         found += said
@@ -173,46 +173,48 @@ async def _read(
     context: AttemptContext,
     state: AttemptState,
     services: AgentServices,
-    reader: Reviewer,
-    talk: Dialogue,
+    reviewer: Reviewer,
+    dialogue: Dialogue,
     piece: Piece,
     part: str,
 ) -> tuple[Remark, ...] | str:
     """The findings in one piece, or why the last reply could not be used; asks again a few times."""
-    prompt = first = await asyncio.to_thread(_request, context, state, services, reader, piece, part)
+    prompt = first = await asyncio.to_thread(_request, context, state, services, reviewer, piece, part)
     said: tuple[Remark, ...] | str = ""
     for _ in range(services.settings.reasks + 1):
-        reply = await talk.ask(prompt, json_reply=True)
+        reply = await dialogue.ask(prompt, json_reply=True)
         said = read_remarks(reply.text, piece.paths)
         if not isinstance(said, str):
             return said
         again = f"{said} Send the one JSON object that was asked for, and nothing else."
-        prompt = talk.again(first, reply.text, again)
+        prompt = dialogue.again(first, reply.text, again)
     return said
 
 
 def _request(
-    context: AttemptContext, state: AttemptState, services: AgentServices, reader: Reviewer, piece: Piece, part: str
+    context: AttemptContext, state: AttemptState, services: AgentServices, reviewer: Reviewer, piece: Piece, part: str
 ) -> Prompt:
-    about = sections.prompt_context(context, state, services, reader.phase)
+    about = sections.prompt_context(context, state, services, reviewer.phase)
     parts = [
         sections.the_task(about),
         sections.the_tests(about),
-        fixed("What other tools found", quoted("findings", reader.known) if reader.known else "", share=0.15, rank=4),
+        fixed(
+            "What other tools found", quoted("findings", reviewer.known) if reviewer.known else "", share=0.15, rank=4
+        ),
         fixed(f"The change, part {part}", quoted("change", piece.text), rank=0),
         sections.closing("Answer with the one JSON object."),
     ]
-    return sections.composed(about, _head(context, reader), parts)
+    return sections.composed(about, _head(context, reviewer), parts)
 
 
-def _room(context: AttemptContext, services: AgentServices, reader: Reviewer, gauge: Gauge) -> int:
+def _room(context: AttemptContext, services: AgentServices, reviewer: Reviewer, gauge: Gauge) -> int:
     """How many tokens of the change one question may hold."""
-    limit = services.settings.limit(reader.phase, gauge)
-    return min(int(limit * _SHARE), int(limit * (1 - _REST)) - gauge.tokens(_head(context, reader).text))
+    limit = services.settings.limit(reviewer.phase, gauge)
+    return min(int(limit * _SHARE), int(limit * (1 - _REST)) - gauge.tokens(_head(context, reviewer).text))
 
 
-def _head(context: AttemptContext, reader: Reviewer) -> Message:
-    return system(reader.phase, sections.language_file(context), f"kinds/{kinds.kind_of(context.task.spec)}")
+def _head(context: AttemptContext, reviewer: Reviewer) -> Message:
+    return system(reviewer.phase, sections.language_file(context), f"kinds/{kinds.kind_of(context.task.spec)}")
 
 
 def _as_data(one: Remark) -> RemarkData:
@@ -221,10 +223,10 @@ def _as_data(one: Remark) -> RemarkData:
     )
 
 
-def _report(services: AgentServices, reader: Reviewer, found: Sequence[Remark]) -> None:
+def _report(services: AgentServices, reviewer: Reviewer, found: Sequence[Remark]) -> None:
     for one in found[:_SHOWN]:
-        blocks = one.gravity in reader.blocks
-        text = f"{reader.who}: {one.where} ({one.gravity}): {one.reason}"[:500]
+        blocks = one.gravity in reviewer.blocks
+        text = f"{reviewer.who}: {one.where} ({one.gravity}): {one.reason}"[:500]
         data = _as_data(one) | {"blocks": blocks}
         services.events.emit(Kind.REMARK, text, level=Level.WARNING if blocks else Level.INFO, **data)
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from agent.repo_map import parse_python
+from agent.python_outline import parse_python
 from core import javascript
 
 MOST_NAMES = 400

@@ -42,19 +42,19 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
     """Judge the change; OK only with a passing verdict. Raises what model and suite raise."""
     before = state.verdict
     if _needs_tests(context, state):
-        talk = Dialogue(Phase.TESTING, context, state, services)
-        written = await write_tests(context, state, services, talk)
-        state = talk.charge(replace(state, own_tests=written.tests))
+        dialogue = Dialogue(Phase.TESTING, context, state, services)
+        written = await write_tests(context, state, services, dialogue)
+        state = dialogue.charge(replace(state, own_tests=written.tests))
         if written.faults:
             return _failed(replace(state, verdict=_unusable(state, written.faults)), before)
-    passage = await change_check.check(context, state, services)
-    if passage.verdict:
-        step = _failed(replace(passage.state, verdict=passage.verdict), before)
-        return replace(step, data={**step.data, **passage.data})
-    if passage.asks:
-        return _held(passage)
-    step = await _suite(context, passage.state, services, before)
-    return replace(step, data={**step.data, **passage.data})
+    checked = await change_check.check(context, state, services)
+    if checked.verdict:
+        step = _failed(replace(checked.state, verdict=checked.verdict), before)
+        return replace(step, data={**step.data, **checked.data})
+    if checked.asks:
+        return _held(checked)
+    step = await _suite(context, checked.state, services, before)
+    return replace(step, data={**step.data, **checked.data})
 
 
 async def _suite(context: AttemptContext, state: AttemptState, services: AgentServices, before: Verdict | None) -> Step:
@@ -82,14 +82,14 @@ def _attacked(state: AttemptState, services: AgentServices, verdict: Verdict) ->
     return Step(phase=Phase.TESTING, outcome=Outcome.GIVE_UP, state=state, note=reason[:300], data=_data(verdict))
 
 
-def _held(passage: Checked) -> Step:
+def _held(checked: Checked) -> Step:
     """The owner decides first. Tests that were just written again are not written once more when he has."""
-    reason = passage.question[:1000]
+    reason = checked.question[:1000]
     state = replace(
-        passage.state, held_in=Phase.TESTING, asks=passage.asks, reason=reason, tries=_without_blame(passage.state)
+        checked.state, held_in=Phase.TESTING, asks=checked.asks, reason=reason, tries=_without_blame(checked.state)
     )
-    asked = [ask.subject for ask in passage.asks[:20]]
-    data = {**passage.data, "asks": asked}
+    asked = [ask.subject for ask in checked.asks[:20]]
+    data = {**checked.data, "asks": asked}
     return Step(phase=Phase.TESTING, outcome=Outcome.NEEDS_APPROVAL, state=state, note=reason[:300], data=data)
 
 
@@ -197,16 +197,18 @@ class Written:
     faults: tuple[str, ...] = field(default=())
 
 
-async def write_tests(context: AttemptContext, state: AttemptState, services: AgentServices, talk: Dialogue) -> Written:
+async def write_tests(
+    context: AttemptContext, state: AttemptState, services: AgentServices, dialogue: Dialogue
+) -> Written:
     """Ask for tests until they can be used, a few times; the earlier ones stay where nothing usable came."""
     prompt = first = await asyncio.to_thread(_request, context, state, services)
     faults: tuple[str, ...] = ()
     for _ in range(services.settings.reasks + 1):
-        reply = await talk.ask(prompt)
+        reply = await dialogue.ask(prompt)
         tests, faults = _read(reply, context, state, services)
         if not faults:
             return Written(tests=tests)
-        prompt = talk.again(first, reply.text, _again(faults))
+        prompt = dialogue.again(first, reply.text, _again(faults))
     return Written(tests=state.own_tests, faults=faults)
 
 

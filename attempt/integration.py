@@ -98,11 +98,8 @@ class Integration:
         """The commit of this work, on its base, or on the newer tip that it will join where the two lie apart."""
         if self._resumed and (before := await self._made_before(workspace, state)):
             return before
-        git, change, message = (
-            self.services.git,
-            self._whole_change(state),
-            message_for(self.task, state, self.services.events.mask),
-        )
+        git, change = self.services.git, self._whole_change(state)
+        message = message_for(self.task, state, self.services.events.mask)
         parent = state.base
         if moving and (tip := await asyncio.to_thread(git.tip, workspace)) != parent:
             newer = await asyncio.to_thread(git.tree, workspace, tip)

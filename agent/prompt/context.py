@@ -13,11 +13,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from agent import js_map
+from agent import javascript_outline
 from agent.file_ranking import Interest, ranked, read, words_of
 from agent.prompt.budget import Shown
 from agent.prompt.text import fenced, quoted
-from agent.repo_map import local_files, signatures, wanted_files
+from agent.python_outline import local_files, signatures, wanted_files
 from agent.symbols import SymbolCache
 from agent.view import View
 from core.attempt_state import AttemptContext, AttemptState
@@ -127,16 +127,16 @@ def _pointed_to(context: AttemptContext, state: AttemptState, view: View) -> lis
 
 
 def _imported(path: str, text: str, view: View) -> list[str]:
-    return js_map.local_files(path, text, view) if is_source(path) else local_files(text, view)
+    return javascript_outline.local_files(path, text, view) if is_source(path) else local_files(text, view)
 
 
 def _wanted(path: str, text: str, view: View) -> list[str]:
-    return js_map.wanted_files(path, text, view) if is_source(path) else wanted_files(text, view)
+    return javascript_outline.wanted_files(path, text, view) if is_source(path) else wanted_files(text, view)
 
 
 def face(path: str, text: str) -> list[str]:
     """The signatures of a file of Python, JavaScript or TypeScript; none of any other."""
-    return js_map.signatures(path, text) if is_source(path) else signatures(text)
+    return javascript_outline.signatures(path, text) if is_source(path) else signatures(text)
 
 
 def outlines(view: View, paths: Sequence[str], room: int, gauge: Gauge = _PLAIN) -> Shown:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agent.library import FileTree
 from agent.prompt.context import estimate_tokens, expected_files, listing, mentioned, show_files, surroundings
-from agent.repo_map import local_files, signatures, wanted_files
+from agent.python_outline import local_files, signatures, wanted_files
 from agent.symbols import SymbolCache
 from agent.view import View, settled
 from core.attempt_state import AttemptState

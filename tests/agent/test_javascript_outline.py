@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent import assertions, js_map, protected_files, syntax
+from agent import assertions, javascript_outline, protected_files, syntax
 
 MODULE = """#!/usr/bin/env node
 import { a } from './lib/a.mjs';
@@ -21,7 +21,7 @@ exports.f = function (x) { return x; };
 
 
 def test_signatures_leave_the_bodies_out() -> None:
-    assert js_map.signatures("src/x.mjs", MODULE) == [
+    assert javascript_outline.signatures("src/x.mjs", MODULE) == [
         "const z = …",
         "export function add(a, b)",
         "export default class Box extends Base",
@@ -37,13 +37,16 @@ def test_signatures_leave_the_bodies_out() -> None:
 
 def test_types_are_part_of_a_signature() -> None:
     text = "export interface A { x: number }\nexport const f = <T,>(a: T): T => a;\n"
-    assert js_map.signatures("a.ts", text) == ["export interface A { x: number }", "export const f = <T,>(a: T): T =>"]
+    assert javascript_outline.signatures("a.ts", text) == [
+        "export interface A { x: number }",
+        "export const f = <T,>(a: T): T =>",
+    ]
 
 
 def test_imports_are_followed_from_the_place_of_the_file() -> None:
     files = {"src/lib/a.mjs", "b/index.js", "z.js"}
-    assert js_map.local_files("src/x.mjs", MODULE, files) == ["src/lib/a.mjs", "b/index.js"]
-    assert js_map.wanted_files("src/x.mjs", MODULE, files) == ["src/lib/a.mjs", "b/index.js", "src/z.js"]
+    assert javascript_outline.local_files("src/x.mjs", MODULE, files) == ["src/lib/a.mjs", "b/index.js"]
+    assert javascript_outline.wanted_files("src/x.mjs", MODULE, files) == ["src/lib/a.mjs", "b/index.js", "src/z.js"]
 
 
 def test_tests_that_assert_nothing_are_named() -> None:
