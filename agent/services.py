@@ -45,28 +45,31 @@ class EditFormat(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentSettings:
-    """How the agent prompts.
-
-    `prompt_tokens` bounds a prompt, by estimate, and `phase_shares` says how much of that a phase may use;
-    `fresh_share` is how much of it the history of earlier tries may take before a fresh context begins. `reply_tokens`
-    None leaves a reply's length to the model. `reasks` is how often a reply that cannot be used is asked for again
-    within a step. Findings of the gravities in `review_blocks` and `audit_blocks` send a change back, those of a review
-    `review_rounds` times in an attempt at most. A task that is less clear than `clear_enough` (0 to 1, `agent.clarity`)
-    is put in other words first.
-    """
+    """How the agent prompts."""
 
     prompt_tokens: int = 24_000
+    """The most tokens of a prompt, by estimate."""
     phase_shares: Mapping[Phase, float] = field(default_factory=lambda: PHASE_SHARES)
+    """How much of that each phase may use."""
     fresh_share: float = 0.25
+    """How much of it the history of earlier tries may take before a fresh context begins."""
     reply_tokens: int | None = None
+    """The most tokens of a reply; None leaves it to the model."""
     edit_format: EditFormat = EditFormat.AUTO
     whole_file_lines: int = 400
+    """The longest file that `EditFormat.AUTO` asks for whole, in lines."""
     recall_limit: int = 3
+    """How many lessons an attempt recalls at most."""
     reasks: int = 2
+    """How often a reply that cannot be used is asked for again within a step."""
     review_blocks: frozenset[Gravity] = frozenset({Gravity.CRITICAL, Gravity.HIGH})
+    """Findings of a review that send a change back."""
     audit_blocks: frozenset[Gravity] = frozenset({Gravity.CRITICAL, Gravity.HIGH})
+    """Findings of an audit that send a change back."""
     review_rounds: int = 2
+    """How often a review may send a change back within an attempt."""
     clear_enough: float = 0.5
+    """A task that is less clear than this (0 to 1, `agent.clarifying`) is put in other words first."""
 
     def limit(self, phase: Phase, gauge: Gauge) -> int:
         """The most tokens that a prompt of this phase may have, for the model that will be asked.

@@ -52,13 +52,7 @@ class NotedLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Note:
-    """One note. `commit`, `tree` and `base` are full ids of git's.
-
-    `tests` and `own_tests` are paths in the tree, `changed` those of the change that was judged, without tests. `start`
-    are the files that the owner gave with the task, path to SHA-256 of the text. `allow` are rules that `command` may
-    break. `held` has the cases that no prompt showed, and the oracle. `model` and `iterations` are those of the
-    commit's trailers. `strange` are fields that this version does not know.
-    """
+    """One note. `commit`, `tree` and `base` are full ids of git's."""
 
     format: int
     task: int
@@ -66,20 +60,30 @@ class Note:
     tree: str
     base: str
     passed: int
+    """How many tests passed."""
     evidence: Evidence
     tests: tuple[str, ...] = ()
+    """Paths of the given tests in the tree."""
     own_tests: tuple[str, ...] = ()
+    """Paths of the agent's tests in the tree."""
     command: tuple[str, ...] = ()
     allow: tuple[str, ...] = ()
+    """Rules that `command` may break."""
     language: Language = Language.PYTHON
     changed: tuple[str, ...] = ()
+    """Paths of the change that was judged, without tests."""
     start: Mapping[str, str] = field(default_factory=dict)
+    """The files that the owner gave with the task: path to SHA-256 of the text."""
     limits: NotedLimits = field(default_factory=NotedLimits)
     packages: Mapping[str, str] = field(default_factory=dict)
     held: HeldOut = field(default_factory=HeldOut)
+    """The cases that no prompt showed, and the oracle."""
     model: str = ""
+    """As in the commit's trailers."""
     iterations: int = 0
+    """As in the commit's trailers."""
     strange: tuple[str, ...] = ()
+    """Fields that this version does not know."""
 
 
 def to_note(

@@ -1,4 +1,4 @@
-"""The state of one attempt and what a phase returns."""
+"""The state of an attempt, the context it works in, and what a phase returns."""
 
 from __future__ import annotations
 
@@ -33,93 +33,114 @@ class Lesson:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reflection:
-    """Why a try failed and what to do about it.
-
-    `tests_at_fault` says that the agent's own tests are wrong, not the code; given tests are never at fault.
-    """
+    """Why a try failed and what to do about it."""
 
     pattern: str = ""
+    """The kind of failure, in a few words."""
     root_cause: str = ""
     hypothesis: str = ""
+    """What is expected of the fix."""
     suggested_fix: str = ""
     replan: bool = False
+    """The approach itself is wrong: plan anew."""
     tests_at_fault: bool = False
+    """The agent's own tests are wrong, not the code; given tests are never at fault."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Try:
-    """One iteration, as short-term memory keeps it. `digest` is that of the change it made."""
+    """One iteration, as short-term memory keeps it."""
 
     iteration: int
     digest: str
+    """Of the change and the agent's own tests; empty where the same work may come again."""
     failing: tuple[str, ...]
+    """Ids of the tests that failed; without one, what went wrong, in a line."""
     feedback: str
     reflection: Reflection = field(default_factory=Reflection)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HandOver:
-    """What a fresh context is told of the work before it, up to and with iteration `through`.
-
-    `goal` is empty where the task's own words are all there is; `passing` and `failing` are ids of tests by the last
-    verdict, the first of `passing_count`; `tried` has a line for each try and why it failed, `forgotten` counts those
-    that were left out of it.
-    """
+    """What a fresh context knows of the work before it."""
 
     through: int
+    """The last iteration that it covers."""
     goal: str = ""
+    """Empty where the task's own words are all there is."""
     passing: tuple[str, ...] = ()
+    """Ids of tests that pass by the last verdict, the first of `passing_count`."""
     passing_count: int = 0
     failing: tuple[str, ...] = ()
+    """Ids of tests that fail by the last verdict."""
     files: tuple[str, ...] = ()
+    """Paths that were changed so far."""
     tried: tuple[str, ...] = ()
+    """A line for each try and why it failed, oldest first."""
     forgotten: int = 0
+    """How many older tries were left out of `tried`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptState:
-    """All that an attempt knows. Stored after each step; a resumed attempt continues from it.
-
-    `change` is relative to the base commit and leaves tests out: `own_tests` are those the agent wrote.
-    `iteration` counts tries, each begun by a CODING step. In phase HOLD `asks` are what the owner must decide and
-    `held_in` is the phase that goes on when he has. `packages` may be shown to the run: name to exact version. `noted`
-    names the findings that were told already. `saw_held_out`: who wrote the change had seen what is held out of tests.
-    `brief` is the task made precise, where its words were vague. `looked_at` names the readers that a change has
-    passed, with its digest; `remarks` are why one of them sent the last one back, which happened `sent_back` times.
-    `parts` are what the plan split the task into, once in an attempt at most. `handed` is what prompts show in place of
-    the tries before a fresh start.
-    """
+    """All that an attempt knows. It is stored after each step under these names; a resumed attempt goes on from it."""
 
     phase: Phase
+    """The phase that runs next, or the one in which the walk has ended."""
     base: str
+    """Full id of the commit that `change` is relative to."""
     attempt: int = 1
     step_no: int = 0
+    """How many steps are finished."""
     iteration: int = 0
+    """How many tries were begun, each by a CODING step."""
     plan: str = ""
     change: Change = field(default_factory=dict)
+    """The files relative to the base, without tests."""
     own_tests: Files = field(default_factory=dict)
+    """The tests that the agent wrote."""
     summary: str = ""
+    """The model's line on what its change does."""
     feedback: str = ""
+    """What went wrong last, for the next phase; empty when nothing did."""
     tries: tuple[Try, ...] = ()
+    """The last `SHORT_TERM` tries, oldest first."""
     seen: tuple[str, ...] = ()
+    """The digest of every try."""
     lessons: tuple[Lesson, ...] = ()
+    """What memory recalled."""
     verdict: Verdict | None = None
+    """The last one on this change; None where none was given since it was written."""
     escalation: int = 0
+    """How often the attempt was stuck."""
     ending: Ending | None = None
+    """Why it was given up."""
     reason: str = ""
     models: tuple[str, ...] = ()
+    """Who answered, each once."""
     spent: Spent = field(default_factory=Spent)
     held_in: Phase | None = None
+    """While the owner is waited for: the phase that goes on when he has decided."""
     asks: tuple[Ask, ...] = ()
+    """While the owner is waited for: what he must decide."""
     packages: Mapping[str, str] = field(default_factory=dict)
+    """Packages that may be shown to the run: name to exact version."""
     noted: tuple[str, ...] = ()
+    """Findings that were reported already."""
     saw_held_out: bool = False
+    """Whoever wrote the change had seen what is held out of the tests."""
     brief: Brief | None = None
+    """The task made precise, where its words were vague."""
     looked_at: tuple[str, ...] = ()
+    """The reviews that a change has passed: phase and digest of the change."""
     remarks: tuple[Remark, ...] = ()
+    """Why a review or an audit sent the last change back."""
     sent_back: int = 0
+    """How often that happened."""
     parts: tuple[Subtask, ...] = ()
+    """What the plan split the task into, once in an attempt at most."""
     handed: HandOver | None = None
+    """What prompts show in place of the tries before a fresh start."""
 
     def still_held(self, held: HeldOut) -> HeldOut:
         """What is held out of the tests, as far as it can witness for this change."""
@@ -132,9 +153,9 @@ class AttemptState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """What a phase returns. `note` is one line for the timeline, `data` small JSON beside it.
+    """What a phase returns.
 
-    `work.step_no` counts the finished steps, this one included: the number of this one, under which its model calls
+    `state.step_no` counts the finished steps, this one included: the number of this one, under which its model calls
     are stored, is one less.
     """
 
@@ -142,31 +163,37 @@ class Step:
     outcome: Outcome
     state: AttemptState
     note: str = ""
+    """One line for the timeline."""
     data: Mapping[str, Any] = field(default_factory=dict)
+    """Small JSON for the timeline: which prompts were sent, what was found, the counts of tests."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptContext:
-    """What never changes during an attempt: the task and the switches that hold for it.
-
-    `granted` and `denied` are the subjects on which the owner has decided (`core.gates.Ask`), `answers` what he said to
-    his questions, by subject. `held` is what no prompt
-    may show of the task's tests. `split` tells that a plan may split the task.
-    """
+    """What stays the same while the phases of an attempt walk: the task and the switches that hold for it."""
 
     task: Task
     review: bool = False
     audit: bool = False
     clarify: bool = False
+    """Whether the owner wants to be asked what is unclear."""
     split: bool = False
+    """Whether a plan may split the task."""
     iterations: int = 15
+    """How many tries there are."""
     warn_at: int = 12
+    """After how many tries a warning is due."""
     held: HeldOut = field(default_factory=HeldOut)
+    """What no prompt may show of the task's tests."""
     whole_tree: bool = True
+    """Whether the repository belongs to the task as a whole; the daemon's own workspace holds files of other tasks."""
     run_limits: RunLimits = RUN_LIMITS
     granted: frozenset[str] = frozenset()
+    """Subjects that the owner has granted (`core.gates.Ask.subject`)."""
     denied: frozenset[str] = frozenset()
+    """Subjects that he has denied."""
     answers: Mapping[str, str] = field(default_factory=dict)
+    """What he answered to questions, by subject."""
 
     @property
     def shown_tests(self) -> Files:
