@@ -144,7 +144,7 @@ def read_split(text: str, context: AttemptContext, clear_enough: float) -> tuple
     Args:
         text: the reply.
         context: the task that is planned.
-        clear_enough: a part that is less clear than this (0 to 1, `agent.clarity`) is refused.
+        clear_enough: a part that is less clear than this (0 to 1, `agent.clarifying`) is refused.
     """
     raw = _listed(spoken(text))
     if raw is None:

@@ -19,7 +19,7 @@ from files.whole import write_whole
 
 NAME = "tags.json.z"
 VERSION = 1
-"""Another one when `agent.tags` reads files in another way."""
+"""Another one when `agent.symbols` reads files in another way."""
 MOST_FILES = 20_000
 MOST_BYTES = 64 << 20
 """Of the file's text; a longer one is not read."""
