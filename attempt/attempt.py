@@ -158,7 +158,7 @@ class Attempt:
             return self.ended(Ending.COMMITTED, "its commit was found after the restore", found.id, found.branch)
         workspace, stored = await self._rejoined(workspace, stored)
         await self._hold_out(workspace)
-        state = self._state = self._going_on(stored) if stored else self._new_work(workspace)
+        state = self._state = self._going_on(stored) if stored else self._new_state(workspace)
         return await self._until_landed(workspace, model, state)
 
     async def _until_landed(self, workspace: Workspace, model: Model, state: AttemptState) -> AttemptResult:
@@ -227,7 +227,7 @@ class Attempt:
             raise GitError(f"files: {found[0]!r} lies at or below {found[1]!r}, a link or a submodule of {spec.repo}")
         return workspace if base is None else git.at(workspace, base)
 
-    def _new_work(self, workspace: Workspace) -> AttemptState:
+    def _new_state(self, workspace: Workspace) -> AttemptState:
         return AttemptState(
             phase=FIRST,
             base=workspace.base,
