@@ -27,7 +27,7 @@ from core.ports import Sink
 from core.revisions import Commit, Workspace
 from core.states import Phase
 from core.tasks import Change, Files, Task
-from core.tree import Tree
+from core.tree import Tree, text_of
 from core.verdicts import SuiteJob, Verdict
 from core.work import Work
 
@@ -162,7 +162,7 @@ class Integration:
         same = await asyncio.to_thread(self._sees_the_same, workspace, merged, work)
         if work.verdict and same:
             return work.verdict
-        texts = await asyncio.to_thread(lambda: {path: _text(merged, path) for path in self._whole_change(work)})
+        texts = await asyncio.to_thread(lambda: {path: text_of(merged, path) for path in self._whole_change(work)})
         job = SuiteJob(
             base=await asyncio.to_thread(git.tree, workspace, candidate.parent),
             change={path: text for path, text in texts.items() if path not in self._tests(work)},
@@ -197,7 +197,7 @@ class Integration:
         others, later = (dependants(t, mine, imports, unknown=False) - mine.keys() for t in (base, merged))
         if others != later:
             return False
-        tests = {**self._tests(work), **self._held.probe, **{path: _text(base, path) or "" for path in others}}
+        tests = {**self._tests(work), **self._held.probe, **{path: text_of(base, path) or "" for path in others}}
         before, after = closure(base, work.change, tests, imports), closure(merged, {}, tests, imports)
         if not (before.complete and after.complete and before.paths == after.paths):
             return False
@@ -222,7 +222,7 @@ class Integration:
     async def _broken(self, workspace: Workspace, work: Work, candidate: Commit, verdict: Verdict) -> Reopened:
         """The change merges cleanly but fails together with newer work: carry it over to the new tip and reflect."""
         merged = await asyncio.to_thread(self.parts.git.tree, workspace, candidate.id)
-        change = {path: _text(merged, path) for path in work.change}
+        change = {path: text_of(merged, path) for path in work.change}
         why = f"together with newer work: {verdict.reason}"
         self._tell(Kind.CONFLICT, why, candidate, level=Level.WARNING)
         return Reopened(
@@ -282,10 +282,6 @@ def _lie_apart(base: Tree, newer: Tree, change: Change) -> bool:
     )
 
 
-def _text(tree: Tree, path: str) -> str | None:
-    return tree.read(path).decode("utf-8", "surrogateescape") if path in tree.entries() else None
-
-
 def _holds(tree: Tree, path: str, text: str | None) -> bool:
     """Tell whether the merge left a changed file just as it was judged."""
-    return _text(tree, path) == text
+    return text_of(tree, path) == text

@@ -10,6 +10,7 @@ from attempt.checks import Check, changed, failed, listed, ok, same, unchecked
 from attempt.evidence import FORMAT, Note, digests
 from attempt.recorded import differing
 from core.tasks import Files
+from core.text import decode
 from core.tree import Tree
 from core.verdicts import Evidence, Result, SuiteJob, Verdict
 from verdict.held.layer import KIND as HELD_OUT
@@ -167,4 +168,4 @@ def _at_most(asked: N | None, most: N) -> N | None:
 
 
 def _text(tree: Tree, path: str) -> str:
-    return tree.read(path).decode("utf-8", "surrogateescape")
+    return decode(tree.read(path))

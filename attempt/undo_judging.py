@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from core.dependencies import ImportCache, dependants
 from core.ports import Suite
 from core.tasks import Language, Limits
+from core.text import decode
 from core.tree import Tree
 from core.verdicts import Result, SuiteJob, Verdict
 
@@ -107,4 +108,4 @@ def _faults(verdict: Verdict) -> frozenset[str]:
 
 
 def _text(tree: Tree, path: str) -> str:
-    return tree.read(path).decode("utf-8", "surrogateescape")
+    return decode(tree.read(path))

@@ -21,6 +21,7 @@ from checks.sighting import Sighting
 from core.gates import Ask, AskKind, Finding, GateJob, GateReport, Severity
 from core.masking import printable
 from core.paths import is_test_path
+from core.text import decode
 
 _TEST_FOLDERS = frozenset({"tests", "test", "__tests__", "testing"})
 _MOST = 200
@@ -141,7 +142,7 @@ class StaticGate:
         for path in job.change:
             text = job.spec.files.get(path)
             if text is None and path in entries:
-                text = job.tree.read(path).decode("utf-8", "replace")
+                text = decode(job.tree.read(path))
             found.update(one.key for one in self._scan(path, text or ""))
         return found
 

@@ -10,6 +10,7 @@ from core import javascript
 from core.gates import GateJob
 from core.paths import is_test_path
 from core.tasks import Language
+from core.text import decode
 from environments import distributions
 from environments.distributions import Requirement
 from environments.needs import Finder, Imported, Memory, Need, imports, names_of
@@ -120,7 +121,7 @@ class Surveyor:
         return self._over[path] if path in self._over else self._base_text(path) if path in self._entries else None
 
     def _base_text(self, path: str) -> str:
-        return self._job.tree.read(path).decode("utf-8", "replace")
+        return decode(self._job.tree.read(path))
 
     def _is_vendored(self, package: str) -> bool:
         return any(f"node_modules/{package}/" in path for path in self._paths)

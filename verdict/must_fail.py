@@ -22,6 +22,7 @@ from typing import Protocol
 
 from core.parsing import parse
 from core.tasks import Files
+from core.text import encode
 from languages.python.pytest_settings import PytestSettings
 from sandbox.source import Edit, Source
 from verdict.copies import must_fail_copy
@@ -195,7 +196,7 @@ def _copy(text: str, settings: PytestSettings) -> str | None:
     cases = outline(source.tree, settings).cases
     copy = must_fail_copy(source, [case.node for case in cases], random.SystemRandom())
     try:
-        parse(copy)
+        parse(encode(copy))
     except SyntaxError:
         return None
     return copy

@@ -20,6 +20,7 @@ from difflib import SequenceMatcher
 from core.javascript import is_source
 from core.parsing import parse
 from core.tasks import Change
+from core.text import encode
 from languages.javascript import faults as javascript
 from sandbox.source import Source
 from verdict.faults import Fault, faults
@@ -97,7 +98,7 @@ class _Candidate:
     def lot(self) -> str:
         """What decides between equals."""
         place = f"{self.path}\0{self.function}\0{self.fault.kind}\0{self.fault.edit.start}\0{self.original}"
-        return hashlib.sha256(place.encode("utf-8", "surrogatepass")).hexdigest()
+        return hashlib.sha256(encode(place)).hexdigest()
 
 
 def _of_file(path: str, text: str, before: str | None) -> Iterator[_Candidate]:
@@ -153,7 +154,7 @@ def _mutated(source: Source, fault: Fault) -> str | None:
     if fault.needs_other:
         text += _OTHER_TEXT.format(name=_OTHER)
     try:
-        parse(text)
+        parse(encode(text))
     except (SyntaxError, ValueError, RecursionError):
         return None
     return text

@@ -12,6 +12,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from core.tree import text_of
 from core.verdicts import Result, SuiteJob
 from verdict import judging, plan
 from verdict.judging import Judgement, Run
@@ -88,14 +89,13 @@ async def _is_killed(job: SuiteJob, mutant: Mutant, wall_s: float, rounds: Round
 
 def _without(job: SuiteJob) -> Callable[[str], str | None]:
     """Reads files as they are without the change."""
-    entries = job.base.entries()
 
-    def text_of(path: str) -> str | None:
+    def before(path: str) -> str | None:
         if path in job.start:
             return job.start[path]
-        return job.base.read(path).decode("utf-8", "replace") if path in entries else None
+        return text_of(job.base, path)
 
-    return text_of
+    return before
 
 
 def _blunt(sharpness: Sharpness) -> str:

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 
 from core.dependencies import ImportCache, closure
 from core.tasks import Files
+from core.text import encode
+from core.tree import text_of
 from core.verdicts import SuiteJob
 from languages.python import pytest_settings
 from languages.python.pytest_settings import PytestSettings
-from sandbox.packing import encoded
 from verdict import commands, must_fail, split, test_config
 from verdict.must_fail import Role, SuiteFile, Surroundings
 from verdict.split import SplitPlan
@@ -137,8 +138,8 @@ def tests_alone(plan: Plan) -> Plan:
 
 def _mounted(files: Collection[SuiteFile]) -> dict[str, bytes]:
     """The tests under random names, path to bytes."""
-    mounted = {file.twin: encoded(file.twin_text) for file in files if file.twin}
-    return mounted | {file.staged: encoded(file.text) for file in files if file.staged != file.path}
+    mounted = {file.twin: encode(file.twin_text) for file in files if file.twin}
+    return mounted | {file.staged: encode(file.text) for file in files if file.staged != file.path}
 
 
 class Planner:
@@ -172,8 +173,8 @@ class Planner:
         seen = self._closure(files, conftests)
         staged_as_is = {file.path for file in files if file.staged == file.path}
         hidden = {file.path for file in files if file.staged != file.path}
-        texts = {p: encoded(t) for p, t in self._over.items() if t is not None and p not in hidden | staged_as_is}
-        texts |= {f.staged: encoded(f.text) for f in files if f.staged == f.path and f.role is not Role.REGRESSION}
+        texts = {p: encode(t) for p, t in self._over.items() if t is not None and p not in hidden | staged_as_is}
+        texts |= {f.staged: encode(f.text) for f in files if f.staged == f.path and f.role is not Role.REGRESSION}
         gone = {p for p, t in self._over.items() if t is None} | hidden
         return Plan(
             files=files, texts=texts, mounted=_mounted(files), closure=seen, dropped=self._dropped, settings=settings,
@@ -273,7 +274,7 @@ class Planner:
         """A file's text without the change."""
         if path in self._job.start:
             return self._job.start[path]
-        return self._job.base.read(path).decode("utf-8", "replace") if path in self._entries else None
+        return text_of(self._job.base, path)
 
     def _text(self, path: str) -> str | None:
         return self._over[path] if path in self._over else self._before(path)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from core.paths import is_test_path
 from core.tasks import Files
+from core.text import is_utf8
 from languages.python.pytest_settings import PytestSettings
 from sandbox.source import Source
 from verdict.must_fail import Role, SuiteFile
@@ -86,7 +87,7 @@ class Surroundings:
 
 def plan(files: Collection[SuiteFile], around: Surroundings) -> SplitPlan | None:
     """The split run of these test files; None where none of them is fit for it."""
-    if around.settings.plugins:
+    if around.settings.plugins or not is_utf8(around.settings_text):
         return None
     helpers = {path: text for path, text in {**around.tests, **around.conftests}.items() if path.endswith(".py")}
     for file in files:
@@ -173,9 +174,12 @@ class _Reader:
 
     def _is_fit(self, text: str, tests: frozenset[str]) -> bool:
         try:
-            tree = Source(text).tree
+            source = Source(text)
         except SyntaxError:
             return False
+        tree = source.tree
+        if not source.is_utf8:
+            return False  # the test side compiles texts, and passes over what their first lines say
         if not all(self._is_known(module) for module in _imported(tree)):
             return False
         return not any(_is_foul(node) for node in _outside(tree, tests))

@@ -7,9 +7,10 @@ import secrets
 from dataclasses import dataclass, replace
 
 from core.isolation import SandboxJob, SandboxLimits
+from core.text import encode
 from core.tree import Tree
 from sandbox import packing
-from sandbox.packing import NOTHING, Packed, encoded, pack
+from sandbox.packing import NOTHING, Packed, pack
 from sandbox.runtime import CALLS, SUITES, Runtime
 from sandbox.trees import TreeStore
 from verdict.plan import Plan
@@ -166,5 +167,5 @@ def _limits(plan: Plan, limits: SandboxLimits, sizes: list[int]) -> SandboxLimit
 
 def _digest(plan: Plan, digests: dict[str, str]) -> str:
     seen = {path: digest for path, digest in digests.items() if path not in plan.mounted}
-    tests = {file.path: packing.sha256(encoded(file.original)) for file in plan.files}
+    tests = {file.path: packing.sha256(encode(file.original)) for file in plan.files}
     return packing.digest_of({**seen, **tests})

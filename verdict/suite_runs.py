@@ -13,6 +13,7 @@ from core.errors import SandboxError
 from core.isolation import Ended, SandboxLimits, SandboxResult
 from core.ports import Sandbox
 from core.tasks import Files
+from core.text import encode
 from core.tree import Tree
 from core.verdicts import Result, SuiteJob
 from environments.layers import LayerStore
@@ -233,4 +234,4 @@ def _packages(job: SuiteJob) -> list[str]:
 
 
 def _digest(files: Files) -> str:
-    return packing.digest_of({path: packing.sha256(packing.encoded(text)) for path, text in files.items()})
+    return packing.digest_of({path: packing.sha256(encode(text)) for path, text in files.items()})

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from core.paths import git_folder, is_test_path, path_fault
 from core.tasks import Change, Files
+from core.text import encode
 from languages.python.pytest_settings import CONFIG_FILES, section
 
 LIBRARY_NAMES = frozenset({
@@ -50,7 +51,7 @@ def sift(change: Change, *, base: Callable[[str], str | None], given: Files, pre
     folders = frozenset(_test_folders(given))
     dropped, kept, total = dict[str, str](), dict[str, str | None](), 0
     for path, text in change.items():
-        size = len((text or "").encode("utf-8", "surrogatepass"))
+        size = len(encode(text or ""))
         total += size
         if size > MAX_FILE_BYTES or total > MAX_TOTAL_BYTES:
             dropped[path] = f"too large: {MAX_FILE_BYTES >> 20} MB a file, {MAX_TOTAL_BYTES >> 20} MB together"

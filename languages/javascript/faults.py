@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from core.javascript import parse, said
+from core.text import encode
 from sandbox.source import Edit, edited
 from verdict.faults import DOUBTFUL, LIKELY, PLAIN, Fault
 
@@ -62,7 +63,7 @@ def mutated(path: str, text: str) -> Iterator[tuple[str, Fault, str]]:
         text: the source; one that does not parse, or is nested beyond reason, has none.
     """
     root = parse(path, text)
-    raw = text.encode("utf-8", "surrogatepass")
+    raw = encode(text)
     found = list[tuple[str, Fault]]()
     if not root.has_error:
         with contextlib.suppress(RecursionError):

@@ -78,7 +78,7 @@ def _of_lines(source: Source, node: ast.stmt) -> list[Edit] | None:
     if decorators or isinstance(node, ast.FunctionDef):
         while last < len(lines) - 1 and not lines[last].strip():
             last += 1
-    stop = min(source.line_start(last + 1), len(source.text.encode("utf-8", "surrogatepass")))
+    stop = min(source.line_start(last + 1), source.size)
     return [Edit(source.line_start(first), stop, "")]
 
 
