@@ -18,14 +18,14 @@ from core import literals
 from core.parsing import parse_quietly
 from core.text import encode
 from core.tree import text_of
+from languages.plan import Plan
 from repair import stubs
 from repair.evaluation import Synthesised, SynthesisJob, TrialJob
 from repair.evaluator import rows, staged
 from repair.stubs import Stub
 from sandbox.inside import values
 from verdict.answer import ProgramAnswer, read_program
-from verdict.plan import Plan
-from verdict.suite_runs import Rounds
+from verdict.suite_runs import SuiteRuns
 
 TESTS_S = 8.0
 """How long the tests may take with the recorder; what was learned by then is used."""
@@ -48,7 +48,7 @@ class SynthesisRunner:
         rounds: runs plans in a sandbox; may be shared.
     """
 
-    def __init__(self, rounds: Rounds) -> None:
+    def __init__(self, rounds: SuiteRuns) -> None:
         self._rounds = rounds
 
     async def synthesise(self, job: SynthesisJob) -> Synthesised:

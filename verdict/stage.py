@@ -9,19 +9,15 @@ from dataclasses import dataclass, replace
 from core.isolation import SandboxJob, SandboxLimits
 from core.text import encode
 from core.tree import Tree
+from languages.plan import Plan
 from sandbox import packing
 from sandbox.packing import NOTHING, Packed, pack
 from sandbox.runtime import CALLS, SUITES, Runtime
 from sandbox.trees import TreeStore
-from verdict.plan import Plan
 
 SPARE_S = 15.0
 ANSWER_BYTES = 16 << 20
 PAGE = 4096
-BESIDE_HEAP_MB, LEAST_HEAP_MB = 128, 64
-"""What Node.js uses besides the heap of the tested code, and what that heap has at least."""
-NODE_RESERVES_MB = 16 << 10
-"""Address space that V8 sets aside: for code, and ten gigabytes for a WebAssembly memory, of which `fetch` has one."""
 KEPT_FILES, KEPT_BYTES = 300, 4 << 20
 """What the parent inside may keep in memory for a split run; larger trees have none."""
 
@@ -122,28 +118,13 @@ def _instructions(plan: Plan, limits: SandboxLimits, runtime: Runtime) -> dict[s
         "calls": plan.calls,
         "program": plan.program.job if plan.program else None,
         "memory_mb": limits.memory_mb,
-        "node": _node(plan, limits),
+        "node": None,
         "must_fail": plan.must_fail,
         "wall_s": limits.wall_s,
         "output_bytes": limits.output_bytes,
         "token": token,
         "session": session,
-    }
-
-
-def _node(plan: Plan, limits: SandboxLimits) -> dict[str, object] | None:
-    """What starts Node.js; the secret marks the lines of its report."""
-    run = plan.node
-    if run is None:
-        return None
-    told = {"secret": secrets.token_hex(12), "helper": run.helper, "must_fail": plan.must_fail}
-    heap = f"--max-old-space-size={max(LEAST_HEAP_MB, limits.memory_mb - BESIDE_HEAP_MB)}"
-    return {
-        "path": run.program,
-        "flags": [*run.flags, heap],
-        "told": told,
-        "pairs": run.pairs,
-        "modules": sorted(run.modules),
+        **(plan.launch.instructions(must_fail=plan.must_fail, memory_mb=limits.memory_mb) if plan.launch else {}),
     }
 
 
@@ -161,7 +142,7 @@ def _limits(plan: Plan, limits: SandboxLimits, sizes: list[int]) -> SandboxLimit
         work_mb=limits.work_mb + room_mb,
         memory_mb=limits.memory_mb + room_mb + (max(sizes, default=0) >> 20),
         output_bytes=ANSWER_BYTES,
-        reserved_mb=NODE_RESERVES_MB if plan.node else 0,
+        reserved_mb=plan.launch.reserved_mb if plan.launch else 0,
     )
 
 

@@ -1,16 +1,16 @@
-"""The faults that mutants of JavaScript are made of, as `verdict.faults` has them for Python."""
+"""The faults that mutants of JavaScript are made of, as `languages.python.faults` has them for Python."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from core.javascript import parse, said
 from core.text import encode
+from languages.dialect import DOUBTFUL, LIKELY, PLAIN, Fault
 from sandbox.source import Edit, edited
-from verdict.faults import DOUBTFUL, LIKELY, PLAIN, Fault
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -55,12 +55,13 @@ function _otherValue(value) {
 """
 
 
-def mutated(path: str, text: str) -> Iterator[tuple[str, Fault, str]]:
-    """Every fault that can be put into the functions of a file: the function's name, the fault, and the whole file.
+def mutated(path: str, text: str, lines: Collection[int]) -> Iterator[tuple[str, Fault, str]]:
+    """Every fault that can be put into a file's functions at these lines: the function's name, it, and the whole file.
 
     Args:
         path: says which of the two languages it is.
         text: the source; one that does not parse, or is nested beyond reason, has none.
+        lines: their numbers, counting from 1.
     """
     root = parse(path, text)
     raw = encode(text)
@@ -69,6 +70,8 @@ def mutated(path: str, text: str) -> Iterator[tuple[str, Fault, str]]:
         with contextlib.suppress(RecursionError):
             found = [(name, fault) for name, function in _functions(root, "") for fault in _of_body(function)]
     for name, fault in found:
+        if fault.line not in lines:
+            continue
         changed = edited(raw, [fault.edit]) + (_OTHER_TEXT if fault.needs_other else "")
         if not parse(path, changed).has_error:
             yield name, fault, changed

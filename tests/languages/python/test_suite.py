@@ -5,16 +5,17 @@ import re
 
 import pytest
 
+from languages.plan import Role, SuiteFile
+from languages.python import suite
 from languages.python.pytest_settings import PytestSettings
-from verdict import must_fail
-from verdict.must_fail import Role, SuiteFile, Surroundings
+from languages.python.suite import Surroundings
 
 
 def prepare(
     tests: dict[str, str], paths: tuple[str, ...] = (), settings: PytestSettings | None = None
 ) -> list[SuiteFile]:
     around = Surroundings(settings=settings or PytestSettings(), texts="\n".join(tests.values()), paths=paths)
-    return list(must_fail.prepare(Role.GIVEN, tests, around))
+    return list(suite.prepare(Role.GIVEN, tests, around))
 
 
 def only(text: str, path: str = "tests/test_a.py", paths: tuple[str, ...] = ()) -> SuiteFile:
@@ -48,11 +49,11 @@ def test_names_are_other_ones_in_each_run_and_lines_stay_where_they_are() -> Non
 
 def test_each_test_has_a_copy_under_the_same_random_name_in_another_file() -> None:
     found = only(SIMPLE)
-    assert found.twin not in {found.staged, found.path}
-    assert found.twin_names == found.names.keys()
+    assert found.must_fail_path not in {found.staged, found.path}
+    assert found.must_fail_names == found.names.keys()
     assert found.copied
-    ast.parse(found.twin_text)
-    expected = [re.findall(r"== (-?\d+)", text) for text in (found.text, found.twin_text)]
+    ast.parse(found.must_fail_text)
+    expected = [re.findall(r"== (-?\d+)", text) for text in (found.text, found.must_fail_text)]
     assert all(one != other for one, other in zip(*expected, strict=True))
 
 
@@ -84,8 +85,8 @@ def test_a_file_whose_name_may_matter_keeps_it_and_has_a_canary(text: str, paths
     found = only(text, paths=paths)
     assert found.staged == found.path
     assert not found.copied
-    assert not found.twin_names & found.names.keys()
-    assert found.twin_text.count("def ") == 1
+    assert not found.must_fail_names & found.names.keys()
+    assert found.must_fail_text.count("def ") == 1
 
 
 @pytest.mark.parametrize(
@@ -114,7 +115,12 @@ def test_a_file_that_another_imports_keeps_its_name() -> None:
 def test_a_file_alone_has_neither_a_copy_nor_a_canary(text: str) -> None:
     found = only(text)
     alone = found.alone()
-    assert (alone.twin, alone.twin_text, alone.twin_names, alone.copied) == ("", "", frozenset(), False)
+    assert (alone.must_fail_path, alone.must_fail_text, alone.must_fail_names, alone.copied) == (
+        "",
+        "",
+        frozenset(),
+        False,
+    )
     assert (alone.staged, alone.text, alone.names) == (found.staged, found.text, found.names)
 
 
@@ -133,7 +139,7 @@ def test_a_repositorys_own_patterns_hold_for_random_names() -> None:
 
 def test_what_is_no_python_is_staged_as_it_is() -> None:
     found = only("def test_a(:\n")
-    assert (found.staged, found.outline, found.twin) == (found.path, None, "")
+    assert (found.staged, found.outline, found.must_fail_path) == (found.path, None, "")
 
 
 def test_libraries_that_the_seal_must_see_are_loaded_first() -> None:

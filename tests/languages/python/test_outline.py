@@ -4,8 +4,8 @@ import ast
 
 import pytest
 
+from languages.python.outline import Outline, outline
 from languages.python.pytest_settings import PytestSettings
-from verdict.outline import Outline, outline
 
 
 def of(text: str, settings: PytestSettings | None = None) -> Outline:

@@ -46,6 +46,11 @@ class Outline:
         """Tell whether a report under this name may come."""
         return any(case.name == name for case in self.cases) or name.rpartition("::")[0] in self.open_scopes
 
+    def takes_nothing(self, name: str) -> bool:
+        """Tell whether a test surely has no parameters."""
+        bare = (case for case in self.cases if case.name == name and not case.node.decorator_list)
+        return any(not [one for one in case.node.args.args if one.arg != "self"] for case in bare)
+
 
 def outline(tree: ast.Module, settings: PytestSettings) -> Outline:
     """List the tests of a parsed file."""

@@ -5,11 +5,14 @@ from typing import Any
 
 from core.dependencies import ImportCache
 from core.verdicts import SuiteJob
+from languages import plan
+from languages.plan import Plan, Role
+from languages.planning import COPIED_FILES
+from languages.python import plan as python
+from sandbox.runtime import Runtime
 from tests.support.trees import TextTree
-from verdict import plan
-from verdict.must_fail import Role
-from verdict.plan import Plan
 
+RUNTIME = Runtime(python=("python",), version="3.11", mounts=(), libraries=())
 BASE = {
     "app.py": "import helper\n",
     "helper.py": "",
@@ -25,14 +28,14 @@ GIVEN = {"tests/test_given.py": "import app\n\n\ndef test_new():\n    assert app
 def make(change: dict[str, str | None] | None = None, base: dict[str, str] | None = None, **more: Any) -> Plan:
     told = {"given": GIVEN, **more}
     job = SuiteJob(base=TextTree(BASE if base is None else base), change=change or {}, **told)
-    return plan.make(job, ImportCache())
+    return python.make(job, ImportCache(), RUNTIME)
 
 
 def test_tests_are_mounted_under_other_names_and_their_old_texts_are_hidden() -> None:
     found = make({"app.py": "x = 1\n"})
     (file,) = found.files
-    assert set(found.mounted) == {file.staged, file.twin}
-    assert found.order == (file.staged, file.twin)
+    assert set(found.mounted) == {file.staged, file.must_fail_path}
+    assert found.order == (file.staged, file.must_fail_path)
     assert found.texts == {"app.py": b"x = 1\n", "tests/data.json": b"{}"}
     assert found.removed == ("tests/test_given.py",)
     assert found.closure is None
@@ -83,20 +86,20 @@ def test_regression_tests_run_as_they_are_with_a_canary_where_there_are_no_copie
     found = make(given={}, regression=("tests/test_old.py", "tests/gone.py"))
     (file,) = found.files
     assert (file.role, file.staged, file.path) == (Role.REGRESSION, "tests/test_old.py", "tests/test_old.py")
-    assert (file.copied, found.order) == (False, (file.staged, file.twin))
-    assert set(found.mounted) == {file.twin}
+    assert (file.copied, found.order) == (False, (file.staged, file.must_fail_path))
+    assert set(found.mounted) == {file.must_fail_path}
     assert plan.copies(found) is None
     beside = make(regression=("tests/test_old.py",))
-    assert [bool(one.twin) for one in beside.files] == [True, False]
+    assert [bool(one.must_fail_path) for one in beside.files] == [True, False]
 
 
 def test_a_command_of_many_files_runs_them_as_they_are() -> None:
-    base = {f"test_{n}.py": "def test_a():\n    assert 1 == 1\n" for n in range(plan.TWINNED_FILES + 1)}
+    base = {f"test_{n}.py": "def test_a():\n    assert 1 == 1\n" for n in range(COPIED_FILES + 1)}
     few = make(given={}, base=dict(list(base.items())[:3]), command=("pytest",))
     many = make(given={}, base=base, command=("pytest",))
     assert all(file.staged != file.path for file in few.files)
     assert all(file.staged == file.path for file in many.files)
-    assert sum(bool(file.twin) for file in many.files) == 1
+    assert sum(bool(file.must_fail_path) for file in many.files) == 1
     assert not any(file.copied for file in many.files)
 
 
@@ -111,9 +114,9 @@ def test_tests_and_their_copies_run_in_sandboxes_that_do_not_have_the_others() -
     tests, copies = plan.originals(found), plan.copies(found)
     assert copies
     assert (tests.order, set(tests.mounted)) == ((file.staged,), {file.staged})
-    assert (copies.order, set(copies.mounted)) == ((file.twin,), {file.twin})
-    assert not any(one.twin for one in (*tests.files, *copies.files))
-    assert copies.mounted[file.twin] == file.twin_text.encode()
+    assert (copies.order, set(copies.mounted)) == ((file.must_fail_path,), {file.must_fail_path})
+    assert not any(one.must_fail_path for one in (*tests.files, *copies.files))
+    assert copies.mounted[file.must_fail_path] == file.must_fail_text.encode()
     assert (tests.must_fail, copies.must_fail) == (False, True)
     assert tests.split is copies.split is found.split
     assert tests.texts == copies.texts == found.texts
@@ -132,8 +135,8 @@ def test_a_canary_stays_beside_the_tests_that_it_stands_for() -> None:
     found = make(given={"tests/test_given.py": "def test_x():\n    assert __file__\n"})
     (file,) = found.files
     tests = plan.originals(found)
-    assert (file.copied, tests.order) == (False, (file.staged, file.twin))
-    assert set(tests.mounted) == {file.twin}
+    assert (file.copied, tests.order) == (False, (file.staged, file.must_fail_path))
+    assert set(tests.mounted) == {file.must_fail_path}
 
 
 def test_the_tests_alone_end_at_the_first_that_fails() -> None:
@@ -150,8 +153,12 @@ def test_the_split_run_has_the_given_tests_their_copies_and_settings_from_the_ba
     found = make({"app.py": "x = 1\n"}, base)
     (file,) = found.files
     assert found.split
-    assert found.split.suites == (file.staged, file.twin)
-    assert found.split.texts == {"conftest.py": "import pytest\n", file.staged: file.text, file.twin: file.twin_text}
+    assert found.split.suites == (file.staged, file.must_fail_path)
+    assert found.split.texts == {
+        "conftest.py": "import pytest\n",
+        file.staged: file.text,
+        file.must_fail_path: file.must_fail_text,
+    }
     assert found.split.settings == {"pytest.ini": base["pytest.ini"]}
     assert found.split.roots == ("tests/", "", "lib/")
     assert found.split.conftests == found.split.hidden == ("conftest.py",)

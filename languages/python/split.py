@@ -10,16 +10,16 @@ from __future__ import annotations
 import ast
 import posixpath
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from core.paths import is_test_path
 from core.tasks import Files
 from core.text import is_utf8
+from languages.plan import Role, SplitPlan, SuiteFile
+from languages.python.outline import Function, Outline
 from languages.python.pytest_settings import PytestSettings
 from sandbox.source import Source
-from verdict.must_fail import Role, SuiteFile
-from verdict.outline import Function, Outline
 
 PURE = frozenset({
     "__future__", "base64", "binascii", "bisect", "calendar", "cmath", "collections", "datetime", "decimal",
@@ -51,29 +51,6 @@ _DUNDERS = frozenset({"__name__", "__qualname__", "__doc__", "__class__"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SplitPlan:
-    """What a split run is told.
-
-    `suites` are the test files and then their must-fail copies, `texts` has these and the tests' helpers, `hidden` are
-    the helpers, which the code side must not see either, `settings` pytest's own, path to text. `judged` are the tests
-    whose results count, as `path::name` of the run, `whole` tells that there are no others. `simple` are the tests of
-    each file where none of them needs pytest; else it is empty. `conftests` are those in force, the base's own. Of the
-    files that are `entire` the tests that are made while they run count as well.
-    """
-
-    suites: tuple[str, ...]
-    texts: Mapping[str, str]
-    hidden: tuple[str, ...]
-    roots: tuple[str, ...]
-    settings: Mapping[str, str]
-    judged: frozenset[str]
-    whole: bool
-    simple: Mapping[str, tuple[str, ...]]
-    conftests: tuple[str, ...] = ()
-    entire: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
     """What decides where imports lead: all staged tests, the paths of the tree, the import roots, the conftests."""
 
@@ -100,11 +77,11 @@ def plan(files: Collection[SuiteFile], around: Surroundings) -> SplitPlan | None
         return None
     config = around.settings.config
     return SplitPlan(
-        suites=(*(file.staged for file in fit), *(file.twin for file in fit if file.copied)),
+        suites=(*(file.staged for file in fit), *(file.must_fail_path for file in fit if file.copied)),
         texts={
             **helpers,
             **{file.staged: file.text for file in fit},
-            **{file.twin: file.twin_text for file in fit if file.copied},
+            **{file.must_fail_path: file.must_fail_text for file in fit if file.copied},
         },
         hidden=tuple(sorted(helpers)),
         roots=roots,
@@ -119,7 +96,7 @@ def plan(files: Collection[SuiteFile], around: Surroundings) -> SplitPlan | None
 def _simple(files: Collection[SuiteFile]) -> dict[str, tuple[str, ...]]:
     """The tests of each file and of its copy, which has them under the same names."""
     of_files = {file.staged: tuple(file.names) for file in files}
-    return of_files | {file.twin: tuple(file.names) for file in files if file.copied}
+    return of_files | {file.must_fail_path: tuple(file.names) for file in files if file.copied}
 
 
 def _may_have_others(file: SuiteFile) -> bool:

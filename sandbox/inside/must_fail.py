@@ -12,7 +12,7 @@ BEFORE: list[Callable[[], object]] = []
 """Called when a copied module begins; the session puts here what its copies need."""
 
 
-class Twin:
+class MustFail:
     """One copied module's helper; remembers whether a changed check was reached in the test that runs."""
 
     def __init__(self) -> None:

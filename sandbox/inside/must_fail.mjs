@@ -27,7 +27,7 @@ const OPPOSITE = {
   doesNotThrow: "throws", doesNotReject: "rejects",
 };
 
-export class Twin {
+export class MustFail {
   #mustFail;
   #reached;
 
@@ -87,10 +87,10 @@ export class Twin {
     };
     // node:test looks at the number of parameters: the second one is a callback.
     return callback.length > 1
-      ? function twin(context, done) {
+      ? function mustFail(context, done) {
           return run(this, [context, done]);
         }
-      : function twin(context) {
+      : function mustFail(context) {
           return run(this, [context]);
         };
   }
@@ -205,5 +205,5 @@ function filled(made, value, added, step, above) {
   return made;
 }
 
-freeze(Twin);
-freeze(Twin.prototype);
+freeze(MustFail);
+freeze(MustFail.prototype);

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from core.tasks import Files
+from languages.plan import Role, SplitPlan, SuiteFile
+from languages.python import split, suite
 from languages.python.pytest_settings import PytestSettings
-from verdict import must_fail, split
-from verdict.must_fail import Role, SuiteFile
-from verdict.split import SplitPlan, Surroundings
+from languages.python.split import Surroundings
 
 PATH = "tests/test_given.py"
 HEAD = "from solution import f\n"
@@ -19,8 +19,8 @@ TREE = ("solution.py", "shop/__init__.py", "shop/cart.py", "src/lib/core.py", "t
 
 
 def prepared(tests: Files, role: Role = Role.GIVEN) -> list[SuiteFile]:
-    around = must_fail.Surroundings(settings=PytestSettings(), texts="\n".join(tests.values()), paths=(*TREE, *tests))
-    return list(must_fail.prepare(role, tests, around))
+    around = suite.Surroundings(settings=PytestSettings(), texts="\n".join(tests.values()), paths=(*TREE, *tests))
+    return list(suite.prepare(role, tests, around))
 
 
 def planned(
@@ -174,9 +174,9 @@ def test_helpers_of_the_tests_are_hidden_from_the_code_and_known_to_the_tests() 
     assert found
     assert found.hidden == ("tests/helper.py",)
     assert found.texts == {
-        "tests/helper.py": HELPER, files[0].staged: files[0].text, files[0].twin: files[0].twin_text,
+        "tests/helper.py": HELPER, files[0].staged: files[0].text, files[0].must_fail_path: files[0].must_fail_text,
     }  # fmt: skip
-    assert found.suites == (files[0].staged, files[0].twin)
+    assert found.suites == (files[0].staged, files[0].must_fail_path)
 
 
 @pytest.mark.parametrize(
@@ -257,5 +257,5 @@ def test_only_functions_that_can_be_called_as_they_are_do_without_pytest(text: s
     found = planned(tests, files)
     assert found
     names = tuple(files[0].names)
-    assert found.simple == ({files[0].staged: names, files[0].twin: names} if is_simple else {})
+    assert found.simple == ({files[0].staged: names, files[0].must_fail_path: names} if is_simple else {})
     assert not (conftested := planned(tests, files, conftests={"conftest.py": ""})) or not conftested.simple

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator
+from dataclasses import replace
 
+from core.parsing import parse
+from core.text import encode
+from languages.dialect import DOUBTFUL, LIKELY, PLAIN, Fault
+from languages.python.outline import Function
 from sandbox.source import Edit, Source
-
-Function = ast.FunctionDef | ast.AsyncFunctionDef
-
-PLAIN, LIKELY, DOUBTFUL = 0, 1, 2
-"""The ranks: a fault that nearly always shows, one that mostly does, one that often cannot be told."""
 
 _ARITHMETIC: dict[type[ast.operator], tuple[str, str]] = {
     ast.Add: ("+", "-"), ast.Sub: ("-", "+"), ast.Mult: ("*", "+"), ast.Div: ("/", "*"), ast.FloorDiv: ("//", "*"),
@@ -24,22 +23,43 @@ _COMPARISON: dict[type[ast.cmpop], tuple[str, str, int]] = {
     ast.In: ("in", "not in", PLAIN), ast.Is: ("is", "is not", PLAIN),
 }  # fmt: skip
 _SHOWN = 60
+_OTHER = "_other_value"
+_OTHER_TEXT = """
+
+def {name}(value):
+    kind = type(value)
+    if kind is bool:
+        return not value
+    if kind in (int, float):
+        other = value + abs(value) + 1
+        return other if other != value and other == other else kind(0)
+    if kind in (str, bytes):
+        return value + kind(b"x") if kind is bytes else value + "x"
+    if kind in (list, tuple):
+        return kind([{name}(value[0]), *value[1:]]) if value else kind([0])
+    if kind is dict:
+        return {{**value, **{{key: {name}(value[key]) for key in list(value)[:1]}}}} or {{"": 0}}
+    if kind in (set, frozenset):
+        return kind(list(value)[1:]) if value else kind([0])
+    return None
+"""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
-    """One edit. `kind` is the operator's name, `rank` how likely it never shows, `line` where, counting from 1.
+def mutated(_path: str, text: str, lines: Collection[int]) -> Iterator[tuple[str, Fault, str]]:
+    """Every fault that can be put into a file's functions at these lines: the function's name, it, and the whole file.
 
-    `was` and `now` tell it to people; `needs_other` that the edit calls the function that gives another value.
+    Args:
+        text: the source; one that does not parse has none.
+        lines: their numbers, counting from 1.
     """
-
-    kind: str
-    rank: int
-    line: int
-    edit: Edit
-    was: str
-    now: str
-    needs_other: bool = False
+    try:
+        source = Source(text)
+    except SyntaxError:
+        return
+    for name, function in _functions(source.tree, ""):
+        for fault in faults(source, function, _OTHER):
+            if fault.line in lines and (mutant := _mutated(source, fault)) is not None:
+                yield name, fault, mutant
 
 
 def faults(source: Source, function: Function, other: str) -> Iterator[Fault]:
@@ -168,6 +188,29 @@ class _Maker:
         was, now = self._source.slice(start, end), self._source.slice(start, edit.start) + edit.text
         now += self._source.slice(edit.end, end)
         return Fault(kind=kind, rank=rank, line=node.lineno, edit=edit, was=_short(was), now=f"`{_short(now)}`")
+
+
+def _functions(node: ast.AST, prefix: str) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield f"{prefix}{child.name}", child
+            yield from _functions(child, f"{prefix}{child.name}.")
+        elif isinstance(child, ast.ClassDef):
+            yield from _functions(child, f"{prefix}{child.name}.")
+        else:
+            yield from _functions(child, prefix)
+
+
+def _mutated(source: Source, fault: Fault) -> str | None:
+    """The file with the fault in it, or None where that is no Python."""
+    text = source.edited([fault.edit])
+    if fault.needs_other:
+        text += _OTHER_TEXT.format(name=_OTHER)
+    try:
+        parse(encode(text))
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+    return text
 
 
 def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:

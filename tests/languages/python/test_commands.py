@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from languages.python import commands
 from languages.python.pytest_settings import PytestSettings
-from verdict import commands
 
 TESTS = ["tests/test_a.py", "tests/test_b.py", "tests/sub/test_c.py", "other/test_d.py"]
 PATHS = ["app.py", *TESTS, "tests/helper.py"]

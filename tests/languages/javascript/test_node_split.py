@@ -10,7 +10,7 @@ import pytest
 from core.javascript import parse
 from core.tasks import Language
 from languages.javascript import names
-from languages.javascript.apart import Place, helpers, is_eligible, is_module, runs_typed
+from languages.javascript.split import Place, helpers, is_eligible, is_module, runs_typed
 from tests.support.sandboxes import Judge
 
 ORDINARY = Path(__file__).parent / "ordinary"

@@ -1,4 +1,4 @@
-"""Prepares test files for a run: under random names, each with a twin, a copy in which every test must fail.
+"""Prepares test files for a run: under random names, each with a copy in which every test must fail.
 
 The copy is the same file under another random name with one expected value of each test changed. Nothing that treats
 all tests alike (exits, hooks, objects equal to everything, patched assertions) can satisfy both. Where a test has no
@@ -15,18 +15,17 @@ import random
 import re
 import secrets
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from enum import StrEnum
+from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Protocol
 
 from core.parsing import parse
 from core.tasks import Files
 from core.text import encode
+from languages.plan import Role, SuiteFile
+from languages.python.copies import must_fail_copy
+from languages.python.outline import Case, Outline, outline
 from languages.python.pytest_settings import PytestSettings
 from sandbox.source import Edit, Source
-from verdict.copies import must_fail_copy
-from verdict.outline import Case, Outline, outline
 
 _ASKS_OWN_NAME = re.compile(r"__name__|__qualname__|\bnodeid\b|\bnode\b|_getframe|currentframe|inspect|CURRENT_TEST")
 _FOLDER_OF_FILE = re.compile(
@@ -34,60 +33,6 @@ _FOLDER_OF_FILE = re.compile(
 )
 _ASKS_FILE_NAME = re.compile(r"__file__|\brequest\.(path|fspath)\b|\bdatadir\b")
 _PRELOADED = frozenset({"hypothesis", "unittest"})
-
-
-class Role(StrEnum):
-    """Whose tests a file holds."""
-
-    GIVEN = "given"
-    OWN = "own"
-    COMMAND = "command"
-    REGRESSION = "regression"
-
-
-class Listing(Protocol):
-    """The tests of a file, under the names that its owner knows."""
-
-    @property
-    def required(self) -> frozenset[str]:
-        """The names that must be reported."""
-        ...
-
-    def knows(self, name: str) -> bool:
-        """Tell whether a report under this name may come."""
-        ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuiteFile:
-    """One file of tests as it is staged.
-
-    `path` and the values of `names` are those its owner knows, `staged` and the keys of `names` those of this run.
-    `text` is what is staged, `original` what its owner wrote: the same lines with other names. `outline` is None for a
-    file that does not parse, and for one whose tests are not listed beforehand. `twin` is the path of its must-fail
-    copy (then `copied` is set) or canary, empty without one; `twin_names` are the tests in it, and with `mirrored` also
-    those that the file makes while it runs. `apart` tells of a file of node:test that its tests may run with the
-    code in another process, `preload` are the libraries that are imported before anything of the workspace.
-    """
-
-    role: Role
-    path: str
-    staged: str
-    text: str
-    original: str
-    outline: Listing | None = None
-    names: Mapping[str, str] = field(default_factory=dict)
-    twin: str = ""
-    twin_text: str = ""
-    twin_names: frozenset[str] = frozenset()
-    copied: bool = False
-    mirrored: bool = False
-    apart: bool = False
-    preload: frozenset[str] = frozenset()
-
-    def alone(self) -> SuiteFile:
-        """The file without its copy or canary."""
-        return replace(self, twin="", twin_text="", twin_names=frozenset(), copied=False, mirrored=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,9 +75,9 @@ def _prepared(role: Role, path: str, text: str, around: Surroundings) -> SuiteFi
     new_names = _new_names(source, found, around)
     renamed, names = _renamed(source, found, new_names)
     keeps_name = _keeps_name(path, source.text, found, around)
-    twin, copy = canary(folder, settings), None if keeps_name else _copy(renamed, settings)
+    fallback, copy = canary(folder, settings), None if keeps_name else _copy(renamed, settings)
     if copy:
-        twin = (folder + _random_file(settings), copy, frozenset(names))
+        fallback = (folder + _random_file(settings), copy, frozenset(names))
     return SuiteFile(
         role=role,
         path=path,
@@ -141,9 +86,9 @@ def _prepared(role: Role, path: str, text: str, around: Surroundings) -> SuiteFi
         original=text,
         outline=found,
         names=names,
-        twin=twin[0],
-        twin_text=twin[1],
-        twin_names=twin[2],
+        must_fail_path=fallback[0],
+        must_fail_text=fallback[1],
+        must_fail_names=fallback[2],
         copied=bool(copy),
         preload=_imported(source.tree) & _PRELOADED,
     )

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from languages.python.checks import Check, Perturber, Rank, beyond
 from sandbox.inside.close_values import among, close
 from sandbox.source import Source
-from verdict.perturb import Check, Perturber, Rank, beyond
 
 LEAVES = (
     st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5) | st.binary(max_size=5) | st.none()

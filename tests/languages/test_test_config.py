@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from verdict.test_config import MAX_FILE_BYTES, sift
+from languages.test_config import MAX_FILE_BYTES, sift
 
 BASE = {
     "app.py": "",
