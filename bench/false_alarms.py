@@ -41,7 +41,7 @@ from bench import ordinary
 from bench.ordinary import KNOWN_REFUSALS
 from bench.pairs import PAIRS, Pair
 from checks.bandit import BanditReader
-from checks.checker import StaticGate
+from checks.checker import StaticChecker
 from checks.hooks.hooks import CommandHooks
 from checks.policy import Policy
 from core.gates import Finding, GateJob, Severity
@@ -63,7 +63,7 @@ T = TypeVar("T")
 
 HUMAN_EVAL = "HumanEval"
 MUTANTS = 6
-GATE = StaticGate(Policy(), CommandHooks(()), BanditReader())
+GATE = StaticChecker(Policy(), CommandHooks(()), BanditReader())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

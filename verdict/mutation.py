@@ -38,6 +38,10 @@ MAX_BYTES = 200_000
 """Larger files get no mutants: they are generated, or take longer to look at than is worth it."""
 
 _RARELY_TESTED = frozenset({"main", "__repr__", "__str__", "__hash__"})
+AT_ONCE = 2
+SHORTEST_S, LONGEST = 2.0, 5.0
+"""A run on a mutant may take this many seconds, or so many times what the tests took on the code itself."""
+SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,12 +138,6 @@ def _text_of(candidate: _Candidate) -> Mutant:
         now=fault.now,
         text=candidate.text,
     )
-
-
-AT_ONCE = 2
-SHORTEST_S, LONGEST = 2.0, 5.0
-"""A run on a mutant may take this many seconds, or so many times what the tests took on the code itself."""
-SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,6 +38,8 @@ ENOUGH = 3
 """So many truths are not guessed by chance alone."""
 ROUNDING = 1e-9
 """Two right ways to the same float may differ by that much, relatively."""
+TRIES = 8
+"""How often a new input is looked for before a function counts as having no more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,10 +196,6 @@ def _has_module(case: ValueCase, planned: Plan, job: SuiteJob) -> bool:
     roots = [posixpath.normpath(path) for path in planned.paths]
     names = (f"{stem}.py", f"{stem}/__init__.py")
     return any(posixpath.normpath(posixpath.join(root, name)) in present for root in roots for name in names)
-
-
-TRIES = 8
-"""How often a new input is looked for before a function counts as having no more."""
 
 
 def variants(cases: Sequence[ValueCase], count: int, chance: random.Random) -> tuple[ValueCase, ...]:

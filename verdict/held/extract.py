@@ -39,6 +39,13 @@ _HARMLESS = frozenset({
     "math", "pathlib", "range", "re", "set", "str", "textwrap", "timedelta", "tuple",
 })  # fmt: skip
 _PLAIN = (ast.Assert, ast.Pass, ast.Import, ast.ImportFrom)
+_EQUALITIES = frozenset({
+    "assertEqual", "assertEquals", "assertListEqual", "assertTupleEqual", "assertDictEqual", "assertSetEqual",
+    "assertSequenceEqual", "assertMultiLineEqual",
+})  # fmt: skip
+_TRUTHS = {"assertTrue": Compare.TRUE, "assertFalse": Compare.FALSE}
+_APPROX, _ISCLOSE, _RAISES = frozenset({"approx"}), frozenset({"isclose"}), frozenset({"raises", "assertRaises"})
+_PLACES = 7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -302,15 +309,6 @@ def _is_docstring(statement: ast.stmt) -> bool:
 
 def _last(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else getattr(node, "attr", "")
-
-
-_EQUALITIES = frozenset({
-    "assertEqual", "assertEquals", "assertListEqual", "assertTupleEqual", "assertDictEqual", "assertSetEqual",
-    "assertSequenceEqual", "assertMultiLineEqual",
-})  # fmt: skip
-_TRUTHS = {"assertTrue": Compare.TRUE, "assertFalse": Compare.FALSE}
-_APPROX, _ISCLOSE, _RAISES = frozenset({"approx"}), frozenset({"isclose"}), frozenset({"raises", "assertRaises"})
-_PLACES = 7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,14 +6,14 @@ import asyncio
 from dataclasses import replace
 
 from checks.bandit import BanditReader
-from checks.checker import StaticGate
+from checks.checker import StaticChecker
 from checks.hooks.hooks import CommandHooks
 from checks.policy import Policy
 from core.gates import AskKind, Finding, GateJob, GateReport, Severity
 from core.tasks import Kind, TaskSpec
 from tests.support.trees import TextTree
 
-GATE = StaticGate(Policy(), CommandHooks(["terraform apply *"]), BanditReader())
+GATE = StaticChecker(Policy(), CommandHooks(["terraform apply *"]), BanditReader())
 
 
 async def report(change: dict[str, str | None], base: dict[str, str] | None = None, **fields: object) -> GateReport:
