@@ -53,8 +53,8 @@ from core.verdicts import SuiteJob, Verdict
 from environments.layers import LayerStore
 from environments.wheels import Unobtainable, Unreachable
 from sandbox import SNIPPET_LIMITS, choose, run_python
+from sandbox.pool import Warmed, warmed
 from sandbox.runtime import Runtime, open_runtime
-from sandbox.warming import Warmed, warmed
 from test_runner import SuiteRunner
 from verdict import mutation
 from verdict.held.holding import hold

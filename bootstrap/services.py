@@ -33,8 +33,8 @@ from languages.javascript.plan import refusal as javascript_refusal
 from memory.pattern_gate import PatternGate
 from memory.store import LongTermMemory
 from model_handler import ModelHandler
+from sandbox.pool import Warmed, warmed
 from sandbox.runtime import Runtime, open_runtime
-from sandbox.warming import Warmed, warmed
 from test_runner import SuiteRunner
 from verdict.suite_runs import SuiteRuns
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from core.events import Event, Kind, Level
 from gitrepo import leftovers
-from sandbox import cgroup_search, orphans, places, scratch
+from sandbox import cgroups, orphans, places
 
 NAMED = 20
 """So many of a kind are named in the event; all are counted."""
@@ -77,8 +77,8 @@ def sweep(where: Places) -> Swept:
     removed = {
         "processes": [str(pid) for pid in ended],
         "job folders": _names(folders),
-        "control groups": cgroup_search.sweep(),
-        "temporary files": _names(scratch.sweep()),
+        "control groups": cgroups.sweep(),
+        "temporary files": _names(orphans.sweep_temporary()),
         "drafts": _names(_drafts(where, since)),
         "git files": _names(git.removed),
         "port files": _names(_port(where.port, since)),

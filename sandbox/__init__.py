@@ -77,12 +77,12 @@ async def choose(
 
 
 def _bubblewrap(place: _Place) -> tuple[Sandbox, str]:
-    from sandbox import cgroup_search  # noqa: PLC0415 (see `choose`)
+    from sandbox import cgroups  # noqa: PLC0415 (see `choose`)
     from sandbox.bubblewrap import BubblewrapSandbox  # noqa: PLC0415 (see `choose`)
     from sandbox.cgroups import CgroupError  # noqa: PLC0415 (see `choose`)
 
     try:
-        return BubblewrapSandbox(cgroup_search.find(nice=place.nice), nice=place.nice), ""
+        return BubblewrapSandbox(cgroups.find(nice=place.nice), nice=place.nice), ""
     except CgroupError as error:
         alone = BubblewrapSandbox(None, nice=place.nice)
         return alone, f" without control groups ({error}): limits hold for each process alone"

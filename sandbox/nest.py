@@ -30,7 +30,7 @@ from typing import IO, cast
 from core.errors import SandboxError
 from core.isolation import WORK, SandboxJob
 from core.masking import printable
-from sandbox import cgroups, child, launcher, priority
+from sandbox import cgroups, child, launcher
 from sandbox.bubblewrap import COUNTERS, FILES, NAME, SHM_MB, STILL, TMP_MB, BubblewrapSandbox, memory_files, namespaces
 from sandbox.cgroups import Group
 from sandbox.child import Finished, Pipes, Running
@@ -190,7 +190,7 @@ def _spawned(runtime: Runtime, entry: str, orders: int, nice: int) -> Running:
     with memory_files(*(text.encode() for text in FILES.values())) as files:
         argv = [
             *(
-                *priority.words(nice),
+                *launcher.priority(nice),
                 "prlimit",
                 *fixed,
                 "--",

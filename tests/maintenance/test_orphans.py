@@ -19,7 +19,8 @@ from core.revisions import Author
 from git_manager import GitManager
 from maintenance import orphans
 from maintenance.orphans import Places
-from sandbox import places, scratch
+from sandbox import orphans as of_sandbox
+from sandbox import places
 from tests.support.git_repo import git, make_repo
 
 
@@ -122,9 +123,9 @@ def test_temporary_files_of_the_living_and_of_others_stay(tmp_path: Path, dead: 
     ]
     for path in kept:
         path.write_text("x")
-    assert scratch.sweep(tmp_path) == [gone]
+    assert of_sandbox.sweep_temporary(tmp_path) == [gone]
     assert all(path.exists() for path in kept)
-    assert scratch.prefix("probe") == f"nightshift-probe-{os.getpid()}-"
+    assert of_sandbox.prefix("probe") == f"nightshift-probe-{os.getpid()}-"
 
 
 LOCKS = ("index.lock", "packed-refs.lock", "refs/heads/main.lock", "objects/info/commit-graph.lock")

@@ -17,7 +17,7 @@ from core.events import Event
 from core.ports import Sandbox
 from core.tasks import Change, Files
 from core.verdicts import SuiteJob, Verdict
-from sandbox import cgroup_search, docker_image
+from sandbox import cgroups, docker_image
 from sandbox.bubblewrap import BubblewrapSandbox
 from sandbox.cgroups import CgroupError, Hierarchy
 from sandbox.docker import DockerSandbox
@@ -44,7 +44,7 @@ def runtime() -> Runtime:
 def hierarchy() -> Hierarchy | None:
     """Where control groups can be made; None for a plain user without delegation."""
     try:
-        return cgroup_search.find()
+        return cgroups.find()
     except CgroupError:
         return None
 

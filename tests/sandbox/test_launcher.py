@@ -14,7 +14,7 @@ import pytest
 
 from core.isolation import SandboxJob, SandboxLimits
 from core.ports import Sandbox
-from sandbox import cgroup_search, docker_image, priority
+from sandbox import cgroups, docker_image, launcher
 from sandbox.bubblewrap import BubblewrapSandbox
 from sandbox.cgroups import V1, V2, CgroupError, Hierarchy
 from sandbox.docker import DockerSandbox
@@ -47,7 +47,7 @@ async def standing_back(name: str, folder: Path) -> AsyncIterator[Sandbox]:
 
 def _hierarchy() -> Hierarchy | None:
     try:
-        return cgroup_search.find()
+        return cgroups.find()
     except CgroupError:
         return None
 
@@ -74,15 +74,15 @@ async def test_a_job_gets_the_lowest_of_the_best_io(name: str, folder: Path) -> 
 
 
 async def test_nothing_is_changed_where_the_owner_wants_no_difference(folder: Path) -> None:
-    assert priority.words(0) == ()
+    assert launcher.priority(0) == ()
     result = await ProcessSandbox(folder).run(SandboxJob(argv=(*runtime().python, "-c", LOOK), limits=LIMITS))
     assert int(result.stdout) == os.getpriority(os.PRIO_PROCESS, 0)
 
 
 def test_all_jobs_together_weigh_less_as_a_group() -> None:
     try:
-        light = _weight_of(cgroup_search.find(nice=NICE))
-        usual = _weight_of(cgroup_search.find())
+        light = _weight_of(cgroups.find(nice=NICE))
+        usual = _weight_of(cgroups.find())
     except CgroupError:
         return  # there are no groups to be had here, and the words before the command do it alone
     assert usual > light >= 1
@@ -95,8 +95,8 @@ def _weight_of(place: Hierarchy) -> int:
 
 
 def test_weights_fall_by_a_quarter_with_each_level_and_never_to_nothing() -> None:
-    assert [priority.weight(nice, 1024) for nice in (0, 1, 10, 19)] == [1024, 819, 110, 15]  # as in the kernel's table
-    assert (priority.weight(19, 1), priority.weight(19, 20, 10)) == (1, 10)
+    assert [launcher.weight(nice, 1024) for nice in (0, 1, 10, 19)] == [1024, 819, 110, 15]  # as in the kernel's table
+    assert (launcher.weight(19, 1), launcher.weight(19, 20, 10)) == (1, 10)
 
 
 async def test_a_container_weighs_less() -> None:
