@@ -26,7 +26,7 @@ from core.ports import Gate, Sandbox
 from core.remarks import Gravity
 from core.revisions import Author
 from core.tasks import Limits
-from environments.dependency_gate import DependencyGate
+from environments.dependency_check import DependencyCheck
 from environments.layers import LayerStore
 from git_manager import GitManager
 from languages.javascript.plan import refusal as javascript_refusal
@@ -240,7 +240,7 @@ class Rooms:
         )
 
     def _gates(self, bench: _Bench) -> tuple[Gate, ...]:
-        packages = DependencyGate(
+        packages = DependencyCheck(
             bench.layers,
             bench.runtime,
             allowed=self._settings.allowed_deps,

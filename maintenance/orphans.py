@@ -16,7 +16,7 @@ from pathlib import Path
 
 from core.events import Event, Kind, Level
 from gitrepo import leftovers
-from sandbox import cgroups, orphans, places
+from sandbox import cgroups, job_folders, orphans
 
 NAMED = 20
 """So many of a kind are named in the event; all are counted."""
@@ -105,7 +105,7 @@ def _port(file: Path, since: float) -> list[Path]:
 def _drafts(where: Places, since: float) -> list[Path]:
     """Drafts of processes that are no more, or of one that had this one's number, as in containers."""
     found = []
-    for folder in (*where.drafts, places.where(where.packages)):
+    for folder in (*where.drafts, job_folders.where(where.packages)):
         found += [path for path in _entries(folder) if _is_dead(path.name, _DRAFT) or _is_dead(path.name, _TREE)]
     for file in where.shared:
         found += [path for path in file.parent.glob(f".{file.name}.*") if _is_dead(path.name, _DRAFT)]

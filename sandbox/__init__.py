@@ -89,12 +89,12 @@ def _bubblewrap(place: _Place) -> tuple[Sandbox, str]:
 
 
 def _process(place: _Place) -> tuple[Sandbox, str]:
-    from sandbox import places  # noqa: PLC0415 (see `choose`)
+    from sandbox import job_folders  # noqa: PLC0415 (see `choose`)
     from sandbox.orphans import JOBS  # noqa: PLC0415 (see `choose`)
     from sandbox.process import ProcessSandbox  # noqa: PLC0415 (see `choose`)
 
     return ProcessSandbox(
-        places.private(place.scratch / JOBS), place.nice
+        job_folders.private(place.scratch / JOBS), place.nice
     ), ": no isolation, chosen by name; what fails below is open to jobs"
 
 

@@ -19,7 +19,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from sandbox import places
+from sandbox import job_folders
 
 ROUNDS, PAUSE_S = 20, 0.05
 JOBS = "process-jobs"
@@ -33,7 +33,7 @@ def sweep_jobs(scratch: Path) -> tuple[list[int], list[Path]]:
     Args:
         scratch: the daemon's own folder.
     """
-    folder = places.where(scratch / JOBS)
+    folder = job_folders.where(scratch / JOBS)
     if not folder.is_dir():
         return [], []
     ended = _end(folder.resolve())

@@ -21,7 +21,7 @@ from sandbox import selftest
 from sandbox.bubblewrap import BubblewrapSandbox
 from sandbox.docker import DockerSandbox
 from sandbox.isolation import Begun, Isolation
-from sandbox.nest import NestedSandbox
+from sandbox.nested import NestedSandbox
 from sandbox.runtime import Runtime
 
 _REMEMBERED = 32

@@ -14,7 +14,7 @@ from checks.policy import Policy
 from core.gates import GateJob, Severity
 from core.tasks import TaskSpec
 from core.verdicts import Label, SuiteJob, Verdict
-from sandbox.nest import NestedSandbox
+from sandbox.nested import NestedSandbox
 from sandbox.pool import Pool
 from test_runner import SuiteRunner
 from tests.hostile.verdicts.every import FORGERIES

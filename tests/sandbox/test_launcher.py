@@ -19,7 +19,7 @@ from sandbox.bubblewrap import BubblewrapSandbox
 from sandbox.cgroups import V1, V2, CgroupError, Hierarchy
 from sandbox.docker import DockerSandbox
 from sandbox.docker_engine import Engine
-from sandbox.nest import NestedSandbox
+from sandbox.nested import NestedSandbox
 from sandbox.process import ProcessSandbox
 from tests.support import engine
 from tests.support.sandboxes import runtime

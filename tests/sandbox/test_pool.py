@@ -8,7 +8,7 @@ import pytest
 
 from core.isolation import SandboxJob, SandboxLimits
 from sandbox.isolation import Begun, Isolation
-from sandbox.nest import NestedSandbox
+from sandbox.nested import NestedSandbox
 from sandbox.pool import Pool, warmed
 from tests.support.sandboxes import bubblewrap, hierarchy, own_groups, runtime
 

@@ -22,7 +22,7 @@ from sandbox.bubblewrap import BubblewrapSandbox
 from sandbox.cgroups import CgroupError, Hierarchy
 from sandbox.docker import DockerSandbox
 from sandbox.docker_engine import Engine
-from sandbox.nest import NestedSandbox
+from sandbox.nested import NestedSandbox
 from sandbox.process import ProcessSandbox
 from sandbox.runtime import Runtime, open_runtime, prepare
 from test_runner import SuiteRunner

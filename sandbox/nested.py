@@ -1,11 +1,11 @@
 """Sandboxes within one outer sandbox, forked from a process that has pytest imported: as strong, and much cheaper.
 
-Starting an interpreter and importing pytest costs more than a small suite does. A zygote (Android's name for a process
-that is forked instead of started) pays that once. Each job gets namespaces, file systems, a control group, limits and a
-system-call filter of its own (`inside/nest.py`), within all that bubblewrap gives the zygote; nothing is shared but
-memory that was filled before any job came. The zygote never sees a job: it is sent four descriptors and the limits.
+Starting an interpreter and importing pytest costs more than a small suite does. A fork server pays that once. Each job
+gets namespaces, file systems, a control group, limits and a system-call filter of its own (`inside/nested.py`), within
+all that bubblewrap gives the fork server; nothing is shared but memory that was filled before any job came. The fork
+server never sees a job: it is sent four descriptors and the limits.
 
-    daemon ── order + descriptors ──> zygote ── fork ──> outer half ── fork ──> inner half: process 1, the job
+    daemon ── order + descriptors ──> fork server ── fork ──> outer half ── fork ──> inner half: process 1, the job
        └── “here” / group / “go” / “up” / “end” on the fourth descriptor ──┘
 
 The daemon learns the outer half's number from the kernel, with its first message, and puts it into the job's group
@@ -48,14 +48,14 @@ class NestedSandbox(Isolation):
 
     Args:
         outer: makes the outer sandbox and everything that does not fit in.
-        runtime: what the zygotes import and show.
+        runtime: what the fork servers import and show.
     """
 
     name = NAME
 
     def __init__(self, outer: BubblewrapSandbox, runtime: Runtime) -> None:
         self._outer, self._runtime = outer, runtime
-        self._zygotes: dict[str, asyncio.Task[Zygote]] = {}
+        self._servers: dict[str, asyncio.Task[ForkServer]] = {}
 
     async def begin(self, job: SandboxJob) -> Begun:
         """Start a job without its standard input.
@@ -66,22 +66,22 @@ class NestedSandbox(Isolation):
         entry = self._runtime.entry_of(job.argv) or SUITES
         if job.copy_in or not set(job.mounts) <= set(self._runtime.mounts_for(entry)):
             return await self._outer.begin(job)
-        zygote = await self._alive(entry)
-        return zygote.order(self._order(job), self._outer.group(job.limits), job)
+        server = await self._alive(entry)
+        return server.order(self._order(job), self._outer.group(job.limits), job)
 
     async def aclose(self) -> None:
-        """End the zygotes, and with them whatever still runs below them."""
-        for task in [self._zygotes.pop(entry) for entry in list(self._zygotes)]:
+        """End the fork servers, and with them whatever still runs below them."""
+        for task in [self._servers.pop(entry) for entry in list(self._servers)]:
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError, SandboxError):
                 await (await task).close()
 
-    async def _alive(self, entry: str) -> Zygote:
-        """The zygote of a trusted parent; a new one in the place of one that died."""
-        task = self._zygotes.get(entry)
+    async def _alive(self, entry: str) -> ForkServer:
+        """The fork server of a trusted parent; a new one in the place of one that died."""
+        task = self._servers.get(entry)
         if task is None or (task.done() and (task.cancelled() or task.exception() or not task.result().is_alive)):
-            old, task = task, asyncio.create_task(Zygote.start(self._runtime, entry, nice=self._outer.nice))
-            self._zygotes[entry] = task
+            old, task = task, asyncio.create_task(ForkServer.start(self._runtime, entry, nice=self._outer.nice))
+            self._servers[entry] = task
             if old and not old.cancelled() and not old.exception():
                 await old.result().close()
         try:
@@ -104,7 +104,7 @@ class NestedSandbox(Isolation):
 
 
 @dataclass(slots=True)
-class Zygote:
+class ForkServer:
     """The outer sandbox with its process that is forked for each job."""
 
     running: Running
@@ -117,7 +117,7 @@ class Zygote:
         return self.answers and not self.running.is_over
 
     @classmethod
-    async def start(cls, runtime: Runtime, entry: str, *, nice: int = 0) -> Zygote:
+    async def start(cls, runtime: Runtime, entry: str, *, nice: int = 0) -> ForkServer:
         """Start one and wait until it takes orders.
 
         Raises:
@@ -126,16 +126,16 @@ class Zygote:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             with theirs:
-                zygote = cls(_spawned(runtime, entry, theirs.fileno(), nice), ours)
+                server = cls(_spawned(runtime, entry, theirs.fileno(), nice), ours)
         except SandboxError:
             ours.close()
             raise
         try:
-            await zygote.ready()
+            await server.ready()
         except BaseException:
-            await zygote.close()
+            await server.close()
             raise
-        return zygote
+        return server
 
     async def ready(self) -> None:
         """Wait until it takes orders.
@@ -185,7 +185,7 @@ class Zygote:
 
 
 def _spawned(runtime: Runtime, entry: str, orders: int, nice: int) -> Running:
-    """Start the outer sandbox with the zygote in it; `orders` is its socket. What it forks stands back as it does."""
+    """Start the outer sandbox with the fork server in it; `orders` is its socket. Its forks stand back as it does."""
     fixed = [f"--{name}={value}" for name, (_, value) in launcher.FIXED.items()]
     with memory_files(*(text.encode() for text in FILES.values())) as files:
         argv = [
@@ -197,7 +197,7 @@ def _spawned(runtime: Runtime, entry: str, orders: int, nice: int) -> Running:
                 *launcher.drop_root(),
                 *namespaces(runtime.mounts_for(entry), files, work_mb=1),
             ),
-            *("--remount-ro", "/", "--", *runtime.zygote(orders, entry)),
+            *("--remount-ro", "/", "--", *runtime.fork_server(orders, entry)),
         ]
         return child.spawn(
             child.Launch(

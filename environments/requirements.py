@@ -1,4 +1,4 @@
-"""The packages that a change wants: what its files and its tests import, under the names of the package index."""
+"""The packages that a change needs: what its files and its tests import, under the names of the package index."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from core.tasks import Language
 from core.text import decode
 from environments import distributions
 from environments.distributions import Requirement
-from environments.needs import Finder, Imported, Memory, Need, imports, names_of
+from environments.missing_modules import Imported, ImportMemory, MissingModule, MissingModuleFinder, imports, names_of
 from languages.python import pytest_settings
 
 # Modules that come with Node.js; they are known without `node:` too.
@@ -26,19 +26,19 @@ _NODE = frozenset({
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Want:
+class WantedPackage:
     """A module that is missing, and the distribution that brings it; None where that cannot be told.
 
     `known` tells that the distribution is no guess by the module's name, `written` that the agent wrote the file.
     """
 
-    need: Need
+    need: MissingModule
     requirement: Requirement | None
     known: bool
     written: bool
 
 
-class Surveyor:
+class PackageSurvey:
     """Looks through one change.
 
     Args:
@@ -49,7 +49,7 @@ class Surveyor:
     """
 
     def __init__(
-        self, job: GateJob, *, available: Collection[str], allowed: Mapping[str, Requirement], memory: Memory
+        self, job: GateJob, *, available: Collection[str], allowed: Mapping[str, Requirement], memory: ImportMemory
     ) -> None:
         self._job, self._available, self._memory = job, available, memory
         self._entries = job.tree.entries()
@@ -57,12 +57,12 @@ class Surveyor:
         self._paths = {p for p in (*self._entries, *self._over) if self._over.get(p, "") is not None}
         self.known = self._known(allowed)
 
-    def wants(self) -> list[Want]:
-        """What the change, its tests and all that they import need from the package index, one want a module."""
+    def wanted(self) -> list[WantedPackage]:
+        """What the change, its tests and all that they import need from the package index, one package a module."""
         job = self._job
         starts = [*job.change, *job.own, *job.spec.tests, *self._conftests()]
         settings = pytest_settings.read(self._text)
-        finder = Finder(
+        finder = MissingModuleFinder(
             self._paths,
             self._imports,
             names=(
@@ -72,9 +72,9 @@ class Surveyor:
             roots=("", "src/", *(f"{path.strip('./')}/" for path in settings.paths if path.strip("./"))),
             available=self._available,
         )
-        return [self._want(need) for need in finder.needs(path for path in starts if path in self._paths)]
+        return [self._wanted(need) for need in finder.missing(path for path in starts if path in self._paths)]
 
-    def scripts(self) -> Iterator[Need]:
+    def scripts(self) -> Iterator[MissingModule]:
         """Modules that JavaScript of the agent's imports by bare names and that neither Node.js nor the tree has."""
         if self._job.spec.language is not Language.JAVASCRIPT:
             return
@@ -85,12 +85,12 @@ class Surveyor:
             for name in javascript.specifiers(path, text):
                 package = _package(name)
                 if package and package not in own and not self._is_vendored(package):
-                    yield Need(module=name, names=(), path=path, line=_line_of(text, name))
+                    yield MissingModule(module=name, names=(), path=path, line=_line_of(text, name))
 
-    def _want(self, need: Need) -> Want:
+    def _wanted(self, need: MissingModule) -> WantedPackage:
         source = distributions.source_of(need.module, need.names, self.known)
         written = need.path in self._job.change or need.path in self._job.own
-        return Want(
+        return WantedPackage(
             need=need,
             requirement=source.requirement if source else None,
             known=bool(source and source.known),

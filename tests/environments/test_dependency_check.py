@@ -11,7 +11,7 @@ from core.errors import Parked, SandboxError
 from core.events import Event, Kind
 from core.gates import GateJob, GateReport, Severity
 from core.submission import parse_spec
-from environments.dependency_gate import DependencyGate, provided
+from environments.dependency_check import DependencyCheck, provided
 from environments.layers import LayerStore
 from tests.support.sandboxes import runtime
 from tests.support.store import HandClock
@@ -36,14 +36,14 @@ def events() -> list[Event]:
     return []
 
 
-Make = Callable[..., DependencyGate]
+Make = Callable[..., DependencyCheck]
 
 
 @pytest.fixture
 def gate(folder: Path, index: Path, events: list[Event]) -> Make:
-    def make(*allowed: str, where: Mapping[str, str] | None = None) -> DependencyGate:
+    def make(*allowed: str, where: Mapping[str, str] | None = None) -> DependencyCheck:
         layers = LayerStore(folder / "packages", runtime(), environ=where or environ(index))
-        return DependencyGate(layers, runtime(), allowed=allowed, emit=events.append, clock=HandClock())
+        return DependencyCheck(layers, runtime(), allowed=allowed, emit=events.append, clock=HandClock())
 
     return make
 

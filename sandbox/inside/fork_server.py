@@ -11,7 +11,7 @@ import signal
 import socket
 import sys
 
-from . import nest
+from . import nested
 
 MESSAGE = 1 << 16
 
@@ -34,4 +34,4 @@ def main():
         text, descriptors, _, _ = socket.recv_fds(orders, MESSAGE, 4)
         if not text:
             return
-        nest.start(json.loads(text), descriptors, orders, lambda: parent.serve(libraries))
+        nested.start(json.loads(text), descriptors, orders, lambda: parent.serve(libraries))

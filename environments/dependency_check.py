@@ -1,4 +1,4 @@
-"""The gate for packages: what the sandbox lacks is installed if the owner allows it, asked of him, or sent back.
+"""The check of packages: what the sandbox lacks is installed if the owner allows it, asked of him, or sent back.
 
 What he named in the settings or with the task, and what he granted, is installed from wheels into a layer that runs see
 read-only. Anything else becomes a question, with the file that wants it and what the index says of it. A name that the
@@ -23,8 +23,8 @@ from core.gates import Ask, AskKind, Finding, GateJob, GateReport, Severity
 from core.ports import Sink
 from environments.distributions import Requirement, normalised, requirement
 from environments.layers import Layer, LayerStore
-from environments.needs import Memory, Need
-from environments.wants import Surveyor, Want
+from environments.missing_modules import ImportMemory, MissingModule
+from environments.requirements import PackageSurvey, WantedPackage
 from environments.wheels import Unobtainable, Unreachable, Wheel
 from sandbox import launcher
 from sandbox.runtime import Runtime
@@ -35,7 +35,7 @@ DENIED, UNKNOWN, UNCLEAR, NO_NPM = "package.denied", "package.unknown", "package
 _STDLIB = "import json, sys; print(json.dumps(sorted(sys.stdlib_module_names)))"
 
 
-class DependencyGate:
+class DependencyCheck:
     """Sees to the packages of changes; any number at the same time.
 
     Args:
@@ -58,7 +58,7 @@ class DependencyGate:
         self._layers, self._runtime, self._emit, self._clock = layers, runtime, emit, clock
         self._allowed = {each.key: each for each in map(requirement, allowed) if each}
         self._available: frozenset[str] | None = None
-        self._memory = Memory()
+        self._memory = ImportMemory()
         self._looked_up = OrderedDict[str, Wheel | str]()
 
     async def examine(self, job: GateJob) -> GateReport:
@@ -68,17 +68,17 @@ class DependencyGate:
             Parked: the package index does not answer.
             SandboxError: packages that the owner named cannot be installed.
         """
-        surveyor, wants = await asyncio.to_thread(self._survey, job)
-        findings = [_no_npm(need) for need in surveyor.scripts()]
-        layer = await self._installed(job, surveyor, wants)
+        survey, wanted = await asyncio.to_thread(self._survey, job)
+        findings = [_no_npm(need) for need in survey.scripts()]
+        layer = await self._installed(job, survey, wanted)
         if isinstance(layer, Finding):
             return GateReport(findings=(*findings, layer))
         here = await asyncio.to_thread(modules_in, layer.folder) if layer else frozenset[str]()
         asks: dict[str, Ask] = {}
-        for want in wants:
-            if _top(want.need) in here and _subject(want.requirement) not in job.denied:
+        for package in wanted:
+            if _top(package.need) in here and _subject(package.requirement) not in job.denied:
                 continue
-            said = await self._judged(job, want)
+            said = await self._judged(job, package)
             if isinstance(said, Ask):
                 asks.setdefault(said.subject, said)
             elif said:
@@ -86,24 +86,27 @@ class DependencyGate:
         packages = layer.packages if layer and not asks else {}
         return GateReport(findings=tuple(findings), asks=tuple(asks.values()), packages=packages)
 
-    def _survey(self, job: GateJob) -> tuple[Surveyor, list[Want]]:
+    def _survey(self, job: GateJob) -> tuple[PackageSurvey, list[WantedPackage]]:
         if self._available is None:
             self._available = provided(self._runtime)
-        surveyor = Surveyor(job, available=self._available, allowed=self._allowed, memory=self._memory)
-        return surveyor, surveyor.wants()
+        survey = PackageSurvey(job, available=self._available, allowed=self._allowed, memory=self._memory)
+        return survey, survey.wanted()
 
-    async def _installed(self, job: GateJob, surveyor: Surveyor, wants: Iterable[Want]) -> Layer | Finding | None:
+    async def _installed(
+        self, job: GateJob, survey: PackageSurvey, packages: Iterable[WantedPackage]
+    ) -> Layer | Finding | None:
         """The layer of all that is wanted and allowed; what the task was given by name is in it in any case."""
         named = {normalised(name) for name in job.spec.packages}
-        wanted = {want.requirement.key: want for want in wants if want.requirement and self._may_use(job, want)}
-        listed = {key: surveyor.known.get(key) or Requirement(name=key) for key in named}
-        listed |= {key: want.requirement for key, want in wanted.items() if want.requirement}
+        may_use = (one for one in packages if one.requirement and self._may_use(job, one))
+        wanted = {one.requirement.key: one for one in may_use if one.requirement}
+        listed = {key: survey.known.get(key) or Requirement(name=key) for key in named}
+        listed |= {key: package.requirement for key, package in wanted.items() if package.requirement}
         if not listed:
             return None
         try:
             layer = await self._layers.satisfy([str(each) for each in listed.values()])
         except Unobtainable as error:
-            if blamed := next((want for want in wanted.values() if want.written), None):
+            if blamed := next((package for package in wanted.values() if package.written), None):
                 return _finding(UNKNOWN, blamed.need, f"packages cannot be installed: {error}")
             raise SandboxError(f"packages that this task may use cannot be installed: {error}") from error
         except Unreachable as error:
@@ -112,28 +115,28 @@ class DependencyGate:
             self._tell(job, layer)
         return layer
 
-    def _may_use(self, job: GateJob, want: Want) -> bool:
-        key = want.requirement.key if want.requirement else ""
+    def _may_use(self, job: GateJob, package: WantedPackage) -> bool:
+        key = package.requirement.key if package.requirement else ""
         named = key in self._allowed or key in {normalised(name) for name in job.spec.packages}
-        subject = _subject(want.requirement)
+        subject = _subject(package.requirement)
         return bool(key) and subject not in job.denied and (named or subject in job.granted)
 
-    async def _judged(self, job: GateJob, want: Want) -> Ask | Finding | None:
+    async def _judged(self, job: GateJob, package: WantedPackage) -> Ask | Finding | None:
         """What follows from a module that neither the run nor the layer has."""
-        need, wanted = want.need, want.requirement
+        need, wanted = package.need, package.requirement
         if wanted is None:
             text = f"it cannot be told which package brings {need.module}; name the package in requirements.txt"
-            return _finding(UNCLEAR, need, text) if want.written else None
+            return _finding(UNCLEAR, need, text) if package.written else None
         if _subject(wanted) in job.denied:
             text = f"the owner denied the package {wanted.name}: do without it"
-            return _finding(DENIED, need, text, Severity.BLOCK if want.written else Severity.NOTE)
-        if self._may_use(job, want) or not (want.written or want.known):
+            return _finding(DENIED, need, text, Severity.BLOCK if package.written else Severity.NOTE)
+        if self._may_use(job, package) or not (package.written or package.known):
             return None
         found = await self._look_up(wanted)
         if isinstance(found, str):
             text = f"the module {need.module} is no file of the tree, and {found}"
-            return _finding(UNKNOWN, need, text, Severity.BLOCK if want.written else Severity.NOTE)
-        question = _question(want, wanted, found)
+            return _finding(UNKNOWN, need, text, Severity.BLOCK if package.written else Severity.NOTE)
+        question = _question(package, wanted, found)
         return Ask(kind=AskKind.PACKAGE, subject=_subject(wanted), question=question)
 
     async def _look_up(self, wanted: Requirement) -> Wheel | str | None:
@@ -173,10 +176,10 @@ def modules_in(folder: Path) -> frozenset[str]:
     return frozenset(path.name.partition(".")[0] for path in found if not path.name.endswith((".dist-info", ".data")))
 
 
-def _question(want: Want, wanted: Requirement, found: Wheel | None) -> str:
-    need = want.need
+def _question(package: WantedPackage, wanted: Requirement, found: Wheel | None) -> str:
+    need = package.need
     says = f" The index says of {found.name} {found.version}: “{found.summary}”." if found else ""
-    slip = "" if want.known else " It is not among the packages known here: look whether it is a typing slip."
+    slip = "" if package.known else " It is not among the packages known here: look whether it is a typing slip."
     return (
         f"May the task use the package {wanted.name}? {need.path}:{need.line} imports {need.module}. A yes installs "
         f"the wheel of {wanted} and of what it depends on from the package index; its code will run in the sandbox."
@@ -188,16 +191,16 @@ def _subject(wanted: Requirement | None) -> str:
     return f"package:{wanted.key}" if wanted else ""
 
 
-def _top(need: Need) -> str:
+def _top(need: MissingModule) -> str:
     return need.module.partition(".")[0]
 
 
-def _no_npm(need: Need) -> Finding:
+def _no_npm(need: MissingModule) -> Finding:
     text = (
         f"{need.module} is no module of Node.js and no file of the tree; npm packages are not installed: do without it"
     )
     return _finding(NO_NPM, need, text)
 
 
-def _finding(rule: str, need: Need, message: str, severity: Severity = Severity.BLOCK) -> Finding:
+def _finding(rule: str, need: MissingModule, message: str, severity: Severity = Severity.BLOCK) -> Finding:
     return Finding(rule=rule, severity=severity, path=need.path, line=need.line, message=message)

@@ -6,25 +6,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from environments.needs import Finder, Memory, imports, names_of
+from environments.missing_modules import ImportMemory, MissingModuleFinder, imports, names_of
 from tests.support.trees import TextTree
 
 AVAILABLE = frozenset({"os", "json", "tomllib", "pytest"})
 
 
 def needs(files: Mapping[str, str], *starts: str, roots: tuple[str, ...] = ("", "src/")) -> list[str]:
-    return [need.module for need in finder(files, roots).needs(starts or list(files))]
+    return [need.module for need in finder(files, roots).missing(starts or list(files))]
 
 
-def finder(files: Mapping[str, str], roots: tuple[str, ...] = ("", "src/")) -> Finder:
-    return Finder(
+def finder(files: Mapping[str, str], roots: tuple[str, ...] = ("", "src/")) -> MissingModuleFinder:
+    return MissingModuleFinder(
         files, lambda path: imports(files[path]), names=[{}, names_of(files)], roots=roots, available=AVAILABLE
     )
 
 
 def test_what_is_neither_here_nor_standard_is_needed_once_with_its_place() -> None:
     files = {"a.py": "import os\n\nimport toolz\nfrom toolz import curry\nimport toolz\n"}
-    found = [(need.module, need.names, need.path, need.line) for need in finder(files).needs(["a.py"])]
+    found = [(need.module, need.names, need.path, need.line) for need in finder(files).missing(["a.py"])]
     assert found == [("toolz", (), "a.py", 3), ("toolz", ("curry",), "a.py", 4)]
 
 
@@ -97,7 +97,7 @@ def test_any_text_is_read_or_passed_over(text: str) -> None:
 
 
 def test_what_was_read_is_not_read_again() -> None:
-    memory, reads = Memory(max_files=2, max_commits=1), list[str]()
+    memory, reads = ImportMemory(max_files=2, max_commits=1), list[str]()
 
     def read() -> str:
         reads.append("x")

@@ -12,7 +12,7 @@ import pytest
 
 from core.isolation import WORK, Ended, Mount, SandboxJob, SandboxLimits, SandboxResult
 from sandbox import selftest
-from sandbox.nest import NestedSandbox
+from sandbox.nested import NestedSandbox
 from tests.support.processes import words
 from tests.support.sandboxes import bubblewrap, own_groups, runtime
 
@@ -30,13 +30,13 @@ def shell(script: str, **more: object) -> SandboxJob:
     return replace(SandboxJob(argv=("/bin/sh", "-c", script), limits=LIMITS), **more)  # type: ignore[arg-type]
 
 
-def zygotes() -> list[psutil.Process]:
+def fork_servers() -> list[psutil.Process]:
     """Processes of ours that sandboxes are forked from."""
-    return [p for p in psutil.Process().children(recursive=True) if "zygote" in " ".join(words(p))]
+    return [p for p in psutil.Process().children(recursive=True) if "fork_server" in " ".join(words(p))]
 
 
-def kill_zygotes() -> None:
-    for process in zygotes():
+def kill_fork_servers() -> None:
+    for process in fork_servers():
         with contextlib.suppress(ProcessLookupError):  # the end of one may end the next
             os.kill(process.pid, signal.SIGKILL)
 
@@ -59,7 +59,7 @@ async def test_jobs_are_forked_and_are_as_fresh_as_a_new_sandbox(nested: NestedS
     results = [await nested.run(shell("echo $$ $(ls . /tmp /dev/shm | wc -w); pwd; touch a /tmp/b")) for _ in "ab"]
     told = {result.stdout.decode() for result in results}
     assert told == {f"1 3\n{WORK}\n"}, "process 1, and nothing but the three headings"
-    assert len({process.pid for process in zygotes()}) >= 1
+    assert len({process.pid for process in fork_servers()}) >= 1
 
 
 async def test_it_passes_the_self_test_of_every_sandbox(nested: NestedSandbox) -> None:
@@ -71,7 +71,7 @@ async def test_what_needs_other_mounts_gets_a_sandbox_of_its_own(nested: NestedS
     mount = Mount(host=runtime().mounts[0].host, inside="/shown")
     result = await nested.run(shell("ls -d /shown/pytest", mounts=(mount,)))
     assert result.stdout == b"/shown/pytest\n"
-    assert not zygotes()
+    assert not fork_servers()
 
 
 DEVICE_TIMES = """
@@ -98,16 +98,16 @@ async def test_devices_work_and_their_times_are_no_mailbox(nested: NestedSandbox
     assert found.stdout.decode().splitlines() == [f"{name} True True" for name in names]
 
 
-async def test_a_zygote_that_was_killed_is_replaced(nested: NestedSandbox) -> None:
+async def test_a_fork_server_that_was_killed_is_replaced(nested: NestedSandbox) -> None:
     assert (await nested.run(shell("echo 1"))).stdout == b"1\n"
-    kill_zygotes()
-    await until(lambda: not any(task.result().is_alive for task in nested._zygotes.values()))
+    kill_fork_servers()
+    await until(lambda: not any(task.result().is_alive for task in nested._servers.values()))
     assert (await nested.run(shell("echo 2"))).stdout == b"2\n"
 
 
-async def test_killing_the_zygote_ends_what_runs(nested: NestedSandbox) -> None:
+async def test_killing_the_fork_server_ends_what_runs(nested: NestedSandbox) -> None:
     running = await a_long_job(nested)
-    kill_zygotes()
+    kill_fork_servers()
     result = await asyncio.wait_for(running, 5)
     assert (result.ended, result.exit_code) == (Ended.KILLED, -signal.SIGKILL)
 
@@ -119,10 +119,10 @@ async def test_jobs_at_once_get_their_own_answers(nested: NestedSandbox) -> None
 
 async def test_closing_leaves_nothing_running(nested: NestedSandbox) -> None:
     running = await a_long_job(nested)
-    assert zygotes()
+    assert fork_servers()
     await nested.aclose()
     assert (await running).ended is Ended.KILLED
-    assert not zygotes()
+    assert not fork_servers()
 
 
 async def test_a_job_that_answers_is_over_when_it_closes_its_output(nested: NestedSandbox) -> None:

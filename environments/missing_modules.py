@@ -28,7 +28,7 @@ _TOOLS = frozenset({"setup.py", "noxfile.py", "conf.py"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Need:
+class MissingModule:
     """A module that is missing, and the first place that wants it; `names` are what is imported from it."""
 
     module: str
@@ -52,7 +52,7 @@ Names = Mapping[str, Collection[str]]
 """The importable names in each folder, by the folder's path with a slash at its end."""
 
 
-class Memory:
+class ImportMemory:
     """Keeps what was read of files and commits, so that the next try reads only what it changed; for any thread."""
 
     def __init__(self, max_files: int = 50_000, max_commits: int = 4) -> None:
@@ -93,7 +93,7 @@ def names_of(paths: Iterable[str]) -> Names:
     return names
 
 
-class Finder:
+class MissingModuleFinder:
     """Follows imports through a tree.
 
     Args:
@@ -116,16 +116,16 @@ class Finder:
         self._paths, self._imports_of, self._names = paths, imports_of, names
         self._roots, self._available = tuple(roots), available
 
-    def needs(self, starts: Iterable[str]) -> list[Need]:
+    def missing(self, starts: Iterable[str]) -> list[MissingModule]:
         """What is missing for these files and all that they import, one need a module, in the order of finding."""
         waiting = [path for path in starts if path.endswith(".py") and path.rpartition("/")[2] not in _TOOLS]
-        seen, found = set(waiting), dict[tuple[str, tuple[str, ...]], Need]()
+        seen, found = set(waiting), dict[tuple[str, tuple[str, ...]], MissingModule]()
         while waiting:
             path = waiting.pop(0)
             for each in self._imports_of(path):
                 inside, files = self._locate(path, each)
                 if not inside and not each.optional and each.module.partition(".")[0] not in self._available:
-                    need = Need(module=each.module, names=each.names, path=path, line=each.line)
+                    need = MissingModule(module=each.module, names=each.names, path=path, line=each.line)
                     found.setdefault((each.module, each.names), need)
                 new = [file for file in files if file not in seen]
                 seen.update(new)
