@@ -84,7 +84,7 @@ class SuiteRunner:
         started = time.monotonic()
         verdict = await layer.judge(job, self._of_tests, self._asker.ask, self._runs.sandbox.name)
         verdict = cleaned(replace(verdict, duration_s=time.monotonic() - started), self._mask)
-        self._tell(verdict)
+        self._emit_result(verdict)
         return verdict
 
     async def _of_tests(self, job: SuiteJob) -> Verdict:
@@ -130,7 +130,7 @@ class SuiteRunner:
             tampering=found.tampering,
         )
 
-    def _tell(self, verdict: Verdict) -> None:
+    def _emit_result(self, verdict: Verdict) -> None:
         evidence = verdict.evidence
         if evidence.dropped:
             text = f"not used: {', '.join(sorted(evidence.dropped)[:5])}"

@@ -31,7 +31,11 @@ class Planner(ABC):
         self._entries = job.base.entries()
         present = self._entries.keys() | job.start.keys()
         self._sifted = test_config.sift(job.change, base=self._before, given=job.given, present=present)
-        own = {p: t for p, t in job.own.items() if p not in job.given and not test_config.steers(p, t, self._before)}
+        own = {
+            p: t
+            for p, t in job.own.items()
+            if p not in job.given and not test_config.configures_tests(p, t, self._before)
+        }
         own_dropped = {p: "steers how tests are run" for p in job.own if p not in own and p not in job.given}
         self._dropped = {**self._sifted.dropped, **own_dropped}
         self._own = own

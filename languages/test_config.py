@@ -1,4 +1,4 @@
-"""Decides which files of a change are staged: what could steer the tests comes from the task or the base alone.
+"""The test configuration guard: what could configure the tests comes from the task or the base, not from the change.
 
 What is dropped is named with its reason, shown to the model, and kept in the evidence, so that it is not committed as
 if it had been judged.
@@ -25,7 +25,7 @@ LIBRARY_NAMES = frozenset({
 MAX_FILE_BYTES = 2 << 20
 MAX_TOTAL_BYTES = 16 << 20
 
-_STEERING = frozenset({"conftest.py", "sitecustomize.py", "usercustomize.py", ".npmrc", "node.config.json"})
+_CONFIGURING = frozenset({"conftest.py", "sitecustomize.py", "usercustomize.py", ".npmrc", "node.config.json"})
 _OWN_CONFIG = frozenset({"pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"})
 _METADATA = re.compile(r"\.(dist-info|egg-info|egg-link)$")
 _TEST_FOLDERS = frozenset({"test", "tests", "testing"})
@@ -87,13 +87,13 @@ def _fault(
         return "tests come from the task or the repository"
     if any(path.startswith(folder) for folder in folders):
         return "lies in the folder of the given tests"
-    return steers(path, text, base) or _shadows(path, base)
+    return configures_tests(path, text, base) or _shadows(path, base)
 
 
-def steers(path: str, text: str | None, base: Callable[[str], str | None]) -> str | None:
-    """Say how a file would steer the tests, or None when it does not."""
+def configures_tests(path: str, text: str | None, base: Callable[[str], str | None]) -> str | None:
+    """Say how a file would change how tests are run, or None when it does not."""
     name = path.rpartition("/")[2]
-    if name in _STEERING or name in _OWN_CONFIG or name.endswith((".pth", ".pyc")):
+    if name in _CONFIGURING or name in _OWN_CONFIG or name.endswith((".pth", ".pyc")):
         return "steers how tests are run"
     if any(
         _METADATA.search(part) or part in {".venv", "venv", "__pycache__", "node_modules"} for part in path.split("/")

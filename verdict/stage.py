@@ -51,7 +51,7 @@ def staged(plan: Plan, base: Tree, runtime: Runtime, trees: TreeStore, limits: S
     key = secrets.token_bytes(32)
     files = [(path, size, path not in left_out) for path, size, _ in below.index]
     files += [(path, size, True) for path, size, _ in over.index]
-    told = {
+    instructions = {
         **_instructions(plan, limits, runtime),
         "key": key.hex(),
         "files": files,
@@ -62,7 +62,7 @@ def staged(plan: Plan, base: Tree, runtime: Runtime, trees: TreeStore, limits: S
     job = SandboxJob(
         argv=runtime.argv(entry),
         mounts=runtime.mounts_for(entry),
-        stdin=_message(told, below, over),
+        stdin=_message(instructions, below, over),
         answers=True,
         limits=_limits(plan, limits, [size for _, size, wanted in files if wanted]),
     )
@@ -84,9 +84,9 @@ def _texts(plan: Plan, base: Tree) -> dict[str, bytes]:
     return texts
 
 
-def _message(told: dict[str, object], below: Packed, over: Packed) -> bytes:
+def _message(instructions: dict[str, object], below: Packed, over: Packed) -> bytes:
     """The length of the instructions, the instructions as JSON, and the bytes of all files."""
-    header = json.dumps(told).encode()
+    header = json.dumps(instructions).encode()
     return b"".join((b"%d\n" % len(header), header, below.blob, over.blob))
 
 

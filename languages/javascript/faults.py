@@ -114,12 +114,12 @@ def _at(node: Node) -> Iterator[Fault]:
     if node.type in {"return_statement", "yield_expression"} and inner is not None:
         yield _result(inner)
     elif node.type in {"if_statement", "ternary_expression"} and (test := node.child_by_field_name("condition")):
-        yield _told("condition", PLAIN, test, Edit(test.start_byte, test.end_byte, f"(!({said(test)}))"))
+        yield _fault("condition", PLAIN, test, Edit(test.start_byte, test.end_byte, f"(!({said(test)}))"))
     elif node.type in {"binary_expression", "augmented_assignment_expression"}:
         operator = node.child_by_field_name("operator")
         if operator is not None and (found := _SWAPS.get(operator.type)):
             kind, rank, now = found
-            yield _told(kind, rank, node, Edit(operator.start_byte, operator.end_byte, now))
+            yield _fault(kind, rank, node, Edit(operator.start_byte, operator.end_byte, now))
     else:
         yield from _constant(node)
 
@@ -127,11 +127,11 @@ def _at(node: Node) -> Iterator[Fault]:
 def _constant(node: Node) -> Iterator[Fault]:
     if node.type in {"true", "false"}:
         other = "false" if node.type == "true" else "true"
-        yield _told("constant", LIKELY, node, Edit(node.start_byte, node.end_byte, other))
+        yield _fault("constant", LIKELY, node, Edit(node.start_byte, node.end_byte, other))
     elif node.type == "number" and not said(node).endswith("n"):
-        yield _told("constant", LIKELY, node, Edit(node.start_byte, node.end_byte, f"({said(node)} + 1)"))
+        yield _fault("constant", LIKELY, node, Edit(node.start_byte, node.end_byte, f"({said(node)} + 1)"))
     elif node.type == "string" and len(said(node)) > 2:
-        yield _told("text", DOUBTFUL, node, Edit(node.end_byte - 1, node.end_byte - 1, "x"))
+        yield _fault("text", DOUBTFUL, node, Edit(node.end_byte - 1, node.end_byte - 1, "x"))
 
 
 def _result(value: Node) -> Fault:
@@ -147,7 +147,7 @@ def _result(value: Node) -> Fault:
     )
 
 
-def _told(kind: str, rank: int, node: Node, edit: Edit) -> Fault:
+def _fault(kind: str, rank: int, node: Node, edit: Edit) -> Fault:
     raw = node.text or b""
     start, end = edit.start - node.start_byte, edit.end - node.start_byte
     now = raw[:start].decode("utf-8", "replace") + edit.text + raw[end:].decode("utf-8", "replace")

@@ -149,7 +149,7 @@ class _Maker:
         at = between.find(words[0])
         if at >= 0 and "#" not in between:
             here = start + len(between[:at].encode())
-            yield self._told(kind, rank, node, Edit(here, here + len(words[0]), words[1]))
+            yield self._fault(kind, rank, node, Edit(here, here + len(words[0]), words[1]))
 
     def _comparison(self, node: ast.Compare, left: ast.expr, op: ast.cmpop, right: ast.expr) -> Iterator[Fault]:
         if isinstance(op, ast.NotIn | ast.IsNot):
@@ -161,29 +161,29 @@ class _Maker:
 
     def _negated(self, test: ast.expr) -> Fault:
         text = self._source.segment(test)
-        return self._told("condition", PLAIN, test, self._source.replace(test, f"not ({text})"))
+        return self._fault("condition", PLAIN, test, self._source.replace(test, f"not ({text})"))
 
     def _constant(self, node: ast.Constant) -> Iterator[Fault]:
         value = node.value
         if isinstance(value, bool):
-            yield self._told("constant", LIKELY, node, self._source.replace(node, repr(not value)))
+            yield self._fault("constant", LIKELY, node, self._source.replace(node, repr(not value)))
         elif isinstance(value, int | float):
-            yield self._told("constant", LIKELY, node, self._source.replace(node, repr(value + 1)))
+            yield self._fault("constant", LIKELY, node, self._source.replace(node, repr(value + 1)))
         elif isinstance(value, str) and value:
-            yield self._told("text", DOUBTFUL, node, self._source.replace(node, repr(f"{value}x")))
+            yield self._fault("text", DOUBTFUL, node, self._source.replace(node, repr(f"{value}x")))
 
     def _slice(self, node: ast.Slice) -> Iterator[Fault]:
         for bound, step in ((node.upper, "- 1"), (node.lower, "+ 1")):
             if bound is not None and not isinstance(bound, ast.Constant):
                 text = f"({self._source.segment(bound)}) {step}"
-                yield self._told("slice", LIKELY, bound, self._source.replace(bound, text))
+                yield self._fault("slice", LIKELY, bound, self._source.replace(bound, text))
 
     def _dropped(self, node: ast.stmt, rank: int) -> Fault:
         edit = self._source.replace(node, "pass")
         was = _short(self._source.segment(node))
         return Fault(kind="statement", rank=rank, line=node.lineno, edit=edit, was=was, now="`pass`")
 
-    def _told(self, kind: str, rank: int, node: ast.expr | ast.stmt, edit: Edit) -> Fault:
+    def _fault(self, kind: str, rank: int, node: ast.expr | ast.stmt, edit: Edit) -> Fault:
         start, end = self._source.span(node)
         was, now = self._source.slice(start, end), self._source.slice(start, edit.start) + edit.text
         now += self._source.slice(edit.end, end)
