@@ -24,7 +24,8 @@ TESTS = {
     Language.JAVASCRIPT: (
         "add.test.mjs",
         (
-            "import test from 'node:test';\nimport assert from 'node:assert/strict';\nimport { add } from './add.mjs';\n\n"
+            "import test from 'node:test';\nimport assert from 'node:assert/strict';\n"
+            "import { add } from './add.mjs';\n\n"
             "test('adds', () => {\n  assert.equal(add(1, 2), 3);\n});\n"
         ),
     ),
