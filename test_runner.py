@@ -25,15 +25,15 @@ from core.masking import Masker
 from core.ports import Sandbox, Sink
 from core.verdicts import Evidence, Label, Result, SuiteJob, Verdict
 from environments.layers import LayerStore
+from languages import dialect_of
+from languages.plan import Plan, Role
 from sandbox.cleaning import Mask, cleaned
 from sandbox.runtime import Runtime
-from verdict import judging, mutation_score, planning
+from verdict import judging, mutation
 from verdict.held import layer
 from verdict.held.asking import Asker
 from verdict.judging import Judgement, Run
-from verdict.must_fail import Role
-from verdict.plan import Plan
-from verdict.suite_runs import Rounds
+from verdict.suite_runs import SuiteRuns
 
 
 class SuiteRunner:
@@ -67,10 +67,10 @@ class SuiteRunner:
         hooks: CommandHooks | None = None,
     ) -> None:
         self._emit, self._mask, self._hooks = emit, mask or Masker(), hooks or CommandHooks()
-        self._rounds = Rounds(
+        self._runs = SuiteRuns(
             sandbox, runtime, staging_dir, mask=self._mask, limits=limits, imports=imports, layers=layers
         )
-        self._asker = Asker(self._rounds, oracle_inputs)
+        self._asker = Asker(self._runs, oracle_inputs)
 
     async def judge(self, job: SuiteJob) -> Verdict:
         """Run the job's tests and say what they proved.
@@ -82,20 +82,20 @@ class SuiteRunner:
         if refusal := self._hooks.refusal(job.command, job.allow):
             raise CommandBlocked(f"The test command never runs: {refusal}")
         started = time.monotonic()
-        verdict = await layer.judge(job, self._of_tests, self._asker.ask, self._rounds.sandbox.name)
+        verdict = await layer.judge(job, self._of_tests, self._asker.ask, self._runs.sandbox.name)
         verdict = cleaned(replace(verdict, duration_s=time.monotonic() - started), self._mask)
-        self._tell(verdict)
+        self._emit_result(verdict)
         return verdict
 
     async def _of_tests(self, job: SuiteJob) -> Verdict:
         """What the job's tests proved."""
-        planned = await self._rounds.plan(job)
-        if refusal := _refusal(planned):
+        planned = await self._runs.plan(job)
+        if refusal := _refusal(job, planned):
             return self._verdict(planned, refusal, None)
         if planned.command:
-            run = await self._rounds.run(job, planned)
+            run = await self._runs.run(job, planned)
             return self._verdict(planned, judging.judge_command(run), run)
-        run = await self._rounds.proof(job, planned)
+        run = await self._runs.proof(job, planned)
         found = await self._weighed(job, run)
         return self._verdict(planned, found, run)
 
@@ -104,9 +104,9 @@ class SuiteRunner:
         found = judging.judge(run)
         if found.excusable:
             failing = {result.id.partition("::")[0] for result in found.results if result.result is not Result.PASSED}
-            run = replace(run, before=await self._rounds.before(job, tuple(sorted(failing))))
+            run = replace(run, before=await self._runs.before(job, tuple(sorted(failing))))
             found = judging.judge(run)
-        return await mutation_score.prove_own(job, run, found, self._rounds)
+        return await mutation.prove_own(job, run, found, self._runs)
 
     def _verdict(self, planned: Plan, found: Judgement, run: Run | None) -> Verdict:
         return Verdict(
@@ -114,12 +114,12 @@ class SuiteRunner:
             reason=found.reason or _praise(found),
             evidence=Evidence(
                 tree=run.digest if run else "",
-                sandbox=self._rounds.sandbox.name,
+                sandbox=self._runs.sandbox.name,
                 label=_label(planned),
                 ids=tuple(result.id for result in found.results),
-                twins=found.twins,
+                twins=found.copies_failed,
                 complete=planned.closure is None,
-                python=self._rounds.runtime.version,
+                python=self._runs.runtime.version,
                 dropped=planned.dropped,
                 notes=found.notes,
                 suites={file.path: file.role.value for file in planned.files},
@@ -130,7 +130,7 @@ class SuiteRunner:
             tampering=found.tampering,
         )
 
-    def _tell(self, verdict: Verdict) -> None:
+    def _emit_result(self, verdict: Verdict) -> None:
         evidence = verdict.evidence
         if evidence.dropped:
             text = f"not used: {', '.join(sorted(evidence.dropped)[:5])}"
@@ -154,12 +154,12 @@ class SuiteRunner:
         )
 
 
-def _refusal(planned: Plan) -> Judgement | None:
+def _refusal(job: SuiteJob, planned: Plan) -> Judgement | None:
     """Why a plan need not be run at all."""
     if not planned.files and not planned.command:
         return Judgement(reason="there are no tests to judge by")
     own = [file for file in planned.files if file.role is Role.OWN]
-    if own and not any(planning.checks_something(planned, file.original) for file in own):
+    if own and not any(dialect_of(job.language).checks_something(file.original) for file in own):
         weak = tuple(f"{file.path}::{name}" for file in own for name in file.names.values())
         return Judgement(reason="the self-written tests hold no assertion: they prove nothing", weak=weak)
     return None

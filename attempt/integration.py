@@ -28,7 +28,7 @@ from core.isolation import RunLimits
 from core.revisions import Commit, Workspace
 from core.states import Phase
 from core.tasks import Change, Files, Task
-from core.tree import Tree
+from core.tree import Tree, text_of
 from core.verdicts import SuiteJob, Verdict
 
 
@@ -168,7 +168,7 @@ class Integration:
         same = await asyncio.to_thread(self._sees_the_same, workspace, merged, state)
         if state.verdict and same:
             return state.verdict
-        texts = await asyncio.to_thread(lambda: {path: _text(merged, path) for path in self._whole_change(state)})
+        texts = await asyncio.to_thread(lambda: {path: text_of(merged, path) for path in self._whole_change(state)})
         job = SuiteJob(
             base=await asyncio.to_thread(git.tree, workspace, candidate.parent),
             change={path: text for path, text in texts.items() if path not in self._tests(state)},
@@ -202,7 +202,7 @@ class Integration:
         others, later = (dependants(t, mine, imports, unknown=False) - mine.keys() for t in (base, merged))
         if others != later:
             return False
-        tests = {**self._tests(state), **self._held.probe, **{path: _text(base, path) or "" for path in others}}
+        tests = {**self._tests(state), **self._held.probe, **{path: text_of(base, path) or "" for path in others}}
         before, after = closure(base, state.change, tests, imports), closure(merged, {}, tests, imports)
         if not (before.complete and after.complete and before.paths == after.paths):
             return False
@@ -227,7 +227,7 @@ class Integration:
     async def _broken(self, workspace: Workspace, state: AttemptState, candidate: Commit, verdict: Verdict) -> Reopened:
         """The change merges cleanly but fails together with newer work: carry it over to the new tip and reflect."""
         merged = await asyncio.to_thread(self.services.git.tree, workspace, candidate.id)
-        change = {path: _text(merged, path) for path in state.change}
+        change = {path: text_of(merged, path) for path in state.change}
         why = f"together with newer work: {verdict.reason}"
         self._events.emit(Kind.CONFLICT, why, level=Level.WARNING, **_data(candidate))
         return Reopened(
@@ -287,10 +287,6 @@ def _lie_apart(base: Tree, newer: Tree, change: Change) -> bool:
     )
 
 
-def _text(tree: Tree, path: str) -> str | None:
-    return tree.read(path).decode("utf-8", "surrogateescape") if path in tree.entries() else None
-
-
 def _holds(tree: Tree, path: str, text: str | None) -> bool:
     """Tell whether the merge left a changed file just as it was judged."""
-    return _text(tree, path) == text
+    return text_of(tree, path) == text

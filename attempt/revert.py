@@ -29,6 +29,7 @@ from core.isolation import RunLimits
 from core.ports import Suite
 from core.revisions import Commit, LogLine, Workspace
 from core.tasks import Language, Limits
+from core.text import decode
 from core.tree import Tree
 from core.undo import Reverted, revert_message
 from core.verdicts import Result, SuiteJob, Verdict
@@ -333,7 +334,7 @@ def _faults(verdict: Verdict) -> frozenset[str]:
 
 
 def _text(tree: Tree, path: str) -> str:
-    return tree.read(path).decode("utf-8", "surrogateescape")
+    return decode(tree.read(path))
 
 
 # --- what the owner is told

@@ -18,6 +18,7 @@ from core.errors import NightshiftError
 from core.events import Emitter, Kind, Level, RegressionData
 from core.paths import is_test_path
 from core.revisions import LogLine
+from core.text import decode
 from core.tree import Tree
 from core.verdicts import SuiteJob
 
@@ -84,7 +85,7 @@ class Sweep:
         for start in range(0, len(paths), BATCH):
             if only is None and not self._idle():
                 return None
-            texts = {path: tree.read(path).decode("utf-8", "replace") for path in paths[start : start + BATCH]}
+            texts = {path: decode(tree.read(path)) for path in paths[start : start + BATCH]}
             job = SuiteJob(base=tree, change={}, given=texts, packages=known(self._services.state))
             verdict = await self._services.suite.judge(job)
             failing += sorted({test.partition("::")[0] for test in verdict.failing} & texts.keys())
@@ -118,4 +119,4 @@ class Sweep:
 
 
 def _text(tree: Tree, path: str) -> str:
-    return tree.read(path).decode("utf-8", "replace")
+    return decode(tree.read(path))

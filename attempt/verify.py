@@ -22,6 +22,7 @@ from core.isolation import RUN_LIMITS, RunLimits
 from core.ports import Suite
 from core.revisions import CommitFacts
 from core.tasks import Files
+from core.text import decode
 from core.tree import Tree
 from core.undo import undoes
 from core.verdicts import Evidence, Label, Result, SuiteJob, Verdict
@@ -352,7 +353,7 @@ def _bounded(noted: NotedLimits) -> RunLimits | None:
 
 
 def _text(tree: Tree, path: str) -> str:
-    return tree.read(path).decode("utf-8", "surrogateescape")
+    return decode(tree.read(path))
 
 
 # --- single checks, and the judgement that follows from them

@@ -41,7 +41,7 @@ from bench import ordinary
 from bench.ordinary import KNOWN_REFUSALS
 from bench.pairs import PAIRS, Pair
 from checks.bandit import BanditReader
-from checks.checker import StaticGate
+from checks.checker import StaticChecker
 from checks.hooks.hooks import CommandHooks
 from checks.policy import Policy
 from core.gates import Finding, GateJob, Severity
@@ -53,8 +53,8 @@ from core.verdicts import SuiteJob, Verdict
 from environments.layers import LayerStore
 from environments.wheels import Unobtainable, Unreachable
 from sandbox import SNIPPET_LIMITS, choose, run_python
+from sandbox.pool import Warmed, warmed
 from sandbox.runtime import Runtime, open_runtime
-from sandbox.warming import Warmed, warmed
 from test_runner import SuiteRunner
 from verdict import mutation
 from verdict.held.holding import hold
@@ -63,7 +63,7 @@ T = TypeVar("T")
 
 HUMAN_EVAL = "HumanEval"
 MUTANTS = 6
-GATE = StaticGate(Policy(), CommandHooks(()), BanditReader())
+GATE = StaticChecker(Policy(), CommandHooks(()), BanditReader())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from checks.bandit import BanditReader
-from checks.checker import StaticGate
+from checks.checker import StaticChecker
 from checks.hooks.hooks import CommandHooks
 from checks.policy import Policy
 from config import Settings
@@ -15,7 +15,7 @@ from config import Settings
 class Checker:
     """The gate for changes, the hooks for commands that are about to run, and the policy that both follow."""
 
-    gate: StaticGate
+    gate: StaticChecker
     hooks: CommandHooks
     policy: Policy
 
@@ -28,7 +28,7 @@ def make_checker(settings: Settings) -> Checker:
     """
     policy = Policy.read(settings.checker_rules, settings.checker_allow, settings.blocked_commands)
     return Checker(
-        gate=StaticGate(policy, CommandHooks(settings.blocked_commands), BanditReader()),
+        gate=StaticChecker(policy, CommandHooks(settings.blocked_commands), BanditReader()),
         hooks=CommandHooks(settings.blocked_commands, off=policy.harmless),
         policy=policy,
     )

@@ -9,12 +9,12 @@ from repair.inside_program import PROGRAM
 
 if TYPE_CHECKING:
     from models.base import BaseModelHandler
-    from verdict.suite_runs import Rounds
+    from verdict.suite_runs import SuiteRuns
 
 PROGRAMS = (PROGRAM,)
 """What other packages run inside the sandbox, for `sandbox.runtime.prepare` and `open_runtime`."""
 
-EngineRuns = Callable[[], "Rounds | str"]
+EngineRuns = Callable[[], "SuiteRuns | str"]
 """Gives what runs the engine's candidates, or says why nothing can be run yet: the chain is made before the sandbox."""
 
 

@@ -26,17 +26,17 @@ from core.ports import Gate, Sandbox
 from core.remarks import Gravity
 from core.revisions import Author
 from core.tasks import Limits
-from environments.dependency_gate import DependencyGate
+from environments.dependency_check import DependencyCheck
 from environments.layers import LayerStore
 from git_manager import GitManager
-from languages.javascript import ability
+from languages.javascript.plan import refusal as javascript_refusal
 from memory.pattern_gate import PatternGate
 from memory.store import LongTermMemory
 from model_handler import ModelHandler
+from sandbox.pool import Warmed, warmed
 from sandbox.runtime import Runtime, open_runtime
-from sandbox.warming import Warmed, warmed
 from test_runner import SuiteRunner
-from verdict.suite_runs import Rounds
+from verdict.suite_runs import SuiteRuns
 
 
 def defaults(settings: Settings) -> Defaults:
@@ -110,7 +110,7 @@ class Rooms:
 
     def __init__(self, settings: Settings, store: Store, stack: ExitStack, clock: Clock) -> None:
         self._settings, self._store, self._clock, self._stack = settings, store, clock, stack
-        self._runs: Rounds | str = "the sandbox is being tested"
+        self._runs: SuiteRuns | str = "the sandbox is being tested"
         self.models: ModelHandler = make_models(settings, store, clock, self._engine_runs)
         self.memory: LongTermMemory = make_memory(settings, store, stack, clock)
         self.git = make_git(settings, store, clock)
@@ -202,11 +202,11 @@ class Rooms:
         layers = LayerStore(settings.packages_dir, runtime, environ=settings.process_environment, clock=self._clock)
         self.layers = layers
         bench = self._bench = _Bench(sandbox=sandbox, runtime=runtime, layers=layers, imports=imports)
-        self._runs = Rounds(
+        self._runs = SuiteRuns(
             sandbox, runtime, settings.state_dir / "trials", mask=store.events.mask, imports=imports, layers=layers
         )
         return AttemptServices(
-            unable=lambda spec: ability.refusal(spec, runtime.node),
+            unable=lambda spec: javascript_refusal(spec, runtime.node),
             db=store.db,
             queue=store.queue,
             git=self.git,
@@ -240,7 +240,7 @@ class Rooms:
         )
 
     def _gates(self, bench: _Bench) -> tuple[Gate, ...]:
-        packages = DependencyGate(
+        packages = DependencyCheck(
             bench.layers,
             bench.runtime,
             allowed=self._settings.allowed_deps,
@@ -249,7 +249,7 @@ class Rooms:
         )
         return self._checker.gate, packages, PatternGate(self.memory)
 
-    def _engine_runs(self) -> Rounds | str:
+    def _engine_runs(self) -> SuiteRuns | str:
         """What runs the built-in engine's candidates, or why nothing can be run yet."""
         return self._runs
 

@@ -16,7 +16,7 @@ from core.masking import Masker
 from core.revisions import Author
 from environments.layers import LayerStore
 from git_manager import GitManager
-from sandbox import scratch
+from sandbox import orphans
 from sandbox.runtime import open_runtime
 
 
@@ -36,7 +36,7 @@ async def verify_commit(name: str, repo: Path | None, settings: Settings) -> Rep
     where = repo or settings.workspace
     if repo is None and not (where / ".git").exists():
         raise UnknownCommit(f"there is no workspace in {where} yet; name a repository with --repo")
-    with tempfile.TemporaryDirectory(prefix=scratch.prefix("verify")) as folder:
+    with tempfile.TemporaryDirectory(prefix=orphans.prefix("verify")) as folder:
         # The workspace of the git manager holds its views; the daemon's own is not needed for that, nor touched.
         git = GitManager(
             workspace=Path(folder) / "views",

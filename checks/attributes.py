@@ -7,11 +7,11 @@ import itertools
 import re
 from collections.abc import Iterator
 
+from checks.catalogue import Finding
 from checks.classes import COMPARED, OUTCOMES
 from checks.hooks.commands import UNKNOWN
 from checks.names import Names
 from checks.python_calls import shown
-from checks.sighting import Sighting
 
 _FRAMES = frozenset({
     "f_back", "f_locals", "f_globals", "f_builtins", "f_code", "f_lineno", "f_lasti", "f_trace", "tb_frame", "tb_next",
@@ -64,7 +64,7 @@ def rule_of(name: str, *, written: bool = False) -> str | None:
     return None
 
 
-def look(names: Names) -> Iterator[Sighting]:
+def look(names: Names) -> Iterator[Finding]:
     """What stands out among the attributes of a module, however they are named."""
     logs = bool({"logging", "warnings"} & {full.partition(".")[0] for full in names.aliases.values()})
     inner = {id(child) for node in names.nodes if isinstance(node, ast.BinOp) for child in (node.left, node.right)}
@@ -87,37 +87,37 @@ def look(names: Names) -> Iterator[Sighting]:
                 yield from _text(node, names)
 
 
-def _attribute(node: ast.Attribute, *, logs: bool) -> Iterator[Sighting]:
+def _attribute(node: ast.Attribute, *, logs: bool) -> Iterator[Finding]:
     rule = rule_of(node.attr, written=not isinstance(node.ctx, ast.Load))
     if rule is None and node.attr == "lineno" and logs:
         rule = "python.call-site"
     yield from _at(node, rule, f".{node.attr}")
 
 
-def _text(node: ast.expr, names: Names) -> Iterator[Sighting]:
+def _text(node: ast.expr, names: Names) -> Iterator[Finding]:
     if isinstance(node, ast.Constant):
         if isinstance(node.value, str) and len(node.value) < _MOST_CHARS:
             yield from _format(node, node.value)
     elif (text := names.text(node)) in _WRITTEN or rule_of(text) or text == "PYTEST_CURRENT_TEST":
-        yield Sighting("python.hidden-name", node.lineno, f"`{_short(node)}`")
+        yield Finding("python.hidden-name", node.lineno, f"`{_short(node)}`")
 
 
-def _at(node: ast.expr, rule: str | None, name: str) -> Iterator[Sighting]:
+def _at(node: ast.expr, rule: str | None, name: str) -> Iterator[Finding]:
     if rule:
-        yield Sighting(rule, node.lineno, f"`{name}`")
+        yield Finding(rule, node.lineno, f"`{name}`")
 
 
-def _format(node: ast.Constant, text: str) -> Iterator[Sighting]:
+def _format(node: ast.Constant, text: str) -> Iterator[Finding]:
     """`"{0.__code__}".format(f)` reads attributes too, and a log's format may name the place of a call."""
     if text in COMPARED:
-        yield Sighting("python.dynamic-class", node.lineno, f"`{text!r}`")
+        yield Finding("python.dynamic-class", node.lineno, f"`{text!r}`")
     elif _IN_FORMATS.search(text):
-        yield Sighting("python.hidden-name", node.lineno, f"`{text[:50]!r}`")
+        yield Finding("python.hidden-name", node.lineno, f"`{text[:50]!r}`")
     elif _CALL_SITE_FORMATS.search(text):
-        yield Sighting("python.call-site", node.lineno, f"`{text[:50]!r}`")
+        yield Finding("python.call-site", node.lineno, f"`{text[:50]!r}`")
 
 
-def _call(node: ast.Call, names: Names) -> Iterator[Sighting]:
+def _call(node: ast.Call, names: Names) -> Iterator[Finding]:
     target = names.resolve(node.func) or ""
     if target in _GETTERS | _SETTERS and len(node.args) > 1:
         yield from _named(node.args[1], names, written=target in _SETTERS)
@@ -128,7 +128,7 @@ def _call(node: ast.Call, names: Names) -> Iterator[Sighting]:
         for arg in node.args[:2]:
             yield from _named(arg, names, written="set" in node.func.attr)
     if target in _FUNCTION_MAKERS or (isinstance(node.func, ast.Call) and _is_lambda_type(node.func, names)):
-        yield Sighting("python.code-objects", node.lineno, f"`{_short(node)}`")
+        yield Finding("python.code-objects", node.lineno, f"`{_short(node)}`")
     for keyword in node.keywords:
         in_code = "python.code-objects" if keyword.arg in _CODE else None
         rule = "python.patched-method" if keyword.arg in COMPARED else in_code
@@ -136,15 +136,15 @@ def _call(node: ast.Call, names: Names) -> Iterator[Sighting]:
     yield from _class_made(node, target, names)
 
 
-def _class_made(node: ast.Call, target: str, names: Names) -> Iterator[Sighting]:
+def _class_made(node: ast.Call, target: str, names: Names) -> Iterator[Finding]:
     """A class that is made by a call."""
     made = target in _CLASS_MAKERS and len(node.args) > 1
     if made:
-        yield Sighting("python.dynamic-class", node.lineno, f"`{_short(node)}`")
+        yield Finding("python.dynamic-class", node.lineno, f"`{_short(node)}`")
     if len(node.args) > 1 and (made or isinstance(node.args[1], ast.Tuple)):
         text = names.text(node.args[0])
         if text.casefold() in OUTCOMES:
-            yield Sighting("python.outcome-name", node.lineno, f"`{_short(node)}`")
+            yield Finding("python.outcome-name", node.lineno, f"`{_short(node)}`")
 
 
 def _is_lambda_type(func: ast.Call, names: Names) -> bool:
@@ -152,32 +152,32 @@ def _is_lambda_type(func: ast.Call, names: Names) -> bool:
     return names.resolve(func.func) == "builtins.type" and len(func.args) == 1 and isinstance(func.args[0], ast.Lambda)
 
 
-def _item(value: ast.expr, key: ast.expr, names: Names, *, written: bool) -> Iterator[Sighting]:
+def _item(value: ast.expr, key: ast.expr, names: Names, *, written: bool) -> Iterator[Finding]:
     """An attribute through a table: `f.__dict__["x"]`, `vars(f)["x"]`; a class's table while it is made."""
     text = names.text(key)
     if written and text in COMPARED:
-        yield Sighting("python.patched-method", value.lineno, f"`[{text!r}] = …`")
+        yield Finding("python.patched-method", value.lineno, f"`[{text!r}] = …`")
         return
     own = isinstance(value, ast.Call) and names.resolve(value.func) in {"builtins.vars", "builtins.locals"}
     if own or (isinstance(value, ast.Attribute) and value.attr == "__dict__"):
         yield from _named(key, names, written=written)
         if written and isinstance(value, ast.Call) and not value.args:
-            yield Sighting("python.dynamic-class", value.lineno, f"`{_short(value)}[…] = …`")
+            yield Finding("python.dynamic-class", value.lineno, f"`{_short(value)}[…] = …`")
 
 
-def _named(node: ast.expr, names: Names, *, written: bool) -> Iterator[Sighting]:
+def _named(node: ast.expr, names: Names, *, written: bool) -> Iterator[Finding]:
     """An attribute whose name is given as a text."""
     text = names.text(node)
     if UNKNOWN in text:
         if _is_turned(node, names) or any(rule_of(part, written=written) for part in text.split(".")):
-            yield Sighting("python.hidden-name", node.lineno, f"`{_short(node)}`")
+            yield Finding("python.hidden-name", node.lineno, f"`{_short(node)}`")
         elif "__" in text or text.startswith(("f_", "tb_", "co_", "gi_")):
-            yield Sighting("python.dynamic-class", node.lineno, f"`{_short(node)}`")
+            yield Finding("python.dynamic-class", node.lineno, f"`{_short(node)}`")
         return
     for part in text.split("."):
         if rule := rule_of(part, written=written):
             hidden = not isinstance(node, ast.Constant)
-            yield Sighting("python.hidden-name" if hidden else rule, node.lineno, f"`{part}`")
+            yield Finding("python.hidden-name" if hidden else rule, node.lineno, f"`{part}`")
 
 
 def _is_turned(node: ast.expr, names: Names, depth: int = 0) -> bool:
@@ -199,23 +199,23 @@ def _is_turned(node: ast.expr, names: Names, depth: int = 0) -> bool:
     return False
 
 
-def _table(keys: list[ast.expr | None], values: list[ast.expr], names: Names) -> Iterator[Sighting]:
+def _table(keys: list[ast.expr | None], values: list[ast.expr], names: Names) -> Iterator[Finding]:
     """A table of methods for comparing, from which a class can be made."""
     for key, value in zip(keys, values, strict=True):
         if key is not None and names.text(key) in COMPARED:
             rule = "python.patched-method" if isinstance(value, ast.Lambda | ast.Name) else "python.dynamic-class"
-            yield Sighting(rule, key.lineno, f"`{{{names.text(key)!r}: …}}`")
+            yield Finding(rule, key.lineno, f"`{{{names.text(key)!r}: …}}`")
 
 
-def _renamed(targets: list[ast.expr], value: ast.expr, names: Names) -> Iterator[Sighting]:
+def _renamed(targets: list[ast.expr], value: ast.expr, names: Names) -> Iterator[Finding]:
     """`Error.__name__ = "passed"`."""
     for target in targets:
         if isinstance(target, ast.Attribute) and target.attr in {"__name__", "__qualname__"}:
             text = names.text(value)
             if text.casefold() in OUTCOMES:
-                yield Sighting("python.outcome-name", target.lineno, f"`.{target.attr} = {text!r}`")
+                yield Finding("python.outcome-name", target.lineno, f"`.{target.attr} = {text!r}`")
             elif UNKNOWN in text and not isinstance(value, ast.Attribute):
-                yield Sighting("python.dynamic-class", target.lineno, f"`.{target.attr} = …`")
+                yield Finding("python.dynamic-class", target.lineno, f"`.{target.attr} = …`")
 
 
 def _short(node: ast.AST) -> str:

@@ -16,8 +16,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from checks.catalogue import Finding
 from checks.python import MAX_CHARS, parsed
-from checks.sighting import Sighting
 from core.gates import Severity
 
 if TYPE_CHECKING:
@@ -38,10 +38,10 @@ class BanditReader:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._known: OrderedDict[bytes, list[Sighting]] = OrderedDict()
+        self._known: OrderedDict[bytes, list[Finding]] = OrderedDict()
         self._reader: Callable[[ast.Module, str], list[Any]] | None = None
 
-    def scan(self, text: str) -> list[Sighting]:
+    def scan(self, text: str) -> list[Finding]:
         """What Bandit finds in a module; nothing where it is no Python."""
         if not text.strip() or len(text) > MAX_CHARS:
             return []
@@ -54,7 +54,7 @@ class BanditReader:
             self._known.move_to_end(key)
             return self._known[key]
 
-    def _read(self, text: str) -> list[Sighting]:
+    def _read(self, text: str) -> list[Finding]:
         tree = parsed(text)
         if tree is None:
             return []
@@ -65,7 +65,7 @@ class BanditReader:
         except RecursionError:
             return []
         return [
-            Sighting(
+            Finding(
                 f"bandit.{issue.test_id}", issue.lineno, f"{issue.test_id}", issue.text.strip(), (), _severity(issue)
             )
             for issue in issues

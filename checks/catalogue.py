@@ -1,4 +1,4 @@
-"""The rules of the checker: name, default severity, reason, way out, and where a rule is eased.
+"""The rules of the checker: name, default severity, reason, way out, where a rule is eased; and what a finding is.
 
 The defaults follow one thought. BLOCK where there is an easy mend, so that a false alarm costs one try. ASK where a
 need may be real, and what happens once the code leaves the sandbox cannot be told from its text. NOTE for the rest: it
@@ -15,6 +15,14 @@ from core.gates import Severity
 from core.tasks import Kind, TaskSpec
 
 BLOCK, ASK, NOTE = Severity.BLOCK, Severity.ASK, Severity.NOTE
+_TOOLS = (Kind.CLI_TOOL,)
+_SERVERS = (Kind.WEB_APP, Kind.CLI_TOOL)
+_RUNS = (
+    r"subprocess|shell|external (?:command|program|tool)"
+    r"|(?:run|start|launch|execut|spawn)\w* (?:\w+ ){0,3}(?:command|program|process|script)"
+)
+_NETWORK = r"sockets?\b|tcp|udp|ports?\b|servers?\b|network|websocket|proxy|chat|host"
+_FRAMES = r"stack|frames?\b|trac(?:e|er|ing)|profil|debug|logg(?:er|ing)|caller|garbage|memory leak"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,15 +61,6 @@ def _rule(
         name=name, severity=severity, why=why, instead=instead, kinds=frozenset(kinds), words=words, tests=tests
     )
 
-
-_TOOLS = (Kind.CLI_TOOL,)
-_SERVERS = (Kind.WEB_APP, Kind.CLI_TOOL)
-_RUNS = (
-    r"subprocess|shell|external (?:command|program|tool)"
-    r"|(?:run|start|launch|execut|spawn)\w* (?:\w+ ){0,3}(?:command|program|process|script)"
-)
-_NETWORK = r"sockets?\b|tcp|udp|ports?\b|servers?\b|network|websocket|proxy|chat|host"
-_FRAMES = r"stack|frames?\b|trac(?:e|er|ing)|profil|debug|logg(?:er|ing)|caller|garbage|memory leak"
 
 PYTHON = (
     _rule("python.eval", BLOCK, "runs text that it was handed as code",
@@ -207,3 +206,18 @@ JAVASCRIPT = (
 )  # fmt: skip
 
 RULES: dict[str, Rule] = {rule.name: rule for rule in (*PYTHON, *JAVASCRIPT)}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """`what` is shown in the message. `why` and `severity` are set where the rule is not in the catalogue.
+
+    `argv` names the command that it is about, where it is about one.
+    """
+
+    rule: str
+    line: int
+    what: str
+    why: str = ""
+    argv: tuple[str, ...] = ()
+    severity: Severity = Severity.BLOCK

@@ -1,4 +1,4 @@
-"""The static checker as a gate: what a change adds is read, and each finding is sent back, asked about, or noted.
+"""The static checker: what a change adds is read, and each finding is sent back, asked about, or noted.
 
 What stood in a file before is not the change's doing: a finding whose rule and line were there already, in any of the
 files that the change touches, is not told again. Files that the owner gave with his task, and his tests, are his.
@@ -13,14 +13,15 @@ from dataclasses import dataclass
 
 from checks import javascript, python, scripts
 from checks.bandit import BanditReader
-from checks.catalogue import RULES
+from checks.catalogue import RULES, Finding
 from checks.hooks.commands import Command
 from checks.hooks.hooks import Blocked, CommandHooks
 from checks.policy import Policy, unknown
-from checks.sighting import Sighting
-from core.gates import Ask, AskKind, Finding, GateJob, GateReport, Severity
+from core.gates import Ask, AskKind, GateJob, GateReport, Severity
+from core.gates import Finding as Reported
 from core.masking import printable
 from core.paths import is_test_path
+from core.text import decode
 
 _TEST_FOLDERS = frozenset({"tests", "test", "__tests__", "testing"})
 _MOST = 200
@@ -29,18 +30,18 @@ _GRAVITY = {severity: rank for rank, severity in enumerate(Severity)}
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """A sighting with its place. `text` is its line, by which it is known again elsewhere."""
+    """A finding with its place. `text` is its line, by which it is known again elsewhere."""
 
     path: str
     text: str
-    sighting: Sighting
+    finding: Finding
 
     @property
     def key(self) -> tuple[str, str]:
-        return self.sighting.rule, self.text
+        return self.finding.rule, self.text
 
 
-class StaticGate:
+class StaticChecker:
     """Looks at changes, any number at the same time, each in a thread.
 
     Args:
@@ -64,40 +65,40 @@ class StaticGate:
         new = _without(seen, self._before(job)) if seen else []
         findings, asks = list(self._odd_names(job)), dict[str, Ask]()
         for one in new:
-            severity = self._policy.severity(one.sighting, job.spec, is_test=is_test(one.path))
+            severity = self._policy.severity(one.finding, job.spec, is_test=is_test(one.path))
             if severity is not None:
                 findings += self._decided(one, severity, job, asks)
         # The gravest first, so that a hundred trifles cannot push out what matters.
         findings.sort(key=lambda finding: _GRAVITY[finding.severity])
         return GateReport(findings=tuple(findings[:_MOST]), asks=tuple(asks.values())[:_MOST])
 
-    def _decided(self, one: _Seen, severity: Severity, job: GateJob, asks: dict[str, Ask]) -> Iterator[Finding]:
+    def _decided(self, one: _Seen, severity: Severity, job: GateJob, asks: dict[str, Ask]) -> Iterator[Reported]:
         """The finding, and the question where the owner has not answered it yet."""
-        message = " ".join(printable(_message(one.sighting)).split())
-        subject = f"{AskKind.FINDING}:{one.sighting.rule}:{one.path}"
+        message = " ".join(printable(_message(one.finding)).split())
+        subject = f"{AskKind.FINDING}:{one.finding.rule}:{one.path}"
         if severity is Severity.ASK:
             if subject in job.granted:
                 return
             if subject in job.denied:
                 severity, message = Severity.BLOCK, f"The owner denied this. {message}"
             else:
-                where = f"{one.path}:{one.sighting.line}"
-                question = f"May the change do this in {where} ({one.sighting.rule})? {message}"
+                where = f"{one.path}:{one.finding.line}"
+                question = f"May the change do this in {where} ({one.finding.rule})? {message}"
                 asks.setdefault(subject, Ask(kind=AskKind.FINDING, subject=subject, question=question))
-        yield Finding(
-            rule=one.sighting.rule,
+        yield Reported(
+            rule=one.finding.rule,
             severity=severity,
             path=one.path,
-            line=one.sighting.line,
+            line=one.finding.line,
             message=message,
-            argv=one.sighting.argv,
+            argv=one.finding.argv,
         )
 
-    def _odd_names(self, job: GateJob) -> Iterator[Finding]:
+    def _odd_names(self, job: GateJob) -> Iterator[Reported]:
         """A misspelt rule in a task allows nothing; that is told rather than found out in the morning."""
         for name in job.spec.allow:
             if fault := unknown(name, self._known):
-                yield Finding(rule="checker.allow", severity=Severity.NOTE, path="", line=0, message=f"allow: {fault}")
+                yield Reported(rule="checker.allow", severity=Severity.NOTE, path="", line=0, message=f"allow: {fault}")
 
     # --- reading
 
@@ -106,7 +107,7 @@ class StaticGate:
         found = self._read(path, text)
         return [_Seen(path, lines[s.line - 1].strip() if 0 < s.line <= len(lines) else "", s) for s in found]
 
-    def _read(self, path: str, text: str) -> list[Sighting]:
+    def _read(self, path: str, text: str) -> list[Finding]:
         kind, tested = scripts.interpreter(path, text), is_test(path)
         if kind == "python":
             own = python.scan(text, self._commands, is_test=tested)
@@ -119,14 +120,14 @@ class StaticGate:
             for line, blocked in self._in_shell(shell)
         ]
 
-    def _second(self, text: str, own: Sequence[Sighting]) -> list[Sighting]:
+    def _second(self, text: str, own: Sequence[Finding]) -> list[Finding]:
         """Bandit's findings on lines where our own rules found nothing."""
         if self._bandit is None:
             return []
-        taken = {sighting.line for sighting in own}
-        return [sighting for sighting in self._bandit.scan(text) if sighting.line not in taken]
+        taken = {finding.line for finding in own}
+        return [finding for finding in self._bandit.scan(text) if finding.line not in taken]
 
-    def _commands(self, commands: Sequence[Command]) -> Iterable[Sighting]:
+    def _commands(self, commands: Sequence[Command]) -> Iterable[Finding]:
         return (_command(blocked, 0) for blocked in self._hooks.blocked(commands, in_code=True))
 
     def _in_shell(self, text: str) -> Iterator[tuple[int, Blocked]]:
@@ -141,7 +142,7 @@ class StaticGate:
         for path in job.change:
             text = job.spec.files.get(path)
             if text is None and path in entries:
-                text = job.tree.read(path).decode("utf-8", "replace")
+                text = decode(job.tree.read(path))
             found.update(one.key for one in self._scan(path, text or ""))
         return found
 
@@ -162,15 +163,15 @@ def _without(seen: Iterable[_Seen], before: Counter[tuple[str, str]]) -> list[_S
     return new
 
 
-def _command(blocked: Blocked, line: int) -> Sighting:
-    return Sighting(blocked.rule, line, "", blocked.why, blocked.argv)
+def _command(blocked: Blocked, line: int) -> Finding:
+    return Finding(blocked.rule, line, "", blocked.why, blocked.argv)
 
 
-def _message(sighting: Sighting) -> str:
-    rule = RULES.get(sighting.rule)
+def _message(finding: Finding) -> str:
+    rule = RULES.get(finding.rule)
     if rule is None:
-        return f"{sighting.what}: {sighting.why}" if sighting.what else sighting.why
-    return f"{sighting.what} {rule.why}; {rule.instead}."
+        return f"{finding.what}: {finding.why}" if finding.what else finding.why
+    return f"{finding.what} {rule.why}; {rule.instead}."
 
 
 def _line_of(argv: Sequence[str], text: str) -> int:

@@ -1,7 +1,7 @@
 """What the classes of a module derive from and how they compare, as far as the text tells.
 
 Tests look at a result by comparing it. A class that says of itself what it is equal to can pass for any expected value,
-so what overrides a comparison is read closely; `checks.comparing` judges single methods.
+so what overrides a comparison is read closely; `checks.comparisons` judges single methods.
 """
 
 from __future__ import annotations
@@ -11,11 +11,9 @@ import builtins
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from checks.comparing import Helpers, opinion_of
-from checks.effects import Method, Opinion, tells_looks_apart, uses_both
+from checks.catalogue import Finding
+from checks.comparisons import Helpers, Method, Opinion, last, opinion_of, tells_looks_apart, uses_both
 from checks.names import Names
-from checks.sides import last
-from checks.sighting import Sighting
 
 COMPARED = frozenset(
     {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__contains__", "__bool__", "__len__"}
@@ -75,19 +73,19 @@ class Classes:
         self._classes = [self._read(node) for node in nodes]
         self._by_name = {one.node.name: one for one in self._classes}
 
-    def look(self) -> Iterator[Sighting]:
+    def look(self) -> Iterator[Finding]:
         """What stands out in each, and in functions that only make sense in one but stand elsewhere."""
         inside = {id(node) for one in self._classes for node in ast.walk(one.node)}
         for node in self._names.nodes:
             if isinstance(node, ast.FunctionDef) and node.name in COMPARED and id(node) not in inside:
-                yield Sighting("python.patched-method", node.lineno, f"`def {node.name}` outside of a class")
+                yield Finding("python.patched-method", node.lineno, f"`def {node.name}` outside of a class")
         for one in self._classes:
             bases = self._all_bases(one)
             yield from self._comparing(one, bases)
             yield from self._naming(one, bases)
             for method in one.methods:
                 if method.name in _FALSE and not (method.name in _CALLED and _is_plain_text(method)):
-                    yield Sighting("python.false-class", method.line, f"`{one.node.name}.{method.name}`")
+                    yield Finding("python.false-class", method.line, f"`{one.node.name}.{method.name}`")
 
     # --- reading
 
@@ -164,7 +162,7 @@ class Classes:
 
     # --- judging
 
-    def _comparing(self, one: _Class, bases: tuple[str, ...]) -> Iterator[Sighting]:
+    def _comparing(self, one: _Class, bases: tuple[str, ...]) -> Iterator[Finding]:
         of_enum = any(base.startswith("enum.") for base in bases)
         plain = not of_enum and not _PLAIN.isdisjoint(bases)
         line_of_bases = self._line(one)
@@ -173,13 +171,13 @@ class Classes:
             for method in owner.methods:
                 line = method.line if owner is one else one.node.lineno
                 if rule := self._rule(method, helpers, plain=plain, record=not _RECORDS.isdisjoint(bases)):
-                    yield Sighting(rule, line, f"`{one.node.name}.{method.name}`")
+                    yield Finding(rule, line, f"`{one.node.name}.{method.name}`")
         marks = {last(mark) for mark in one.node.decorator_list} - _KNOWN_MARKS
         if plain and (marks or one.node.keywords):
-            yield Sighting("python.plain-methods", one.node.lineno, f"`class {one.node.name}`")
+            yield Finding("python.plain-methods", one.node.lineno, f"`class {one.node.name}`")
         ordered = any(self._names.resolve(mark) == "functools.total_ordering" for mark in one.node.decorator_list)
         if plain and ordered:
-            yield Sighting("python.plain-subclass", one.node.lineno, f"`@total_ordering` on `{one.node.name}`")
+            yield Finding("python.plain-subclass", one.node.lineno, f"`@total_ordering` on `{one.node.name}`")
 
     def _rule(self, method: Method, helpers: Helpers, *, plain: bool, record: bool) -> str | None:
         if isinstance(method.node, ast.Constant) and method.node.value is None:
@@ -200,18 +198,18 @@ class Classes:
             return "python.plain-subclass" if record else "python.own-equality"
         return None
 
-    def _naming(self, one: _Class, bases: tuple[str, ...]) -> Iterator[Sighting]:
+    def _naming(self, one: _Class, bases: tuple[str, ...]) -> Iterator[Finding]:
         """Errors that are called like the outcome of a test, or that go past the handlers of errors."""
         error = any(
             base.removeprefix("builtins.") in _ERRORS or base.endswith(("Error", "Exception")) for base in bases
         )
         for method in (method for method in one.methods if method.name in _CALLED and _is_plain_text(method)):
             if (text := self._names.text(method.node)).casefold() in OUTCOMES:
-                yield Sighting("python.outcome-name", method.line, f"`{method.name} = {text!r}`")
+                yield Finding("python.outcome-name", method.line, f"`{method.name} = {text!r}`")
         if error and one.node.name.casefold().strip("_") in OUTCOMES:
-            yield Sighting("python.outcome-name", one.node.lineno, f"`class {one.node.name}`")
+            yield Finding("python.outcome-name", one.node.lineno, f"`class {one.node.name}`")
         if error and not _PAST_HANDLERS.isdisjoint(bases):
-            yield Sighting("python.base-exception", one.node.lineno, f"`class {one.node.name}`")
+            yield Finding("python.base-exception", one.node.lineno, f"`class {one.node.name}`")
 
 
 def _is_plain_text(method: Method) -> bool:

@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from checks.catalogue import Finding
 from checks.classes import OUTCOMES
 from checks.javascript_names import Names
-from checks.sighting import Sighting
 from core import javascript
 from core.javascript import said
 
@@ -35,7 +35,7 @@ _MUTATES = re.compile(r"\.(push|pop|shift|unshift|splice|add|delete|set|next|cle
 _UNSTEADY = re.compile(r"\b(?:Math\.random|Date\.now|performance\.now|process\.hrtime|crypto\.random\w+)\b|\.stack\b")
 
 
-def look(nodes: list[Node], names: Names) -> Iterator[Sighting]:
+def look(nodes: list[Node], names: Names) -> Iterator[Finding]:
     """What stands out among the values that a module makes."""
     for node in nodes:
         if node.type in _NAMED:
@@ -53,7 +53,7 @@ def look(nodes: list[Node], names: Names) -> Iterator[Sighting]:
             yield _at(node, "js.outcome-name", "ERR_ASSERTION")
 
 
-def _defined(node: Node, names: Names) -> Iterator[Sighting]:
+def _defined(node: Node, names: Names) -> Iterator[Finding]:
     """`Object.defineProperty(found, Symbol.iterator, …)`: an object that was made is to be read otherwise."""
     arguments = node.child_by_field_name("arguments")
     given = arguments.named_children if arguments is not None else []
@@ -61,7 +61,7 @@ def _defined(node: Node, names: Names) -> Iterator[Sighting]:
         yield _at(node, "js.false-value", f"defineProperty {said(given[1])}")
 
 
-def _thrown(node: Node, value: Node) -> Iterator[Sighting]:
+def _thrown(node: Node, value: Node) -> Iterator[Finding]:
     if value.type == "object":
         yield _at(node, "js.odd-throw", "throw {…}")
     made = said(value.child_by_field_name("constructor")) if value.type == "new_expression" else ""
@@ -83,7 +83,7 @@ def key_of(node: Node, names: Names) -> str:
     return javascript.literal(key) or said(key)
 
 
-def _member(node: Node, names: Names) -> Iterator[Sighting]:
+def _member(node: Node, names: Names) -> Iterator[Finding]:
     name = key_of(node, names)
     function = node if node.type == "method_definition" else _function_in(node.child_by_field_name("value"))
     getter = node.type == "method_definition" and any(child.type == "get" for child in node.children)
@@ -99,7 +99,7 @@ def _member(node: Node, names: Names) -> Iterator[Sighting]:
         yield _at(node, "js.false-value", name)
 
 
-def _read(node: Node, name: str, function: Node) -> Iterator[Sighting]:
+def _read(node: Node, name: str, function: Node) -> Iterator[Finding]:
     changed = _changed(function)
     # What is gone through often says by `this` where it is.
     walked = name in {"Symbol.iterator", "Symbol.asyncIterator"} and set(changed) <= {"this"}
@@ -109,7 +109,7 @@ def _read(node: Node, name: str, function: Node) -> Iterator[Sighting]:
         yield _at(node, "js.own-value", name)
 
 
-def _assigned(node: Node, left: Node | None, right: Node | None, names: Names) -> Iterator[Sighting]:
+def _assigned(node: Node, left: Node | None, right: Node | None, names: Names) -> Iterator[Finding]:
     """`o.valueOf = …`, `error.name = "passed"`."""
     if left is None or right is None or left.type not in {"member_expression", "subscript_expression"}:
         return
@@ -120,7 +120,7 @@ def _assigned(node: Node, left: Node | None, right: Node | None, names: Names) -
     yield from _outcome(node, name, right, names)
 
 
-def _outcome(node: Node, name: str, value: Node | None, names: Names) -> Iterator[Sighting]:
+def _outcome(node: Node, name: str, value: Node | None, names: Names) -> Iterator[Finding]:
     described = name == "value" and _is_descriptor(node, names)
     if (described or name in {"name", "constructor", "code", "failureType"}) and value is not None:
         text = names.text(value)
@@ -144,7 +144,7 @@ def _is_error(node: Node) -> bool:
     return target is not None
 
 
-def _class(node: Node, names: Names) -> Iterator[Sighting]:
+def _class(node: Node, names: Names) -> Iterator[Finding]:
     name, heritage = said(node.child_by_field_name("name")), _heritage(node)
     base = names.resolve(heritage.named_children[0] if heritage and heritage.named_children else None) or said(heritage)
     if name.casefold() in OUTCOMES and "Error" in base:
@@ -218,5 +218,5 @@ def _root(node: Node | None) -> str:
     return said(node)
 
 
-def _at(node: Node, rule: str, what: str) -> Sighting:
-    return Sighting(rule, node.start_point.row + 1, f"`{what}`")
+def _at(node: Node, rule: str, what: str) -> Finding:
+    return Finding(rule, node.start_point.row + 1, f"`{what}`")

@@ -1,4 +1,4 @@
-"""What a sighting means: the default of its rule, eased by the task, overruled by the owner's settings."""
+"""What a finding means: the default of its rule, eased by the task, overruled by the owner's settings."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from checks.catalogue import RULES
+from checks.catalogue import RULES, Finding
 from checks.hooks.hooks import CommandHooks, covers
-from checks.sighting import Sighting
 from core.errors import ConfigError
 from core.gates import Severity
 from core.tasks import TaskSpec
@@ -56,14 +55,14 @@ class Policy:
             repos={Path(repo).expanduser().resolve(): tuple(names) for repo, names in repos.items()},
         )
 
-    def severity(self, sighting: Sighting, spec: TaskSpec, *, is_test: bool) -> Severity | None:
-        """What a sighting means for a task; None where the rule does not hold."""
-        if covers(spec.allow, sighting.rule):
+    def severity(self, finding: Finding, spec: TaskSpec, *, is_test: bool) -> Severity | None:
+        """What a finding means for a task; None where the rule does not hold."""
+        if covers(spec.allow, finding.rule):
             return None
-        named = [name for name in self.rules if covers((name,), sighting.rule)]
+        named = [name for name in self.rules if covers((name,), finding.rule)]
         if named:
             return self.rules[max(named, key=len)]
-        return _default(sighting, spec, is_test=is_test)
+        return _default(finding, spec, is_test=is_test)
 
     def widened(self, spec: TaskSpec) -> TaskSpec:
         """The task with what its repository allows added to what it allows itself."""
@@ -84,9 +83,9 @@ def unknown(name: str, known: Collection[str]) -> str | None:
     return f"{name}: there is no such rule" + (f"; did you mean {near[0]}?" if near else "")
 
 
-def _default(sighting: Sighting, spec: TaskSpec, *, is_test: bool) -> Severity | None:
-    rule = RULES.get(sighting.rule)
+def _default(finding: Finding, spec: TaskSpec, *, is_test: bool) -> Severity | None:
+    rule = RULES.get(finding.rule)
     if rule is None:
-        return sighting.severity
+        return finding.severity
     severity = rule.tests if is_test else rule.severity
     return Severity.NOTE if severity and rule.eased_for(spec) else severity

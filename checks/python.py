@@ -1,4 +1,4 @@
-"""Reads Python and says what stands out. Nothing is judged here: which sighting matters is for the policy."""
+"""Reads Python and says what stands out. Nothing is judged here: which finding matters is for the policy."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from checks import attributes, commands_in, eval_text, reaching, starting
+from checks import attributes, reaching
+from checks.catalogue import Finding
 from checks.classes import Classes
 from checks.hooks.commands import UNKNOWN, Command
 from checks.names import Names
-from checks.python_calls import called, mentioned, shown
-from checks.sighting import Sighting
+from checks.python_calls import built_names, called, commands_of, is_assembled, mentioned, removal, shown
+from checks.reaching import on_import
 from core.parsing import parse, parse_quietly
 
 MAX_CHARS = 400_000
@@ -43,11 +44,11 @@ _TYPED = (ast.arg, ast.AnnAssign, ast.FunctionDef, ast.AsyncFunctionDef)
 _NATIVE = frozenset({"ctypes", "_ctypes", "cffi", "_cffi_backend"})
 
 
-Hooks = Callable[[Sequence[Command]], Iterable[Sighting]]
+Hooks = Callable[[Sequence[Command]], Iterable[Finding]]
 """Tells which of some commands never run; the lines are not its business."""
 
 
-def scan(text: str, hooks: Hooks, *, is_test: bool = False, depth: int = 0) -> list[Sighting]:
+def scan(text: str, hooks: Hooks, *, is_test: bool = False, depth: int = 0) -> list[Finding]:
     """What stands out in a module; nothing where it is no Python.
 
     Args:
@@ -62,16 +63,16 @@ def scan(text: str, hooks: Hooks, *, is_test: bool = False, depth: int = 0) -> l
     names = Names(tree)
     found = (
         _odd_encoding(text), _Reader(names, hooks, is_test=is_test, depth=depth).read(), Classes(names).look(),
-        attributes.look(names), reaching.look(names, is_test=is_test), starting.look(names, tree),
+        attributes.look(names), reaching.look(names, is_test=is_test), on_import(names, tree),
     )  # fmt: skip
     return list(dict.fromkeys(itertools.chain.from_iterable(found)))
 
 
-def _odd_encoding(text: str) -> Iterator[Sighting]:
+def _odd_encoding(text: str) -> Iterator[Finding]:
     """A declared encoding in which the file says something else than what is read here."""
     for number, line in enumerate(text.split("\n", 2)[:2], 1):
         if (match := _ENCODING.match(line[:400])) and match[1].lower().replace("_", "-") not in _USUAL_ENCODINGS:
-            yield Sighting("python.encoding", number, f"`{match[0].strip()[:60]}`")
+            yield Finding("python.encoding", number, f"`{match[0].strip()[:60]}`")
 
 
 def commands(text: str) -> list[Command]:
@@ -82,9 +83,7 @@ def commands(text: str) -> list[Command]:
     names = Names(tree)
     calls = [(node, names.resolve(node.func) or "") for node in names.nodes if isinstance(node, ast.Call)]
     return [
-        found
-        for node, target in calls
-        for found in (*commands_in.of(node, target, names), *commands_in.removal(node, target, names))
+        found for node, target in calls for found in (*commands_of(node, target, names), *removal(node, target, names))
     ]
 
 
@@ -122,15 +121,15 @@ class _Reader:
 
     @functools.cached_property
     def _built(self) -> set[str]:
-        return eval_text.built_names(self._names)
+        return built_names(self._names)
 
     def _is_built(self, text: ast.expr) -> bool:
         if isinstance(text, ast.Name):
             return text.id in self._built
-        return eval_text.is_assembled(text, self._names)
+        return is_assembled(text, self._names)
 
-    def read(self) -> Iterator[Sighting]:
-        readers: dict[type[ast.AST], Callable[[Any], Iterable[Sighting]]] = {
+    def read(self) -> Iterator[Finding]:
+        readers: dict[type[ast.AST], Callable[[Any], Iterable[Finding]]] = {
             ast.Call: self._call,
             ast.Attribute: self._mention,
             ast.Name: self._mention,
@@ -145,37 +144,37 @@ class _Reader:
             if reader := readers.get(type(node)):
                 yield from reader(node)
 
-    def _constant(self, node: ast.Constant) -> Iterable[Sighting]:
+    def _constant(self, node: ast.Constant) -> Iterable[Finding]:
         if node.value != "PYTEST_CURRENT_TEST" or self._is_test:
             return ()
-        return (Sighting("python.test-detection", node.lineno, "`PYTEST_CURRENT_TEST`"),)
+        return (Finding("python.test-detection", node.lineno, "`PYTEST_CURRENT_TEST`"),)
 
-    def _call(self, node: ast.Call) -> Iterator[Sighting]:
+    def _call(self, node: ast.Call) -> Iterator[Finding]:
         names = self._names
         target = names.resolve(node.func)
         if target in {"builtins.eval", "builtins.exec", "builtins.compile"}:
             yield from self._code(node, target)
         elif target == "os.fork" and id(node) in self._looped:
-            yield Sighting("python.fork-bomb", node.lineno, "`os.fork()`")
+            yield Finding("python.fork-bomb", node.lineno, "`os.fork()`")
         elif target == "sys.modules.get" and node.args and names.text(node.args[0]) in _TEST_LIBRARIES:
-            yield Sighting("python.test-detection", node.lineno, f"`{_shown(node)}`")
-        for seen in self._hooks(commands_in.of(node, target or "", names)):
+            yield Finding("python.test-detection", node.lineno, f"`{_shown(node)}`")
+        for seen in self._hooks(commands_of(node, target or "", names)):
             yield replace(seen, line=node.lineno)
         yield from called(node, target, names)
 
-    def _code(self, node: ast.Call, target: str) -> Iterator[Sighting]:
+    def _code(self, node: ast.Call, target: str) -> Iterator[Finding]:
         """Text that is run: constant text is read like the rest, other text is told by how it came about."""
         rule = f"python.{target.removeprefix('builtins.')}"
         text = self._names.text(node.args[0]) if node.args else UNKNOWN
         if UNKNOWN in text:
             built = rule == "python.eval" and bool(node.args) and self._is_built(node.args[0])
-            yield Sighting("python.eval-built" if built else rule, node.lineno, f"`{_shown(node)}`")
+            yield Finding("python.eval-built" if built else rule, node.lineno, f"`{_shown(node)}`")
             return
         if self._depth < MAX_DEPTH:
             for inner in scan(text, self._hooks, is_test=self._is_test, depth=self._depth + 1):
                 yield replace(inner, line=node.lineno)
 
-    def _mention(self, node: ast.Attribute | ast.Name) -> Iterator[Sighting]:
+    def _mention(self, node: ast.Attribute | ast.Name) -> Iterator[Finding]:
         """Functions that are named without being called."""
         if isinstance(node.ctx, ast.Store):
             return
@@ -183,15 +182,15 @@ class _Reader:
             return
         target = self._names.resolve(node)
         if target in _WHOLE_ENVIRONMENT:
-            yield Sighting("python.environment", node.lineno, f"`{_shown(node)}`")
+            yield Finding("python.environment", node.lineno, f"`{_shown(node)}`")
         if target is None or id(node) in self._inner:
             return
         rule = "python.environment" if target == "os.environ" else mentioned(target)
         asked_for_one = target == "os.environ" and id(node) in self._one_variable
         if rule and id(node) not in self._called and not asked_for_one:
-            yield Sighting(rule, node.lineno, f"`{_shown(node)}`")
+            yield Finding(rule, node.lineno, f"`{_shown(node)}`")
 
-    def _import(self, node: ast.Import | ast.ImportFrom) -> Iterator[Sighting]:
+    def _import(self, node: ast.Import | ast.ImportFrom) -> Iterator[Finding]:
         if isinstance(node, ast.Import):
             modules = [alias.name for alias in node.names]
         elif node.level or not node.module:
@@ -201,22 +200,22 @@ class _Reader:
         for module in modules:
             top = module.partition(".")[0]
             if top in _NATIVE:
-                yield Sighting("python.native", node.lineno, f"`import {top}`")
+                yield Finding("python.native", node.lineno, f"`import {top}`")
             elif module in _CLIENTS or (top in _CLIENTS and module == top):
-                yield Sighting("python.network-client", node.lineno, f"`import {module}`")
+                yield Finding("python.network-client", node.lineno, f"`import {module}`")
             elif top in {"pytest", "_pytest"} and not self._is_test:
-                yield Sighting("python.test-detection", node.lineno, f"`import {top}` outside of tests")
+                yield Finding("python.test-detection", node.lineno, f"`import {top}` outside of tests")
 
-    def _compare(self, node: ast.Compare) -> Iterator[Sighting]:
+    def _compare(self, node: ast.Compare) -> Iterator[Finding]:
         """`"pytest" in sys.modules`, `"pytest" in sys.argv[0]`."""
         if self._is_test or self._names.text(node.left).strip() not in _TEST_LIBRARIES:
             return
         for side in node.comparators:
             named = {self._names.resolve(inner) for inner in ast.walk(side)}
             if named & {"sys.modules", "sys.argv", "sys.modules.keys", "sys.orig_argv"}:
-                yield Sighting("python.test-detection", node.lineno, f"`{_shown(node)}`")
+                yield Finding("python.test-detection", node.lineno, f"`{_shown(node)}`")
 
-    def _assignment(self, targets: list[ast.expr]) -> Iterator[Sighting]:
+    def _assignment(self, targets: list[ast.expr]) -> Iterator[Finding]:
         parts = (part for target in targets for part in (target.elts if isinstance(target, ast.Tuple) else [target]))
         for target in parts:
             match target:
@@ -231,7 +230,7 @@ class _Reader:
                 case _:
                     continue
             if rule:
-                yield Sighting(rule, target.lineno, f"`{_shown(target)} = …`")
+                yield Finding(rule, target.lineno, f"`{_shown(target)} = …`")
 
 
 def _swap(base: str, attr: str) -> str | None:

@@ -1,17 +1,36 @@
-"""Which rule a call, or the mere mention, of a known function belongs to."""
+"""Which rule a call, or the mere mention, of a known function belongs to, and which commands a call runs.
+
+Commands are the words of `subprocess`, texts of `os.system`, and deletions as the `rm` that they are. Of text that is
+run as code it tells apart what a function puts together itself: `eval(text)` of an argument runs whatever a caller
+sends; `eval(str(a) + op + str(b))` is a clumsy way to compute. Both can go wrong, but only the first lets others in.
+"""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
 
-from checks import commands_in, reaching
-from checks.commands_in import REMOVERS, RUNNERS, SHELL_TEXT
-from checks.hooks.commands import UNKNOWN
-from checks.hooks.places import outside, private
+from checks import reaching
+from checks.catalogue import Finding
+from checks.hooks import shell
+from checks.hooks.commands import UNKNOWN, Command, outside, private
 from checks.names import Names
-from checks.sighting import Sighting
 
+RUNNERS = frozenset(f"subprocess.{name}" for name in ("run", "Popen", "call", "check_call", "check_output"))
+SHELL_TEXT = frozenset({
+    "os.system", "os.popen", "subprocess.getoutput", "subprocess.getstatusoutput", "asyncio.create_subprocess_shell",
+    "asyncio.subprocess.create_subprocess_shell",
+})  # fmt: skip
+WORDS = frozenset({
+    "asyncio.create_subprocess_exec", "asyncio.subprocess.create_subprocess_exec", "os.execl", "os.execlp", "os.execle",
+    "os.execlpe",
+})  # fmt: skip
+LISTS = frozenset(
+    {"os.execv", "os.execvp", "os.execve", "os.execvpe", "os.posix_spawn", "os.posix_spawnp", "pty.spawn"}
+)
+SPAWNS = frozenset(f"os.spawn{kind}" for kind in ("l", "le", "lp", "lpe", "v", "ve", "vp", "vpe"))
+REMOVERS = frozenset({"shutil.rmtree", "os.remove", "os.unlink", "os.rmdir", "os.removedirs"})
+_MAKERS = frozenset({"builtins.str", "builtins.repr", "builtins.format", "builtins.ascii"})
 _POWERFUL = frozenset({"os", "builtins", "subprocess", "sys", "ctypes", "shutil", "importlib", "posix", "pty"})
 _BY_NAME: dict[str, str] = {
     **dict.fromkeys(("builtins.eval",), "python.eval"),
@@ -56,10 +75,10 @@ def mentioned(target: str) -> str | None:
     return _BY_NAME.get(target) or reaching.BY_NAME.get(target.rpartition(".")[0])
 
 
-def called(node: ast.Call, target: str | None, names: Names) -> Iterator[Sighting]:
+def called(node: ast.Call, target: str | None, names: Names) -> Iterator[Finding]:
     """What stands out in a call. Text that is run as code is looked at elsewhere."""
     for rule in _rules(node, target, names):
-        yield Sighting(rule, node.lineno, f"`{_short(node, target)}`")
+        yield Finding(rule, node.lineno, f"`{_short(node, target)}`")
 
 
 def _rules(node: ast.Call, target: str | None, names: Names) -> Iterator[str]:
@@ -68,7 +87,7 @@ def _rules(node: ast.Call, target: str | None, names: Names) -> Iterator[str]:
         return
     rule = mentioned(target)
     if rule and target not in {"builtins.eval", "builtins.exec"}:
-        shell = target in RUNNERS and commands_in.is_shell(node)
+        shell = target in RUNNERS and is_shell(node)
         yield "python.subprocess-shell" if shell else rule
     args = [names.text(arg) for arg in node.args[:3]]
     if target in REMOVERS and args and outside(args[0]):
@@ -142,3 +161,100 @@ def shown(node: ast.AST) -> str:
         return ast.unparse(node)
     except RecursionError:
         return "…"
+
+
+def commands_of(node: ast.Call, target: str, names: Names) -> list[Command]:
+    """The commands that a call runs, as far as their words can be known; none for other calls."""
+    args = node.args
+    if target in SHELL_TEXT:
+        return _text(args[0] if args else None, names)
+    if target in RUNNERS:
+        return _of_subprocess(node, names)
+    if target in WORDS:
+        words = tuple(names.text(arg) for arg in args[target.startswith("os.") :])
+        return [Command(argv=words)] if words else []
+    if target in LISTS | SPAWNS:
+        return _of_list(args, target, names)
+    return []
+
+
+def removal(node: ast.Call, target: str, names: Names) -> list[Command]:
+    """A deletion as a command."""
+    if target not in REMOVERS or not node.args:
+        return []
+    return [Command(argv=("rm", "-r", "--", names.text(node.args[0])))]
+
+
+def is_shell(node: ast.Call) -> bool:
+    """Tell whether a call of subprocess asks for a shell, or may."""
+    values = [keyword.value for keyword in node.keywords if keyword.arg == "shell"]
+    return bool(values) and not (isinstance(values[0], ast.Constant) and not values[0].value)
+
+
+def _of_subprocess(node: ast.Call, names: Names) -> list[Command]:
+    first = next((k.value for k in node.keywords if k.arg == "args"), node.args[0] if node.args else None)
+    cwd = next((names.text(k.value) for k in node.keywords if k.arg == "cwd"), "")
+    argv = names.argv(first)
+    if argv is None:
+        return _text(first, names, cwd) if is_shell(node) else _plain(names.text(first), cwd)
+    if is_shell(node):
+        return shell.commands(argv[0]) if argv else []
+    return [Command(argv=argv, cwd=cwd)] if argv else []
+
+
+def _text(node: ast.expr | None, names: Names, cwd: str = "") -> list[Command]:
+    text = names.text(node)
+    if text == UNKNOWN:
+        return []
+    return [Command(argv=("sh", "-c", text), cwd=cwd)]
+
+
+def _plain(text: str, cwd: str) -> list[Command]:
+    return [] if text == UNKNOWN else [Command(argv=(text,), cwd=cwd)]
+
+
+def _of_list(args: list[ast.expr], target: str, names: Names) -> list[Command]:
+    rest = args[target.startswith("os.spawn") :]
+    if target in SPAWNS and "spawnl" in target:
+        words: tuple[str, ...] | None = tuple(names.text(arg) for arg in rest[1:])
+    else:
+        words = names.argv(rest[-1 if target == "pty.spawn" else 1]) if len(rest) > (target != "pty.spawn") else None
+    return [Command(argv=words)] if words else []
+
+
+def built_names(names: Names) -> set[str]:
+    """The variables of a module that are never bound to anything but text put together out of parts."""
+    built, other = set[str](), set(names.parameters)
+    for name, value in (*names.bindings, *_further(names)):
+        (built if is_assembled(value, names) else other).add(name)
+    return built - other
+
+
+def is_assembled(node: ast.expr, names: Names) -> bool:
+    """Tell whether an expression puts a text together; a text with nothing but one value in it does not."""
+    match node:
+        case ast.Constant():
+            return True
+        case ast.JoinedStr(values=parts):
+            return len(parts) > 1
+        case ast.BinOp(op=ast.Add() | ast.Mod(), left=left, right=right):
+            return not (_empty(left) or _empty(right))
+        case ast.Call(func=ast.Attribute(attr="join" | "format", value=ast.Constant())):
+            return True
+        case ast.Call(func=func):
+            return names.resolve(func) in _MAKERS
+    return False
+
+
+def _further(names: Names) -> Iterator[tuple[str, ast.expr]]:
+    """What `+=` and loops bind."""
+    for node in names.nodes:
+        match node:
+            case ast.AugAssign(target=ast.Name(id=name) as target, op=op, value=value):
+                yield name, ast.BinOp(left=target, op=op, right=value)
+            case ast.For(target=ast.Name(id=name), iter=loop):
+                yield name, loop
+
+
+def _empty(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and not str(node.value).strip("() ")

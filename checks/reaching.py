@@ -1,7 +1,8 @@
 """Ways out of a module to what runs beside it: descriptors, the tables of a process, the files of tests.
 
 A function that reads the tests finds what they expect, and one that writes to descriptors it did not open speaks to
-whoever reads them. The functions that lead there by their name alone stand in `BY_NAME`.
+whoever reads them. The functions that lead there by their name alone stand in `BY_NAME`. Threads that a module starts
+while it is imported go on beside whatever imports it, and exits end it.
 """
 
 from __future__ import annotations
@@ -9,13 +10,13 @@ from __future__ import annotations
 import ast
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from checks.catalogue import Finding
+from checks.comparisons import last
 from checks.hooks.commands import UNKNOWN
 from checks.names import Names
-from checks.sides import last
-from checks.sighting import Sighting
 from core.paths import is_test_path
 
 TEST_LIBRARIES = frozenset({"pytest", "_pytest", "pluggy", "hypothesis", "nose"})
@@ -88,9 +89,12 @@ _LISTS = frozenset({"os.listdir", "os.scandir", "os.walk", "os.fwalk", "glob.glo
 _LIST_METHODS = frozenset({"glob", "rglob", "iterdir", "walk"})
 _PATH_METHODS = frozenset({"glob", "rglob", "joinpath", "open", "read_text", "read_bytes", "iterdir", "walk"})
 _HERE = frozenset({"", ".", "./", "/", "..", "*", "*.py", "**", "**/*.py", "**/*", "./*.py", "./**/*.py"})
+_KINDS = ("threading.Thread", "threading.Timer", "multiprocessing.Process", "multiprocessing.context.Process")
+_AT_ONCE = frozenset({"_thread.start_new_thread", "_thread.start_new", "_thread.start_joinable_thread"})
+_POOLS = ("concurrent.futures.", "multiprocessing.Pool", "multiprocessing.pool.", "multiprocessing.dummy.")
 
 
-def look(names: Names, *, is_test: bool) -> Iterator[Sighting]:
+def look(names: Names, *, is_test: bool) -> Iterator[Finding]:
     """What stands out in the calls and texts of a module that is no test, or is one."""
     ranged = {name for name, value in _loops(names) if _counts(value, names)}
     docs = {id(node.value) for node in names.nodes if isinstance(node, ast.Expr)}
@@ -110,12 +114,12 @@ def look(names: Names, *, is_test: bool) -> Iterator[Sighting]:
         yield from _modules(names)
 
 
-def _process_files(node: ast.expr, names: Names) -> Iterator[Sighting]:
+def _process_files(node: ast.expr, names: Names) -> Iterator[Finding]:
     if _PROCESS_FILES.match(text := names.text(node)):
-        yield Sighting("python.process-files", node.lineno, f"`{text[:50].replace(UNKNOWN, '…')}`")
+        yield Finding("python.process-files", node.lineno, f"`{text[:50].replace(UNKNOWN, '…')}`")
 
 
-def _warnings(names: Names) -> Iterator[Sighting]:
+def _warnings(names: Names) -> Iterator[Finding]:
     """Warnings that are kept: each tells the file and the line it is about, which may be those of a caller."""
     read = any(isinstance(node, ast.Attribute) and node.attr in {"filename", "lineno", "line"} for node in names.nodes)
     for node in names.nodes:
@@ -123,10 +127,10 @@ def _warnings(names: Names) -> Iterator[Sighting]:
             continue
         if node.args or any(keyword.arg in {"record", None} for keyword in node.keywords):
             rule = "python.frames" if read else "python.call-site"
-            yield Sighting(rule, node.lineno, "`catch_warnings(record=…)`")
+            yield Finding(rule, node.lineno, "`catch_warnings(record=…)`")
 
 
-def _modules(names: Names) -> Iterator[Sighting]:
+def _modules(names: Names) -> Iterator[Finding]:
     """The table of all modules, where it is not asked for one; a module of a test framework in it."""
     inner = {id(child) for node in names.nodes for child in _passed_on(node)}
     for node in names.nodes:
@@ -134,11 +138,11 @@ def _modules(names: Names) -> Iterator[Sighting]:
             continue
         target = names.resolve(node) or ""
         if target == "sys.modules" and id(node) not in inner:
-            yield Sighting("python.frames", node.lineno, "`sys.modules`")
+            yield Finding("python.frames", node.lineno, "`sys.modules`")
         elif isinstance(node, ast.Subscript) and _is_of_tests(target):
-            yield Sighting("python.test-detection", node.lineno, "`sys.modules[…]`")
+            yield Finding("python.test-detection", node.lineno, "`sys.modules[…]`")
         elif target in _DOUBLES:
-            yield Sighting("python.test-detection", node.lineno, f"`{target}`")
+            yield Finding("python.test-detection", node.lineno, f"`{target}`")
 
 
 def _is_of_tests(module: str) -> bool:
@@ -155,7 +159,7 @@ def _passed_on(node: ast.AST) -> Iterator[ast.AST]:
             yield from comparators
 
 
-def _imports(node: ast.Import | ast.ImportFrom) -> Iterator[Sighting]:
+def _imports(node: ast.Import | ast.ImportFrom) -> Iterator[Finding]:
     """Test frameworks, doubles and tests, outside of tests."""
     if isinstance(node, ast.Import):
         modules = [alias.name for alias in node.names]
@@ -166,9 +170,9 @@ def _imports(node: ast.Import | ast.ImportFrom) -> Iterator[Sighting]:
         own = node.level == 0 if isinstance(node, ast.ImportFrom) else True
         of_tests = parts[0] in {"tests", "conftest"} or any(is_test_path(f"{part}.py") for part in parts)
         if (own and parts[0] in TEST_LIBRARIES - {"pytest", "_pytest"}) or module in _DOUBLES or of_tests:
-            yield Sighting("python.test-detection", node.lineno, f"`import {module}` outside of tests")
+            yield Finding("python.test-detection", node.lineno, f"`import {module}` outside of tests")
         elif own and (module.startswith("_test") or module in _UNDER_PYTHON):
-            yield Sighting("python.native", node.lineno, f"`import {module}`")
+            yield Finding("python.native", node.lineno, f"`import {module}`")
 
 
 # --- descriptors
@@ -191,30 +195,30 @@ def _counts(value: ast.expr, names: Names) -> bool:
     return bool(items) and all(isinstance(one, ast.Constant) and isinstance(one.value, int) for one in items)
 
 
-def _descriptors(node: ast.Call, names: Names, ranged: set[str]) -> Iterator[Sighting]:
+def _descriptors(node: ast.Call, names: Names, ranged: set[str]) -> Iterator[Finding]:
     """Descriptors that are given as numbers: nobody but who started the process knows what they are."""
     target = names.resolve(node.func) or ""
     given: Any = next((k.value for k in node.keywords if k.arg in {"fd", "fileno", "file"}), None)
     first = node.args[0] if node.args else given
     if target in _IMPORTERS and names.text(first).partition(".")[0] in _UNDER_PYTHON | {"ctypes", "cffi"}:
-        yield Sighting("python.native", node.lineno, f"`{target}({names.text(first)!r})`")
+        yield Finding("python.native", node.lineno, f"`{target}({names.text(first)!r})`")
     method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
     if target not in _ON_DESCRIPTORS and method not in {"add_writer", "add_reader"}:
         return
     first = given if target == "socket.socket" else first
     if isinstance(first, ast.Name) and first.id in ranged:
-        yield Sighting("python.descriptors", node.lineno, f"`{target}` on each of several numbers")
+        yield Finding("python.descriptors", node.lineno, f"`{target}` on each of several numbers")
         return
     if isinstance(first, ast.Name):
         first = names.value_of(first.id) or first
     if isinstance(first, ast.Constant) and type(first.value) is int and first.value > 2:
-        yield Sighting("python.descriptors", node.lineno, f"`{target}` on descriptor {first.value}")
+        yield Finding("python.descriptors", node.lineno, f"`{target}` on descriptor {first.value}")
 
 
 # --- files
 
 
-def _tests(node: ast.Call, names: Names) -> Iterator[Sighting]:
+def _tests(node: ast.Call, names: Names) -> Iterator[Finding]:
     """Files of tests, compiled ones, and lists of all that lies around."""
     target = names.resolve(node.func) or ""
     method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
@@ -225,10 +229,10 @@ def _tests(node: ast.Call, names: Names) -> Iterator[Sighting]:
         texts.append(names.text(node.func.value))
     for text in texts:
         if target in _IMPORTERS and (text in _DOUBLES or text.partition(".")[0] in TEST_LIBRARIES):
-            yield Sighting("python.test-detection", node.lineno, f"`{target}({text!r})`")
+            yield Finding("python.test-detection", node.lineno, f"`{target}({text!r})`")
         dotted = text.replace(".", "/") + ".py" if target.startswith(("importlib.", "builtins.__")) else text
         if _names_a_test(text) or (dotted != text and _names_a_test(dotted)):
-            yield Sighting("python.test-files", node.lineno, f"`{text[:50].replace(UNKNOWN, '…')}`")
+            yield Finding("python.test-files", node.lineno, f"`{text[:50].replace(UNKNOWN, '…')}`")
             return
     if target in _LISTS or method in _LIST_METHODS:
         where = node.args[0] if target in _LISTS and node.args else None
@@ -236,9 +240,9 @@ def _tests(node: ast.Call, names: Names) -> Iterator[Sighting]:
             where = node.func.value
         plain = target in _LISTS or method in {"glob", "rglob"}
         if (plain and (not node.args or texts[0] in _HERE)) or (where is not None and _is_beside(where, names)):
-            yield Sighting("python.own-sources", node.lineno, f"`{target or method}(…)`")
+            yield Finding("python.own-sources", node.lineno, f"`{target or method}(…)`")
     elif target in {"builtins.open", "io.open"} and last(node.args[0] if node.args else node) == "__file__":
-        yield Sighting("python.own-sources", node.lineno, "`open(__file__)`")
+        yield Finding("python.own-sources", node.lineno, "`open(__file__)`")
 
 
 def _is_beside(node: ast.expr, names: Names) -> bool:
@@ -262,3 +266,86 @@ def _names_a_test(text: str) -> bool:
     return bool(
         is_test_path(text) or _TEST_FOLDER.search(text) or _GLOB_OF_TESTS.search(text) or _COMPILED.search(text)
     )
+
+
+def on_import(names: Names, tree: ast.Module) -> Iterator[Finding]:
+    """The places where a module does so, in functions that it calls meanwhile as well."""
+    functions = {node.name: node for node in names.nodes if isinstance(node, ast.FunctionDef)}
+    classes = {node.name: node for node in names.nodes if isinstance(node, ast.ClassDef)}
+    threads = {name for name, node in classes.items() if any(_is_kind(base, names, set()) for base in node.bases)}
+    makers = {name: value.func for name, value in names.bindings if isinstance(value, ast.Call)}
+    seen, waiting = set[str](), [list(_at_import(tree.body))]
+    while waiting:
+        for node in waiting.pop():
+            if isinstance(node, ast.Call) and _starts(node, names, threads, makers):
+                yield Finding("python.import-thread", node.lineno, f"`{_said(node)}`")
+            elif isinstance(node, ast.Raise | ast.Call) and _ends(node, names):
+                yield Finding("python.import-exit", node.lineno, "`exit`")
+            for name in _called(node):
+                if name in functions and name not in seen:
+                    seen.add(name)
+                    waiting.append(list(_at_import(functions[name].body)))
+
+
+def _at_import(body: Iterable[ast.stmt]) -> Iterator[ast.AST]:
+    """All that runs with a block: functions in it are only made, what is guarded by `__name__` does not run."""
+    for statement in body:
+        if isinstance(statement, ast.If) and _is_main(statement.test):
+            yield from _at_import(statement.orelse)
+            continue
+        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield from statement.decorator_list
+            continue
+        yield statement
+        for child in ast.iter_child_nodes(statement):
+            if isinstance(child, ast.stmt):
+                yield from _at_import([child])
+            elif isinstance(child, ast.ExceptHandler | ast.match_case):
+                yield from _at_import(child.body)
+            elif not isinstance(child, ast.Lambda):
+                yield from (inner for inner in ast.walk(child) if isinstance(inner, ast.expr))
+
+
+def _is_main(test: ast.expr) -> bool:
+    """`if __name__ == "__main__"`, and what else is asked of the name."""
+    return any(isinstance(node, ast.Name) and node.id in {"__name__", "TYPE_CHECKING"} for node in ast.walk(test))
+
+
+def _starts(node: ast.Call, names: Names, threads: set[str], makers: Mapping[str, ast.expr]) -> bool:
+    if (names.resolve(node.func) or "") in _AT_ONCE:
+        return True
+    if not isinstance(node.func, ast.Attribute):
+        return False
+    thing = node.func.value
+    maker = thing.func if isinstance(thing, ast.Call) else makers.get(thing.id) if isinstance(thing, ast.Name) else None
+    if node.func.attr == "start":
+        return maker is not None and _is_kind(maker, names, threads)
+    pool = maker is not None and (names.resolve(maker) or "").startswith(_POOLS)
+    return pool and node.func.attr in {"submit", "map", "apply_async", "map_async"}
+
+
+def _ends(node: ast.Raise | ast.Call, names: Names) -> bool:
+    match node:
+        case ast.Raise(exc=ast.expr() as error):
+            said = error.func if isinstance(error, ast.Call) else error
+            return names.resolve(said) in {"builtins.SystemExit", "builtins.KeyboardInterrupt"}
+        case ast.Call(func=func, args=args):
+            fails = bool(args) and isinstance(args[0], ast.Constant) and args[0].value not in {0, None}
+            return not fails and names.resolve(func) in {"sys.exit", "builtins.exit", "builtins.quit"}
+    return False
+
+
+def _is_kind(node: ast.expr, names: Names, threads: set[str]) -> bool:
+    return (isinstance(node, ast.Name) and node.id in threads) or (names.resolve(node) or "") in _KINDS
+
+
+def _called(node: ast.AST) -> Iterator[str]:
+    """The functions of the module that an expression calls or decorates with."""
+    match node:
+        case ast.Call(func=ast.Name(id=name)) | ast.Name(id=name):
+            yield name
+
+
+def _said(node: ast.Call) -> str:
+    text = ast.unparse(node.func)
+    return f"{text[:50]}(…)"

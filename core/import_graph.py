@@ -13,6 +13,7 @@ from core.file_names import Names, discard, folders_above, last_of
 from core.imports import Facts, Import, facts_of, may_refer
 from core.javascript import is_source
 from core.paths import is_test_path
+from core.text import encode
 from core.tree import Tree
 
 SETTINGS = frozenset(
@@ -133,7 +134,7 @@ class View:
         text = self._over.get(path)
         if text is None:
             return self._facts_below(path)
-        raw = text.encode("utf-8", "surrogatepass")
+        raw = encode(text)
         return self._cache.facts(path, hashlib.sha256(raw).hexdigest(), lambda: raw)
 
     def dynamic(self) -> Iterable[str]:

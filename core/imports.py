@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from core.javascript import SOURCES
 from core.js_imports import references
 from core.parsing import parse
+from core.text import decode
 
 MAX_MENTION = 200
 _MAX_SCRIPT = 200_000  # longer ones are made by a machine, and their strings name no files
@@ -66,7 +67,7 @@ def may_refer(path: str) -> bool:
 
 def facts_of(path: str, content: bytes) -> Facts:
     """Read a file's references; a Python file that does not parse is dynamic, since nothing is known of it."""
-    text = content.decode("utf-8", "replace")
+    text = decode(content)
     if path.endswith(SOURCES) and len(text) <= _MAX_SCRIPT:
         mentions, dynamic = references(path, text)
         return Facts(mentions=mentions, dynamic=dynamic)

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from core.text import encode
+
 if TYPE_CHECKING:
     from tree_sitter import Language, Node
 
@@ -45,7 +47,7 @@ def parse(path: str, text: str) -> Node:
     from tree_sitter import Parser  # noqa: PLC0415 (loaded when the first JavaScript task comes)
 
     # A parser of its own for each text: they are cheap, and one may not be used by two threads at once.
-    return Parser(_grammar(typed=path.endswith(TYPED))).parse(text.encode("utf-8", "surrogatepass")).root_node
+    return Parser(_grammar(typed=path.endswith(TYPED))).parse(encode(text)).root_node
 
 
 def fault(path: str, text: str) -> Fault | None:
@@ -56,7 +58,7 @@ def fault(path: str, text: str) -> Fault | None:
     node = next((node for node in walk(root) if node.is_error or node.is_missing), root)
     if node.is_missing:
         return Fault(line=node.start_point.row + 1, message=f"missing {node.type}")
-    near = text.encode("utf-8", "surrogatepass")[node.start_byte : node.start_byte + 40]
+    near = encode(text)[node.start_byte : node.start_byte + 40]
     first = near.decode("utf-8", "replace").split("\n")[0].strip()
     return Fault(line=node.start_point.row + 1, message=f"unexpected {first!r}" if first else "unexpected end")
 

@@ -11,6 +11,8 @@ import ast
 import threading
 import warnings
 
+from core.text import encode
+
 _TURN = threading.RLock()
 
 
@@ -21,7 +23,10 @@ def parse(text: str | bytes) -> ast.Module:
         SyntaxError, ValueError, RecursionError, MemoryError: as `ast.parse`.
     """
     with _TURN:
-        return ast.parse(text)
+        try:
+            return ast.parse(text)
+        except UnicodeEncodeError:  # a text that is no UTF-8 is read in the encoding that its own first lines name
+            return ast.parse(encode(text) if isinstance(text, str) else text)
 
 
 def parse_quietly(text: str) -> ast.Module | None:

@@ -1,9 +1,11 @@
-"""The port through which the files of a commit are read; it stands alone, because verdicts name it."""
+"""The port through which the files of a commit are read, as bytes or as text; verdicts name it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Protocol
+
+from core.text import decode
 
 
 class Tree(Protocol):
@@ -29,3 +31,8 @@ class Tree(Protocol):
             KeyError: there is no such file.
         """
         ...
+
+
+def text_of(tree: Tree, path: str) -> str | None:
+    """The text of a file, as `core.text` reads its bytes; None where there is no such file."""
+    return decode(tree.read(path)) if path in tree.entries() else None

@@ -25,7 +25,7 @@ from core.clock import Clock, utc_now
 from core.errors import SandboxError
 from core.isolation import Mount
 from environments.wheels import Wheel, Wheels, call
-from sandbox import interpreter, launcher, places
+from sandbox import interpreter, job_folders, launcher
 from sandbox.runtime import Runtime
 
 INSIDE = "/opt/packages"
@@ -70,7 +70,7 @@ class LayerStore:
     """
 
     def __init__(self, folder: Path, runtime: Runtime, *, environ: Mapping[str, str], clock: Clock = utc_now) -> None:
-        self._folder, self._runtime, self._clock = places.public(folder), runtime, clock
+        self._folder, self._runtime, self._clock = job_folders.public(folder), runtime, clock
         series = ".".join(runtime.version.split(".")[:2])
         self.wheels = Wheels(series, environ=environ, pins=_pins(runtime))
         self._locks = WeakValueDictionary[str, asyncio.Lock]()

@@ -22,7 +22,7 @@ from pathlib import Path
 from core.errors import SandboxError
 from core.masking import printable
 from environments.distributions import requirement
-from sandbox import scratch as temporary
+from sandbox import orphans
 
 RESOLVE_S, INSTALL_S, LOOK_UP_S = 180.0, 900.0, 60.0
 _KEPT = re.compile(
@@ -103,7 +103,7 @@ class Wheels:
 
     async def install(self, wheels: Sequence[Wheel], target: Path) -> None:
         """Unpack these wheels and no others into a folder; raises as `resolve`."""
-        with tempfile.TemporaryDirectory(prefix=temporary.prefix("wheels")) as scratch:
+        with tempfile.TemporaryDirectory(prefix=orphans.prefix("wheels")) as scratch:
             lock = _listed(scratch, [f"{wheel.name}=={wheel.version} --hash=sha256:{wheel.sha256}" for wheel in wheels])
             words = ["--no-deps", "--no-compile", "--require-hashes", "-r", lock]
             await self._pip([*self._install(target), *words], INSTALL_S)
@@ -112,7 +112,7 @@ class Wheels:
         # A git note of somebody else's may name them: pip would take an address or a folder as well.
         if wrong := [text for text in requirements if str(requirement(text)) != text]:
             raise Unobtainable(f"{wrong[0]!r} is no package")
-        with tempfile.TemporaryDirectory(prefix=temporary.prefix("wheels")) as scratch:
+        with tempfile.TemporaryDirectory(prefix=orphans.prefix("wheels")) as scratch:
             report, pins = Path(scratch, "report.json"), _listed(scratch, self._pins)
             dry = ["--dry-run", "--ignore-installed", "--report", str(report), "-c", pins, *more]
             await self._pip([*self._install(Path(scratch, "none")), *dry, "--", *requirements], wall_s)

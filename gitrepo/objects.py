@@ -12,6 +12,7 @@ from typing import Literal
 from core.errors import GitError
 from core.paths import Spellings, folders_of, git_folder, is_git_folder, path_fault
 from core.tasks import Change
+from core.text import decode, encode, is_encodable, is_utf8
 
 REGULAR = frozenset({"100644", "100755", "100664"})
 FOLDER = "40000"
@@ -94,7 +95,7 @@ def parse_tree(raw: bytes, id_bytes: int) -> Iterator[tuple[str, str, str]]:
         end = raw.index(b"\0", at)
         mode, _, name = raw[at:end].partition(b" ")
         at = end + 1 + id_bytes
-        yield mode.decode(), name.decode("utf-8", "surrogateescape"), raw[end + 1 : at].hex()
+        yield mode.decode(), decode(name), raw[end + 1 : at].hex()
 
 
 def flatten(root: str, load: Callable[[str], bytes]) -> dict[str, Record]:
@@ -155,7 +156,7 @@ def planted(old: str, new: str, load: Callable[[str], bytes]) -> str | None:
 
 def is_text(name: str) -> bool:
     """Tell whether a name was UTF-8; others cannot be shown, stored or sent."""
-    return name.isascii() or not any("\ud800" <= char <= "\udfff" for char in name)
+    return is_utf8(name)
 
 
 def blob_id(data: bytes, kind: Literal["sha1", "sha256"]) -> str:
@@ -208,10 +209,9 @@ def _check_spelling(path: str, spellings: Spellings) -> None:
 
 
 def _encoded(path: str, text: str) -> bytes:
-    try:
-        return text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError as error:
-        raise GitError(f"{path}: holds a character that is no text ({error.reason}); it was not committed") from None
+    if not is_encodable(text):
+        raise GitError(f"{path}: holds half of a surrogate pair, which is no text; it was not committed")
+    return encode(text)
 
 
 def _check_path(path: str, text: str | None, change: Change, before: Mapping[str, Record], paths: list[str]) -> None:

@@ -1,1 +1,24 @@
-"""What is known of each language whose tests are judged: one package for each."""
+"""What each language does in its own way when its tests are judged, behind one interface: `dialect_of`."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import cast
+
+from core.javascript import is_source
+from core.tasks import Language
+from languages.dialect import TestDialect
+
+_MODULES = {Language.PYTHON: "languages.python.plan", Language.JAVASCRIPT: "languages.javascript.plan"}
+
+
+def dialect_of(language: Language) -> TestDialect:
+    """What a language does in its own way; its parts are loaded when it is first asked for."""
+    return cast("TestDialect", import_module(_MODULES[language]))
+
+
+def language_of(path: str) -> Language | None:
+    """The language of a source file by its name; None for any other file."""
+    if is_source(path):
+        return Language.JAVASCRIPT
+    return Language.PYTHON if path.endswith(".py") else None

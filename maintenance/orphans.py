@@ -16,7 +16,7 @@ from pathlib import Path
 
 from core.events import Event, Kind, Level
 from gitrepo import leftovers
-from sandbox import cgroup_search, orphans, places, scratch
+from sandbox import cgroups, job_folders, orphans
 
 NAMED = 20
 """So many of a kind are named in the event; all are counted."""
@@ -77,8 +77,8 @@ def sweep(where: Places) -> Swept:
     removed = {
         "processes": [str(pid) for pid in ended],
         "job folders": _names(folders),
-        "control groups": cgroup_search.sweep(),
-        "temporary files": _names(scratch.sweep()),
+        "control groups": cgroups.sweep(),
+        "temporary files": _names(orphans.sweep_temporary()),
         "drafts": _names(_drafts(where, since)),
         "git files": _names(git.removed),
         "port files": _names(_port(where.port, since)),
@@ -105,7 +105,7 @@ def _port(file: Path, since: float) -> list[Path]:
 def _drafts(where: Places, since: float) -> list[Path]:
     """Drafts of processes that are no more, or of one that had this one's number, as in containers."""
     found = []
-    for folder in (*where.drafts, places.where(where.packages)):
+    for folder in (*where.drafts, job_folders.where(where.packages)):
         found += [path for path in _entries(folder) if _is_dead(path.name, _DRAFT) or _is_dead(path.name, _TREE)]
     for file in where.shared:
         found += [path for path in file.parent.glob(f".{file.name}.*") if _is_dead(path.name, _DRAFT)]

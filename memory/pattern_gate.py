@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from core.attempt_state import Lesson
 from core.gates import Finding, GateJob, GateReport, Severity
 from core.paths import is_test_path
+from core.tree import text_of
 from memory.shapes import Shape, shapes
 from memory.store import LongTermMemory
 
@@ -58,9 +59,7 @@ def _written(job: GateJob) -> Mapping[str, list[Shape]]:
 
 
 def _base(job: GateJob, path: str) -> str:
-    if path not in job.tree.entries():
-        return ""
-    return job.tree.read(path).decode("utf-8", "replace")
+    return text_of(job.tree, path) or ""
 
 
 def _finding(path: str, shape: Shape, lesson: Lesson) -> Finding:

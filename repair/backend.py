@@ -26,7 +26,7 @@ from repair.fitness import first_change, job_of, whole_tests, why_unfit
 from repair.problem import Finding, Problem, Tell, settled
 from repair.reporting import Reporter
 from repair.synthesis import SynthesisRunner
-from verdict.suite_runs import Rounds
+from verdict.suite_runs import SuiteRuns
 
 log = logging.getLogger(__name__)
 
@@ -84,7 +84,7 @@ class RepairBackend(BaseModelHandler):
         return made if isinstance(made, cls) else None
 
     @classmethod
-    def over(cls, runs: Callable[[], Rounds | str], *, budget_s: float = 60.0) -> Self:
+    def over(cls, runs: Callable[[], SuiteRuns | str], *, budget_s: float = 60.0) -> Self:
         """One that searches in a sandbox; `runs` gives it, or says why there is none yet."""
         return cls(_solver(runs), budget_s=budget_s, missing=lambda: why if isinstance(why := runs(), str) else "")
 
@@ -178,7 +178,7 @@ class RepairBackend(BaseModelHandler):
             raise ModelRefused(f"a fault of its own: {type(error).__name__}: {error}") from error
 
 
-def _solver(runs: Callable[[], Rounds | str]) -> Solver:
+def _solver(runs: Callable[[], SuiteRuns | str]) -> Solver:
     """The engine, made when it is first asked: its generators are many modules."""
     made: list[Solver] = []
 

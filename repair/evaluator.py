@@ -22,12 +22,12 @@ from core.errors import SandboxError
 from core.isolation import RUN_LIMITS
 from core.javascript import SOURCES
 from core.verdicts import SuiteJob
+from languages.plan import Plan, ProgramRun, tests_alone
 from repair.evaluation import Answered, Call, Candidate, How, Observed, Outcome, Patience, Sight, TrialJob, Trouble
 from repair.inside_program import PROGRAM
 from verdict.answer import ProgramAnswer, read_program
-from verdict.plan import Plan, ProgramRun, tests_alone
 from verdict.shaping import Names
-from verdict.suite_runs import Rounds
+from verdict.suite_runs import SuiteRuns
 
 RECENT = 4
 BUDGET_S = 15.0
@@ -51,7 +51,7 @@ class TrialRunner:
         rounds: runs plans in a sandbox; may be shared.
     """
 
-    def __init__(self, rounds: Rounds) -> None:
+    def __init__(self, rounds: SuiteRuns) -> None:
         self._rounds = rounds
         self._stages: deque[tuple[TrialJob, Stage]] = deque(maxlen=RECENT)
 
@@ -143,7 +143,7 @@ class Stage:
         return f"{found.staged}::{name}{bracket}{parameters}"
 
 
-async def staged(job: TrialJob, rounds: Rounds) -> Stage:
+async def staged(job: TrialJob, rounds: SuiteRuns) -> Stage:
     """Plan the runs of a job.
 
     Raises:

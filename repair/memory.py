@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from core.tasks import Change, digest
+from core.tree import text_of
 from repair.evaluation import TrialJob
 from repair.problem import Finding, Problem
 
@@ -65,6 +66,6 @@ def rebased(change: Change, origin: TrialJob, now: TrialJob) -> Change:
         if path in origin.change:
             back[path] = origin.change[path]
         else:
-            back[path] = origin.base.read(path).decode("utf-8", "replace") if path in origin.base.entries() else None
+            back[path] = text_of(origin.base, path)
     differs = {path: text for path, text in back.items() if now.change.get(path, "\0") != text}
     return {**differs, **change}

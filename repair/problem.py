@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from core.tasks import Change, Files, digest
+from core.text import encode
 from core.tree import Tree
 from repair.evaluation import TrialJob
 
@@ -104,4 +105,4 @@ def settled(base: Tree, change: Change) -> Change:
 def _same(base: Tree, path: str, text: str | None, *, known: bool) -> bool:
     if text is None or not known:
         return text is None and not known
-    return base.read(path) == text.encode("utf-8", "surrogatepass")
+    return base.read(path) == encode(text)

@@ -16,15 +16,16 @@ from typing import Any
 
 from core import literals
 from core.parsing import parse_quietly
+from core.text import encode
+from core.tree import text_of
+from languages.plan import Plan
 from repair import stubs
 from repair.evaluation import Synthesised, SynthesisJob, TrialJob
 from repair.evaluator import rows, staged
 from repair.stubs import Stub
 from sandbox.inside import values
-from sandbox.packing import encoded
 from verdict.answer import ProgramAnswer, read_program
-from verdict.plan import Plan
-from verdict.suite_runs import Rounds
+from verdict.suite_runs import SuiteRuns
 
 TESTS_S = 8.0
 """How long the tests may take with the recorder; what was learned by then is used."""
@@ -47,7 +48,7 @@ class SynthesisRunner:
         rounds: runs plans in a sandbox; may be shared.
     """
 
-    def __init__(self, rounds: Rounds) -> None:
+    def __init__(self, rounds: SuiteRuns) -> None:
         self._rounds = rounds
 
     async def synthesise(self, job: SynthesisJob) -> Synthesised:
@@ -80,14 +81,14 @@ def _source(job: TrialJob, path: str) -> str | None:
     for files in (job.change, job.start):
         if path in files:
             return files[path]
-    return job.base.read(path).decode("utf-8", "replace") if path in job.base.entries() else None
+    return text_of(job.base, path)
 
 
 def _recording(plan: Plan, path: str, text: str, name: str) -> Plan:
     """The plan with the recorder in the place of the function, and with tests that it can follow."""
     files = tuple(replace(file, text=recordable(file.text)) for file in plan.files)
-    texts_of_tests = {file.staged: encoded(file.text) for file in files}
-    texts = {**plan.texts, path: encoded(f"{text}\n{_INSTALL.format(name=name)}\n")}
+    texts_of_tests = {file.staged: encode(file.text) for file in files}
+    texts = {**plan.texts, path: encode(f"{text}\n{_INSTALL.format(name=name)}\n")}
     return replace(
         plan, files=files, mounted={name: texts_of_tests[name] for name in plan.mounted if name in texts_of_tests},
         texts={name: texts_of_tests.get(name, raw) for name, raw in texts.items()},

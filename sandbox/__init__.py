@@ -77,24 +77,24 @@ async def choose(
 
 
 def _bubblewrap(place: _Place) -> tuple[Sandbox, str]:
-    from sandbox import cgroup_search  # noqa: PLC0415 (see `choose`)
+    from sandbox import cgroups  # noqa: PLC0415 (see `choose`)
     from sandbox.bubblewrap import BubblewrapSandbox  # noqa: PLC0415 (see `choose`)
     from sandbox.cgroups import CgroupError  # noqa: PLC0415 (see `choose`)
 
     try:
-        return BubblewrapSandbox(cgroup_search.find(nice=place.nice), nice=place.nice), ""
+        return BubblewrapSandbox(cgroups.find(nice=place.nice), nice=place.nice), ""
     except CgroupError as error:
         alone = BubblewrapSandbox(None, nice=place.nice)
         return alone, f" without control groups ({error}): limits hold for each process alone"
 
 
 def _process(place: _Place) -> tuple[Sandbox, str]:
-    from sandbox import places  # noqa: PLC0415 (see `choose`)
+    from sandbox import job_folders  # noqa: PLC0415 (see `choose`)
     from sandbox.orphans import JOBS  # noqa: PLC0415 (see `choose`)
     from sandbox.process import ProcessSandbox  # noqa: PLC0415 (see `choose`)
 
     return ProcessSandbox(
-        places.private(place.scratch / JOBS), place.nice
+        job_folders.private(place.scratch / JOBS), place.nice
     ), ": no isolation, chosen by name; what fails below is open to jobs"
 
 

@@ -22,9 +22,8 @@ from typing import Any
 from core.errors import SandboxError
 from core.isolation import WORK, Ended, SandboxJob, SandboxResult
 from core.masking import printable
-from sandbox import child, docker_engine, launcher, priority, seccomp
-from sandbox.docker_engine import Engine, ImageGoneError
-from sandbox.docker_stream import Streams
+from sandbox import child, docker_engine, launcher, seccomp
+from sandbox.docker_engine import Engine, ImageGoneError, Streams
 
 NAME = "docker"
 START_S = 60.0
@@ -164,7 +163,7 @@ def _weights(nice: int) -> Mapping[str, int]:
     """What a container weighs against others; the engine leaves out what its kernel does not know."""
     if not nice:
         return {}
-    return {"cpu_shares": priority.weight(nice, 1024, 2), "blkio_weight": priority.weight(nice, 500, 10)}
+    return {"cpu_shares": launcher.weight(nice, 1024, 2), "blkio_weight": launcher.weight(nice, 500, 10)}
 
 
 class Container:

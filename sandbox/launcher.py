@@ -3,6 +3,12 @@
 The order matters. A process enters its control group and takes its limits while it still may, and drops root last,
 before anything that touches untrusted code. Started by root, bubblewrap alone would leave the job root in the kernel's
 eyes, and what /proc/sys holds would be writable from inside.
+
+Sandboxed work stands back for its owner's: a higher nice value, the lowest of the best I/O, and lighter groups. The
+daemon itself stays as it is: its loop renews leases and answers its owner. Nice values count within one control group
+only, so where jobs have groups of their own these weigh less as well, by the kernel's own measure: a nice level is a
+factor of 1.25 (`sched_prio_to_weight`). The idle class of I/O is not used: on a busy disk it may starve a job until its
+time is over, and that would look like a failing test.
 """
 
 from __future__ import annotations
@@ -13,7 +19,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from core.isolation import SandboxLimits
-from sandbox import priority
 
 JOB_UID = 64321
 """User and group of jobs when the daemon runs as root; no other process uses it."""
@@ -33,6 +38,8 @@ FIXED = {
     "msgqueue": (resource.RLIMIT_MSGQUEUE, 0),
 }
 """The limits that are the same for every job: `prlimit`'s name to the kernel's number and the value."""
+NICE_STEP = 1.25
+LOWEST_IO = ("ionice", "-t", "-c", "2", "-n", "7")
 
 
 def job_uid() -> int:
@@ -56,7 +63,7 @@ def prefix(limits: SandboxLimits, join_files: Sequence[Path], *, address_space: 
     """
     enter = "".join(f"echo $$ > '{file}' && " for file in join_files)
     group = ["/bin/sh", "-c", f'{enter}exec "$@"', "sh"] if join_files else []
-    return [*group, *priority.words(nice), *rlimits(limits, address_space=address_space), *drop_root()]
+    return [*group, *priority(nice), *rlimits(limits, address_space=address_space), *drop_root()]
 
 
 def each_process(limits: SandboxLimits) -> dict[str, tuple[int, int]]:
@@ -86,3 +93,17 @@ def settable(limits: SandboxLimits, *, address_space: bool) -> dict[str, tuple[i
 def _at_most(which: int, value: int) -> int:
     hard = resource.getrlimit(which)[1]
     return value if hard == resource.RLIM_INFINITY else min(value, hard)
+
+
+def priority(nice: int) -> tuple[str, ...]:
+    """The words before a command that is to stand back; none for level 0, which is everybody's.
+
+    Args:
+        nice: levels below the daemon's own, 0 to 19.
+    """
+    return ("nice", "-n", str(nice), *LOWEST_IO) if nice else ()
+
+
+def weight(nice: int, usual: int, least: int = 1) -> int:
+    """A group's weight where `usual` is that of a group that stands back for nobody."""
+    return max(least, round(usual / NICE_STEP**nice))

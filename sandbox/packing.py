@@ -88,8 +88,3 @@ def digest_of(digests: Mapping[str, str]) -> str:
     for path in sorted(digests):
         total.update(f"{path}\0{digests[path]}\n".encode("utf-8", "surrogatepass"))
     return total.hexdigest()
-
-
-def encoded(text: str) -> bytes:
-    """A text as a file's bytes; lone surrogates, which a model may write, survive as they are."""
-    return text.encode("utf-8", "surrogatepass")

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from core.errors import SandboxError
 from core.isolation import Mount
-from sandbox import interpreter, node_program, places
+from sandbox import interpreter, job_folders, node_program
 from sandbox.interpreter import Interpreter
 from sandbox.node_program import Node
 
@@ -107,9 +107,9 @@ class Runtime:
         entries = (SUITES, CALLS, *(name for name, _ in self.programs))
         return next((entry for entry in entries if argv == self.argv(entry)), "")
 
-    def zygote(self, descriptor: int, entry: str) -> tuple[str, ...]:
+    def fork_server(self, descriptor: int, entry: str) -> tuple[str, ...]:
         """The command of the process that trusted parents are forked from; it takes its orders from `descriptor`."""
-        start = _ENTRY.replace("PACKAGE", _PACKAGE).replace("MODULE", "zygote")
+        start = _ENTRY.replace("PACKAGE", _PACKAGE).replace("MODULE", "fork_server")
         own = (self._own(entry) or (self.code,))[0]
         return (*self.python, "-I", "-S", "-B", "-c", start, self.code, str(descriptor), entry, own, *self.libraries)
 
@@ -146,10 +146,10 @@ class _Stamp:
         return (
             (self.libraries, self.code) == _names(self.series)
             and wanted.items() <= self.programs.items()
-            and places.enterable(Path(self.python[-1]).parent)
+            and job_folders.enterable(Path(self.python[-1]).parent)
             and Path(self.python[-1]).exists()
             and all((home / name).is_dir() for name in (self.libraries, self.code, *wanted.values()))
-            and places.enterable(home)
+            and job_folders.enterable(home)
         )
 
 
@@ -200,7 +200,7 @@ def prepare(runner: Path, programs: Sequence[Program] = ()) -> bool:
         SandboxError: there is no interpreter, or pip could not install the libraries.
     """
     stamp = _read(runner)
-    home = places.public(runner)
+    home = job_folders.public(runner)
     node = node_program.find(home)
     if stamp and stamp.is_current(programs):
         if stamp.node != (node.stored() if node else None):  # installed, removed or renewed since

@@ -21,7 +21,7 @@ from pathlib import Path
 from core.errors import SandboxError
 from core.isolation import Ended, SandboxJob, SandboxLimits, SandboxResult
 from core.ports import Sandbox
-from sandbox import scratch
+from sandbox import orphans
 from sandbox.runtime import Runtime
 
 PROBED_MB = 96
@@ -109,8 +109,8 @@ async def _bait() -> AsyncIterator[tuple[dict[str, object], list[str]]]:
 @contextlib.contextmanager
 def _open_file() -> Iterator[str]:
     """A file that is open to all: only the isolation stands before it. Those of processes that were killed go."""
-    scratch.sweep()
-    with tempfile.NamedTemporaryFile(prefix=scratch.prefix("probe")) as file:
+    orphans.sweep_temporary()
+    with tempfile.NamedTemporaryFile(prefix=orphans.prefix("probe")) as file:
         file.write(secrets.token_hex(16).encode())
         file.flush()
         os.fchmod(file.fileno(), 0o644)

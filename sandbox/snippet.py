@@ -103,9 +103,10 @@ def _told(result: SandboxResult, name: str) -> Snippet:
 
 
 def _job(runtime: Runtime, files: Mapping[str, str | bytes], stdin: str | bytes, limits: SandboxLimits) -> SandboxJob:
-    from sandbox.packing import encoded, pack  # noqa: PLC0415 (see `run_python`)
+    from core.text import encode  # noqa: PLC0415 (see `run_python`)
+    from sandbox.packing import pack  # noqa: PLC0415 (see `run_python`)
 
-    packed = pack((path, encoded(text) if isinstance(text, str) else text) for path, text in files.items())
+    packed = pack((path, encode(text) if isinstance(text, str) else text) for path, text in files.items())
     told = {
         "start": SCRIPT,
         "files": [(path, size, True) for path, size, _ in packed.index],
@@ -113,7 +114,7 @@ def _job(runtime: Runtime, files: Mapping[str, str | bytes], stdin: str | bytes,
         "again": False,
     }
     header = json.dumps(told).encode()
-    given = encoded(stdin) if isinstance(stdin, str) else stdin
+    given = encode(stdin) if isinstance(stdin, str) else stdin
     return SandboxJob(
         argv=(*runtime.python, "-I", "-S", "-B", "-c", _ENTRY, runtime.code, *runtime.libraries[1:]),
         mounts=runtime.mounts,

@@ -6,10 +6,16 @@ Writing a changed tree out again would not do: it moves lines, and writes f-stri
 from __future__ import annotations
 
 import ast
+import codecs
+import io
+import tokenize
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.parsing import parse
+from core.text import decode, encode
+
+_USUAL = "utf-8"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +28,12 @@ class Edit:
 
 
 class Source:
-    """A module's text with its tree.
+    """A module's text with its tree, whose positions count the bytes of UTF-8 whatever the file's encoding is.
+
+    Attributes:
+        text: the text of the file, as `core.text` has it.
+        tree: its syntax tree.
+        is_utf8: whether the file says the same in UTF-8, whatever encoding its first lines name (PEP 263).
 
     Raises:
         SyntaxError: it is not Python.
@@ -30,14 +41,23 @@ class Source:
 
     def __init__(self, text: str) -> None:
         self.text = text.replace("\r\n", "\n").replace("\r", "\n")
-        self._bytes = self.text.encode("utf-8", "surrogatepass")
+        raw = encode(self.text)
         try:
-            self.tree = parse(self._bytes)
-        except (ValueError, RecursionError) as error:
+            named = tokenize.detect_encoding(io.BytesIO(raw).readline)[0]
+            self._encoding = codecs.lookup(named.removesuffix("-sig")).name
+            self._bytes = raw if self._encoding == _USUAL else raw.decode(self._encoding).encode()
+            self.is_utf8 = self._bytes == raw
+            self.tree = parse(raw)
+        except (ValueError, LookupError, RecursionError) as error:
             raise SyntaxError(str(error)) from error
         self._starts = [0]
         for line in self._bytes.split(b"\n"):
             self._starts.append(self._starts[-1] + len(line) + 1)
+
+    @property
+    def size(self) -> int:
+        """Where the text ends."""
+        return len(self._bytes)
 
     def line_start(self, line: int) -> int:
         """Where a line begins, counting from 1."""
@@ -54,7 +74,7 @@ class Source:
 
     def slice(self, start: int, end: int) -> str:
         """The text between two positions."""
-        return self._bytes[start:end].decode("utf-8", "surrogatepass")
+        return decode(self._bytes[start:end])
 
     def replace(self, node: ast.expr | ast.stmt, text: str) -> Edit:
         """The edit that puts `text` in a node's place."""
@@ -70,8 +90,9 @@ class Source:
         return (start + at + 1, start + at + 1 + len(name)) if at >= 0 else None
 
     def edited(self, edits: list[Edit]) -> str:
-        """The text with edits made, as by `edited`."""
-        return edited(self._bytes, edits)
+        """The text with edits made, as by `edited`, in the file's encoding; what that lacks is escaped."""
+        text = edited(self._bytes, edits)
+        return text if self._encoding == _USUAL else decode(text.encode(self._encoding, "backslashreplace"))
 
 
 def edited(raw: bytes, edits: Sequence[Edit]) -> str:
@@ -81,5 +102,5 @@ def edited(raw: bytes, edits: Sequence[Edit]) -> str:
         if edit not in chosen and all(edit.end <= other.start or edit.start >= other.end for other in chosen):
             chosen.append(edit)
     for _, edit in sorted(enumerate(chosen), key=lambda pair: (pair[1].start, pair[1].end, pair[0]), reverse=True):
-        raw = raw[: edit.start] + edit.text.encode("utf-8", "surrogatepass") + raw[edit.end :]
-    return raw.decode("utf-8", "surrogatepass")
+        raw = raw[: edit.start] + encode(edit.text) + raw[edit.end :]
+    return decode(raw)

@@ -24,7 +24,6 @@ LAYERS = {
 BESIDE = {
     ("cli", "client"), ("main", "bootstrap"), ("task_executor", "attempt"), ("weekly_summary", "report"),
     ("config", "settings"),
-    ("languages", "verdict"),
 }  # fmt: skip
 OUTSIDE = {"tests", "bench", "scripts", "examples", "workspace", "reports"}
 """Folders that are no part of the product, wherever they are."""

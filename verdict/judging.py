@@ -12,11 +12,9 @@ from dataclasses import dataclass, field, replace
 
 from core.isolation import Ended, SandboxLimits, SandboxResult
 from core.verdicts import CaseResult, Failure, Result
-from verdict import doubts, must_fail_check, shaping
+from languages.plan import Plan, Role, SuiteFile
+from verdict import integrity, shaping
 from verdict.answer import Answer, CaseReport, Fault, Session
-from verdict.must_fail import Role, SuiteFile
-from verdict.outline import Outline
-from verdict.plan import Plan
 from verdict.shaping import Names
 
 NO_COPIES = "the must-fail copies were not run"
@@ -34,7 +32,7 @@ class Judgement:
     reason: str
     results: tuple[CaseResult, ...] = ()
     failures: tuple[Failure, ...] = ()
-    twins: int = 0
+    copies_failed: int = 0
     excusable: bool = False
     stopped: bool = False
     doubtful: tuple[str, ...] = ()
@@ -69,7 +67,7 @@ class Run:
 def judge(run: Run) -> Judgement:
     """Weigh one run."""
     runs = [one for one in (run, run.copies) if one and one.answer]
-    found = (doubts.tampering(one.answer.session, one.plan) for one in runs if one.answer)
+    found = (integrity.tampering(one.answer.session, one.plan) for one in runs if one.answer)
     return replace(_weighed(run), tampering=next(filter(None, found), ""))
 
 
@@ -98,14 +96,14 @@ def _weighed(run: Run) -> Judgement:
         )
     if not results:
         return Judgement(reason="no test ran", notes=notes)
-    if doubt := doubts.find(run.answer, run.plan) or _copies_doubt(run.copies):
+    if doubt := integrity.doubt(run.answer, run.plan) or _copies_doubt(run.copies):
         return Judgement(reason=doubt, results=results, notes=notes)
     copied = any(file.copied for file in run.plan.files)
-    if copied and run.copies is None and not must_fail_check.all_failed_apart(run.plan, run.answer.split):
+    if copied and run.copies is None and not integrity.all_failed_apart(run.plan, run.answer.split):
         return Judgement(reason=NO_COPIES, results=results, notes=notes)
-    copies = must_fail_check.check(run.plan.files, [*session.tests, *_copies(run)], run.names)
+    copies = integrity.check_copies(run.plan.files, [*session.tests, *_copies(run)], run.names)
     return Judgement(
-        reason=copies.reason(run.names), results=results, twins=copies.genuine, doubtful=copies.doubtful,
+        reason=copies.reason(run.names), results=results, copies_failed=copies.genuine, doubtful=copies.doubtful,
         weak=copies.weak, notes=notes,
     )  # fmt: skip
 
@@ -120,7 +118,7 @@ def _copies(run: Run) -> Sequence[CaseReport]:
     """How the must-fail copies ended."""
     if run.copies and run.copies.answer:
         return run.copies.answer.session.tests
-    return must_fail_check.failed_apart(run.plan, run.answer.split if run.answer else None)
+    return integrity.failed_apart(run.plan, run.answer.split if run.answer else None)
 
 
 def _copies_doubt(run: Run | None) -> str:
@@ -130,7 +128,7 @@ def _copies_doubt(run: Run | None) -> str:
     if stopped := _stopped(run):
         return f"with other expected values {stopped.message}"
     assert run.answer is not None
-    return doubts.find(run.answer, run.plan)
+    return integrity.doubt(run.answer, run.plan)
 
 
 def judge_command(run: Run) -> Judgement:
@@ -255,9 +253,7 @@ def _ended(file: SuiteFile, test: CaseReport, run: Run) -> _Found:
 def _takes_nothing(file: SuiteFile, test: CaseReport) -> bool:
     """Tell whether a test has no parameters, so that none may stand in its id: what stands there is tested code's."""
     name = file.names.get(test.id.partition("::")[2].partition("[")[0])
-    cases = file.outline.cases if isinstance(file.outline, Outline) else ()
-    bare = (case for case in cases if case.name == name and not case.node.decorator_list)
-    return any(not [one for one in case.node.args.args if one.arg != "self"] for case in bare)
+    return name is not None and file.outline is not None and file.outline.takes_nothing(name)
 
 
 def _excused(found: _Found, run: Run) -> bool:
@@ -281,7 +277,7 @@ def _excusable(bad: list[_Found], stopped: Failure | None, run: Run) -> bool:
 def _notes(run: Run) -> tuple[str, ...]:
     kept = [file.path for file in run.plan.files if file.role is not Role.REGRESSION and file.staged == file.path]
     notes = [f"{path} keeps its name and has a canary in place of copies" for path in kept]
-    notes += must_fail_check.notes(run.plan, run.answer.split if run.answer else None)
+    notes += integrity.notes(run.plan, run.answer.split if run.answer else None)
     excused = sorted(test for test, result in run.before.items() if result is not Result.PASSED)
     if excused:
         notes.append(f"failing before the change already: {', '.join(excused[:10])}")

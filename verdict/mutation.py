@@ -6,49 +6,43 @@ nearly always show (another value returned, an arithmetic sign), those last that
 (a text, a boundary that is never met). The operators are those of the field (DeMillo, Lipton & Sayward, "Hints on test
 data selection", 1978; Offutt et al., "An experimental determination of sufficient mutant operators", 1996), with one
 more: the value of the right type that is not the right one, which a test that looks at types alone lets pass.
+
+At least half of the mutants must make a test fail. All of them would be too much to ask, because some cannot be told
+from the original (`x < y` where the two are never equal) and one helper that the tests do not reach should not sink
+them. One alone would be too little, because a test that only calls the code notices the faults that raise errors. Tests
+that look at types or truth alone notice less than half, since most of the mutants give another value of the right type.
 """
 
 from __future__ import annotations
 
-import ast
+import asyncio
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
-from core.javascript import is_source
-from core.parsing import parse
+from core.isolation import RUN_LIMITS
 from core.tasks import Change
-from languages.javascript import faults as javascript
-from sandbox.source import Source
-from verdict.faults import Fault, faults
+from core.text import encode
+from core.tree import text_of
+from core.verdicts import Result, SuiteJob
+from languages import dialect_of, language_of, plan
+from languages.dialect import Fault
+from languages.plan import Role
+from verdict import judging
+from verdict.judging import Judgement, Run
+from verdict.suite_runs import SuiteRuns
 
 MOST = 4
 MAX_BYTES = 200_000
 """Larger files get no mutants: they are generated, or take longer to look at than is worth it."""
 
 _RARELY_TESTED = frozenset({"main", "__repr__", "__str__", "__hash__"})
-_OTHER = "_other_value"
-_OTHER_TEXT = """
-
-def {name}(value):
-    kind = type(value)
-    if kind is bool:
-        return not value
-    if kind in (int, float):
-        other = value + abs(value) + 1
-        return other if other != value and other == other else kind(0)
-    if kind in (str, bytes):
-        return value + kind(b"x") if kind is bytes else value + "x"
-    if kind in (list, tuple):
-        return kind([{name}(value[0]), *value[1:]]) if value else kind([0])
-    if kind is dict:
-        return {{**value, **{{key: {name}(value[key]) for key in list(value)[:1]}}}} or {{"": 0}}
-    if kind in (set, frozenset):
-        return kind(list(value)[1:]) if value else kind([0])
-    return None
-"""
+AT_ONCE = 2
+SHORTEST_S, LONGEST = 2.0, 5.0
+"""A run on a mutant may take this many seconds, or so many times what the tests took on the code itself."""
+SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,31 +91,17 @@ class _Candidate:
     def lot(self) -> str:
         """What decides between equals."""
         place = f"{self.path}\0{self.function}\0{self.fault.kind}\0{self.fault.edit.start}\0{self.original}"
-        return hashlib.sha256(place.encode("utf-8", "surrogatepass")).hexdigest()
+        return hashlib.sha256(encode(place)).hexdigest()
 
 
 def _of_file(path: str, text: str, before: str | None) -> Iterator[_Candidate]:
-    if len(text) > MAX_BYTES:
+    language = language_of(path)
+    if language is None or len(text) > MAX_BYTES:
         return
-    if is_source(path):
-        lines = _written(before or "", text)
-        for name, fault, mutant in javascript.mutated(path, text):
-            if fault.line in lines:
-                yield _Candidate(path=path, function=name, original=text, fault=fault, text=mutant)
-    elif path.endswith(".py"):
-        yield from _of_python(path, text, before)
-
-
-def _of_python(path: str, text: str, before: str | None) -> Iterator[_Candidate]:
-    try:
-        source = Source(text)
-    except SyntaxError:
-        return
-    lines = _written(before or "", source.text)
-    for name, function in _functions(source.tree, ""):
-        for fault in faults(source, function, _OTHER):
-            if fault.line in lines and (mutated := _mutated(source, fault)) is not None:
-                yield _Candidate(path=path, function=name, original=source.text, fault=fault, text=mutated)
+    original = text.replace("\r\n", "\n").replace("\r", "\n")
+    lines = _written(before or "", original)
+    for name, fault, mutant in dialect_of(language).mutated(path, text, lines):
+        yield _Candidate(path=path, function=name, original=original, fault=fault, text=mutant)
 
 
 def _written(before: str, after: str) -> frozenset[int]:
@@ -134,29 +114,6 @@ def _written(before: str, after: str) -> frozenset[int]:
         elif tag != "equal":
             found |= set(range(start + 1, end + 1))
     return frozenset(found)
-
-
-def _functions(node: ast.AST, prefix: str) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield f"{prefix}{child.name}", child
-            yield from _functions(child, f"{prefix}{child.name}.")
-        elif isinstance(child, ast.ClassDef):
-            yield from _functions(child, f"{prefix}{child.name}.")
-        else:
-            yield from _functions(child, prefix)
-
-
-def _mutated(source: Source, fault: Fault) -> str | None:
-    """The file with the fault in it, or None where that is no Python."""
-    text = source.edited([fault.edit])
-    if fault.needs_other:
-        text += _OTHER_TEXT.format(name=_OTHER)
-    try:
-        parse(text)
-    except (SyntaxError, ValueError, RecursionError):
-        return None
-    return text
 
 
 def _spread(found: list[_Candidate], most: int) -> list[_Candidate]:
@@ -182,3 +139,83 @@ def _text_of(candidate: _Candidate) -> Mutant:
         now=fault.now,
         text=candidate.text,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MutationScore:
+    """How many mutants were tried, and those that no test noticed; trying stops when it is decided."""
+
+    tried: int
+    survivors: tuple[Mutant, ...]
+    needed: int
+
+    @property
+    def suffices(self) -> bool:
+        """Tell whether enough were noticed."""
+        return self.tried - len(self.survivors) >= self.needed
+
+    @property
+    def note(self) -> str:
+        """The finding for the evidence."""
+        if not self.tried:
+            return "no mutants: the change holds no Python function that could be broken"
+        return f"{self.tried - len(self.survivors)} of {self.tried} mutants killed"
+
+
+async def prove_own(job: SuiteJob, run: Run, found: Judgement, runs: SuiteRuns) -> Judgement:
+    """The judgement of a passing run with what its self-written tests are worth; as it is where there are none.
+
+    Raises:
+        SandboxError: nothing could be run.
+    """
+    own = {file.path for file in run.plan.files if file.role is Role.OWN}
+    if not (found.passed and own) or job.own_proven:
+        return found
+    weak = tuple(result.id for result in found.results if result.id.partition("::")[0] in own)
+    if not await runs.fails_before(job):
+        reason = "the self-written tests pass without the change too: they prove nothing"
+        return replace(found, reason=reason, weak=weak)
+    score = await _measured(job, run, runs)
+    found = replace(found, notes=(*found.notes, score.note))
+    return found if score.suffices else replace(found, reason=_blunt(score), weak=weak)
+
+
+async def _measured(job: SuiteJob, run: Run, runs: SuiteRuns) -> MutationScore:
+    """Try mutants, two at a time, until half of them are killed or cannot be any more."""
+    change = {path: text for path, text in job.change.items() if path not in run.plan.dropped}
+    found = await asyncio.to_thread(mutants, change, _without(job))
+    needed, tried, survivors = (len(found) + 1) // 2, 0, list[Mutant]()
+    wall_s = max(SHORTEST_S, LONGEST * run.answer.session.duration_s if run.answer else 0.0)
+    while tried < len(found) and tried - len(survivors) < needed and len(survivors) <= len(found) - needed:
+        pair = found[tried : tried + AT_ONCE]
+        killed = await asyncio.gather(*(_is_killed(job, mutant, wall_s, runs) for mutant in pair))
+        survivors += [mutant for mutant, gone in zip(pair, killed, strict=True) if not gone]
+        tried += len(pair)
+    return MutationScore(tried=tried, survivors=tuple(survivors), needed=needed)
+
+
+async def _is_killed(job: SuiteJob, mutant: Mutant, wall_s: float, runs: SuiteRuns) -> bool:
+    """Tell whether a self-written test fails on a mutant, or does not come to its end."""
+    change = {**job.change, mutant.path: mutant.text}
+    limits = replace(job.limits or RUN_LIMITS, wall_s=wall_s)
+    broken = replace(job, change=change, given={}, command=(), regression=(), limits=limits)
+    found = judging.judge(await runs.run(broken, plan.tests_alone(await runs.plan(broken))))
+    return found.stopped or any(result.result is not Result.PASSED for result in found.results)
+
+
+def _without(job: SuiteJob) -> Callable[[str], str | None]:
+    """Reads files as they are without the change."""
+
+    def before(path: str) -> str | None:
+        if path in job.start:
+            return job.start[path]
+        return text_of(job.base, path)
+
+    return before
+
+
+def _blunt(score: MutationScore) -> str:
+    stories = [mutant.story for mutant in score.survivors[:SHOWN]]
+    more = len(score.survivors) - len(stories)
+    also = f", and {more} more" if more else ""
+    return f"the self-written tests prove too little: they go on passing when {'; when '.join(stories)}{also}"

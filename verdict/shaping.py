@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from core.masking import Masker, printable
 from core.verdicts import Failure, Verdict
+from languages.plan import SuiteFile
 from sandbox.cleaning import Mask
 from verdict.answer import Fault
-from verdict.must_fail import SuiteFile
 
 MAX_FAILURES = 5
 MAX_MESSAGE = 2000
@@ -42,7 +42,7 @@ class Names:
 
     def file(self, staged: str) -> SuiteFile | None:
         """The test file that was staged under a path, itself or as its must-fail copy."""
-        return next((file for file in self.files if staged and staged in (file.staged, file.twin)), None)
+        return next((file for file in self.files if staged and staged in (file.staged, file.must_fail_path)), None)
 
     def path(self, staged: str) -> str:
         """A path of the run as its owner knows it."""

@@ -7,20 +7,17 @@ import secrets
 from dataclasses import dataclass, replace
 
 from core.isolation import SandboxJob, SandboxLimits
+from core.text import encode
 from core.tree import Tree
+from languages.plan import Plan
 from sandbox import packing
-from sandbox.packing import NOTHING, Packed, encoded, pack
+from sandbox.packing import NOTHING, Packed, pack
 from sandbox.runtime import CALLS, SUITES, Runtime
 from sandbox.trees import TreeStore
-from verdict.plan import Plan
 
 SPARE_S = 15.0
 ANSWER_BYTES = 16 << 20
 PAGE = 4096
-BESIDE_HEAP_MB, LEAST_HEAP_MB = 128, 64
-"""What Node.js uses besides the heap of the tested code, and what that heap has at least."""
-NODE_RESERVES_MB = 16 << 10
-"""Address space that V8 sets aside: for code, and ten gigabytes for a WebAssembly memory, of which `fetch` has one."""
 KEPT_FILES, KEPT_BYTES = 300, 4 << 20
 """What the parent inside may keep in memory for a split run; larger trees have none."""
 
@@ -54,7 +51,7 @@ def staged(plan: Plan, base: Tree, runtime: Runtime, trees: TreeStore, limits: S
     key = secrets.token_bytes(32)
     files = [(path, size, path not in left_out) for path, size, _ in below.index]
     files += [(path, size, True) for path, size, _ in over.index]
-    told = {
+    instructions = {
         **_instructions(plan, limits, runtime),
         "key": key.hex(),
         "files": files,
@@ -65,7 +62,7 @@ def staged(plan: Plan, base: Tree, runtime: Runtime, trees: TreeStore, limits: S
     job = SandboxJob(
         argv=runtime.argv(entry),
         mounts=runtime.mounts_for(entry),
-        stdin=_message(told, below, over),
+        stdin=_message(instructions, below, over),
         answers=True,
         limits=_limits(plan, limits, [size for _, size, wanted in files if wanted]),
     )
@@ -87,9 +84,9 @@ def _texts(plan: Plan, base: Tree) -> dict[str, bytes]:
     return texts
 
 
-def _message(told: dict[str, object], below: Packed, over: Packed) -> bytes:
+def _message(instructions: dict[str, object], below: Packed, over: Packed) -> bytes:
     """The length of the instructions, the instructions as JSON, and the bytes of all files."""
-    header = json.dumps(told).encode()
+    header = json.dumps(instructions).encode()
     return b"".join((b"%d\n" % len(header), header, below.blob, over.blob))
 
 
@@ -121,28 +118,13 @@ def _instructions(plan: Plan, limits: SandboxLimits, runtime: Runtime) -> dict[s
         "calls": plan.calls,
         "program": plan.program.job if plan.program else None,
         "memory_mb": limits.memory_mb,
-        "node": _node(plan, limits),
+        "node": None,
         "must_fail": plan.must_fail,
         "wall_s": limits.wall_s,
         "output_bytes": limits.output_bytes,
         "token": token,
         "session": session,
-    }
-
-
-def _node(plan: Plan, limits: SandboxLimits) -> dict[str, object] | None:
-    """What starts Node.js; the secret marks the lines of its report."""
-    run = plan.node
-    if run is None:
-        return None
-    told = {"secret": secrets.token_hex(12), "helper": run.helper, "must_fail": plan.must_fail}
-    heap = f"--max-old-space-size={max(LEAST_HEAP_MB, limits.memory_mb - BESIDE_HEAP_MB)}"
-    return {
-        "path": run.program,
-        "flags": [*run.flags, heap],
-        "told": told,
-        "pairs": run.pairs,
-        "modules": sorted(run.modules),
+        **(plan.launch.instructions(must_fail=plan.must_fail, memory_mb=limits.memory_mb) if plan.launch else {}),
     }
 
 
@@ -160,11 +142,11 @@ def _limits(plan: Plan, limits: SandboxLimits, sizes: list[int]) -> SandboxLimit
         work_mb=limits.work_mb + room_mb,
         memory_mb=limits.memory_mb + room_mb + (max(sizes, default=0) >> 20),
         output_bytes=ANSWER_BYTES,
-        reserved_mb=NODE_RESERVES_MB if plan.node else 0,
+        reserved_mb=plan.launch.reserved_mb if plan.launch else 0,
     )
 
 
 def _digest(plan: Plan, digests: dict[str, str]) -> str:
     seen = {path: digest for path, digest in digests.items() if path not in plan.mounted}
-    tests = {file.path: packing.sha256(encoded(file.original)) for file in plan.files}
+    tests = {file.path: packing.sha256(encode(file.original)) for file in plan.files}
     return packing.digest_of({**seen, **tests})

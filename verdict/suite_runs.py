@@ -1,4 +1,4 @@
-"""Single runs of a plan, and the two looks back that a verdict may need: how was it before, and was it red."""
+"""Single runs of a plan, and the looks at the tree without the change that a verdict may need."""
 
 from __future__ import annotations
 
@@ -13,16 +13,18 @@ from core.errors import SandboxError
 from core.isolation import Ended, SandboxLimits, SandboxResult
 from core.ports import Sandbox
 from core.tasks import Files
+from core.text import encode
 from core.tree import Tree
 from core.verdicts import Result, SuiteJob
 from environments.layers import LayerStore
+from languages import dialect_of, plan
+from languages.plan import Plan
 from sandbox import packing
 from sandbox.cleaning import Mask
 from sandbox.runtime import Runtime
 from sandbox.trees import TreeStore
-from verdict import answer, doubts, fails_before, judging, plan, planning
+from verdict import answer, fails_before, integrity, judging
 from verdict.judging import Run
-from verdict.plan import Plan
 from verdict.shaping import Names
 from verdict.stage import Staged, staged
 
@@ -30,7 +32,7 @@ REMEMBERED = 64
 RECENT = 8
 
 
-class Rounds:
+class SuiteRuns:
     """Runs plans in one sandbox.
 
     Args:
@@ -63,7 +65,7 @@ class Rounds:
 
     async def plan(self, job: SuiteJob) -> Plan:
         """Plan a job's run; names are drawn anew each time."""
-        planned = await asyncio.to_thread(planning.make, job, self._imports, self.runtime)
+        planned = await asyncio.to_thread(dialect_of(job.language).make, job, self._imports, self.runtime)
         self._planned.append((job, planned))
         return planned
 
@@ -121,7 +123,7 @@ class Rounds:
         second look at copies alone would say to the tested code that these are copies.
         """
         doubtful, copies = judging.judge(run).doubtful, run.copies
-        if not doubtful or copies is None or copies.answer is None or alone.node:
+        if not doubtful or copies is None or copies.answer is None or alone.launch:
             return run
         again, originals = await asyncio.gather(
             self.run(job, replace(alone, only=doubtful, split=None)),
@@ -173,7 +175,7 @@ class Rounds:
         key = (job.base.commit, _digest(job.start), *_packages(job), *paths)
         return await self._known(key, replace(job, given={}, own={}, command=(), regression=paths, whole_tree=True))
 
-    async def is_red(self, job: SuiteJob) -> bool:
+    async def fails_before(self, job: SuiteJob) -> bool:
         """Tell whether one of the self-written tests fails without the change.
 
         Raises:
@@ -181,7 +183,7 @@ class Rounds:
         """
         present = job.base.entries().keys() | job.start.keys()
         bare = not (self.runtime.has_environment or job.packages)
-        if bare and fails_before.surely_red(job.own, job.change, present):
+        if bare and fails_before.surely_fail_before(job.own, job.change, present):
             return True
         key = (job.base.commit, _digest({**job.start, **job.own}), *_packages(job), "own")
         found = await self._known(key, replace(job, given={}, command=(), regression=()))
@@ -201,13 +203,13 @@ class Rounds:
 
 def _of_originals(copies: Sequence[str], planned: Plan) -> tuple[str, ...]:
     """The ids of the tests that copies were made of."""
-    staged = {file.twin: file.staged for file in planned.files}
+    staged = {file.must_fail_path: file.staged for file in planned.files}
     return tuple(f"{staged[path]}::{name}" for path, _, name in (copy.partition("::") for copy in copies))
 
 
 def _all_end(run: Run, *, failing: bool) -> bool:
     """Tell whether a run of some tests can be believed, and each of them failed by an assertion, or each passed."""
-    if run.answer is None or run.result.ended is not Ended.EXITED or doubts.find(run.answer, run.plan):
+    if run.answer is None or run.result.ended is not Ended.EXITED or integrity.doubt(run.answer, run.plan):
         return False
     ended = {test.id.partition("[")[0] for test in run.answer.session.tests}
     right = [
@@ -234,4 +236,4 @@ def _packages(job: SuiteJob) -> list[str]:
 
 
 def _digest(files: Files) -> str:
-    return packing.digest_of({path: packing.sha256(packing.encoded(text)) for path, text in files.items()})
+    return packing.digest_of({path: packing.sha256(encode(text)) for path, text in files.items()})

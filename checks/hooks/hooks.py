@@ -1,11 +1,16 @@
-"""The hook: tells whether a command, or anything that it runs, is one of those that never run."""
+"""The hook: tells whether a command, or anything that it runs, is one of those that never run.
+
+The owner may add patterns of his own: `git push --force*`, `terraform apply *`.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
-from checks.hooks import own, shell
+from checks.hooks import shell
 from checks.hooks.commands import Command
 from checks.hooks.patterns import PATTERNS
 from checks.hooks.wrappers import unwrapped
@@ -34,7 +39,7 @@ class CommandHooks:
     """
 
     def __init__(self, blocked: Sequence[str] = (), off: Collection[str] = ()) -> None:
-        self._own = own.parse(blocked)
+        self._own = own_patterns(blocked)
         self._off = frozenset(off)
 
     @property
@@ -87,3 +92,43 @@ class CommandHooks:
 def covers(names: Collection[str], rule: str) -> bool:
     """Tell whether one of the names is the rule, or what stands before one of its dots."""
     return any(rule == name or rule.startswith(f"{name}.") for name in names)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnPattern:
+    """A program and globs for its arguments.
+
+    The first word is the program's name, without a folder. Each further word is a glob that one whole argument must
+    match, in this order; other arguments may stand before, between and behind. A `*` by itself asks for nothing.
+
+    Attributes:
+        name: what allows it again, as `command.<name>`.
+    """
+
+    name: str
+    text: str
+    words: tuple[str, ...]
+
+    def matches(self, command: Command) -> bool:
+        """Tell whether a command is meant."""
+        program, *globs = self.words
+        if not fnmatchcase(command.program, program):
+            return False
+        args = iter(command.args)
+        return all(glob == "*" or any(fnmatchcase(arg, glob) for arg in args) for glob in globs)
+
+
+def own_patterns(texts: Sequence[str]) -> tuple[OwnPattern, ...]:
+    """Read patterns as they were typed.
+
+    Raises:
+        ValueError: a pattern names no program.
+    """
+    found = []
+    for text in texts:
+        words = tuple(shell.words(text))
+        if not words or words[0] == "*":
+            raise ValueError(f"{text!r} names no program; write for example `terraform apply *`")
+        name = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:60] or "pattern"
+        found.append(OwnPattern(name=f"own.{name}", text=text, words=words))
+    return tuple(found)

@@ -6,8 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from checks.hooks.commands import UNKNOWN, Command
-from checks.hooks.places import device, outside, private
+from checks.hooks.commands import UNKNOWN, Command, device, outside, private
 from checks.hooks.wrappers import SHELLS
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from core.javascript import walk
+from core.text import encode
 from languages.javascript.checks import Check, Perturber
 from languages.javascript.names import Names
 from languages.javascript.outline import FUNCTIONS, Outline
@@ -67,7 +68,7 @@ class _Copy:
             (shared if chosen.needs_helper else mine).extend(chosen.edits)
         if uncertain:
             shared += [check.handed for check in self._outside()]
-        raw = text.encode("utf-8", "surrogatepass")
+        raw = encode(text)
         return edited(raw, shared), edited(raw, [*mine, *shared])
 
     def _failing_at_its_end(self, callback: Node, checks: _Found) -> Iterator[Edit]:

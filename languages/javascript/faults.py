@@ -1,15 +1,16 @@
-"""The faults that mutants of JavaScript are made of, as `verdict.faults` has them for Python."""
+"""The faults that mutants of JavaScript are made of, as `languages.python.faults` has them for Python."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from core.javascript import parse, said
+from core.text import encode
+from languages.dialect import DOUBTFUL, LIKELY, PLAIN, Fault
 from sandbox.source import Edit, edited
-from verdict.faults import DOUBTFUL, LIKELY, PLAIN, Fault
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -54,20 +55,23 @@ function _otherValue(value) {
 """
 
 
-def mutated(path: str, text: str) -> Iterator[tuple[str, Fault, str]]:
-    """Every fault that can be put into the functions of a file: the function's name, the fault, and the whole file.
+def mutated(path: str, text: str, lines: Collection[int]) -> Iterator[tuple[str, Fault, str]]:
+    """Every fault that can be put into a file's functions at these lines: the function's name, it, and the whole file.
 
     Args:
         path: says which of the two languages it is.
         text: the source; one that does not parse, or is nested beyond reason, has none.
+        lines: their numbers, counting from 1.
     """
     root = parse(path, text)
-    raw = text.encode("utf-8", "surrogatepass")
+    raw = encode(text)
     found = list[tuple[str, Fault]]()
     if not root.has_error:
         with contextlib.suppress(RecursionError):
             found = [(name, fault) for name, function in _functions(root, "") for fault in _of_body(function)]
     for name, fault in found:
+        if fault.line not in lines:
+            continue
         changed = edited(raw, [fault.edit]) + (_OTHER_TEXT if fault.needs_other else "")
         if not parse(path, changed).has_error:
             yield name, fault, changed
@@ -110,12 +114,12 @@ def _at(node: Node) -> Iterator[Fault]:
     if node.type in {"return_statement", "yield_expression"} and inner is not None:
         yield _result(inner)
     elif node.type in {"if_statement", "ternary_expression"} and (test := node.child_by_field_name("condition")):
-        yield _told("condition", PLAIN, test, Edit(test.start_byte, test.end_byte, f"(!({said(test)}))"))
+        yield _fault("condition", PLAIN, test, Edit(test.start_byte, test.end_byte, f"(!({said(test)}))"))
     elif node.type in {"binary_expression", "augmented_assignment_expression"}:
         operator = node.child_by_field_name("operator")
         if operator is not None and (found := _SWAPS.get(operator.type)):
             kind, rank, now = found
-            yield _told(kind, rank, node, Edit(operator.start_byte, operator.end_byte, now))
+            yield _fault(kind, rank, node, Edit(operator.start_byte, operator.end_byte, now))
     else:
         yield from _constant(node)
 
@@ -123,11 +127,11 @@ def _at(node: Node) -> Iterator[Fault]:
 def _constant(node: Node) -> Iterator[Fault]:
     if node.type in {"true", "false"}:
         other = "false" if node.type == "true" else "true"
-        yield _told("constant", LIKELY, node, Edit(node.start_byte, node.end_byte, other))
+        yield _fault("constant", LIKELY, node, Edit(node.start_byte, node.end_byte, other))
     elif node.type == "number" and not said(node).endswith("n"):
-        yield _told("constant", LIKELY, node, Edit(node.start_byte, node.end_byte, f"({said(node)} + 1)"))
+        yield _fault("constant", LIKELY, node, Edit(node.start_byte, node.end_byte, f"({said(node)} + 1)"))
     elif node.type == "string" and len(said(node)) > 2:
-        yield _told("text", DOUBTFUL, node, Edit(node.end_byte - 1, node.end_byte - 1, "x"))
+        yield _fault("text", DOUBTFUL, node, Edit(node.end_byte - 1, node.end_byte - 1, "x"))
 
 
 def _result(value: Node) -> Fault:
@@ -143,7 +147,7 @@ def _result(value: Node) -> Fault:
     )
 
 
-def _told(kind: str, rank: int, node: Node, edit: Edit) -> Fault:
+def _fault(kind: str, rank: int, node: Node, edit: Edit) -> Fault:
     raw = node.text or b""
     start, end = edit.start - node.start_byte, edit.end - node.start_byte
     now = raw[:start].decode("utf-8", "replace") + edit.text + raw[end:].decode("utf-8", "replace")

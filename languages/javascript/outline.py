@@ -53,6 +53,10 @@ class Outline:
             return True
         return any(not scope or name.startswith(scope + JOINED) for scope in self.open_scopes)
 
+    def takes_nothing(self, _name: str) -> bool:
+        """Tell whether a test surely has no parameters: no test of node:test is reported with any."""
+        return False
+
 
 def outline(root: Node, known: Names) -> Outline:
     """List the tests of a parsed file.

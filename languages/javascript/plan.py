@@ -1,37 +1,97 @@
-"""Plans a run of node:test: what pytest's planner does, with other test files, no import paths and no settings."""
+"""Plans a run of node:test, and has what else the verdict asks of JavaScript."""
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection, Iterator
-from dataclasses import replace
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from core.dependencies import ImportCache
 from core.errors import SandboxError
 from core.paths import is_test_path
-from core.tasks import Files
+from core.tasks import Files, Language, TaskSpec
 from core.verdicts import SuiteJob
-from languages.javascript import apart, commands, suite
-from languages.javascript.apart import Place
+from languages.javascript import commands, split, suite
+from languages.javascript.faults import mutated
 from languages.javascript.outline import Outline
-from languages.javascript.suite import Around
+from languages.javascript.split import Place
+from languages.javascript.suite import Around, checks_something
+from languages.plan import Plan, Role, SplitPlan, SuiteFile
+from languages.planning import Planner
 from sandbox.node_program import INSTALL, Node
-from verdict.must_fail import Role, SuiteFile
-from verdict.plan import NodeRun, Plan, Planner
-from verdict.split import SplitPlan
+from sandbox.runtime import Runtime
+
+__all__ = ["checks_something", "make", "mutated", "refusal"]
+
+BESIDE_HEAP_MB, LEAST_HEAP_MB = 128, 64
+"""What Node.js uses besides the heap of the tested code, and what that heap has at least."""
+RESERVED_MB = 16 << 10
+"""Address space that V8 sets aside: for code, and ten gigabytes for a WebAssembly memory, of which `fetch` has one."""
 
 
-def make(job: SuiteJob, imports: ImportCache, node: Node | None) -> Plan:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeLaunch:
+    """What starts a run of node:test.
+
+    Attributes:
+        program: Node.js, as a path inside.
+        flags: its options.
+        helper: the global that must-fail copies use.
+        pairs: the files of the split run, each with its must-fail copy if it has one.
+        modules: those of them that are ES modules.
+    """
+
+    program: str
+    flags: tuple[str, ...]
+    helper: str
+    pairs: tuple[tuple[str, ...], ...]
+    modules: frozenset[str]
+
+    @property
+    def framework(self) -> str:
+        """What runs the tests, for messages."""
+        return "node:test"
+
+    @property
+    def reserved_mb(self) -> int:
+        """Address space that V8 sets aside."""
+        return RESERVED_MB
+
+    def instructions(self, *, must_fail: bool, memory_mb: int) -> Mapping[str, object]:
+        """What starts Node.js; the secret marks the lines of its report."""
+        told = {"secret": secrets.token_hex(12), "helper": self.helper, "must_fail": must_fail}
+        heap = f"--max-old-space-size={max(LEAST_HEAP_MB, memory_mb - BESIDE_HEAP_MB)}"
+        node = {
+            "path": self.program,
+            "flags": [*self.flags, heap],
+            "told": told,
+            "pairs": self.pairs,
+            "modules": sorted(self.modules),
+        }
+        return {"node": node}
+
+
+def refusal(spec: TaskSpec, node: Node | None) -> str:
+    """Why this machine cannot judge a task: no Node.js, or one too old; empty when it can, and for other languages."""
+    if spec.language is not Language.JAVASCRIPT:
+        return ""
+    if node is None:
+        return INSTALL
+    return next((why for path in (*spec.tests, *spec.files) if (why := node.refusal(path))), "")
+
+
+def make(job: SuiteJob, imports: ImportCache, runtime: Runtime) -> Plan:
     """Plan the run of a job's tests on its changed tree.
 
     Args:
         job: what to judge.
         imports: remembers what files import.
-        node: what runs the tests.
+        runtime: what runs inside, Node.js among it.
 
     Raises:
         SandboxError: there is no Node.js, or one too old for these tests.
     """
+    node = runtime.node
     if node is None:
         raise SandboxError(INSTALL)
     planner = _NodePlanner(job, imports, node)
@@ -39,14 +99,14 @@ def make(job: SuiteJob, imports: ImportCache, node: Node | None) -> Plan:
     for file in planned.files:
         if why := node.refusal(file.path):
             raise SandboxError(why)
-    run = NodeRun(
+    launch = NodeLaunch(
         program=node.path,
         flags=node.flags,
         helper=planner.helper,
         pairs=tuple(_with_copy(file) for file in planned.files if file.apart),
         modules=planner.modules(planned),
     )
-    return replace(planned, node=run)
+    return replace(planned, launch=launch)
 
 
 def _required(file: SuiteFile) -> tuple[str, ...]:
@@ -60,7 +120,7 @@ def _may_have_others(file: SuiteFile) -> bool:
 
 
 def _with_copy(file: SuiteFile) -> tuple[str, ...]:
-    return (file.staged, file.twin) if file.copied else (file.staged,)
+    return (file.staged, file.must_fail_path) if file.copied else (file.staged,)
 
 
 class _NodePlanner(Planner):
@@ -75,17 +135,17 @@ class _NodePlanner(Planner):
         for path in suite.suite_paths(tests):
             yield suite.prepare(role, path, tests[path].replace("\r\n", "\n"), around)
 
-    def _split(self, files: tuple[SuiteFile, ...], _conftests: Collection[str]) -> SplitPlan | None:
+    def _split(self, files: tuple[SuiteFile, ...], _support: Collection[str]) -> SplitPlan | None:
         fit = [file for file in files if file.apart]
         if not fit:
             return None
         names = {file.staged: _required(file) for file in fit}
-        copies = {file.twin: file for file in fit if file.copied}
+        copies = {file.must_fail_path: file for file in fit if file.copied}
         judged = frozenset(f"{path}::{name}" for path, listed in names.items() for name in listed)
         return SplitPlan(
             suites=(*names, *copies),
             texts={file.staged: file.original for file in fit}
-            | {path: file.twin_text for path, file in copies.items()},
+            | {path: file.must_fail_text for path, file in copies.items()},
             hidden=self._withheld(files),
             roots=(),
             settings={},
@@ -100,13 +160,13 @@ class _NodePlanner(Planner):
         place, tests = self._place(), {*self._tests, *(file.path for file in files)}
         named = {path for path in self._present if is_test_path(path)} - tests
         if named:
-            named -= {one for file in files if file.apart for one in apart.helpers(file.path, file.original, place)}
+            named -= {one for file in files if file.apart for one in split.helpers(file.path, file.original, place)}
         return tuple(sorted(tests | named))
 
     def modules(self, planned: Plan) -> frozenset[str]:
         """The files of the split run that are ES modules, under their paths in the run."""
         place = self._place()
-        found = (file for file in planned.files if file.apart and apart.is_module(file.path, file.original, place))
+        found = (file for file in planned.files if file.apart and split.is_module(file.path, file.original, place))
         return frozenset(path for file in found for path in _with_copy(file))
 
     def _place(self) -> Place:
@@ -123,12 +183,3 @@ class _NodePlanner(Planner):
         if command is None:
             return None
         return self._command_files(command.files(sorted(self._entries.keys() & self._present)), copied=True)
-
-    def _conftests(self, _suites: Collection[str]) -> list[str]:
-        return []
-
-    def _options(self, _conftests: Collection[str]) -> tuple[str, ...]:
-        return ()
-
-    def _paths(self) -> tuple[str, ...]:
-        return ()

@@ -18,10 +18,10 @@ from core.javascript import is_source, parse, walk
 from core.paths import is_test_path
 from core.tasks import Files
 from languages.javascript import names
-from languages.javascript.apart import Place, is_eligible, runs_typed
 from languages.javascript.copies import with_copy
 from languages.javascript.outline import Outline, outline
-from verdict.must_fail import Role, SuiteFile
+from languages.javascript.split import Place, is_eligible, runs_typed
+from languages.plan import Role, SuiteFile
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -94,10 +94,10 @@ def _prepared(role: Role, path: str, text: str, root: Node, around: Around) -> S
     folder, ending = path[: path.rfind("/") + 1], PurePosixPath(path).suffix
     listed = {escaped(case.name): case.name for case in found.cases if case.name}
     keeps_name = _keeps_name(path, text, around)
-    staged_text, (twin, twin_text, twin_names) = text, canary(folder)
+    staged_text, (must_fail_path, must_fail_text, must_fail_names) = text, canary(folder)
     if not keeps_name:
-        twin, twin_names = _random_file(folder, ending), frozenset(listed)
-        staged_text, twin_text = with_copy(text, root, found, known, around.helper)
+        must_fail_path, must_fail_names = _random_file(folder, ending), frozenset(listed)
+        staged_text, must_fail_text = with_copy(text, root, found, known, around.helper)
     return SuiteFile(
         role=role,
         path=path,
@@ -106,9 +106,9 @@ def _prepared(role: Role, path: str, text: str, root: Node, around: Around) -> S
         original=text,
         outline=found,
         names=listed,
-        twin=twin,
-        twin_text=twin_text,
-        twin_names=twin_names,
+        must_fail_path=must_fail_path,
+        must_fail_text=must_fail_text,
+        must_fail_names=must_fail_names,
         copied=not keeps_name,
         mirrored=not keeps_name,
         apart=runs_typed(path, around.versions) and is_eligible(path, text, root, known, around.place),

@@ -1,1 +1,1 @@
-"""What is known of Python: how its tests are configured."""
+"""Python: what is staged for a run of pytest, with must-fail copies of its tests."""

@@ -31,7 +31,7 @@ from repair.problem import Finding, Problem, Progress, settled
 from repair.synthesis import SynthesisRunner
 from test_runner import SuiteRunner
 from verdict.held.holding import hold
-from verdict.suite_runs import Rounds
+from verdict.suite_runs import SuiteRuns
 
 SUITE_S = 20.0
 """How long one run of a suite may take where its task says nothing."""
@@ -215,7 +215,7 @@ async def room(cores: int, sandbox: str = "auto") -> AsyncIterator[Room]:
     with _on(cores):
         async with opened(sandbox, cores) as (kept, runtime, folder):
             staging, mask = folder / "staging", Masker()
-            rounds = Rounds(kept.sandbox, runtime, staging, mask=mask)
+            rounds = SuiteRuns(kept.sandbox, runtime, staging, mask=mask)
             suite = SuiteRunner(kept.sandbox, runtime, emit=lambda _event: None, staging_dir=staging, mask=mask)
             yield Room(
                 trials=TrialRunner(rounds),

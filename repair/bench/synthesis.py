@@ -31,7 +31,7 @@ from repair.evaluation import Synthesised, SynthesisJob, TrialJob
 from repair.synthesis import SynthesisRunner
 from sandbox import choose, run_python
 from sandbox.runtime import open_runtime, prepare
-from verdict.suite_runs import Rounds
+from verdict.suite_runs import SuiteRuns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +69,7 @@ async def opened() -> AsyncIterator[tuple[Sandbox, SynthesisRunner]]:
         choice = await choose("auto", runtime=runtime, scratch=Path(folder))
         if choice.sandbox is None:
             raise SystemExit(choice.report)
-        rounds = Rounds(choice.sandbox, runtime, Path(folder) / "trees", mask=str)
+        rounds = SuiteRuns(choice.sandbox, runtime, Path(folder) / "trees", mask=str)
         yield choice.sandbox, SynthesisRunner(rounds)
 
 

@@ -14,7 +14,7 @@ import test, { beforeEach } from "node:test";
 import { pathToFileURL } from "node:url";
 import { guard } from "./guard.mjs";
 import { compare, lock, take } from "./seal.mjs";
-import { Twin } from "./twin.mjs";
+import { MustFail } from "./must_fail.mjs";
 
 const { writeSync, readFileSync, closeSync, fstatSync } = fs;
 const { reallyExit } = process;
@@ -254,7 +254,7 @@ export async function main(toldFd, eventsFd) {
   events = eventsFd;
   pipe = place(events);
   path = told.workspace + told.path;
-  lock(globalThis, told.helper, Object.freeze(new Twin(told.must_fail, new AsyncLocalStorage())));
+  lock(globalThis, told.helper, Object.freeze(new MustFail(told.must_fail, new AsyncLocalStorage())));
   // A turn of the loop before each test: the events before it are told by the time its own code runs.
   beforeEach(() => new Promise((resolve) => later(resolve)));
   await started;

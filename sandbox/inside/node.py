@@ -27,7 +27,7 @@ def suite(job: Job) -> Found:
     """Run each file in turn; returns what `Child.watch` does for a session of pytest."""
     total, left = Total(), job["wall_s"]
     for path in job["session"]["files"]:
-        found = _run(job, path, left, flags(job, is_twin=job["must_fail"]))
+        found = _run(job, path, left, flags(job, is_must_fail=job["must_fail"]))
         left -= found["duration_s"]
         total.take(path, found, job)
         if total.stopped:
@@ -43,12 +43,12 @@ def _run(job: Job, path: str, left: float, words: list[str]) -> Found:
     return child.watch({**job, "wall_s": left})
 
 
-def flags(job: Job, *, is_twin: bool) -> list[str]:
+def flags(job: Job, *, is_must_fail: bool) -> list[str]:
     """The words between the program and its script."""
     recorder = os.path.join(CODE, "harness.mjs")
     words = [*job["node"]["flags"], f"--test-reporter={recorder}", "--test-reporter-destination=stdout"]
     # A check that fails on purpose may leave a server open that the test would have closed.
-    return [*words, *(["--test-force-exit"] if is_twin else []), os.path.join(CODE, "start.mjs")]
+    return [*words, *(["--test-force-exit"] if is_must_fail else []), os.path.join(CODE, "start.mjs")]
 
 
 def become(told: int, reporting: int, words: Sequence[str]) -> NoReturn:

@@ -19,7 +19,7 @@ import _pytest.fixtures
 import pytest
 from _pytest.config import hookimpl
 
-from . import precompiled, seal, twin
+from . import must_fail, precompiled, seal
 
 PLUGINS_OFF = (
     "terminal", "cacheprovider", "stepwise", "junitxml", "pastebin", "doctest", "setuponly", "setupplan",
@@ -102,14 +102,14 @@ def pytest_main(words, recorder):
 
 
 def _steady_hypothesis():
-    """The same examples in every run, no verdict by the clock; the twins need one failure and no smaller one."""
+    """The same examples in every run, no verdict by the clock; copies need one failure and no smaller one."""
     from hypothesis import HealthCheck, Phase, settings  # noqa: PLC0415 (slow to import; only where tests use it)
 
     calm = {"database": None, "deadline": None, "derandomize": True, "suppress_health_check": [HealthCheck.too_slow]}
     settings.register_profile("judged", **calm)
-    settings.register_profile("twin", max_examples=20, phases=[Phase.explicit, Phase.generate], **calm)
+    settings.register_profile("must_fail", max_examples=20, phases=[Phase.explicit, Phase.generate], **calm)
     settings.load_profile("judged")
-    twin.BEFORE.append(lambda: settings.load_profile("twin"))
+    must_fail.BEFORE.append(lambda: settings.load_profile("must_fail"))
 
 
 class Coroutines:

@@ -18,10 +18,12 @@ from core.events import Emitter, Kind
 from core.states import Phase, Status
 from core.submission import parse_spec
 from core.tasks import Task
+from core.text import decode
 from core.undo import revert_message
 from db.commit_ledger import Pending
 from tests.support.git_repo import fingerprint, git, make_repo, write
 from tests.support.rooms import open_rooms
+from tests.support.trees import OTHER_BYTES
 from tests.support.undoing import CALC, OTHER, SUMS, TEST_CALC, TEST_OTHER, TEST_SUMS, Site, open_site
 
 
@@ -56,6 +58,16 @@ async def test_a_task_is_taken_back_with_its_own_tests_and_others_are_judged(sit
     assert (event.task_id, event.data["by"]) == (second.task_id, done.by)
     history = git(workspace, "rev-list", "main").split("\n")
     assert history[:3] == [done.by, third.commit, second.commit]
+
+
+async def test_files_in_other_encodings_are_judged_and_come_back_with_exactly_their_bytes(site: Site) -> None:
+    site.land({path: decode(raw) for path, raw in OTHER_BYTES.items()})
+    changed = {path: decode(raw + b"\n# \xfc\n") for path, raw in OTHER_BYTES.items() if "test" not in path}
+    second = site.land(changed)
+    assert (await site.undo.revert(second.task_id)).judged == "2 tests that reach its files passed."
+    workspace = site.workspace()
+    tree = site.git.tree(workspace, site.git.tip(workspace))
+    assert {path: tree.read(path) for path in tree.entries()} == OTHER_BYTES
 
 
 async def test_what_other_tests_need_is_not_taken_back_unless_forced(site: Site, workspace: Path) -> None:

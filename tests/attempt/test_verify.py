@@ -23,9 +23,11 @@ from core.events import Emitter
 from core.states import Phase, Status
 from core.submission import parse_spec
 from core.tasks import Task
+from core.text import decode
 from core.verdicts import SuiteJob
 from tests.support.git_repo import git, make_repo
 from tests.support.rooms import open_rooms
+from tests.support.trees import OTHER_BYTES
 from verdict.held.holding import hold
 
 ADD = {"calc.py": "def add(a, b):\n    return a + b\n"}
@@ -141,6 +143,18 @@ def forged(site: Site, commit: str, files: dict[str, str], edit: Callable[[dict[
         edit(note)
     write_note(repo, made, note)
     return made
+
+
+async def test_files_in_other_encodings_are_judged_committed_and_judged_again_with_exactly_their_bytes(
+    site: Site,
+) -> None:
+    texts = {path: decode(raw) for path, raw in OTHER_BYTES.items()}
+    own = {"test_names.py": texts.pop("test_names.py")}
+    commit = await site.commit(1, texts, own=own)
+    tree = site.parts.git.tree(None, commit)
+    assert {path: tree.read(path) for path in tree.entries()} == OTHER_BYTES
+    report = await site.verify(commit)
+    assert set(standings(report).values()) <= {"ok", "unchecked"}, report
 
 
 async def test_what_a_task_made_holds(site: Site) -> None:

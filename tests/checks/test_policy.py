@@ -1,4 +1,4 @@
-"""What a sighting means: defaults, the task, the owner's settings."""
+"""What a finding means: defaults, the task, the owner's settings."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from checks.catalogue import RULES
+from checks.catalogue import RULES, Finding
 from checks.policy import Policy
-from checks.sighting import Sighting
 from core.errors import ConfigError
 from core.gates import Severity
 from core.tasks import Kind, TaskSpec
@@ -20,7 +19,7 @@ def severity(
     rule: str, policy: Policy = USUAL, *, is_test: bool = False, text: str = "Write it", **fields: object
 ) -> Severity | None:
     spec = TaskSpec(description=text, **fields)  # type: ignore[arg-type]
-    return policy.severity(Sighting(rule, 1, ""), spec, is_test=is_test)
+    return policy.severity(Finding(rule, 1, ""), spec, is_test=is_test)
 
 
 def test_the_kind_of_a_task_eases_what_it_needs() -> None:

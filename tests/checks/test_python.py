@@ -189,7 +189,7 @@ def test_a_test_may_know_that_it_is_one() -> None:
     assert rules(text, is_test=True) == set()
 
 
-def test_a_sighting_names_line_text_and_command() -> None:
+def test_a_finding_names_line_text_and_command() -> None:
     seen = python.scan("import os\n\nos.system('rm -rf /')\n", hooks)
     assert {(one.rule, one.line) for one in seen} == {("python.os-system", 3), ("command.rm-outside", 3)}
     assert next(one for one in seen if one.rule == "python.os-system").what == "`os.system('rm -rf /')`"

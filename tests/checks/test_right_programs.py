@@ -8,7 +8,7 @@ import pytest
 
 from checks import python
 from checks.bandit import BanditReader
-from checks.checker import StaticGate
+from checks.checker import StaticChecker
 from checks.hooks.hooks import CommandHooks
 from checks.policy import Policy
 from core import javascript
@@ -16,7 +16,7 @@ from core.gates import GateJob, Severity
 from core.tasks import TaskSpec
 from tests.support.trees import TextTree
 
-GATE = StaticGate(Policy(), CommandHooks(()), BanditReader())
+GATE = StaticChecker(Policy(), CommandHooks(()), BanditReader())
 PARTS = (Path(__file__).parent / "right_programs.txt").read_text().split("=== ")[1:]
 PROGRAMS = {name: text for name, _, text in (part.partition("\n") for part in PARTS)}
 

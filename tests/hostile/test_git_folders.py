@@ -16,11 +16,11 @@ from core.errors import BadReply, GitError, InvalidTask, MergeConflict, SandboxE
 from core.paths import git_folder
 from core.submission import parse_spec
 from core.tasks import TaskSpec
+from languages import test_config
 from sandbox import packing
 from tests.git_manager.conftest import Bench, message
 from tests.support.git_repo import git, make_repo, write
 from tests.support.trees import TextTree
-from verdict import test_config
 
 HEAD = "ref: refs/heads/main\n"
 KEPT = {"docs/objects/kept": "", "docs/refs/kept": ""}

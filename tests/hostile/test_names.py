@@ -18,11 +18,11 @@ from core.errors import BadReply, GitError, InvalidTask, SandboxError
 from core.paths import path_fault
 from core.submission import parse_spec
 from core.tasks import TaskSpec
+from languages import test_config
 from sandbox import packing
 from tests.git_manager.conftest import Bench, message
 from tests.support.git_repo import git, make_repo
 from tests.support.trees import TextTree
-from verdict import test_config
 
 IGNORED = {"\u200c", "\u200d", "\u200e", "\u200f", "\u202a", "\u202e", "\u2060", "\ufeff", "\u206f"}
 

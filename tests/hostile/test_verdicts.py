@@ -8,14 +8,14 @@ import pytest
 import pytest_asyncio
 
 from checks.bandit import BanditReader
-from checks.checker import StaticGate
+from checks.checker import StaticChecker
 from checks.hooks.hooks import CommandHooks
 from checks.policy import Policy
 from core.gates import GateJob, Severity
 from core.isolation import RunLimits
 from core.tasks import TaskSpec
 from core.verdicts import Label, SuiteJob, Verdict
-from sandbox.nest import NestedSandbox
+from sandbox.nested import NestedSandbox
 from sandbox.pool import Pool
 from test_runner import SuiteRunner
 from tests.hostile.verdicts.every import FORGERIES
@@ -58,7 +58,7 @@ async def judged(runner: SuiteRunner, suite: Suite, files: Mapping[str, str]) ->
 
 async def finds(forgery: Forgery) -> bool:
     """Tell whether the checker stops a forgery, or asks about it."""
-    gate = StaticGate(Policy(), CommandHooks(), BanditReader())
+    gate = StaticChecker(Policy(), CommandHooks(), BanditReader())
     spec = TaskSpec(description=forgery.suite.words, language=forgery.language, tests=dict(forgery.suite.given))
     report = await gate.examine(GateJob(spec=spec, tree=TextTree(forgery.suite.base), change=dict(forgery.files)))
     return bool(report.asks) or any(one.severity is Severity.BLOCK for one in report.findings)

@@ -19,7 +19,8 @@ from core.revisions import Author
 from git_manager import GitManager
 from maintenance import orphans
 from maintenance.orphans import Places
-from sandbox import places, scratch
+from sandbox import job_folders
+from sandbox import orphans as of_sandbox
 from tests.support.git_repo import git, make_repo
 
 
@@ -73,7 +74,7 @@ def test_nothing_is_told_where_nothing_was_left(home: Places) -> None:
 
 def test_drafts_of_dead_processes_go_and_all_else_stays(home: Places, dead: int) -> None:
     state, folder = home.scratch, home.scratch.parent
-    packages = places.public(home.packages)
+    packages = job_folders.public(home.packages)
     gone = [
         old(state / f".port.{dead}"),
         old(state / f".seal-{dead}"),
@@ -122,9 +123,9 @@ def test_temporary_files_of_the_living_and_of_others_stay(tmp_path: Path, dead: 
     ]
     for path in kept:
         path.write_text("x")
-    assert scratch.sweep(tmp_path) == [gone]
+    assert of_sandbox.sweep_temporary(tmp_path) == [gone]
     assert all(path.exists() for path in kept)
-    assert scratch.prefix("probe") == f"nightshift-probe-{os.getpid()}-"
+    assert of_sandbox.prefix("probe") == f"nightshift-probe-{os.getpid()}-"
 
 
 LOCKS = ("index.lock", "packed-refs.lock", "refs/heads/main.lock", "objects/info/commit-graph.lock")
@@ -209,11 +210,11 @@ JOB = """
 import asyncio, sys
 from pathlib import Path
 from core.isolation import SandboxJob
-from sandbox import places
+from sandbox import job_folders
 from sandbox.orphans import JOBS
 from sandbox.process import ProcessSandbox
 
-box = ProcessSandbox(places.private(Path(sys.argv[1]) / JOBS))
+box = ProcessSandbox(job_folders.private(Path(sys.argv[1]) / JOBS))
 script = f"(setsid env -i sleep {sys.argv[2]} &); setsid sleep {sys.argv[2]} & sleep {sys.argv[2]}"
 asyncio.run(box.run(SandboxJob(argv=("/bin/sh", "-c", script))))
 """

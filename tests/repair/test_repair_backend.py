@@ -31,7 +31,7 @@ from repair.problem import Finding, Problem, Progress, Tell
 from tests.support import sandboxes
 from tests.support.agent_parts import Bench, PlainSuite, case_for, model_for
 from tests.support.tiny_solver import BUGGY, MENDED, TESTS, TinySolver, asked
-from verdict.suite_runs import Rounds
+from verdict.suite_runs import SuiteRuns
 
 P = Phase
 LOOSE = {"test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(2, 2) == 4\n"}
@@ -264,11 +264,11 @@ async def test_before_there_is_a_sandbox_it_says_why_and_is_asked_again_later() 
 
 
 async def test_once_there_is_a_sandbox_it_searches_there(folder: Path) -> None:
-    runs: list[Rounds | str] = ["the sandbox is being tested"]
+    runs: list[SuiteRuns | str] = ["the sandbox is being tested"]
     backend = RepairBackend.over(lambda: runs[0], budget_s=30)
     with pytest.raises(ModelUnavailable):
         await backend.generate(asked())
-    runs[0] = Rounds(sandboxes.bubblewrap(), sandboxes.runtime(), folder / "staging", mask=Masker())
+    runs[0] = SuiteRuns(sandboxes.bubblewrap(), sandboxes.runtime(), folder / "staging", mask=Masker())
     assert backend.is_available()
     assert parse(await backend.generate(asked(P.CODING))).files == {"add.py": MENDED}
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.isolation import SandboxLimits
-from sandbox import cgroup_search, cgroups
+from sandbox import cgroups
 from sandbox.cgroups import CgroupError, Group, Hierarchy
 from tests.support.sandboxes import hierarchy, own_groups
 
@@ -90,7 +90,7 @@ def test_where_there_is_no_place_the_reasons_are_told(tmp_path: Path) -> None:
     (tmp_path / "user.slice").mkdir()
     (tmp_path / "user.slice" / "cgroup.controllers").write_text("memory\n")
     with pytest.raises(CgroupError) as raised:
-        cgroup_search.find(tmp_path)
+        cgroups.find(tmp_path)
     assert str(raised.value) == (
         "version 2 hands no cpu, pids controller to /user.slice; version 1 has no memory, pids controller mounted"
     )
@@ -102,7 +102,7 @@ def test_groups_of_daemons_that_are_gone_are_swept(place: Hierarchy) -> None:
     for folder in left:
         folder.mkdir()
     group.remove()
-    cgroup_search.find()
+    cgroups.find()
     assert not any(folder.exists() for folder in left)
 
 
@@ -110,7 +110,7 @@ def test_groups_that_were_swept_are_named_and_those_of_the_living_stay(place: Hi
     group = place.create(SandboxLimits())
     for folder in group.folders:
         folder.with_name("999999999-def").mkdir()
-    assert cgroup_search.sweep() == ["999999999-def"]
+    assert cgroups.sweep() == ["999999999-def"]
     assert all(folder.exists() for folder in group.folders)
     assert group.remove()
-    assert cgroup_search.sweep() == []
+    assert cgroups.sweep() == []

@@ -18,9 +18,9 @@ import pytest
 
 from core.errors import SandboxError
 from core.isolation import Mount, SandboxJob, SandboxLimits
-from sandbox import choose, docker_engine, docker_image, docker_root, launcher, selftest
+from sandbox import choose, docker_engine, docker_image, launcher, selftest
 from sandbox.docker import DockerSandbox
-from sandbox.docker_stream import Streams
+from sandbox.docker_engine import Streams
 from tests.support import engine
 from tests.support.processes import alive, mark, started
 from tests.support.sandboxes import docker, runtime
@@ -206,7 +206,7 @@ DAEMON = """
 import asyncio, sys
 from core.isolation import SandboxJob
 from sandbox.docker import DockerSandbox
-from sandbox.docker_stream import Streams
+from sandbox.docker_engine import Streams
 from sandbox.docker_engine import Engine
 
 box = DockerSandbox(Engine(sys.argv[1]), lambda: sys.argv[2], sys.argv[4:])
@@ -242,7 +242,7 @@ async def test_an_image_that_has_gone_is_found_again(box: DockerSandbox) -> None
 
 def test_an_image_is_made_once_and_older_ones_are_removed(box: DockerSandbox, api: Any) -> None:
     """With a root of one file, which is made in no time."""
-    root = docker_root.Root(files=(), texts={"etc/hosts": "one"})
+    root = docker_image.Root(files=(), texts={"etc/hosts": "one"})
     first = docker_image.made(box._engine, root, "nightshift-test")
     made_at = api.inspect_image(first)["Created"]
     assert docker_image.made(box._engine, root, "nightshift-test") == first
@@ -262,15 +262,15 @@ async def test_node_runs_inside_where_the_machine_has_it(box: DockerSandbox) -> 
 
 def test_of_a_program_that_is_shown_anyway_the_libraries_alone_are_packed() -> None:
     program = Path(shutil.which("git") or "").resolve()
-    with_it = docker_root.collect(runtime().python, programs=[program])
-    without = docker_root.collect(runtime().python, shown=[program])
+    with_it = docker_image.collect(runtime().python, programs=[program])
+    without = docker_image.collect(runtime().python, shown=[program])
     assert set(with_it.files) - set(without.files) == {program}
     assert [path for path in without.files if path.name.startswith("libpcre2")]
 
 
 def test_the_same_machine_gives_the_same_image() -> None:
-    root = docker_root.collect(runtime().python)
-    assert root.digest == docker_root.collect(runtime().python).digest
+    root = docker_image.collect(runtime().python)
+    assert root.digest == docker_image.collect(runtime().python).digest
     assert {path.parts[1] for path in root.files} <= {"usr", "etc", "bin", "sbin", "lib", "lib32", "lib64"}
     assert not [path for path in root.files if path.lstat().st_mode & 0o4000], "no program with rights of its own"
 

@@ -8,9 +8,8 @@ import pytest
 
 from core.isolation import SandboxJob, SandboxLimits
 from sandbox.isolation import Begun, Isolation
-from sandbox.nest import NestedSandbox
-from sandbox.pool import Pool
-from sandbox.warming import warmed
+from sandbox.nested import NestedSandbox
+from sandbox.pool import Pool, warmed
 from tests.support.sandboxes import bubblewrap, hierarchy, own_groups, runtime
 
 JOB = SandboxJob(argv=("/bin/sh", "-c", "cat; touch left; ls"), limits=SandboxLimits(wall_s=10, memory_mb=128))

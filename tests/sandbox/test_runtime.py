@@ -11,7 +11,7 @@ import pytest
 
 from core.errors import SandboxError
 from core.isolation import SandboxJob
-from sandbox import interpreter, places
+from sandbox import interpreter, job_folders
 from sandbox.runtime import SUITES, Program, open_runtime, prepare
 from tests.support.sandboxes import RUNNER, bubblewrap, runtime
 
@@ -58,7 +58,7 @@ async def test_the_libraries_can_be_imported_inside_and_not_be_changed() -> None
 
 
 async def test_a_copied_interpreter_runs_inside(folder: Path) -> None:
-    copy = interpreter.check(interpreter.copied(places.public(folder / "copies")))
+    copy = interpreter.check(interpreter.copied(job_folders.public(folder / "copies")))
     assert copy is not None
     assert copy.version == ".".join(map(str, sys.version_info[:3]))
     assert copy.mounted is not None

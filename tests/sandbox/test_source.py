@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.text import decode, encode
 from sandbox.source import Edit, Source
 
 
@@ -57,3 +58,24 @@ def test_replacing_every_literal_leaves_the_rest_as_it_was(texts: list[str]) -> 
     values = [node.value for node in source.tree.body if isinstance(node, ast.Assign)]
     edited = source.edited([source.replace(value, str(n)) for n, value in enumerate(values)])
     assert edited == "\n".join(f"x{n} = {n}  # {n}" for n in range(len(texts)))
+
+
+def test_a_file_in_another_encoding_is_edited_at_the_right_places_and_keeps_its_bytes() -> None:
+    source = Source(decode(b"# -*- coding: latin-1 -*-\nx = 'caf\xe9'; assert x == 'caf\xe9', 1\n"))
+    statement = source.tree.body[1]
+    assert isinstance(statement, ast.Assert)
+    assert not source.is_utf8
+    assert source.segment(statement.test) == "x == 'caf\xe9'"
+    edited = source.edited([source.replace(statement.test, "x == 'th\xe9 \u2603'")])
+    assert encode(edited) == b"# -*- coding: latin-1 -*-\nx = 'caf\xe9'; assert x == 'th\xe9 \\u2603', 1\n"
+
+
+@pytest.mark.parametrize("line", ["", "# coding: utf8\n", "# coding: latin-1\n", "# coding: ascii\n"])
+def test_a_file_of_plain_characters_says_the_same_in_utf8(line: str) -> None:
+    assert Source(f"{line}x = 1\n").is_utf8
+
+
+def test_what_is_no_text_of_its_encoding_is_no_python() -> None:
+    for raw in (b"x = '\xe9'\n", b"# coding: rot13\nx = 1\n", b"# coding: of-nobody\nx = 1\n"):
+        with pytest.raises(SyntaxError):
+            Source(decode(raw))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from checks.catalogue import Finding
 from checks.hooks.commands import Command
 from checks.hooks.hooks import CommandHooks
-from checks.sighting import Sighting
 
 
-def hooks(commands: Sequence[Command]) -> Iterable[Sighting]:
+def hooks(commands: Sequence[Command]) -> Iterable[Finding]:
     found = CommandHooks().blocked(commands, in_code=True)
-    return [Sighting(blocked.rule, 0, "", blocked.why, blocked.argv) for blocked in found]
+    return [Finding(blocked.rule, 0, "", blocked.why, blocked.argv) for blocked in found]

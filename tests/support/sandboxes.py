@@ -19,12 +19,12 @@ from core.isolation import RunLimits
 from core.ports import Sandbox
 from core.tasks import Change, Files
 from core.verdicts import SuiteJob, Verdict
-from sandbox import cgroup_search, docker_image
+from sandbox import cgroups, docker_image
 from sandbox.bubblewrap import BubblewrapSandbox
 from sandbox.cgroups import CgroupError, Hierarchy
 from sandbox.docker import DockerSandbox
 from sandbox.docker_engine import Engine
-from sandbox.nest import NestedSandbox
+from sandbox.nested import NestedSandbox
 from sandbox.process import ProcessSandbox
 from sandbox.runtime import Runtime, open_runtime, prepare
 from test_runner import SuiteRunner
@@ -46,7 +46,7 @@ def runtime() -> Runtime:
 def hierarchy() -> Hierarchy | None:
     """Where control groups can be made; None for a plain user without delegation."""
     try:
-        return cgroup_search.find()
+        return cgroups.find()
     except CgroupError:
         return None
 

@@ -5,6 +5,19 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 
+from core.text import encode
+
+OTHER_BYTES = {
+    "names.py": b"# -*- coding: latin-1 -*-\nNAME = 'caf\xe9'\n\n\ndef name():\n    return NAME\n",
+    "odd.dat": bytes(range(256)),
+    "test_names.py": (
+        b"# -*- coding: latin-1 -*-\nimport pathlib\n\nfrom names import name\n\n\n"
+        b"def test_name():\n    assert name() == 'caf\xe9'\n    assert len(name()) == 4\n\n\n"
+        b"def test_odd():\n    raw = pathlib.Path('odd.dat').read_bytes()\n    assert raw[:256] == bytes(range(256))\n"
+    ),
+}
+"""Files in an encoding that only their first line names, and of all bytes; the tests hold as long as they are kept."""
+
 
 class TextTree:
     """The files of a commit that never was: path to text."""
@@ -19,7 +32,7 @@ class TextTree:
 
     def entries(self) -> Mapping[str, str]:
         """Path to the digest of its text."""
-        return {path: hashlib.sha1(text.encode()).hexdigest() for path, text in self.files.items()}
+        return {path: hashlib.sha1(encode(text)).hexdigest() for path, text in self.files.items()}
 
     def unwritable(self) -> frozenset[str]:
         """Texts hold no links."""
@@ -27,4 +40,4 @@ class TextTree:
 
     def read(self, path: str) -> bytes:
         """A file's bytes."""
-        return self.files[path].encode()
+        return encode(self.files[path])

@@ -12,7 +12,7 @@ from repair.evaluation import Candidate, TrialJob
 from repair.evaluator import TrialRunner
 from tests.support import sandboxes
 from tests.support.trees import TextTree
-from verdict.suite_runs import Rounds
+from verdict.suite_runs import SuiteRuns
 
 MODULE = '''"""Small sums, and a pile of things."""
 
@@ -127,7 +127,7 @@ ORDER = tuple(
 async def trials(name: str, folder: Path) -> AsyncIterator[TrialRunner]:
     """A runner over the isolation of that name."""
     async with sandboxes.opened(name, folder) as box:
-        yield TrialRunner(Rounds(box, sandboxes.runtime(), folder / "staging", mask=Masker()))
+        yield TrialRunner(SuiteRuns(box, sandboxes.runtime(), folder / "staging", mask=Masker()))
 
 
 def job(module: str = MODULE, tests: str = TESTS, more: Mapping[str, str] | None = None, **told: Any) -> TrialJob:

@@ -11,15 +11,14 @@ import pytest
 
 from core.isolation import Ended, SandboxLimits, SandboxResult
 from core.verdicts import Result
+from languages import plan
+from languages.plan import Plan, Role, SplitPlan, SuiteFile
+from languages.python.outline import outline
 from languages.python.pytest_settings import PytestSettings
-from verdict import judging, plan
+from verdict import judging
 from verdict.answer import Answer, CaseReport, Fault, Report, Session, Split
 from verdict.judging import Run
-from verdict.must_fail import Role, SuiteFile
-from verdict.outline import outline
-from verdict.plan import Plan
 from verdict.shaping import Names
-from verdict.split import SplitPlan
 
 TEXT = "def test_1a():\n    assert f() == 1\n\n\ndef test_2b():\n    assert f() == 1\n"
 FILE = SuiteFile(
@@ -30,14 +29,14 @@ FILE = SuiteFile(
     original=TEXT,
     outline=outline(ast.parse("def test_one(): pass\ndef test_two(): pass\n"), PytestSettings()),
     names={"test_1a": "test_one", "test_2b": "test_two"},
-    twin="test_ffff.py",
-    twin_names=frozenset({"test_1a", "test_2b"}),
+    must_fail_path="test_ffff.py",
+    must_fail_names=frozenset({"test_1a", "test_2b"}),
     copied=True,
 )
 IDS = ("test_0000.py::test_1a", "test_0000.py::test_2b")
 COPIES = ("test_ffff.py::test_1a", "test_ffff.py::test_2b")
 PLAN = Plan(
-    files=(FILE,), texts={}, mounted={}, removed=(), closure=None, dropped={}, settings=PytestSettings(), options=(),
+    files=(FILE,), texts={}, mounted={}, removed=(), closure=None, dropped={}, options=(),
     paths=(".",),
     split=SplitPlan(
         suites=("test_0000.py", "test_ffff.py"), texts={}, hidden=(), roots=("",), settings={}, judged=frozenset(IDS),
@@ -103,13 +102,13 @@ def test_a_run_as_it_should_be_passes() -> None:
         "test_a.py::test_one": Result.PASSED,
         "test_a.py::test_two": Result.PASSED,
     }
-    assert (found.twins, found.notes, found.tampering) == (2, (), "")
+    assert (found.copies_failed, found.notes, found.tampering) == (2, (), "")
 
 
 def test_a_run_whose_copies_failed_in_a_sandbox_of_their_own_passes() -> None:
     found = judging.judge(copies())
     assert found.passed
-    assert found.twins == 2
+    assert found.copies_failed == 2
     assert found.notes == ("2 of 2 tests were judged in one process with the code alone",)
 
 

@@ -3,15 +3,15 @@ from __future__ import annotations
 from core.isolation import WORK
 from core.masking import MAX_LINE
 from core.verdicts import CaseResult, Evidence, Failure, Label, Result, Verdict
+from languages.plan import Role, SuiteFile
 from verdict import shaping
 from verdict.answer import Fault
-from verdict.must_fail import Role, SuiteFile
 from verdict.shaping import Names
 
 TEXT = "from app import f\n\n\ndef test_one():\n    assert f(1) == 1\n"
 FILE = SuiteFile(
     role=Role.GIVEN, path="tests/test_a.py", staged="tests/test_0a1b2c3d.py", text=TEXT, original=TEXT,
-    names={"test_9f8e7d6c": "test_one"}, twin="tests/test_44445555.py",
+    names={"test_9f8e7d6c": "test_one"}, must_fail_path="tests/test_44445555.py",
 )  # fmt: skip
 NAMES = Names((FILE,), {"tests/test_a.py": TEXT, "app.py": "def f(n):\n    return 1 / 0\n"}.get)
 

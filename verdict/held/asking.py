@@ -6,7 +6,8 @@ comes out is compared here. The calls are made in the order of the tests, those 
 order helps no one who does not know the answers, and a function that keeps a state finds it as it would in the tests.
 
 An oracle is asked once for a tree, and for further inputs beside the given ones. Where it refuses one of those nothing
-is expected, since it may be none that the task allows.
+is expected, since it may be none that the task allows. Further inputs are small changes of the given ones, for what an
+input may be is known from those alone: signs, emptiness, order and the letters of a text stay as they are.
 """
 
 from __future__ import annotations
@@ -16,18 +17,19 @@ import random
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
 
 from core import literals
 from core.held import Compare, ValueCase, digest
 from core.isolation import Ended
 from core.verdicts import SuiteJob
+from languages.plan import Plan, calls_alone
 from sandbox.inside import values
 from verdict import answer
 from verdict.answer import Reply
-from verdict.held.variants import variants
 from verdict.held.weighing import Finding, plainly, weigh
-from verdict.plan import Plan, calls_alone
-from verdict.suite_runs import Rounds
+from verdict.suite_runs import SuiteRuns
 
 REMEMBERED = 64
 BY_VALUE = frozenset({Compare.STRICT, Compare.EQUAL, Compare.SAME, Compare.NEAR, Compare.WITHIN})
@@ -36,6 +38,8 @@ ENOUGH = 3
 """So many truths are not guessed by chance alone."""
 ROUNDING = 1e-9
 """Two right ways to the same float may differ by that much, relatively."""
+TRIES = 8
+"""How often a new input is looked for before a function counts as having no more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,12 +96,12 @@ class Asker:
     """Runs held-out cases.
 
     Args:
-        rounds: runs plans in a sandbox.
+        runs: runs plans in a sandbox.
         further: how many inputs an oracle is asked for beside the given ones.
     """
 
-    def __init__(self, rounds: Rounds, further: int) -> None:
-        self._rounds, self._further = rounds, further
+    def __init__(self, runs: SuiteRuns, further: int) -> None:
+        self._runs, self._further = runs, further
         self._oracles: OrderedDict[tuple[object, ...], tuple[ValueCase, ...]] = OrderedDict()
 
     async def ask(self, job: SuiteJob) -> Asked:
@@ -107,7 +111,7 @@ class Asker:
             SandboxError: nothing could be run.
         """
         cases, notes = await self._expected(job)
-        planned = await self._rounds.planned(job)
+        planned = await self._runs.planned(job)
         known = [case for case in cases if case.explicit or _has_module(case, planned, job)]
         if not known:
             return Asked(notes=(*notes, "no held-out case could be called"))
@@ -141,7 +145,7 @@ class Asker:
         chance = random.Random(digest({**job.held.oracle, "": repr(open_)}))  # noqa: S311 (repeatable, no secret)
         further = variants(open_, self._further, chance)
         alone = replace(job, change=job.held.oracle, given={}, own={}, regression=(), command=())
-        got = await self._replies(alone, await self._rounds.plan(alone), [*open_, *further])
+        got = await self._replies(alone, await self._runs.plan(alone), [*open_, *further])
         answered: list[ValueCase] = []
         for number, (case, reply) in enumerate(zip((*open_, *further), got.replies, strict=True)):
             if reply and plainly(reply) and (expect := _written(reply)):
@@ -154,7 +158,7 @@ class Asker:
     async def _replies(self, job: SuiteJob, planned: Plan, cases: Sequence[ValueCase]) -> _Replies:
         calls = [(case.module, case.function, *_packed(case)) for case in cases]
         alone = calls_alone(planned, job.base.entries(), calls)
-        ready, result = await self._rounds.executed(job, alone)
+        ready, result = await self._runs.executed(job, alone)
         got = answer.read_calls(result, ready.key)
         stopped = ""
         if result.ended is Ended.OUT_OF_MEMORY:
@@ -192,3 +196,82 @@ def _has_module(case: ValueCase, planned: Plan, job: SuiteJob) -> bool:
     roots = [posixpath.normpath(path) for path in planned.paths]
     names = (f"{stem}.py", f"{stem}/__init__.py")
     return any(posixpath.normpath(posixpath.join(root, name)) in present for root in roots for name in names)
+
+
+def variants(cases: Sequence[ValueCase], count: int, chance: random.Random) -> tuple[ValueCase, ...]:
+    """Up to `count` further cases without an expectation, none of them among the given ones."""
+    known = {(case.call, case.args, case.kwargs) for case in cases}
+    found: list[ValueCase] = []
+    for turn in range(count * TRIES if cases else 0):
+        case = cases[turn % len(cases)]
+        other = replace(
+            case,
+            args=literals.write(tuple(_changed(item, chance) for item in literals.read(case.args))),
+            kwargs=literals.write({key: _changed(item, chance) for key, item in literals.read(case.kwargs).items()}),
+        )
+        place = (other.call, other.args, other.kwargs)
+        if place not in known and len(found) < count:
+            known.add(place)
+            found.append(other)
+    return tuple(found)
+
+
+def _changed(value: Any, chance: random.Random) -> Any:
+    """Another value of the same kind, or the same one."""
+    kind = type(value)
+    if kind is int and value:
+        near = max(1, abs(value) + chance.randint(-max(2, abs(value) // 2), max(2, abs(value) // 2)))
+        return near if value > 0 else -near
+    if kind is float and value:
+        return value * chance.choice((0.5, 0.75, 1.25, 1.5, 2.0))
+    if kind is str or kind is bytes:
+        return _letters(value, chance)
+    if kind in (list, tuple):
+        return kind(_items(list(value), chance))
+    if kind in (set, frozenset):
+        return kind(_changed(item, chance) for item in sorted(value, key=repr))
+    if kind is dict:
+        return {key: _changed(item, chance) for key, item in value.items()}
+    return value
+
+
+def _letters(value: Any, chance: random.Random) -> Any:
+    """The same letters in another order, one of them perhaps twice or not at all."""
+    if len(value) < 2:
+        return value
+    parts = [value[place : place + 1] for place in range(len(value))]
+    return type(value)().join(_reordered(parts, chance))
+
+
+def _items(value: list[Any], chance: random.Random) -> list[Any]:
+    if not value:
+        return value
+    changed = [_changed(item, chance) for item in _reordered(value, chance)]
+    once, ordered = _is_unique(value), _is_sorted(value)
+    if once and not _is_unique(changed):
+        changed = [item for place, item in enumerate(changed) if item not in changed[:place]]
+    return sorted(changed) if ordered and _is_sorted(sorted(changed)) else changed
+
+
+def _reordered(parts: list[Any], chance: random.Random) -> list[Any]:
+    """The parts with two of them swapped, or one more or one fewer of them; never none."""
+    parts, way = list(parts), chance.randrange(3)
+    at, other = chance.randrange(len(parts)), chance.randrange(len(parts))
+    if way == 0:
+        parts[at], parts[other] = parts[other], parts[at]
+    elif way == 1:
+        parts.insert(at, parts[other])
+    elif len(parts) > 1:
+        parts.pop(at)
+    return parts
+
+
+def _is_sorted(value: list[Any]) -> bool:
+    try:
+        return all(one <= other for one, other in pairwise(value))
+    except TypeError:
+        return False
+
+
+def _is_unique(value: list[Any]) -> bool:
+    return all(item not in value[:place] for place, item in enumerate(value))

@@ -8,7 +8,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { closeSync, readFileSync, writeSync } from "node:fs";
 import { lock } from "../seal.mjs";
-import { Twin } from "../twin.mjs";
+import { MustFail } from "../must_fail.mjs";
 import { Framework } from "./framework.mjs";
 import { close } from "./intrinsics.mjs";
 import { Link } from "./link.mjs";
@@ -77,7 +77,7 @@ process.on("beforeExit", () => end("raised", "a promise never settles"));
 
 close();
 const [original, copy] = told.files;
-lock(globalThis, told.helper, Object.freeze(new Twin(true, new AsyncLocalStorage()))); // originals come without it
+lock(globalThis, told.helper, Object.freeze(new MustFail(true, new AsyncLocalStorage()))); // originals come without it
 if ((await run(original)) && copy) {
   await run(copy);
 }

@@ -15,8 +15,8 @@ from languages.javascript import names
 from languages.javascript.copies import with_copy
 from languages.javascript.outline import outline
 from languages.javascript.suite import Around, prepare
+from languages.plan import Role
 from tests.support.sandboxes import runtime
-from verdict.must_fail import Role
 from verdict.mutation import mutants
 
 HEAD = "import test, { describe as group, it } from 'node:test';\nimport assert, { equal } from 'node:assert/strict';\n"

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from core.tasks import Language, TaskSpec
-from languages.javascript import ability, commands
+from languages.javascript import commands
+from languages.javascript import plan as javascript
 from sandbox import node_program
 from sandbox.inside.node import FORGED, Report, Total
 from sandbox.node_program import Node
@@ -69,10 +70,10 @@ def test_a_link_into_the_system_is_followed(path_with: Path) -> None:
 def test_a_task_that_cannot_be_judged_here_is_told_why() -> None:
     old = Node(path="/usr/bin/node", version="20.20.2")
     task = TaskSpec(description="x", language=Language.JAVASCRIPT, tests={"test/a.test.ts": ""})
-    assert "needs Node.js 22.6 or newer" in ability.refusal(task, old)
-    assert "install it" in ability.refusal(task, None)
-    assert ability.refusal(TaskSpec(description="x"), None) == ""
-    assert ability.refusal(TaskSpec(description="x", language=Language.JAVASCRIPT), old) == ""
+    assert "needs Node.js 22.6 or newer" in javascript.refusal(task, old)
+    assert "install it" in javascript.refusal(task, None)
+    assert javascript.refusal(TaskSpec(description="x"), None) == ""
+    assert javascript.refusal(TaskSpec(description="x", language=Language.JAVASCRIPT), old) == ""
 
 
 PACKAGE = '{"scripts": {"test": "node --test --test-reporter spec src test/"}}'

@@ -10,14 +10,14 @@ from repair.evaluation import Synthesised, SynthesisJob, TrialJob
 from repair.synthesis import SynthesisRunner
 from tests.support.sandboxes import bubblewrap, runtime
 from tests.support.trees import TextTree
-from verdict.suite_runs import Rounds
+from verdict.suite_runs import SuiteRuns
 
 
 class Finder:
     """Looks for functions of `work.py`."""
 
     def __init__(self, folder: Path) -> None:
-        self._runner = SynthesisRunner(Rounds(bubblewrap(), runtime(), folder / "staging", mask=str))
+        self._runner = SynthesisRunner(SuiteRuns(bubblewrap(), runtime(), folder / "staging", mask=str))
 
     async def __call__(self, stub: str, tests: str, budget_s: float = 7, **files: str) -> Synthesised:
         job = TrialJob(base=TextTree(), change={"work.py": stub}, tests={"test_work.py": tests, **files}, wall_s=20)

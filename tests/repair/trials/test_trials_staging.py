@@ -10,15 +10,15 @@ from repair.evaluation import TrialJob
 from repair.evaluator import staged
 from tests.support import sandboxes, trying
 from tests.support.trees import TextTree
-from verdict.suite_runs import Rounds
+from verdict.suite_runs import SuiteRuns
 
 
 @pytest.fixture
-def rounds(tmp_path: Path) -> Rounds:
-    return Rounds(sandboxes.bubblewrap(), sandboxes.runtime(), tmp_path / "staging", mask=Masker())
+def rounds(tmp_path: Path) -> SuiteRuns:
+    return SuiteRuns(sandboxes.bubblewrap(), sandboxes.runtime(), tmp_path / "staging", mask=Masker())
 
 
-async def test_ids_of_tests_go_to_the_run_and_back(rounds: Rounds) -> None:
+async def test_ids_of_tests_go_to_the_run_and_back(rounds: SuiteRuns) -> None:
     tests = (
         "import pytest\nfrom small import total\n\n\nclass TestTotal:\n    def test_in_a_class(self):\n"
         "        assert total([]) is None\n\n\n@pytest.mark.parametrize('text', ['a::b', '[c]'])\n"
@@ -34,9 +34,9 @@ async def test_ids_of_tests_go_to_the_run_and_back(rounds: Rounds) -> None:
     assert stage.staged_id("elsewhere.py::test_it") == "elsewhere.py::test_it"
 
 
-async def test_a_run_of_trials_has_no_copies_and_does_not_end_at_a_failure(rounds: Rounds) -> None:
+async def test_a_run_of_trials_has_no_copies_and_does_not_end_at_a_failure(rounds: SuiteRuns) -> None:
     plan = (await staged(trying.job(), rounds)).plan
-    assert not any(file.twin or file.copied for file in plan.files)
+    assert not any(file.must_fail_path or file.copied for file in plan.files)
     assert plan.order == tuple(file.staged for file in plan.files)
     assert plan.split is None
     assert "-x" not in plan.options
@@ -47,7 +47,7 @@ async def test_a_run_of_trials_has_no_copies_and_does_not_end_at_a_failure(round
     [({"a.test.mjs": "import test from 'node:test'"}, ()), ({}, ("make", "check")), ({}, ()), ({"data.txt": ""}, ())],
 )
 async def test_what_pytest_does_not_run_is_refused(
-    rounds: Rounds, tests: dict[str, str], command: tuple[str, ...]
+    rounds: SuiteRuns, tests: dict[str, str], command: tuple[str, ...]
 ) -> None:
     job = TrialJob(base=TextTree({"Makefile": "check:\n"}), change={}, tests=tests, command=command)
     with pytest.raises(SandboxError, match="candidates are evaluated by"):

@@ -12,8 +12,8 @@ from core.held import HeldOut, ValueCase
 from core.submission import parse_spec
 from core.verdicts import Label, Verdict
 from tests.support.sandboxes import Judge
+from verdict.held.asking import variants
 from verdict.held.holding import hold, of_tests
-from verdict.held.variants import variants
 
 TESTS = {"tests/test_given.py": "from solution import mean\n\n\ndef test_a():\n    assert mean([1, 3]) == 2\n"}
 RIGHT = "def mean(values):\n    return sum(values) / len(values)\n"

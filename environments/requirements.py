@@ -1,0 +1,148 @@
+"""The packages that a change needs: what its files and its tests import, under the names of the package index."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from core import javascript
+from core.gates import GateJob
+from core.paths import is_test_path
+from core.tasks import Language
+from core.text import decode
+from environments import distributions
+from environments.distributions import Requirement
+from environments.missing_modules import Imported, ImportMemory, MissingModule, MissingModuleFinder, imports, names_of
+from languages.python import pytest_settings
+
+# Modules that come with Node.js; they are known without `node:` too.
+_NODE = frozenset({
+    "assert", "async_hooks", "buffer", "child_process", "cluster", "console", "constants", "crypto", "dgram",
+    "diagnostics_channel", "dns", "domain", "events", "fs", "http", "http2", "https", "inspector", "module", "net",
+    "os", "path", "perf_hooks", "process", "punycode", "querystring", "readline", "repl", "stream", "string_decoder",
+    "sys", "timers", "tls", "trace_events", "tty", "url", "util", "v8", "vm", "wasi", "worker_threads", "zlib",
+})  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WantedPackage:
+    """A module that is missing, and the distribution that brings it; None where that cannot be told.
+
+    `known` tells that the distribution is no guess by the module's name, `written` that the agent wrote the file.
+    """
+
+    need: MissingModule
+    requirement: Requirement | None
+    known: bool
+    written: bool
+
+
+class PackageSurvey:
+    """Looks through one change.
+
+    Args:
+        job: the change.
+        available: top-level modules that every run has.
+        allowed: distributions that the owner named in the settings, by normal form.
+        memory: keeps what was read.
+    """
+
+    def __init__(
+        self, job: GateJob, *, available: Collection[str], allowed: Mapping[str, Requirement], memory: ImportMemory
+    ) -> None:
+        self._job, self._available, self._memory = job, available, memory
+        self._entries = job.tree.entries()
+        self._over = {**job.change, **job.own, **job.spec.tests}
+        self._paths = {p for p in (*self._entries, *self._over) if self._over.get(p, "") is not None}
+        self.known = self._known(allowed)
+
+    def wanted(self) -> list[WantedPackage]:
+        """What the change, its tests and all that they import need from the package index, one package a module."""
+        job = self._job
+        starts = [*job.change, *job.own, *job.spec.tests, *self._conftests()]
+        settings = pytest_settings.read(self._text)
+        finder = MissingModuleFinder(
+            self._paths,
+            self._imports,
+            names=(
+                self._memory.names(job.tree),
+                names_of(path for path, text in self._over.items() if text is not None),
+            ),
+            roots=("", "src/", *(f"{path.strip('./')}/" for path in settings.paths if path.strip("./"))),
+            available=self._available,
+        )
+        return [self._wanted(need) for need in finder.missing(path for path in starts if path in self._paths)]
+
+    def scripts(self) -> Iterator[MissingModule]:
+        """Modules that JavaScript of the agent's imports by bare names and that neither Node.js nor the tree has."""
+        if self._job.spec.language is not Language.JAVASCRIPT:
+            return
+        own = {self._name_in(path) for path in self._paths if path.rpartition("/")[2] == "package.json"}
+        for path, text in sorted({**self._job.change, **self._job.own}.items()):
+            if text is None or not javascript.is_source(path):
+                continue
+            for name in javascript.specifiers(path, text):
+                package = _package(name)
+                if package and package not in own and not self._is_vendored(package):
+                    yield MissingModule(module=name, names=(), path=path, line=_line_of(text, name))
+
+    def _wanted(self, need: MissingModule) -> WantedPackage:
+        source = distributions.source_of(need.module, need.names, self.known)
+        written = need.path in self._job.change or need.path in self._job.own
+        return WantedPackage(
+            need=need,
+            requirement=source.requirement if source else None,
+            known=bool(source and source.known),
+            written=written and need.path not in self._job.spec.tests,
+        )
+
+    def _known(self, allowed: Mapping[str, Requirement]) -> dict[str, Requirement]:
+        """Distributions that the owner named, in the settings, with the task, or in files of the base."""
+        files = {path: self._base_text(path) for path in self._entries if distributions.is_declaration(path)}
+        found = distributions.declared(files)
+        task = {distributions.normalised(name): Requirement(name=name) for name in self._job.spec.packages}
+        for key, named in {**task, **allowed}.items():
+            if named.specifier or key not in found:
+                found[key] = named
+        return found
+
+    def _conftests(self) -> Iterable[str]:
+        tests = [path for path in (*self._job.own, *self._job.spec.tests) if is_test_path(path)]
+        folders = {""} | {path[: at + 1] for path in tests for at, char in enumerate(path) if char == "/"}
+        return (f"{folder}conftest.py" for folder in sorted(folders))
+
+    def _imports(self, path: str) -> list[Imported]:
+        if path in self._over:
+            return imports(self._over[path] or "")
+        return self._memory.imports(self._entries[path], lambda: self._base_text(path))
+
+    def _text(self, path: str) -> str | None:
+        return self._over[path] if path in self._over else self._base_text(path) if path in self._entries else None
+
+    def _base_text(self, path: str) -> str:
+        return decode(self._job.tree.read(path))
+
+    def _is_vendored(self, package: str) -> bool:
+        return any(f"node_modules/{package}/" in path for path in self._paths)
+
+    def _name_in(self, path: str) -> str:
+        try:
+            return str(json.loads(self._text(path) or "{}")["name"])
+        except (ValueError, KeyError, TypeError):
+            return ""
+
+
+def _package(specifier: str) -> str:
+    """The package that a bare specifier names; nothing for a path, an address, or a module of Node.js."""
+    if specifier.startswith((".", "/", "#")) or ":" in specifier:
+        return ""
+    parts = specifier.split("/")
+    name = "/".join(parts[:2]) if specifier.startswith("@") else parts[0]
+    return "" if name in _NODE else name
+
+
+def _line_of(text: str, name: str) -> int:
+    lines = text.splitlines()
+    quoted = (f"'{name}'", f'"{name}"', f"`{name}`")
+    return next((number for number, line in enumerate(lines, 1) if any(q in line for q in quoted)), 0)

@@ -1,0 +1,76 @@
+"""The interface of a language, and the faults that its mutants are made of.
+
+A further language is a further package with a module of these functions, named in `languages.dialect_of`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from core.dependencies import ImportCache
+from core.verdicts import SuiteJob
+from languages.plan import Plan
+from sandbox.runtime import Runtime
+from sandbox.source import Edit
+
+PLAIN, LIKELY, DOUBTFUL = 0, 1, 2
+"""The ranks: a fault that nearly always shows, one that mostly does, one that often cannot be told."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """One edit that makes a function wrong.
+
+    Attributes:
+        kind: the operator's name.
+        rank: how likely it is that the fault never shows.
+        line: where, counting from 1.
+        edit: what is replaced.
+        was: the place in short, for people.
+        now: what it becomes, for people.
+        needs_other: whether the edit calls the function that gives another value of the same type.
+    """
+
+    kind: str
+    rank: int
+    line: int
+    edit: Edit
+    was: str
+    now: str
+    needs_other: bool = False
+
+
+class TestDialect(Protocol):
+    """One language and its test runner; each is a module with these functions."""
+
+    def make(self, job: SuiteJob, imports: ImportCache, runtime: Runtime, /) -> Plan:
+        """Plan the run of a job's tests on its changed tree.
+
+        Args:
+            job: what to judge.
+            imports: remembers what files import.
+            runtime: what runs inside.
+
+        Raises:
+            SandboxError: what runs tests of this language is not there.
+        """
+        ...
+
+    def checks_something(self, text: str, /) -> bool:
+        """Tell whether a file of tests holds an assertion that can fail."""
+        ...
+
+    def mutated(self, path: str, text: str, lines: Collection[int], /) -> Iterator[tuple[str, Fault, str]]:
+        """Every fault that can be put into the functions of a file at these lines.
+
+        Args:
+            path: of a source of this language.
+            text: the source; one that does not parse has no faults.
+            lines: their numbers, counting from 1.
+
+        Returns:
+            The function's name, the fault, and the whole file with it.
+        """
+        ...

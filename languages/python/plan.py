@@ -1,0 +1,80 @@
+"""Plans a run of pytest, and has what else the verdict asks of Python."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from core.dependencies import ImportCache
+from core.tasks import Files
+from core.verdicts import SuiteJob
+from languages.plan import Plan, Role, SplitPlan, SuiteFile
+from languages.planning import Planner
+from languages.python import commands, pytest_settings, split, suite
+from languages.python.assertions import checks_something
+from languages.python.faults import mutated
+from sandbox.runtime import Runtime
+
+__all__ = ["checks_something", "make", "mutated"]
+
+
+def make(job: SuiteJob, imports: ImportCache, _runtime: Runtime) -> Plan:
+    """Plan the run of a job's tests on its changed tree."""
+    return _PytestPlanner(job, imports).plan()
+
+
+class _PytestPlanner(Planner):
+    def __init__(self, job: SuiteJob, imports: ImportCache) -> None:
+        super().__init__(job, imports)
+        self._settings = pytest_settings.read(self._text)
+        self._command = commands.parse(job.command) if not job.given else None
+
+    def _prepared(self, role: Role, tests: Files, beside: Files) -> Iterator[SuiteFile]:
+        around = suite.Surroundings(
+            settings=self._settings,
+            texts="\n".join(beside.values()),
+            paths=self._entries.keys() | self._over.keys(),
+        )
+        return suite.prepare(role, tests, around)
+
+    def _split(self, files: tuple[SuiteFile, ...], support: Collection[str]) -> SplitPlan | None:
+        config = self._settings.config
+        return split.plan(files, split.Surroundings(
+            tests=self._tests, present=self._present, roots=("", *(f"{path}/" for path in self._paths()[1:])),
+            settings=self._settings, settings_text=(self._text(config) or "") if config else "",
+            conftests={path: self._text(path) or "" for path in support},
+        ))  # fmt: skip
+
+    def _canary(self, folder: str) -> tuple[str, str, frozenset[str]]:
+        return suite.canary(folder, self._settings)
+
+    def _is_mine(self, path: str) -> bool:
+        return path.endswith(".py")
+
+    def _of_command(self) -> list[SuiteFile] | None:
+        if self._command is None:
+            return None
+        paths = self._command.files(self._entries.keys() & self._present, self._settings)
+        return self._command_files(paths, copied=self._command.takes_all)
+
+    def _support(self, suites: Collection[str]) -> list[str]:
+        """The conftests in force, those further up first."""
+        folders = {""} | {path[: i + 1] for path in suites for i, char in enumerate(path) if char == "/"}
+        return [path for folder in sorted(folders) if (path := f"{folder}conftest.py") in self._present]
+
+    def _configuration(self) -> tuple[str, ...]:
+        return (self._settings.config,) if self._settings.config else ()
+
+    def _options(self, support: Collection[str]) -> tuple[str, ...]:
+        settings = self._settings
+        # Of two modules named conftest, the one further down is found only if its folder comes first.
+        mode = "prepend" if len(support) > 1 and settings.import_mode == "append" else settings.import_mode
+        words = ["-c", settings.config or "/dev/null", f"--import-mode={mode}"]
+        words += ["--continue-on-collection-errors"]
+        words += [word for name in ("addopts", "pythonpath", "required_plugins") for word in ("-o", f"{name}=")]
+        words += [word for plugin in settings.plugins for word in ("-p", plugin)]
+        words += [] if support else ["--noconftest"]
+        return (*words, *(self._command.selecting if self._command else ()))
+
+    def _paths(self) -> tuple[str, ...]:
+        has_src = any(path.startswith("src/") for path in self._present)
+        return tuple(dict.fromkeys((".", *(["src"] if has_src else []), *self._settings.paths)))

@@ -1,0 +1,54 @@
+"""What the must-fail copies of tests use at run time, where their text alone cannot make a check fail."""
+
+import functools
+import inspect
+import random
+from collections.abc import Callable
+from typing import Any
+
+from .close_values import close
+
+BEFORE: list[Callable[[], object]] = []
+"""Called when a copied module begins; the session puts here what its copies need."""
+
+
+class MustFail:
+    """One copied module's helper; remembers whether a changed check was reached in the test that runs."""
+
+    def __init__(self) -> None:
+        self._reached = False
+        for call in BEFORE:
+            call()
+
+    def differ(self, left: Any, right: Any) -> Any:
+        """Compare with another value than `right`; where none can be made, turn the comparison round."""
+        self._reached = True
+        other = close(right, random.SystemRandom())
+        if other is right or other == right:
+            return not (left == right)  # noqa: SIM201 (a class may define `!=` otherwise)
+        return left == other
+
+    def reached(self, value: Any) -> Any:
+        """Pass a value through."""
+        self._reached = True
+        return value
+
+    def must_fail(self, test: Callable[..., Any]) -> Callable[..., Any]:
+        """Fail after a test that passed without reaching a changed check; one that reached it has to fail there."""
+        if inspect.iscoroutinefunction(test):
+
+            @functools.wraps(test)
+            async def run(*args: Any, **kwargs: Any) -> None:
+                self._reached = False
+                await test(*args, **kwargs)
+                assert self._reached, "this copy must fail"
+
+        else:
+
+            @functools.wraps(test)
+            def run(*args: Any, **kwargs: Any) -> None:
+                self._reached = False
+                test(*args, **kwargs)
+                assert self._reached, "this copy must fail"
+
+        return run

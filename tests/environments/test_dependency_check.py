@@ -1,0 +1,185 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.errors import Parked, SandboxError
+from core.events import Event, Kind
+from core.gates import GateJob, GateReport, Severity
+from core.submission import parse_spec
+from environments.dependency_check import DependencyCheck, provided
+from environments.layers import LayerStore
+from tests.support.sandboxes import runtime
+from tests.support.store import HandClock
+from tests.support.trees import TextTree
+from tests.support.wheelhouse import environ, source, wheel
+
+USES = "import moonphase\n\n\ndef full():\n    return moonphase.FULL\n"
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Path:
+    folder = tmp_path / "index"
+    folder.mkdir()
+    wheel(folder, "moonphase", "1.0", {"moonphase.py": "FULL = 1\n"}, needs=("tidewave",))
+    wheel(folder, "tidewave", "2.0", {"tidewave/__init__.py": "HIGH = 1\n"})
+    wheel(folder, "PyYAML", "6.0", {"yaml.py": "A = 1\n"})
+    return folder
+
+
+@pytest.fixture
+def events() -> list[Event]:
+    return []
+
+
+Make = Callable[..., DependencyCheck]
+
+
+@pytest.fixture
+def gate(folder: Path, index: Path, events: list[Event]) -> Make:
+    def make(*allowed: str, where: Mapping[str, str] | None = None) -> DependencyCheck:
+        layers = LayerStore(folder / "packages", runtime(), environ=where or environ(index))
+        return DependencyCheck(layers, runtime(), allowed=allowed, emit=events.append, clock=HandClock())
+
+    return make
+
+
+def job(change: Mapping[str, str], base: Mapping[str, str] | None = None, **more: Any) -> GateJob:
+    about = {name: more.pop(name) for name in ("own", "granted", "denied") if name in more}
+    spec = parse_spec({"description": "Tell the moon", **more})
+    return GateJob(spec=spec, tree=TextTree(base), change=change, task_id=7, **about)
+
+
+def rules(report: GateReport) -> list[tuple[str, str, int]]:
+    return [(finding.rule, finding.path, finding.line) for finding in report.findings]
+
+
+async def test_a_change_that_needs_nothing_passes_without_a_look_at_the_index(gate: Make) -> None:
+    files = {"calc.py": "import json\nfrom helper import x\n", "helper.py": "import pytest, hypothesis\n"}
+    found = await gate(where={"PIP_INDEX_URL": "http://127.0.0.1:9/"}).examine(job(files))
+    assert found == GateReport()
+
+
+async def test_a_package_that_nobody_allowed_is_asked_for_with_all_that_matters(gate: Make) -> None:
+    found = await gate().examine(job({"sky/moon.py": f"'''x'''\n{USES}"}))
+    (ask,) = found.asks
+    assert (ask.subject, found.findings, dict(found.packages)) == ("package:moonphase", (), {})
+    for part in ("sky/moon.py:2", "imports moonphase", "installs the wheel", "run in the sandbox", "moonphase 1.0"):
+        assert part in ask.question
+    assert "What moonphase is for" in ask.question
+    assert "typing slip" in ask.question, "no table knows it"
+
+
+@pytest.mark.parametrize("how", ["setting", "task", "granted"])
+async def test_what_the_owner_allows_is_installed_with_what_it_depends_on(
+    gate: Make, events: list[Event], how: str
+) -> None:
+    allowed = gate("Moonphase") if how == "setting" else gate()
+    asked = job({"moon.py": USES}, packages=["moonphase"] if how == "task" else [])
+    asked = replace(asked, granted=frozenset({"package:moonphase"} if how == "granted" else ()))
+    found = await allowed.examine(asked)
+    assert found == GateReport(packages={"moonphase": "1.0", "tidewave": "2.0"})
+    (event,) = events
+    assert (event.kind, event.task_id, event.message) == (Kind.PACKAGE_INSTALLED, 7, "moonphase 1.0, tidewave 2.0")
+    assert event.data["packages"]["tidewave"][1].startswith("sha256:")
+    assert await allowed.examine(asked) == found
+    assert len(events) == 1, "what is there is not installed again"
+
+
+async def test_what_comes_with_an_allowed_package_is_not_asked_for(gate: Make) -> None:
+    found = await gate("moonphase").examine(job({"moon.py": USES + "import tidewave\n"}))
+    assert found.asks == ()
+    assert "tidewave" in found.packages
+
+
+async def test_a_pin_of_the_owners_is_kept(gate: Make, index: Path) -> None:
+    wheel(index, "moonphase", "1.5", {"moonphase.py": "FULL = 5\n"})
+    assert (await gate("moonphase==1.0").examine(job({"moon.py": USES}))).packages["moonphase"] == "1.0"
+    base = {"requirements.txt": "moonphase <1.5\n"}
+    assert (await gate("moonphase").examine(job({"moon.py": USES}, base))).packages["moonphase"] == "1.0"
+    loose = job({"moon.py": USES, "requirements.txt": "moonphase<1.5\n"})
+    assert (await gate("moonphase").examine(loose)).packages == {"moonphase": "1.5"}, (
+        "the model's own file says nothing"
+    )
+
+
+async def test_a_denied_package_goes_back_to_the_model(gate: Make) -> None:
+    found = await gate().examine(job({"moon.py": USES}, denied=frozenset({"package:moonphase"})))
+    assert rules(found) == [("package.denied", "moon.py", 1)]
+    assert found.findings[0].severity is Severity.BLOCK
+    assert "the owner denied the package moonphase: do without it" in found.findings[0].message
+
+
+async def test_a_denial_holds_although_another_package_brings_the_same(gate: Make) -> None:
+    asked = job({"moon.py": USES + "import tidewave\n"}, denied=frozenset({"package:tidewave"}))
+    assert rules(await gate("moonphase").examine(asked)) == [("package.denied", "moon.py", 6)]
+
+
+async def test_a_name_that_the_index_does_not_have_is_the_models_mistake(gate: Make, index: Path) -> None:
+    source(index, "oldsource", "1.0", "raise SystemExit\n")
+    found = await gate().examine(job({"moon.py": "import moonfase\nimport oldsource\nfrom google import cloud\n"}))
+    assert found.asks == ()
+    assert rules(found) == [
+        ("package.unknown", "moon.py", 1), ("package.unknown", "moon.py", 2), ("package.unclear", "moon.py", 3),
+    ]  # fmt: skip
+    assert "there is no package moonfase" in found.findings[0].message
+    assert "sources are never built" in found.findings[1].message
+
+
+async def test_a_module_that_the_owners_tests_await_is_not_taken_for_a_package(gate: Make) -> None:
+    tests = {"test_moon.py": "from tidewave import HIGH\n"}
+    assert await gate().examine(job({"moon.py": "X = 1\n"}, tests=tests)) == GateReport()
+    known = {"test_moon.py": "import yaml\n"}
+    (ask,) = (await gate().examine(job({"moon.py": "X = 1\n"}, tests=known))).asks
+    assert ask.subject == "package:pyyaml"
+    assert "test_moon.py:1" in ask.question
+
+
+async def test_what_the_base_needs_is_found_behind_the_change(gate: Make) -> None:
+    base = {"old.py": "import yaml\n", "requirements.txt": "PyYAML\n"}
+    found = await gate().examine(job({"moon.py": "import old\n"}, base))
+    assert [ask.subject for ask in found.asks] == ["package:pyyaml"]
+    denied = await gate().examine(job({"moon.py": "import old\n"}, base, denied=frozenset({"package:pyyaml"})))
+    assert [finding.severity for finding in denied.findings] == [Severity.NOTE], "the model cannot mend the base"
+
+
+async def test_tests_that_the_agent_wrote_are_looked_at_too(gate: Make) -> None:
+    found = await gate().examine(job({"moon.py": "X = 1\n"}, own={"test_moon.py": "import yaml\n"}))
+    assert [ask.subject for ask in found.asks] == ["package:pyyaml"]
+
+
+async def test_an_index_that_does_not_answer_parks_the_task_or_asks_without_it(gate: Make) -> None:
+    away = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple"}
+    with pytest.raises(Parked, match="does not answer") as caught:
+        await gate("moonphase", where=away).examine(job({"moon.py": USES}))
+    assert caught.value.until is not None
+    (ask,) = (await gate(where=away).examine(job({"moon.py": USES}))).asks
+    assert "The index says" not in ask.question
+
+
+async def test_a_package_of_the_owners_that_cannot_be_had_ends_the_attempt(gate: Make) -> None:
+    with pytest.raises(SandboxError, match="there is no package sunphase"):
+        await gate().examine(job({"moon.py": "X = 1\n"}, packages=["sunphase"]))
+
+
+async def test_scripts_have_no_packages(gate: Make) -> None:
+    files = {
+        "moon.mjs": "import fs from 'node:fs';\nimport path from 'path';\nimport './near.mjs';\n"
+        "import x from '@scope/pkg/part';\nimport y from 'mine/part';\nconst z = require('leftpad');\n",
+        "near.mjs": "import 'kept';\n",
+        "package.json": '{"name": "mine"}',
+        "node_modules/kept/index.js": "",
+    }
+    found = await gate().examine(job(files, language="javascript"))
+    assert rules(found) == [("package.npm", "moon.mjs", 4), ("package.npm", "moon.mjs", 6)]
+    assert await gate().examine(job(files)) == GateReport(), "a page's scripts in a Python task are not run"
+
+
+def test_what_every_run_has_is_read_from_what_is_shown() -> None:
+    found = provided(runtime())
+    assert {"json", "sys", "pytest", "hypothesis", "_pytest"} <= found
+    assert "moonphase" not in found

@@ -1,0 +1,115 @@
+"""Sandboxed work stands back, which is read where it counts: inside of a run, and from the kernel's groups."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import os
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core.isolation import SandboxJob, SandboxLimits
+from core.ports import Sandbox
+from sandbox import cgroups, docker_image, launcher
+from sandbox.bubblewrap import BubblewrapSandbox
+from sandbox.cgroups import V1, V2, CgroupError, Hierarchy
+from sandbox.docker import DockerSandbox
+from sandbox.docker_engine import Engine
+from sandbox.nested import NestedSandbox
+from sandbox.process import ProcessSandbox
+from tests.support import engine
+from tests.support.sandboxes import runtime
+
+NICE = 7
+LIMITS = SandboxLimits(wall_s=20, memory_mb=128, pids=64)
+LOOK = "import os; print(os.getpriority(os.PRIO_PROCESS, 0))"
+
+
+@contextlib.asynccontextmanager
+async def standing_back(name: str, folder: Path) -> AsyncIterator[Sandbox]:
+    if name == "process":
+        yield ProcessSandbox(folder, NICE)
+        return
+    outer = BubblewrapSandbox(_hierarchy(), nice=NICE)
+    if name == "bubblewrap":
+        yield outer
+        return
+    nested = NestedSandbox(outer, runtime())
+    try:
+        yield nested
+    finally:
+        await nested.aclose()
+
+
+def _hierarchy() -> Hierarchy | None:
+    try:
+        return cgroups.find()
+    except CgroupError:
+        return None
+
+
+def job(code: str) -> SandboxJob:
+    return SandboxJob(argv=(*runtime().python, "-c", code), mounts=runtime().mounts, limits=LIMITS)
+
+
+@pytest.mark.parametrize("name", ["bubblewrap", "nested", "process"])
+async def test_a_job_stands_back_for_the_owners_work(name: str, folder: Path) -> None:
+    own = os.getpriority(os.PRIO_PROCESS, 0)
+    async with standing_back(name, folder) as box:
+        result = await box.run(job(LOOK))
+    assert result.exit_code == 0, result.stderr
+    assert int(result.stdout) == min(19, own + NICE)
+    assert os.getpriority(os.PRIO_PROCESS, 0) == own, "the daemon itself stays as it is"
+
+
+@pytest.mark.parametrize("name", ["bubblewrap", "nested", "process"])
+async def test_a_job_gets_the_lowest_of_the_best_io(name: str, folder: Path) -> None:
+    async with standing_back(name, folder) as box:
+        result = await box.run(SandboxJob(argv=("/usr/bin/ionice",), limits=replace(LIMITS, memory_mb=512)))
+    assert result.stdout.split() == [b"best-effort:", b"prio", b"7"], result.stderr
+
+
+async def test_nothing_is_changed_where_the_owner_wants_no_difference(folder: Path) -> None:
+    assert launcher.priority(0) == ()
+    result = await ProcessSandbox(folder).run(SandboxJob(argv=(*runtime().python, "-c", LOOK), limits=LIMITS))
+    assert int(result.stdout) == os.getpriority(os.PRIO_PROCESS, 0)
+
+
+def test_all_jobs_together_weigh_less_as_a_group() -> None:
+    try:
+        light = _weight_of(cgroups.find(nice=NICE))
+        usual = _weight_of(cgroups.find())
+    except CgroupError:
+        return  # there are no groups to be had here, and the words before the command do it alone
+    assert usual > light >= 1
+
+
+def _weight_of(place: Hierarchy) -> int:
+    assert isinstance(place, V1 | V2)
+    folder = place.parent if isinstance(place, V2) else place.parents[2]
+    return int((folder / ("cpu.weight" if isinstance(place, V2) else "cpu.shares")).read_text())
+
+
+def test_weights_fall_by_a_quarter_with_each_level_and_never_to_nothing() -> None:
+    assert [launcher.weight(nice, 1024) for nice in (0, 1, 10, 19)] == [1024, 819, 110, 15]  # as in the kernel's table
+    assert (launcher.weight(19, 1), launcher.weight(19, 20, 10)) == (1, 10)
+
+
+async def test_a_container_weighs_less() -> None:
+    reached = Engine(engine.host())
+    try:
+        made = functools.partial(docker_image.from_machine, reached, runtime())
+        box = DockerSandbox(reached, made, runtime().python, nice=NICE)
+        begun = await box.begin(job(LOOK))
+        try:
+            found = await asyncio.to_thread(reached._api.inspect_container, begun._name)
+        finally:
+            await begun.discard()
+    finally:
+        reached.close()
+    assert found["HostConfig"]["CpuShares"] == 215, "the kernel's weight of that level"
+    assert found["HostConfig"]["BlkioWeight"] in {0, 105}, "0 where the engine's kernel cannot weigh it"

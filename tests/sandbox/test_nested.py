@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+
+import psutil
+import pytest
+
+from core.isolation import WORK, Ended, Mount, SandboxJob, SandboxLimits, SandboxResult
+from sandbox import selftest
+from sandbox.nested import NestedSandbox
+from tests.support.processes import words
+from tests.support.sandboxes import bubblewrap, own_groups, runtime
+
+LIMITS = SandboxLimits(wall_s=10, memory_mb=128)
+
+
+@pytest.fixture
+async def nested() -> AsyncIterator[NestedSandbox]:
+    box = NestedSandbox(bubblewrap(), runtime())
+    yield box
+    await box.aclose()
+
+
+def shell(script: str, **more: object) -> SandboxJob:
+    return replace(SandboxJob(argv=("/bin/sh", "-c", script), limits=LIMITS), **more)  # type: ignore[arg-type]
+
+
+def fork_servers() -> list[psutil.Process]:
+    """Processes of ours that sandboxes are forked from."""
+    return [p for p in psutil.Process().children(recursive=True) if "fork_server" in " ".join(words(p))]
+
+
+def kill_fork_servers() -> None:
+    for process in fork_servers():
+        with contextlib.suppress(ProcessLookupError):  # the end of one may end the next
+            os.kill(process.pid, signal.SIGKILL)
+
+
+async def until(happened: Callable[[], object]) -> None:
+    async with asyncio.timeout(20):
+        while not happened():  # noqa: ASYNC110 (other processes' doing)
+            await asyncio.sleep(0.05)
+
+
+async def a_long_job(nested: NestedSandbox) -> asyncio.Task[SandboxResult]:
+    """A job that has begun and would go on for a minute."""
+    await nested.run(shell("true"))
+    running = asyncio.create_task(nested.run(shell("exec sleep 60.25")))
+    await until(lambda: any("60.25" in words(p) for p in psutil.Process().children(recursive=True)))
+    return running
+
+
+async def test_jobs_are_forked_and_are_as_fresh_as_a_new_sandbox(nested: NestedSandbox) -> None:
+    results = [await nested.run(shell("echo $$ $(ls . /tmp /dev/shm | wc -w); pwd; touch a /tmp/b")) for _ in "ab"]
+    told = {result.stdout.decode() for result in results}
+    assert told == {f"1 3\n{WORK}\n"}, "process 1, and nothing but the three headings"
+    assert len({process.pid for process in fork_servers()}) >= 1
+
+
+async def test_it_passes_the_self_test_of_every_sandbox(nested: NestedSandbox) -> None:
+    found = await selftest.probe(nested, runtime())
+    assert found.passed, found.report
+
+
+async def test_what_needs_other_mounts_gets_a_sandbox_of_its_own(nested: NestedSandbox) -> None:
+    mount = Mount(host=runtime().mounts[0].host, inside="/shown")
+    result = await nested.run(shell("ls -d /shown/pytest", mounts=(mount,)))
+    assert result.stdout == b"/shown/pytest\n"
+    assert not fork_servers()
+
+
+DEVICE_TIMES = """
+import os
+for name in ("null", "zero", "full", "random", "urandom", "tty"):
+    path = f"/dev/{name}"
+    before = os.stat(path)
+    try:
+        os.utime(path, (17, 17))
+    except OSError:
+        pass
+    if name in ("zero", "urandom"):
+        open(path, "rb", 0).read(4)
+    if name == "null":
+        open(path, "wb", 0).write(b"text")
+    after = os.stat(path)
+    print(name, before.st_atime_ns == after.st_atime_ns, before.st_mtime_ns == after.st_mtime_ns)
+"""
+
+
+async def test_devices_work_and_their_times_are_no_mailbox(nested: NestedSandbox) -> None:
+    found = await nested.run(SandboxJob(argv=("/usr/bin/python3", "-c", DEVICE_TIMES), limits=LIMITS))
+    names = ("null", "zero", "full", "random", "urandom", "tty")
+    assert found.stdout.decode().splitlines() == [f"{name} True True" for name in names]
+
+
+async def test_a_fork_server_that_was_killed_is_replaced(nested: NestedSandbox) -> None:
+    assert (await nested.run(shell("echo 1"))).stdout == b"1\n"
+    kill_fork_servers()
+    await until(lambda: not any(task.result().is_alive for task in nested._servers.values()))
+    assert (await nested.run(shell("echo 2"))).stdout == b"2\n"
+
+
+async def test_killing_the_fork_server_ends_what_runs(nested: NestedSandbox) -> None:
+    running = await a_long_job(nested)
+    kill_fork_servers()
+    result = await asyncio.wait_for(running, 5)
+    assert (result.ended, result.exit_code) == (Ended.KILLED, -signal.SIGKILL)
+
+
+async def test_jobs_at_once_get_their_own_answers(nested: NestedSandbox) -> None:
+    results = await asyncio.gather(*(nested.run(shell("cat", stdin=b"%d" % n)) for n in range(12)))
+    assert [int(result.stdout) for result in results] == list(range(12))
+
+
+async def test_closing_leaves_nothing_running(nested: NestedSandbox) -> None:
+    running = await a_long_job(nested)
+    assert fork_servers()
+    await nested.aclose()
+    assert (await running).ended is Ended.KILLED
+    assert not fork_servers()
+
+
+async def test_a_job_that_answers_is_over_when_it_closes_its_output(nested: NestedSandbox) -> None:
+    """What is left of it is ended behind the caller's back; an end without a word is looked at as any other."""
+    result = await nested.run(shell("echo answer; exec >&-; exec sleep 60.5", answers=True))
+    assert (result.stdout, result.ended, result.exit_code) == (b"answer\n", Ended.EXITED, 0)
+    await until(lambda: not any("60.5" in words(p) for p in psutil.Process().children(recursive=True)))
+    silent, late, flood = await asyncio.gather(
+        nested.run(shell("exec >&-; exit 3", answers=True)),
+        nested.run(shell("echo half; exec sleep 60", answers=True, limits=replace(LIMITS, wall_s=0.3))),
+        nested.run(shell("yes", answers=True, limits=replace(LIMITS, output_bytes=1000))),
+    )
+    assert (silent.exit_code, silent.ended) == (3, Ended.EXITED)
+    assert late.ended is Ended.TIMEOUT
+    assert flood.ended is Ended.OUTPUT_LIMIT
+
+
+async def test_a_cancelled_job_that_would_answer_leaves_no_process_and_no_group(nested: NestedSandbox) -> None:
+    before = own_groups()
+    await nested.run(shell("true"))
+    running = asyncio.create_task(nested.run(shell("exec sleep 60.75", answers=True)))
+    await until(lambda: any("60.75" in words(p) for p in psutil.Process().children(recursive=True)))
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert not any("60.75" in words(p) for p in psutil.Process().children(recursive=True))
+    assert own_groups() <= before
+
+
+def test_a_loop_that_ends_with_the_last_answer_leaves_no_group() -> None:
+    """What is taken apart behind the caller's back is gone when his loop is."""
+
+    async def once(pause_s: float) -> None:
+        box = NestedSandbox(bubblewrap(), runtime())
+        answer = await box.run(shell("echo answer; exec >&-; exec sleep 60.9", answers=True))
+        assert answer.stdout == b"answer\n"
+        await asyncio.sleep(pause_s)
+        await box.aclose()
+
+    before = own_groups()
+    for number in range(6):
+        asyncio.run(once(0.002 * number))
+        assert own_groups() <= before
