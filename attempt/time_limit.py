@@ -1,7 +1,7 @@
 """The time of an attempt: it stands still while a model is waited for.
 
 A local model may take minutes for a reply, and a busy server has it waited for; both have limits of their own
-(`models.policy.CallPolicy`). What `limits.wall_s` is there to end is work of ours that does not come to an end.
+(`models.budgets.CallPolicy`). What `limits.wall_s` is there to end is work of ours that does not come to an end.
 """
 
 from __future__ import annotations

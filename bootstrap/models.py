@@ -16,38 +16,39 @@ from memory.embedders import Choice, Endpoints, choose
 from memory.store import LongTermMemory
 from model_handler import ModelHandler
 from models.base import BackendSettings, BaseModelHandler
+from models.budgets import Price, SpendingLimits
+from models.call import CallPolicy
 from models.chain import build_chain, phase_routes
-from models.policy import Budgets, CallPolicy, Price
-from models.roster import Terms
+from models.routing import RoutingConfig
 
 
 def make_models(settings: Settings, store: Store, clock: Clock, runs: EngineRuns) -> ModelHandler:
-    """The door to the models; `runs` is the built-in engine's way into the sandbox.
+    """The gateway to the models; `runs` is the built-in engine's way into the sandbox.
 
     Raises:
         ConfigError: a backend is unknown, or asked for and not configured.
     """
     return ModelHandler(
         chain_of(settings, runs),
-        _terms(settings, store.events.mask),
+        _routing_config(settings, store.events.mask),
         steps=store.steps,
         emit=store.events.emit,
         clock=clock,
-        budgets=_budgets(settings),
-        ledger=store.state.spent_since,
+        budgets=_spending_limits(settings),
+        spent_since=store.state.spent_since,
         pauses=StoredPauses(store.state, clock),
         routes=ModelResults(store.db, clock=clock),
     )
 
 
 def renewed_models(models: ModelHandler, settings: Settings, mask: Masker, runs: EngineRuns) -> Callable[[], None]:
-    """Check other settings for the door, and return what puts them in place (`ModelHandler.renew`) on its loop.
+    """Check other settings for the gateway, and return what puts them in place (`ModelHandler.reload`) on its loop.
 
     Raises:
         ConfigError: a backend is unknown, or asked for and not configured.
     """
-    chain, terms = chain_of(settings, runs), _terms(settings, mask)
-    return lambda: models.renew(chain, terms, _budgets(settings))
+    chain, config = chain_of(settings, runs), _routing_config(settings, mask)
+    return lambda: models.reload(chain, config, _spending_limits(settings))
 
 
 def chain_of(settings: Settings, runs: EngineRuns) -> tuple[BaseModelHandler, ...]:
@@ -64,14 +65,14 @@ def chain_of(settings: Settings, runs: EngineRuns) -> tuple[BaseModelHandler, ..
     )
 
 
-def _terms(settings: Settings, mask: Masker) -> Terms:
-    return Terms(
+def _routing_config(settings: Settings, mask: Masker) -> RoutingConfig:
+    return RoutingConfig(
         policy=CallPolicy(
             total_s=settings.model_timeout_s,
             max_wait_s=settings.model_max_wait_s,
             probe_s=settings.model_probe_s,
             reply_tokens=settings.model_max_tokens,
-            scout_s=settings.repair_first_s,
+            precheck_s=settings.repair_first_s,
         ),
         prices={name: Price(**price.model_dump()) for name, price in settings.model_prices.items()},
         masker=mask,
@@ -80,8 +81,8 @@ def _terms(settings: Settings, mask: Masker) -> Terms:
     )
 
 
-def _budgets(settings: Settings) -> Budgets:
-    return Budgets(
+def _spending_limits(settings: Settings) -> SpendingLimits:
+    return SpendingLimits(
         call_tokens=settings.call_tokens,
         call_cost_usd=settings.call_cost_usd,
         day_tokens=settings.day_tokens,

@@ -1,4 +1,4 @@
-"""The vendors, one a file, and the registry that names them. A new backend is one file and one line here."""
+"""Backends for models, one vendor a module, and the registry that names them: a new one is a module and a line here."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BACKENDS: dict[str, str] = {
 }
 """Short name to `module:Class`. The order is that of `MODEL_TYPE=auto`: those that answer best first.
 
-The built-in engine is the last, since it can do the least; that it is asked before any other is the door's business.
+The built-in engine is the last, since it can do the least; that it is asked before any other is decided by the gateway.
 """
 
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 from core.dialogue import Completion, Finish, Message, ModelRequest
 from models.base import BackendSettings, OnText
-from models.probing import choose, fetch_json
+from models.http_access import choose, fetch_json
 from models.remote import RemoteBackend, tool_calls
 
 OFFICIAL = "https://api.anthropic.com"
@@ -27,7 +27,7 @@ FINISHES = {
 
 
 @dataclass(slots=True)
-class _Heard:
+class _Received:
     """What a stream has brought so far. Tokens in count cached ones too, which the API reports apart."""
 
     texts: list[str] = field(default_factory=list)
@@ -95,10 +95,10 @@ class AnthropicBackend(RemoteBackend):
         began = time.monotonic()
         with self._translated(anthropic):
             stream = await self._open(client, request)
-            heard = await self._listen(stream, on_text)
-            if not heard.ended:
+            received = await self._listen(stream, on_text)
+            if not received.ended:
                 raise self._no_end(stream)
-            return self._completion(heard, time.monotonic() - began)
+            return self._completion(received, time.monotonic() - began)
 
     async def _open(self, client: Any, request: ModelRequest) -> Any:
         """Start the stream; some models take no temperature, and say so."""
@@ -128,26 +128,26 @@ class AnthropicBackend(RemoteBackend):
         wanted = request.temperature is not None and "temperature" not in self._unknown
         return {"temperature": min(request.temperature or 0.0, 1.0)} if wanted else {}
 
-    async def _listen(self, stream: Any, on_text: OnText | None) -> _Heard:
-        heard = _Heard()
+    async def _listen(self, stream: Any, on_text: OnText | None) -> _Received:
+        received = _Received()
         async with stream:
             async for event in stream:
-                text = _take(event, heard)
+                text = _take(event, received)
                 if on_text:
                     on_text(text)
-        return heard
+        return received
 
-    def _completion(self, heard: _Heard, latency_s: float) -> Completion:
-        cache = {"cached_tokens": heard.cache_read, "cache_write_tokens": heard.cache_write}
+    def _completion(self, received: _Received, latency_s: float) -> Completion:
+        cache = {"cached_tokens": received.cache_read, "cache_write_tokens": received.cache_write}
         return Completion(
-            text="".join(heard.texts),
+            text="".join(received.texts),
             backend=self.name,
-            model=heard.model or self.model,
-            tokens_in=heard.tokens_in,
-            tokens_out=heard.tokens_out,
+            model=received.model or self.model,
+            tokens_in=received.tokens_in,
+            tokens_out=received.tokens_out,
             latency_s=latency_s,
-            finish=FINISHES.get(heard.stop_reason or "", Finish.STOP),
-            tool_calls=tool_calls(heard.tools),
+            finish=FINISHES.get(received.stop_reason or "", Finish.STOP),
+            tool_calls=tool_calls(received.tools),
             extra={name: count for name, count in cache.items() if count},
         )
 
@@ -163,43 +163,43 @@ def _split(messages: Sequence[Message]) -> tuple[list[dict[str, Any]], list[dict
     return system, turns
 
 
-def _take(event: Any, heard: _Heard) -> str:
+def _take(event: Any, received: _Received) -> str:
     """Add one event of the stream; its text, or ""."""
     if event.type == "message_start":
-        heard.model = event.message.model or ""
-        _count(event.message.usage, heard)
+        received.model = event.message.model or ""
+        _count(event.message.usage, received)
     elif event.type == "content_block_start" and event.content_block.type == "tool_use":
-        heard.tools[event.index] = (event.content_block.name, "")
+        received.tools[event.index] = (event.content_block.name, "")
     elif event.type == "content_block_delta":
-        return _take_delta(event, heard)
+        return _take_delta(event, received)
     elif event.type == "message_delta":
-        heard.stop_reason = event.delta.stop_reason
-        _count(event.usage, heard)
+        received.stop_reason = event.delta.stop_reason
+        _count(event.usage, received)
     elif event.type == "message_stop":
-        heard.ended = True
+        received.ended = True
     return ""
 
 
-def _take_delta(event: Any, heard: _Heard) -> str:
+def _take_delta(event: Any, received: _Received) -> str:
     delta = event.delta
     if delta.type == "text_delta":
-        heard.texts.append(delta.text)
+        received.texts.append(delta.text)
         return str(delta.text)
     if delta.type == "input_json_delta":
-        name, arguments = heard.tools[event.index]
-        heard.tools[event.index] = (name, arguments + delta.partial_json)
+        name, arguments = received.tools[event.index]
+        received.tools[event.index] = (name, arguments + delta.partial_json)
     return ""
 
 
-def _count(usage: Any, heard: _Heard) -> None:
+def _count(usage: Any, received: _Received) -> None:
     """Usage comes twice, the second time with the final numbers; a missing one leaves what was known."""
 
     def number(name: str, known: int) -> int:
         value = getattr(usage, name, None)
         return known if value is None else int(value)
 
-    heard.cache_read = number("cache_read_input_tokens", heard.cache_read)
-    heard.cache_write = number("cache_creation_input_tokens", heard.cache_write)
+    received.cache_read = number("cache_read_input_tokens", received.cache_read)
+    received.cache_write = number("cache_creation_input_tokens", received.cache_write)
     if getattr(usage, "input_tokens", None) is not None:
-        heard.tokens_in = int(usage.input_tokens) + heard.cache_read + heard.cache_write
-    heard.tokens_out = number("output_tokens", heard.tokens_out)
+        received.tokens_in = int(usage.input_tokens) + received.cache_read + received.cache_write
+    received.tokens_out = number("output_tokens", received.tokens_out)

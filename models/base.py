@@ -1,17 +1,16 @@
-"""What every backend is: one model of one vendor, asked once. Patience, money and choice are the door's business."""
+"""What every backend is: one model of one vendor, asked once. Time-outs, budgets and routing are the gateway's."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
-from core.dialogue import Completion, Message, ModelRequest
-from core.gauge import Gauge
+from core.dialogue import Completion, ModelRequest
+from core.events import Event, Kind, Level
 
-TOKENS_PER_MESSAGE = 4
 OnText = Callable[[str], None]
 
 
@@ -110,12 +109,17 @@ class BaseModelHandler(ABC):
         """Let go of connections and threads; it is not used afterwards."""
 
 
-def estimate_tokens(texts: Iterable[str]) -> int:
-    """About how many tokens these messages are, where nothing is known of the model."""
-    gauge = Gauge()
-    return sum(gauge.tokens(text) + TOKENS_PER_MESSAGE for text in texts)
-
-
-def estimate_request(messages: Iterable[Message]) -> int:
-    """About how many tokens a prompt is."""
-    return estimate_tokens(message.text for message in messages)
+def request_event(
+    request: ModelRequest, kind: Kind, message: str, data: Mapping[str, Any], level: Level = Level.INFO
+) -> Event:
+    """An event about a request."""
+    return Event(
+        kind=kind,
+        level=level,
+        message=message,
+        task_id=request.task_id,
+        attempt=request.attempt,
+        iteration=request.iteration,
+        phase=request.phase,
+        data=data,
+    )

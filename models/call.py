@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from core.dialogue import Completion, Finish, ModelRequest
 from core.errors import ModelUnavailable
-from models.base import BaseModelHandler, OnText, estimate_request, estimate_tokens
-from models.faults import TimedOut
-from models.policy import CallPolicy
+from models.base import BaseModelHandler, OnText
+from models.errors import TimedOut
+from models.token_estimates import estimate_request, estimate_tokens
 
 MAX_REPLY_CHARS = 8_000_000
 """No model writes so much; a server that does is broken, and would fill the memory."""
@@ -19,6 +19,46 @@ MAX_TOKENS = 100_000_000
 """No prompt and no reply has so many."""
 LEAST_TOKENS_PER_S = 0.5
 """A model that is slower than this over the whole time-out is as good as gone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallPolicy:
+    """Patience with one backend.
+
+    Attributes:
+        first_text_s: how long the first sign of life may take; a model of the owner's own, which may load for minutes
+            and read a long prompt for more, has all of `total_s` for it.
+        gap_s: how long the stream may pause after that.
+        total_s: how long a whole reply may take.
+        tries: how often one backend is asked for one reply.
+        backoff_s: the longest wait before the second try; it doubles with each further one, up to `backoff_max_s`,
+            and the wait itself is drawn evenly from zero (“full jitter”: M. Brooker, AWS Architecture Blog, 2015).
+        max_wait_s: a wait that the server asks for is kept up to this; a longer one sends the request elsewhere.
+        breaker_failures: after so many failures in a row a backend is left alone for `breaker_s`, then for twice as
+            long with each further failure, up to `breaker_max_s`.
+        probe_s: how often `watch` looks which backends are there.
+        probe_fresh_s: how long the answer “not there” holds before a call looks again.
+        temperatures: by how often the loop was stuck, the last one from then on; None leaves it to the model.
+        reply_tokens: the longest reply where the request names no limit.
+        precheck_s: how long the built-in engine may look before a model is asked; 0 asks it last only.
+    """
+
+    first_text_s: float = 300.0
+    gap_s: float = 120.0
+    total_s: float = 900.0
+    tries: int = 3
+    backoff_s: float = 1.0
+    backoff_max_s: float = 30.0
+    max_wait_s: float = 60.0
+    breaker_failures: int = 5
+    breaker_s: float = 15.0
+    breaker_max_s: float = 900.0
+    probe_s: float = 30.0
+    probe_fresh_s: float = 5.0
+    temperatures: tuple[float | None, ...] = (0.2, 0.8, 0.8, 1.0)
+    reply_tokens: int = 8192
+    precheck_s: float = 10.0
+
 
 Charge = Callable[[Completion], None]
 """Takes what was paid for; a reply that broke off has `lost` in its `extra`."""
@@ -37,17 +77,17 @@ async def call_once(
     try:
         return await call.timed()
     except BaseException:
-        if any(call.heard):
+        if any(call.received):
             on_lost(call.so_far({"lost": True}))
         raise
 
 
 class _Call:
-    """One call while it lasts, and what was heard of its reply."""
+    """One call while it lasts, and what was received of its reply."""
 
     def __init__(self, backend: BaseModelHandler, request: ModelRequest, policy: CallPolicy) -> None:
         self._backend, self._request, self._policy = backend, request, policy
-        self.heard: list[str] = []
+        self.received: list[str] = []
         self._chars = 0
         self._loop = asyncio.get_running_loop()
         self._began_s = self._loop.time()
@@ -57,7 +97,7 @@ class _Call:
         """Ask; each sign of life moves the deadline, but never past the total."""
         try:
             async with asyncio.timeout(self._first_s()) as limit:
-                return _plausible(await self._backend.generate(self._request, on_text=self._hearing(limit)), self)
+                return _plausible(await self._backend.generate(self._request, on_text=self._on_text(limit)), self)
         except TimeoutError:
             return self._out_of_time()
 
@@ -66,17 +106,17 @@ class _Call:
         policy, backend = self._policy, self._backend
         return min(policy.first_text_s, policy.total_s) if backend.streams and not backend.free else policy.total_s
 
-    def _hearing(self, limit: asyncio.Timeout) -> OnText:
-        def hear(text: str) -> None:
+    def _on_text(self, limit: asyncio.Timeout) -> OnText:
+        def receive(text: str) -> None:
             if text:
-                self.heard.append(text)
+                self.received.append(text)
                 self._chars += len(text)
             if self._chars > MAX_REPLY_CHARS:
                 raise ModelUnavailable(f"{self._label} sent more than {MAX_REPLY_CHARS:,} characters without an end")
             if not limit.expired():
                 limit.reschedule(min(self._loop.time() + self._policy.gap_s, self._last_s))
 
-        return hear
+        return receive
 
     @property
     def _label(self) -> str:
@@ -84,7 +124,7 @@ class _Call:
 
     def _out_of_time(self) -> Completion:
         """A model that was still writing is cut off, as by any other limit of length; all else is a failure."""
-        written = estimate_tokens(["".join(self.heard)]) if any(self.heard) else 0
+        written = estimate_tokens(["".join(self.received)]) if any(self.received) else 0
         whole = self._loop.time() >= self._last_s
         if whole and written >= LEAST_TOKENS_PER_S * self._policy.total_s:
             return replace(self.so_far({}), finish=Finish.LENGTH)
@@ -94,8 +134,8 @@ class _Call:
         raise TimedOut(f"{self._label} {after}")
 
     def so_far(self, extra: dict[str, Any]) -> Completion:
-        """What was heard as a reply: it was paid for, so it is counted, as an estimate."""
-        text, request = "".join(self.heard), self._request
+        """What was received as a reply: it was paid for, so it is counted, as an estimate."""
+        text, request = "".join(self.received), self._request
         written = estimate_tokens([text])
         return Completion(
             text=text,

@@ -19,10 +19,9 @@ from typing import Any, Self
 from core.dialogue import Completion, Finish, ModelRequest
 from core.errors import ModelRefused, ModelUnavailable
 from models.base import BackendSettings, BaseModelHandler, OnText
-from models.chat_format import write_chat
-from models.faults import BackendMisconfigured
-from models.gguf_header import GGUFHeader, is_gguf, read_header
-from models.probing import CODERS, choose
+from models.errors import BackendMisconfigured
+from models.gguf import GGUFHeader, is_gguf, read_header, write_chat
+from models.http_access import CODERS, choose
 
 # How many prompt tokens are read at a time, and so between two looks whether to stop.
 BATCH = 128

@@ -15,10 +15,10 @@ from typing import Any, Self
 
 from core.dialogue import Completion, Finish, ModelRequest, ToolCall
 from core.errors import ModelRefused, ModelUnavailable
-from models.base import BackendSettings, BaseModelHandler, OnText, estimate_request, estimate_tokens
-from models.bounded import UNCOMPRESSED, bounded
-from models.faults import BackendMisconfigured, from_status, quote
-from models.probing import CODERS, Probe, choose, fetch_json, is_loopback
+from models.base import BackendSettings, BaseModelHandler, OnText
+from models.errors import BackendMisconfigured, from_status, quote
+from models.http_access import CODERS, UNCOMPRESSED, Probe, bounded, choose, fetch_json, is_loopback
+from models.token_estimates import estimate_request, estimate_tokens
 
 KEEP_ALIVE = "30m"
 SUGGESTED = "qwen2.5-coder:7b"
@@ -26,7 +26,7 @@ UNFIT = r"embed|minilm|bge-|rerank|guard|ocr"
 
 
 @dataclass(slots=True)
-class _Heard:
+class _Received:
     """What a stream has brought so far; `last` is its final part."""
 
     texts: list[str] = field(default_factory=list)
@@ -105,7 +105,7 @@ class OllamaBackend(BaseModelHandler):
         import httpx  # noqa: PLC0415 - heavy; only needed once this model is asked
         import ollama  # noqa: PLC0415
 
-        # Without a read time-out: how long to wait is the door's decision.
+        # Without a read time-out: how long to wait is the gateway's decision.
         timeout = httpx.Timeout(None, connect=self._connect_s)
         return ollama.AsyncClient(
             host=self._base_url,
@@ -145,10 +145,10 @@ class OllamaBackend(BaseModelHandler):
                 options=options,
                 keep_alive=KEEP_ALIVE,
             )
-            heard = await self._listen(stream, on_text)
-            if heard.last is None:
+            received = await self._listen(stream, on_text)
+            if received.last is None:
                 raise ModelUnavailable("Ollama: the stream ended without its final part")
-            return self._completion(request, heard, time.monotonic() - began)
+            return self._completion(request, received, time.monotonic() - began)
 
     async def _context(self, client: Any) -> int:
         """The pinned context size: the setting, or what the model was made for if that is less."""
@@ -169,21 +169,21 @@ class OllamaBackend(BaseModelHandler):
         options: dict[str, Any] = {"num_ctx": num_ctx, "num_predict": min(request.max_tokens or room, room)}
         return options if request.temperature is None else {**options, "temperature": request.temperature}
 
-    async def _listen(self, stream: Any, on_text: OnText | None) -> _Heard:
-        heard = _Heard()
+    async def _listen(self, stream: Any, on_text: OnText | None) -> _Received:
+        received = _Received()
         try:
             async for part in stream:
                 text = part.message.content or ""
-                heard.texts.append(text)
+                received.texts.append(text)
                 for call in part.message.tool_calls or ():
-                    heard.tools.append(ToolCall(name=call.function.name, arguments=dict(call.function.arguments)))
+                    received.tools.append(ToolCall(name=call.function.name, arguments=dict(call.function.arguments)))
                 if part.done:
-                    heard.last = part
+                    received.last = part
                 if on_text:
                     on_text(text)
         finally:
             await stream.aclose()
-        return heard
+        return received
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
@@ -206,10 +206,10 @@ class OllamaBackend(BaseModelHandler):
         said = f"Ollama broke off: {quote(error.error)}"
         return BackendMisconfigured(said) if "not found" in said else ModelUnavailable(said)
 
-    def _completion(self, request: ModelRequest, heard: _Heard, latency_s: float) -> Completion:
-        text, last = "".join(heard.texts), heard.last
+    def _completion(self, request: ModelRequest, received: _Received, latency_s: float) -> Completion:
+        text, last = "".join(received.texts), received.last
         counted = last.prompt_eval_count is not None and last.eval_count is not None
-        finish = Finish.LENGTH if last.done_reason == "length" else Finish.TOOL if heard.tools else Finish.STOP
+        finish = Finish.LENGTH if last.done_reason == "length" else Finish.TOOL if received.tools else Finish.STOP
         return Completion(
             text=text,
             backend=self.name,
@@ -218,7 +218,7 @@ class OllamaBackend(BaseModelHandler):
             tokens_out=last.eval_count if counted else estimate_tokens([text]),
             latency_s=latency_s,
             finish=finish,
-            tool_calls=tuple(heard.tools),
+            tool_calls=tuple(received.tools),
             extra={} if counted else {"estimated": True},
         )
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 from core.dialogue import Completion, Finish, ModelRequest
-from models.base import BackendSettings, OnText, estimate_request, estimate_tokens
-from models.probing import CODERS, choose, fetch_json
+from models.base import BackendSettings, OnText
+from models.http_access import CODERS, choose, fetch_json
 from models.remote import RemoteBackend, tool_calls
+from models.token_estimates import estimate_request, estimate_tokens
 
 OFFICIAL = "https://api.openai.com/v1"
 PREFERRED = (*CODERS, r"^gpt-[\d.]+-mini(-|$)", r"^gpt-[\d.]+(-|$)", r"^gpt-4o")
@@ -28,7 +29,7 @@ FINISHES = {
 
 
 @dataclass(slots=True)
-class _Heard:
+class _Received:
     """What a stream has brought so far."""
 
     texts: list[str] = field(default_factory=list)
@@ -81,10 +82,10 @@ class OpenAIBackend(RemoteBackend):
         began = time.monotonic()
         with self._translated(openai):
             stream = await self._open(client, request)
-            heard = await self._listen(stream, on_text)
-            if heard.finish is None:
+            received = await self._listen(stream, on_text)
+            if received.finish is None:
                 raise self._no_end(stream)
-            return self._completion(request, heard, time.monotonic() - began)
+            return self._completion(request, received, time.monotonic() - began)
 
     async def _open(self, client: Any, request: ModelRequest) -> Any:
         """Start the stream, leaving out what this server or model turns out not to know."""
@@ -115,43 +116,43 @@ class OpenAIBackend(RemoteBackend):
         first, second = (newer, older) if self._base_url == OFFICIAL else (older, newer)
         return second if first in self._unknown else first
 
-    async def _listen(self, stream: Any, on_text: OnText | None) -> _Heard:
-        heard = _Heard()
+    async def _listen(self, stream: Any, on_text: OnText | None) -> _Received:
+        received = _Received()
         async with stream:
             async for chunk in stream:
-                text = self._take(chunk, heard)
+                text = self._take(chunk, received)
                 if on_text:
                     on_text(text)
-        return heard
+        return received
 
-    def _take(self, chunk: Any, heard: _Heard) -> str:
+    def _take(self, chunk: Any, received: _Received) -> str:
         """Add one chunk; its text, or "" for thinking, tool calls and the like."""
-        heard.usage = chunk.usage or heard.usage
-        heard.model = chunk.model or heard.model
+        received.usage = chunk.usage or received.usage
+        received.model = chunk.model or received.model
         if not chunk.choices:
             return ""
         choice = chunk.choices[0]
-        heard.finish = choice.finish_reason or heard.finish
+        received.finish = choice.finish_reason or received.finish
         for call in choice.delta.tool_calls or ():
-            name, arguments = heard.tools.get(call.index, ("", ""))
+            name, arguments = received.tools.get(call.index, ("", ""))
             given = call.function
-            heard.tools[call.index] = (name + (given.name or ""), arguments + (given.arguments or ""))
+            received.tools[call.index] = (name + (given.name or ""), arguments + (given.arguments or ""))
         text = choice.delta.content or ""
-        heard.texts.append(text)
+        received.texts.append(text)
         return text
 
-    def _completion(self, request: ModelRequest, heard: _Heard, latency_s: float) -> Completion:
-        text = "".join(heard.texts)
-        tokens_in, tokens_out, extra = _usage(request, text, heard.usage)
+    def _completion(self, request: ModelRequest, received: _Received, latency_s: float) -> Completion:
+        text = "".join(received.texts)
+        tokens_in, tokens_out, extra = _usage(request, text, received.usage)
         return Completion(
             text=text,
             backend=self.name,
-            model=heard.model or self.model,
+            model=received.model or self.model,
             tokens_in=tokens_in,
             tokens_out=tokens_out,
             latency_s=latency_s,
-            finish=FINISHES.get(heard.finish or "", Finish.STOP),
-            tool_calls=tool_calls(heard.tools),
+            finish=FINISHES.get(received.finish or "", Finish.STOP),
+            tool_calls=tool_calls(received.tools),
             extra=extra,
         )
 

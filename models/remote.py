@@ -16,9 +16,8 @@ from typing import Any, ClassVar
 from core.dialogue import ToolCall
 from core.errors import ModelError, ModelRefused, ModelUnavailable
 from models.base import BaseModelHandler
-from models.bounded import UNCOMPRESSED, beginning, bounded
-from models.faults import from_status, quote
-from models.probing import Probe, is_loopback
+from models.errors import from_status, quote
+from models.http_access import UNCOMPRESSED, Probe, beginning, bounded, is_loopback
 
 # Said in the middle of a stream, where the status is 200 already.
 _PASSING = frozenset({"overloaded_error", "api_error", "rate_limit_error", "timeout_error", "server_error"})
@@ -72,7 +71,7 @@ class RemoteBackend(BaseModelHandler):
             import httpx  # noqa: F401, PLC0415
         import httpx2  # noqa: PLC0415 - heavy; only needed once a model is asked
 
-        # Without a read time-out: how long to wait is the door's decision.
+        # Without a read time-out: how long to wait is the gateway's decision.
         timeout = httpx2.Timeout(None, connect=self._connect_s)
         return self._new_client(
             {

@@ -19,7 +19,7 @@ from core.errors import ModelRefused, ModelUnavailable, SandboxError
 from core.states import Phase
 from core.tasks import Change, digest
 from models.base import BackendSettings, BaseModelHandler, OnText
-from models.faults import BackendUnfit
+from models.errors import BackendUnfit
 from repair import replies
 from repair.evaluator import TrialRunner
 from repair.fitness import first_change, job_of, whole_tests, why_unfit

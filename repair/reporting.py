@@ -8,8 +8,7 @@ from typing import Any
 
 from core.dialogue import ModelRequest
 from core.events import Kind, Level
-from models.base import OnText
-from models.line import event_of
+from models.base import OnText, request_event
 from repair.problem import Finding, Progress
 
 EVERY_S = 2.0
@@ -54,4 +53,4 @@ class Reporter:
     def _tell(self, text: str, data: dict[str, Any], level: Level = Level.INFO) -> None:
         material = self._request.material
         if material and material.emit:
-            material.emit(event_of(self._request, Kind.REPAIR_PROGRESS, text[:500], data, level))
+            material.emit(request_event(self._request, Kind.REPAIR_PROGRESS, text[:500], data, level))

@@ -1,4 +1,4 @@
-"""The door tells how long texts are for a model, as its backend counts them, over real HTTP."""
+"""The gateway tells how long texts are for a model, as its backend counts them, over real HTTP."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from pathlib import Path
 
 from core.gauge import BYTES_PER_TOKEN, Gauge
 from core.states import Phase
-from models.policy import Budgets
-from models.roster import Terms
-from tests.support.door import TEN_TOKENS_OUT, Setting, ask, backend
+from models.budgets import SpendingLimits
+from models.routing import RoutingConfig
+from tests.support.gateway import TEN_TOKENS_OUT, GatewaySetup, ask, backend
 from tests.support.wire_server import WireServer
 
 LONG = "word " * 800
@@ -18,32 +18,32 @@ LONG = "word " * 800
 async def test_what_a_backend_counts_sets_the_estimate_right_for_its_model_alone(tmp_path: Path) -> None:
     with WireServer(lambda _p, _m: TEN_TOKENS_OUT) as server:
         chain = (backend(server), backend(server, model="other"))
-        async with Setting(tmp_path).door(*chain) as door:
-            await door.handler.probe()
-            assert door.handler.gauge(Phase.CODING, 0).bytes_per_token == BYTES_PER_TOKEN
+        async with GatewaySetup(tmp_path).gateway(*chain) as gateway:
+            await gateway.handler.probe()
+            assert gateway.handler.gauge(Phase.CODING, 0).bytes_per_token == BYTES_PER_TOKEN
             for number in range(3):
-                await door.task().complete(ask(LONG, step_no=number))
-            assert 4.8 < door.handler.gauge(Phase.CODING, 0).bytes_per_token < 5.3
-            assert door.handler.gauge(Phase.CODING, 2).bytes_per_token == BYTES_PER_TOKEN, "stuck: the other one"
-            door.handler.renew(chain, Terms(), Budgets())
-            assert 4.8 < door.handler.gauge(Phase.CODING, 0).bytes_per_token < 5.3
+                await gateway.task().complete(ask(LONG, step_no=number))
+            assert 4.8 < gateway.handler.gauge(Phase.CODING, 0).bytes_per_token < 5.3
+            assert gateway.handler.gauge(Phase.CODING, 2).bytes_per_token == BYTES_PER_TOKEN, "stuck: the other one"
+            gateway.handler.reload(chain, RoutingConfig(), SpendingLimits())
+            assert 4.8 < gateway.handler.gauge(Phase.CODING, 0).bytes_per_token < 5.3
 
 
 async def test_where_the_order_is_measured_the_most_cautious_figure_holds(tmp_path: Path) -> None:
     with WireServer(lambda _p, _m: TEN_TOKENS_OUT) as server:
         chain = (backend(server), backend(server, model="other"))
-        async with Setting(tmp_path).door(*chain, measured=True) as door:
-            await door.handler.probe()
+        async with GatewaySetup(tmp_path).gateway(*chain, measured=True) as gateway:
+            await gateway.handler.probe()
             for number in range(3):
-                await door.task().complete(ask(LONG, step_no=number))
-            assert door.handler.gauge(Phase.CODING, 0).bytes_per_token == BYTES_PER_TOKEN
+                await gateway.task().complete(ask(LONG, step_no=number))
+            assert gateway.handler.gauge(Phase.CODING, 0).bytes_per_token == BYTES_PER_TOKEN
 
 
 async def test_a_model_that_tells_its_context_bounds_its_prompts(tmp_path: Path) -> None:
     with WireServer(lambda _p, _m: TEN_TOKENS_OUT) as server:
-        async with Setting(tmp_path).door(backend(server, "ollama")) as door:
-            assert door.handler.gauge(Phase.CODING, 0) == Gauge()
-            await door.task().complete(ask())
-            window = door.handler.gauge(Phase.CODING, 0).window
+        async with GatewaySetup(tmp_path).gateway(backend(server, "ollama")) as gateway:
+            assert gateway.handler.gauge(Phase.CODING, 0) == Gauge()
+            await gateway.task().complete(ask())
+            window = gateway.handler.gauge(Phase.CODING, 0).window
             assert window is not None
             assert 0 < window <= 32768

@@ -1,4 +1,4 @@
-"""The door to the models as the settings want it."""
+"""The gateway to the models as the settings want it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from core.events import Kind as Told
 from core.submission import parse_spec
 from core.tasks import Kind, Limits, Spent
 from db.model_results import ModelResults
-from tests.support.door import KEY, ask
+from tests.support.gateway import KEY, ask
 from tests.support.wire_server import WireServer
 
 

@@ -12,9 +12,8 @@ from core.dialogue import Completion, Finish, Message, ModelRequest
 from core.errors import ModelUnavailable
 from core.states import Phase
 from models.base import BaseModelHandler, OnText
-from models.call import call_once
-from models.faults import TimedOut
-from models.policy import CallPolicy
+from models.call import CallPolicy, call_once
+from models.errors import TimedOut
 from tests.support.virtual_time import run
 
 POLICY = CallPolicy(first_text_s=300, gap_s=120, total_s=900)

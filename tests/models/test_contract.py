@@ -16,7 +16,7 @@ from core.errors import ModelError, ModelRefused, ModelUnavailable
 from core.states import Phase
 from models import BACKENDS, backend_class
 from models.base import BackendSettings, BaseModelHandler
-from models.faults import BackendMisconfigured
+from models.errors import BackendMisconfigured
 from tests.support.tiny_gguf import write_tiny_gguf
 from tests.support.wire_server import Reply, WireServer
 
@@ -138,11 +138,11 @@ async def test_a_reply_that_is_cut_by_length_says_so(rig: Rig) -> None:
 @pytest.mark.parametrize("name", MODELS)
 async def test_a_cancelled_reply_stops_at_once_and_the_next_one_works(name: str, tmp_path: Path) -> None:
     async with rig_of(name, tmp_path, chunk_s=0.01) as rig:
-        heard = asyncio.Event()
+        received = asyncio.Event()
         task = asyncio.create_task(
-            rig.backend.generate(ask("x" * 500, max_tokens=1500), on_text=lambda text: heard.set() if text else None)
+            rig.backend.generate(ask("x" * 500, max_tokens=1500), on_text=lambda text: received.set() if text else None)
         )
-        await heard.wait()
+        await received.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

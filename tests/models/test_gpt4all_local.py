@@ -11,7 +11,7 @@ import pytest
 from core.dialogue import Finish, Message, ModelRequest
 from core.errors import ModelRefused, ModelUnavailable
 from core.states import Phase
-from models.faults import BackendMisconfigured
+from models.errors import BackendMisconfigured
 from models.gpt4all_local import GPT4AllBackend
 from tests.support.tiny_gguf import write_tiny_gguf
 
@@ -49,9 +49,9 @@ async def test_a_truncated_file_is_refused_and_not_run(tmp_path: Path) -> None:
 
 async def test_closing_stops_a_reply_and_ends_the_thread(tmp_path: Path) -> None:
     backend = GPT4AllBackend(path=write_tiny_gguf(tmp_path / "m.gguf", context_length=2048))
-    heard = asyncio.Event()
-    task = asyncio.create_task(backend.generate(request(max_tokens=1900), on_text=lambda _text: heard.set()))
-    await heard.wait()
+    received = asyncio.Event()
+    task = asyncio.create_task(backend.generate(request(max_tokens=1900), on_text=lambda _text: received.set()))
+    await received.wait()
     assert threads()
     await backend.aclose()
     with pytest.raises(ModelUnavailable, match="stopped"):
@@ -61,9 +61,9 @@ async def test_closing_stops_a_reply_and_ends_the_thread(tmp_path: Path) -> None
 
 async def test_a_request_that_waits_for_its_turn_can_be_cancelled(tmp_path: Path) -> None:
     backend = GPT4AllBackend(path=write_tiny_gguf(tmp_path / "m.gguf", context_length=2048))
-    heard = asyncio.Event()
-    first = asyncio.create_task(backend.generate(request(max_tokens=60), on_text=lambda _text: heard.set()))
-    await heard.wait()
+    received = asyncio.Event()
+    first = asyncio.create_task(backend.generate(request(max_tokens=60), on_text=lambda _text: received.set()))
+    await received.wait()
     second = asyncio.create_task(backend.generate(request(max_tokens=1900)))
     await asyncio.sleep(0.01)
     second.cancel()

@@ -24,7 +24,7 @@ from core.isolation import RunLimits
 from core.masking import Masker
 from core.states import Phase
 from core.tasks import digest
-from models.faults import BackendUnfit
+from models.errors import BackendUnfit
 from repair import replies, reporting
 from repair.backend import RepairBackend
 from repair.problem import Finding, Problem, Progress, Tell

@@ -1,4 +1,4 @@
-"""How long texts are for a model: learned from what its backend counts, unmoved by odd reports."""
+"""How long texts are for a model, learnt from what its backend counts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from core.dialogue import Completion, Message, ModelRequest
 from core.gauge import BYTES_PER_TOKEN, Gauge
 from core.states import Phase
-from models.scale import LEAST_REPORTS, PLAUSIBLE, Scale, most_cautious
+from models.token_estimates import LEAST_REPORTS, PLAUSIBLE, TokenEstimator, most_cautious
 
 LONG = ModelRequest(phase=Phase.CODING, messages=(Message(role="user", text="x" * 4000),))
 
@@ -17,10 +17,10 @@ def reported(tokens_in: int, **extra: bool) -> Completion:
     return Completion(text="", backend="b", model="m", tokens_in=tokens_in, extra=extra)
 
 
-def learned(*counts: int) -> Scale:
-    scale = Scale()
+def learned(*counts: int) -> TokenEstimator:
+    scale = TokenEstimator()
     for count in counts:
-        scale.heard(LONG, reported(count))
+        scale.learn(LONG, reported(count))
     return scale
 
 
@@ -37,11 +37,11 @@ def test_reports_that_leave_the_cache_out_or_are_odd_do_not_make_prompts_longer(
 
 
 def test_estimates_and_short_prompts_teach_nothing() -> None:
-    scale = Scale()
+    scale = TokenEstimator()
     short = ModelRequest(phase=Phase.CODING, messages=(Message(role="user", text="x" * 400),))
     for _ in range(9):
-        scale.heard(LONG, reported(2004, estimated=True))
-        scale.heard(short, reported(204))
+        scale.learn(LONG, reported(2004, estimated=True))
+        scale.learn(short, reported(204))
     assert scale.bytes_per_token == BYTES_PER_TOKEN
 
 

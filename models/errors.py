@@ -37,7 +37,7 @@ class TimedOut(ModelUnavailable):
     """A whole time-out went by; the same backend is not asked again at once."""
 
 
-class LeftAlone(ModelUnavailable):
+class CircuitOpen(ModelUnavailable):
     """The backend was not asked, because it failed a moment ago; nothing new was learnt about it."""
 
 

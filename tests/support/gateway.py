@@ -1,4 +1,4 @@
-"""The door to the models as tests open it: real backends, the real store of replies, pauses of milliseconds."""
+"""The gateway to the models as tests build it: real backends, the real store of replies, pauses of milliseconds."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ from db.state_store import StateStore
 from db.step_store import StepStore
 from model_handler import BoundModel, ModelHandler
 from models.base import BackendSettings, BaseModelHandler
+from models.budgets import Price
+from models.call import CallPolicy
 from models.chain import build_chain
-from models.policy import CallPolicy, Price
-from models.roster import Terms
+from models.routing import RoutingConfig
 from queue_manager import QueueManager
 from tests.support.wire_server import WireServer
 
@@ -51,7 +52,7 @@ TEN_TOKENS_OUT = "one two three four five six seven eight nine ten"
 PRICE = Price(input_per_million_usd=1_000.0, output_per_million_usd=10_000.0)
 
 
-class HandClock:
+class ManualClock:
     """A clock that tests move."""
 
     def __init__(self, at: datetime) -> None:
@@ -62,7 +63,7 @@ class HandClock:
 
 
 @dataclass
-class Door:
+class Gateway:
     """A handler with all that a test wants to look at."""
 
     handler: ModelHandler
@@ -82,29 +83,34 @@ class Door:
 
 
 @dataclass
-class Setting:
-    """Where a test's doors are built; they share one database."""
+class GatewaySetup:
+    """Where the gateways of a test are built; they share one database."""
 
     path: Path
 
     @asynccontextmanager
-    async def door(
+    async def gateway(
         self, *backends: BaseModelHandler, clock: Callable[[], datetime] = utc_now, **more: Any
-    ) -> AsyncIterator[Door]:
+    ) -> AsyncIterator[Gateway]:
         events: list[Event] = []
         with Database(self.path / "db.sqlite") as db:
             log = EventLog(db)
             steps, state = StepStore(db, log, clock=clock), StateStore(db, clock=clock)
             if not log.newest_id():
                 QueueManager(db, log).submit_many([TaskSpec(description=f"task {n}") for n in range(40)]).result()
-            terms = {each.name: more.pop(each.name) for each in fields(Terms) if each.name in more}
+            config = {each.name: more.pop(each.name) for each in fields(RoutingConfig) if each.name in more}
             routes = ModelResults(db, clock=clock)
-            kept = {"ledger": state.spent_since, "pauses": StoredPauses(state, clock), "routes": routes, **more}
+            kept = {"spent_since": state.spent_since, "pauses": StoredPauses(state, clock), "routes": routes, **more}
             handler = ModelHandler(
-                backends, Terms(**{"policy": QUICK, **terms}), steps=steps, emit=events.append, clock=clock, **kept
+                backends,
+                RoutingConfig(**{"policy": QUICK, **config}),
+                steps=steps,
+                emit=events.append,
+                clock=clock,
+                **kept,
             )
             try:
-                yield Door(handler, db, state, steps, events)
+                yield Gateway(handler, db, state, steps, events)
             finally:
                 await handler.aclose()
 

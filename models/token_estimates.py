@@ -1,4 +1,4 @@
-"""How long texts are for one model, set right by what its backend reports of each prompt.
+"""How many tokens texts are: a rough figure for any model, and one for each model learnt from what its backend counts.
 
 The tokenizers of remote models are not to be had offline, and the bindings of GPT4All do not hand out that of a local
 model; but every backend counts the prompts that it is sent. Of these counts the upper quartile of the last few is used,
@@ -14,9 +14,9 @@ from collections.abc import Iterable, Sequence
 
 from core.dialogue import Completion, Message, ModelRequest
 from core.gauge import BYTES_PER_TOKEN, Gauge, utf8_size
-from models.base import TOKENS_PER_MESSAGE
 
-KEPT = 32
+TOKENS_PER_MESSAGE = 4
+KEPT_REPORTS = 32
 LEAST_REPORTS = 3
 LEAST_BYTES = 1000
 PLAUSIBLE = (1.5, 8.0)
@@ -24,11 +24,22 @@ PLAUSIBLE = (1.5, 8.0)
 _QUARTILE = 0.75
 
 
-class Scale:
+def estimate_tokens(texts: Iterable[str]) -> int:
+    """About how many tokens these messages are, where nothing is known of the model."""
+    gauge = Gauge()
+    return sum(gauge.tokens(text) + TOKENS_PER_MESSAGE for text in texts)
+
+
+def estimate_request(messages: Iterable[Message]) -> int:
+    """About how many tokens a prompt is."""
+    return estimate_tokens(message.text for message in messages)
+
+
+class TokenEstimator:
     """The running figure of one model. Used from one event loop."""
 
     def __init__(self) -> None:
-        self._rates: deque[float] = deque(maxlen=KEPT)
+        self._rates: deque[float] = deque(maxlen=KEPT_REPORTS)
 
     @property
     def bytes_per_token(self) -> float:
@@ -38,7 +49,7 @@ class Scale:
         ranked = sorted(self._rates)
         return 1.0 / ranked[min(len(ranked) - 1, int(len(ranked) * _QUARTILE))]
 
-    def heard(self, request: ModelRequest, completion: Completion) -> None:
+    def learn(self, request: ModelRequest, completion: Completion) -> None:
         """Learn from what a backend counted; estimates of our own teach nothing."""
         size = sum(utf8_size(message.text) for message in request.messages)
         tokens = completion.tokens_in - TOKENS_PER_MESSAGE * len(request.messages)

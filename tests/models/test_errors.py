@@ -1,4 +1,4 @@
-"""Vendors' refusals and their many ways to say when to come back."""
+"""Vendors' errors become ours: what may be tried again, and when."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import ModelError, ModelRefused, ModelUnavailable
-from models.faults import BackendMisconfigured, from_status, quote, retry_after_s
+from models.errors import BackendMisconfigured, from_status, quote, retry_after_s
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
 

@@ -1,7 +1,10 @@
-"""Asks a server for a small JSON page with the standard library alone.
+"""HTTP of backends: a small JSON request with the standard library alone, and a limit on how much of a reply is read.
 
 Looking whether a model is there must not load a vendor's package, half a second and tens of megabytes, into a daemon
 that idles.
+
+The vendors' packages gather a line until it ends, so a server that never ends one would fill the memory. Responses are
+asked for uncompressed, so that what is counted is what has to be held.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ import socket
 import threading
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from typing import Any
@@ -21,7 +24,7 @@ from urllib.parse import urlsplit
 
 PROBE_S = 3.0
 WHOLE_S = 8.0
-MAX_BYTES = 8 << 20
+MAX_PROBE_BYTES = 8 << 20
 CODERS = (r"coder", r"devstral|codestral|starcoder", r"code")
 """Names of models made for code, best first; see `choose`."""
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -118,7 +121,7 @@ def fetch_json(url: str, headers: Mapping[str, str], timeout_s: float = PROBE_S,
     try:
         request = urllib.request.Request(url, headers=dict(headers))  # noqa: S310 - the scheme was checked
         with opener.open(request, timeout=timeout_s) as answer:
-            return Probe(status=answer.status, data=json.loads(answer.read(MAX_BYTES)))
+            return Probe(status=answer.status, data=json.loads(answer.read(MAX_PROBE_BYTES)))
     except urllib.error.HTTPError as error:
         with error:
             return Probe(status=error.code, fault=f"answers {error.code}")
@@ -145,3 +148,48 @@ def choose(names: Sequence[str], preferred: Iterable[str], unfit: str) -> str | 
             if re.search(pattern, name, re.IGNORECASE):
                 return name
     return fit[0] if fit else None
+
+
+MAX_RESPONSE_BYTES = 64 << 20
+"""Far more than the longest reply, each of whose words comes in a few hundred bytes of JSON."""
+HEAD_BYTES = 300
+UNCOMPRESSED = {"Accept-Encoding": "identity"}
+
+Hook = Callable[[Any], Awaitable[None]]
+
+
+def bounded(package: Any, max_bytes: int = MAX_RESPONSE_BYTES) -> Hook:
+    """A hook for responses of an `httpx` client.
+
+    Args:
+        package: `httpx`, or what is made after it.
+        max_bytes: how much of a response may be read; beyond that the package's `RemoteProtocolError` is raised.
+    """
+
+    class Counted(package.AsyncByteStream):  # type: ignore[misc]  # known at run time only
+        """A response's bytes, and how they began."""
+
+        def __init__(self, inner: Any) -> None:
+            self.inner, self.head = inner, b""
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            read = 0
+            async for part in self.inner:
+                self.head += part[: HEAD_BYTES - len(self.head)]
+                if (read := read + len(part)) > max_bytes:
+                    raise package.RemoteProtocolError(f"the answer is longer than {max_bytes:,} bytes")
+                yield part
+
+        async def aclose(self) -> None:
+            await self.inner.aclose()
+
+    async def hook(response: Any) -> None:
+        response.stream = Counted(response.stream)
+
+    return hook
+
+
+def beginning(response: Any) -> str:
+    """How a response began that was bounded, where that is no stream of events; else nothing."""
+    head = getattr(response.stream, "head", b"").decode("utf-8", "replace").strip()
+    return "" if head.startswith(("data:", "event:", ":", "id:", "retry:")) else head

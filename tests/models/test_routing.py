@@ -1,0 +1,451 @@
+"""Models ordered by what they did: the rule itself, and through the real gateway over real HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from random import Random
+from statistics import fmean
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.events import Event
+from core.events import Kind as Told
+from core.routing import ModelResult, Results, Route
+from core.states import Ending, Phase
+from core.submission import parse_spec
+from core.tasks import Kind
+from db.event_log import EventLog
+from db.model_results import OF_A_KIND, ModelResults
+from models.budgets import FREE, Price, SpendingLimits
+from models.routing import HARDLY_KNOWN, LEARN, MEET, Candidate, RoutingConfig, Usage, decide, model_order
+from queue_manager import QueueManager
+from tests.support.gateway import QUICK, Gateway, GatewaySetup, ask, backend
+from tests.support.wire_server import WireServer
+
+WEAK, STRONG = "cloud=weak", "cloud=strong"
+CHEAP = Price(input_per_million_usd=0.25, output_per_million_usd=1.25)
+DEAR = Price(input_per_million_usd=3.0, output_per_million_usd=15.0)
+PAIR = (Candidate(label=STRONG, price=DEAR), Candidate(label=WEAK, price=CHEAP))
+COST = {STRONG: Usage().usd(DEAR), WEAK: Usage().usd(CHEAP)}
+RATES = {"library": {WEAK: 0.9, STRONG: 0.95}, "web_app": {WEAK: 0.2, STRONG: 0.9}}
+IMPROVED = {"library": {WEAK: 0.9, STRONG: 0.95}, "web_app": {WEAK: 0.92, STRONG: 0.9}}
+RIGHT = {"library": WEAK, "web_app": STRONG}
+
+Rates = Mapping[str, Mapping[str, float]]
+
+
+def result(solved: int, began: int, **more: float) -> ModelResult:
+    used = {"tokens_in": 12_000 * began, "tokens_out": 3_000 * began, "seconds": 60.0 * began}
+    return ModelResult(began=began, solved=solved, **{**used, **more})  # type: ignore[arg-type]  # of one type each
+
+
+@dataclass
+class World:
+    """Models with known rates, and tasks that are given to the one that the policy chooses.
+
+    What the chosen one fails costs one attempt of the strong one more.
+    """
+
+    seed: int
+    dice: Random = field(init=False)
+    past: dict[str, deque[tuple[str, bool]]] = field(default_factory=dict)
+    chosen: list[tuple[str, str]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.dice = Random(self.seed)
+
+    def live(self, attempts: int, rates: Rates) -> Sequence[tuple[str, str]]:
+        """The kind and the model of each attempt."""
+        for _ in range(attempts):
+            kind = self.dice.choice(sorted(rates))
+            past = self.past.setdefault(kind, deque(maxlen=OF_A_KIND))
+            label = decide(PAIR, self._results(), kind, seed=f"{self.seed}:{len(self.chosen)}").first
+            past.append((label, self.dice.random() < rates[kind][label]))
+            self.chosen.append((kind, label))
+        return self.chosen[-attempts:]
+
+    def _results(self) -> Results:
+        found: dict[str, dict[str, ModelResult]] = {}
+        for kind, past in self.past.items():
+            for label in (WEAK, STRONG):
+                outcomes = [solved for who, solved in past if who == label]
+                found.setdefault(kind, {})[label] = result(sum(outcomes), len(outcomes))
+        return found
+
+
+def right(chosen: Sequence[tuple[str, str]], assignment: Mapping[str, str]) -> float:
+    """The share of attempts that the right model began."""
+    return fmean(assignment[kind] == label for kind, label in chosen)
+
+
+def cost(chosen: Sequence[tuple[str, str]], rates: Rates) -> float:
+    """What attempts are expected to cost, in USD."""
+    return sum(COST[label] + (1 - rates[kind][label]) * COST[STRONG] for kind, label in chosen)
+
+
+def best(chosen: Sequence[tuple[str, str]], assignment: Mapping[str, str]) -> list[tuple[str, str]]:
+    """The same tasks, each begun by the right model."""
+    return [(kind, assignment[kind]) for kind, _ in chosen]
+
+
+def test_each_kind_of_task_gets_its_model_and_finding_that_out_costs_little() -> None:
+    lives = [World(seed).live(500, RATES) for seed in range(8)]
+    assert min(right(life[-200:], RIGHT) for life in lives) > 0.9
+    regrets = [cost(life, RATES) / cost(best(life, RIGHT), RATES) - 1 for life in lives]
+    assert fmean(regrets) < 0.12
+    assert max(regrets) < 0.3
+    always_strong = [cost(best(life, dict.fromkeys(RATES, STRONG)), RATES) for life in lives]
+    assert sum(cost(life, RATES) for life in lives) < 0.75 * sum(always_strong)
+
+
+def test_a_weak_model_that_became_good_is_found_out() -> None:
+    worlds = [World(seed) for seed in range(8)]
+    for world in worlds:
+        before = [label for kind, label in world.live(400, RATES) if kind == "web_app"]
+        assert before[-50:].count(STRONG) > 40
+        world.live(300, IMPROVED)
+        after = [label for kind, label in world.live(200, IMPROVED) if kind == "web_app"]
+        assert after.count(WEAK) > 0.9 * len(after)
+
+
+def test_a_good_model_that_became_weak_is_left_soon() -> None:
+    for seed in range(4):
+        world = World(seed)
+        world.live(500, IMPROVED)
+        after = [label for kind, label in world.live(300, RATES)[-100:] if kind == "web_app"]
+        assert after.count(STRONG) > 0.85 * len(after)
+
+
+def test_nothing_known_the_owners_first_begins_but_for_what_is_drawn_to_learn() -> None:
+    routes = [decide(PAIR, {}, "library", seed=str(seed)) for seed in range(400)]
+    assert {route.first for route in routes if not route.explored} == {STRONG}
+    assert {route.first for route in routes if route.explored} == {WEAK}
+    assert 0.1 < fmean(route.explored for route in routes) < LEARN + MEET + 0.05
+    assert routes[0].ladder == (WEAK, STRONG)
+
+
+def test_the_same_lot_gives_the_same_route() -> None:
+    results = {"library": {WEAK: result(12, 20), STRONG: result(18, 20)}}
+    first = [decide(PAIR, results, "library", seed=str(seed)) for seed in range(50)]
+    assert first == [decide(PAIR, results, "library", seed=str(seed)) for seed in range(50)]
+    assert len({route.first for route in first}) == 2
+
+
+def usual(candidates: Sequence[Candidate], results: Results) -> Route:
+    """What is decided where nothing is drawn by lot."""
+    return next(
+        route for seed in range(100) if not (route := decide(candidates, results, "library", seed=str(seed))).explored
+    )
+
+
+def test_a_model_of_unknown_price_is_never_called_cheap() -> None:
+    unknown = Candidate(label="cloud=mystery")
+    results = {"library": {"cloud=mystery": result(90, 90), STRONG: result(88, 90), WEAK: result(85, 90)}}
+    route = usual((unknown, *PAIR), results)
+    assert (route.first, route.cheap) == (WEAK, WEAK)
+    assert "cloud=mystery solved 90 of 90, of unknown price" in route.why
+    better = {"library": {"cloud=mystery": result(90, 90), STRONG: result(30, 90), WEAK: result(20, 90)}}
+    route = usual((unknown, *PAIR), better)
+    assert (route.first, route.cheap) == ("cloud=mystery", WEAK)
+    # Nor is it tried in order to learn.
+    assert {decide((PAIR[0], unknown), {}, "library", seed=str(seed)).first for seed in range(300)} == {STRONG}
+
+
+def test_without_any_price_the_owners_order_decides_among_equals() -> None:
+    unknown = (Candidate(label="a=1"), Candidate(label="b=2"))
+    route = usual(unknown, {"library": {"a=1": result(45, 50), "b=2": result(46, 50)}})
+    assert (route.first, route.cheap) == ("a=1", "a=1")
+    assert usual(unknown, {"library": {"a=1": result(10, 50), "b=2": result(46, 50)}}).first == "b=2"
+
+
+def test_a_free_model_costs_its_time() -> None:
+    local = Candidate(label="ollama=own", price=FREE, local=True)
+    slow, quick = result(45, 50, seconds=50 * 3600.0), result(45, 50, seconds=50 * 60.0)
+    rivals = {WEAK: result(46, 50)}
+    assert usual((PAIR[1], local), {"library": {**rivals, "ollama=own": quick}}).first == "ollama=own"
+    assert usual((PAIR[1], local), {"library": {**rivals, "ollama=own": slow}}).first == WEAK
+
+
+def test_one_model_is_the_only_one_and_nothing_is_drawn() -> None:
+    for seed in range(50):
+        route = decide(PAIR[:1], {}, "library", seed=str(seed))
+        assert (route.ladder, route.first, route.cheap, route.explored) == ((STRONG,), STRONG, STRONG, False)
+        assert route.why == f"{STRONG} is the only one"
+
+
+def test_a_model_that_is_away_does_not_begin_but_stays_on_the_ladder() -> None:
+    away = Candidate(label=WEAK, price=CHEAP, there=False)
+    results = {"library": {WEAK: result(50, 50), STRONG: result(40, 50)}}
+    for seed in range(50):
+        route = decide((PAIR[0], away), results, "library", seed=str(seed))
+        assert (route.first, route.cheap, route.ladder) == (STRONG, STRONG, (STRONG, WEAK))
+
+
+def test_a_hopeless_model_is_not_asked_in_easy_phases_either() -> None:
+    results = {"library": {WEAK: result(0, HARDLY_KNOWN * 10), STRONG: result(40, 50)}}
+    assert usual(PAIR, results).cheap == STRONG
+
+
+LADDER = Route(kind="library", ladder=("a", "b", "c"), first="b", cheap="a")
+
+
+@pytest.mark.parametrize(
+    ("phase", "iteration", "escalation", "prompt_tokens", "first"),
+    [
+        (Phase.CODING, 1, 0, 9_000, "b"),
+        (Phase.TESTING, 1, 0, 9_000, "b"),
+        (Phase.PLANNING, 0, 0, 9_000, "b"),
+        (Phase.PLANNING, 0, 0, 900, "a"),
+        (Phase.CLARIFYING, 0, 0, 9_000, "a"),
+        (Phase.REFLECTING, 1, 0, 9_000, "a"),
+        (Phase.REVIEW, 1, 0, 9_000, "a"),
+        (Phase.AUDIT, 1, 0, 9_000, "c"),
+        (Phase.CODING, 2, 0, 9_000, "b"),  # one try failed
+        (Phase.CODING, 3, 0, 9_000, "c"),
+        (Phase.REFLECTING, 3, 0, 9_000, "b"),
+        (Phase.CODING, 9, 0, 9_000, "c"),  # there is none above
+        (Phase.CODING, 1, 1, 9_000, "b"),  # the first time that the loop is stuck, a higher temperature is tried
+        (Phase.CODING, 1, 2, 9_000, "c"),
+        (Phase.CODING, 1, 3, 9_000, "b"),  # stuck with the strongest as well
+        (Phase.CODING, 1, 4, 9_000, "a"),
+    ],
+)
+def test_who_is_asked_first(phase: Phase, iteration: int, escalation: int, prompt_tokens: int, first: str) -> None:
+    taken = model_order(LADDER, phase, iteration=iteration, escalation=escalation, prompt_tokens=prompt_tokens)
+    assert taken.order[0] == first
+
+
+def test_stronger_ones_stand_in_before_weaker_ones() -> None:
+    asked = model_order(LADDER, Phase.CODING, iteration=1, escalation=0, prompt_tokens=0)
+    assert (asked.order, asked.why) == (("b", "c", "a"), "who begins")
+    later = model_order(LADDER, Phase.CODING, iteration=3, escalation=0, prompt_tokens=0)
+    assert (later.order, later.why) == (("c", "b", "a"), "instead of b, after 2 failed tries")
+    stuck = model_order(LADDER, Phase.CODING, iteration=2, escalation=2, prompt_tokens=0)
+    assert stuck.why == "instead of b, after 1 failed try, stuck"
+
+
+@given(
+    tallies=st.lists(st.tuples(st.integers(0, 200), st.integers(0, 200)), min_size=1, max_size=5),
+    prices=st.lists(st.sampled_from([None, FREE, CHEAP, DEAR]), min_size=5, max_size=5),
+    there=st.lists(st.booleans(), min_size=5, max_size=5),
+    phase=st.sampled_from(Phase),
+    iteration=st.integers(0, 30),
+    escalation=st.integers(0, 12),
+    seed=st.text(max_size=5),
+)
+def test_whatever_was_measured_everybody_is_asked_once(
+    tallies: list[tuple[int, int]],
+    prices: list[Price | None],
+    there: list[bool],
+    phase: Phase,
+    iteration: int,
+    escalation: int,
+    seed: str,
+) -> None:
+    labels = [f"x={number}" for number in range(len(tallies))]
+    candidates = [
+        Candidate(label=label, price=price, there=here)
+        for label, price, here in zip(labels, prices, there, strict=False)
+    ]
+    results = {"library": {label: result(s, s + f) for label, (s, f) in zip(labels, tallies, strict=True)}}
+    route = decide(candidates, results, "library", seed=seed)
+    taken = model_order(route, phase, iteration=iteration, escalation=escalation, prompt_tokens=10)
+    assert sorted(taken.order) == sorted(route.ladder) == labels
+    assert {route.first, route.cheap} <= set(labels)
+    if any(here for _, here in zip(labels, there, strict=False)):
+        assert there[labels.index(route.first)]
+        assert there[labels.index(route.cheap)]
+
+
+OPENAI_STRONG, OPENAI_WEAK = "openai=strong", "openai=weak"
+PRICES = {
+    OPENAI_STRONG: Price(input_per_million_usd=3_000.0, output_per_million_usd=15_000.0),
+    OPENAI_WEAK: Price(input_per_million_usd=250.0, output_per_million_usd=1_250.0),
+}
+ROUTE = Route(
+    kind="library", ladder=(OPENAI_WEAK, OPENAI_STRONG), first=OPENAI_WEAK, cheap=OPENAI_WEAK, why="so it was decided"
+)
+
+
+class Models:
+    """A strong and a weak model, and gateways to both; the owner names the strong one first."""
+
+    def __init__(self, setting: GatewaySetup) -> None:
+        self.setting = setting
+        self.strong = WireServer(lambda _p, _m: "strong", models=["strong"])
+        self.weak = WireServer(lambda _p, _m: "weak", models=["weak"])
+
+    def gateway(self, **more: Any) -> AbstractAsyncContextManager[Gateway]:
+        chain = (backend(self.strong, model="strong"), backend(self.weak, model="weak"))
+        return self.setting.gateway(*chain, **{"prices": PRICES, "measured": True, **more})
+
+
+@pytest.fixture
+def models(tmp_path: Path) -> Iterator[Models]:
+    made = Models(GatewaySetup(tmp_path))
+    with made.strong, made.weak:
+        yield made
+
+
+async def first(gateway: Gateway, task_id: int = 7, **more: Any) -> str:
+    """Who answers."""
+    return (await gateway.task(task_id).complete(ask(task_id=task_id, **{"kind": Kind.LIBRARY, **more}))).text
+
+
+def keep(gateway: Gateway, task_id: int = 7, route: Route = ROUTE) -> None:
+    ModelResults(gateway.db).keep(task_id, 1, route).result()
+
+
+def told(gateway: Gateway) -> list[Event]:
+    return gateway.of(Told.MODEL_CALLED)
+
+
+async def lived(gateway: Gateway, queue: QueueManager, kind: Kind) -> str:
+    """One task of a kind from its submission to its end: the weak model can do libraries alone. Gives who began."""
+    queue.submit(parse_spec({"description": "Do it", "kind": kind, "priority": 9})).result()
+    task = queue.claim("w1").result()
+    assert task is not None
+    began = await first(gateway, task.id, kind=kind, iteration=1)
+    solved = began == "strong" or kind is Kind.LIBRARY
+    ending = Ending.COMMITTED if solved else Ending.GAVE_UP
+    queue.finish(task.id, task.fence, ending, commit=f"{task.id:040x}" if solved else None).result()
+    return began
+
+
+async def test_by_and_by_each_kind_of_task_is_begun_by_its_model(models: Models) -> None:
+    async with models.gateway() as gateway:
+        queue = QueueManager(gateway.db, EventLog(gateway.db))
+        began = [
+            (await lived(gateway, queue, Kind.LIBRARY), await lived(gateway, queue, Kind.WEB_APP)) for _ in range(70)
+        ]
+        status = gateway.handler.status()
+    assert fmean(library == "strong" for library, _ in began[:10]) > 0.5
+    late = began[-20:]
+    assert fmean(library == "weak" for library, _ in late) > 0.8
+    assert fmean(web_app == "strong" for _, web_app in late) > 0.8
+    route = told(gateway)[-2].data["route"]
+    assert route["first"] in {OPENAI_STRONG, OPENAI_WEAK}
+    assert "solved" in route["why"]
+    assert status[0].measured.startswith("library ")
+    assert " of " in status[1].measured
+
+
+async def test_a_resumed_attempt_asks_the_models_that_were_decided_whatever_came_since(models: Models) -> None:
+    async with models.gateway() as gateway:
+        decided = [await first(gateway, task_id, iteration=1) for task_id in range(1, 13)]
+        assert set(decided) == {"strong", "weak"}
+        queue = QueueManager(gateway.db, EventLog(gateway.db))
+        for _ in range(12):
+            await lived(gateway, queue, Kind.LIBRARY)
+    async with models.gateway() as gateway:
+        assert [await first(gateway, task_id, iteration=2, step_no=3) for task_id in range(1, 13)] == decided
+        assert not any(event.kind is Told.MODEL_REPLAYED for event in gateway.events)
+
+
+async def test_a_decision_is_durable_before_anybody_is_asked(models: Models) -> None:
+    async with models.gateway() as gateway:
+        models.strong.fail_next("hang")
+        models.weak.fail_next("hang")
+        asked = asyncio.create_task(first(gateway))
+        await asyncio.to_thread(models.strong.until, lambda: models.strong.requests or models.weak.requests)
+        assert ModelResults(gateway.db).route(7, 1) is not None
+        asked.cancel()
+        await asyncio.gather(asked, return_exceptions=True)
+
+
+async def test_easy_phases_ask_the_cheap_one_audits_the_strong_one_and_failures_climb(models: Models) -> None:
+    async with models.gateway() as gateway:
+        keep(gateway, route=replace(ROUTE, first=OPENAI_STRONG))
+        keep(gateway, 8)
+        assert await first(gateway, phase=Phase.CODING, iteration=1) == "strong"
+        assert await first(gateway, phase=Phase.CLARIFYING, step_no=1) == "weak"
+        assert await first(gateway, 8, phase=Phase.AUDIT, iteration=1) == "strong"
+        assert await first(gateway, 8, phase=Phase.CODING, iteration=2, step_no=1) == "weak"
+        assert await first(gateway, 8, phase=Phase.CODING, iteration=3, step_no=2) == "strong"
+    route = told(gateway)[-1].data["route"]
+    assert route == {
+        "first": OPENAI_STRONG,
+        "why": f"instead of {OPENAI_WEAK}, after 2 failed tries; so it was decided",
+        "explored": False,
+    }
+
+
+async def test_phase_models_win(models: Models) -> None:
+    async with models.gateway(phase_models={Phase.CODING: OPENAI_STRONG}) as gateway:
+        keep(gateway)
+        assert await first(gateway) == "strong"
+        assert await first(gateway, phase=Phase.REFLECTING, step_no=1) == "weak"
+    assert ["route" in event.data for event in told(gateway)] == [False, True]
+
+
+async def test_the_owners_order_is_the_default_and_decides_nothing(models: Models) -> None:
+    async with models.gateway(measured=False) as gateway:
+        keep(gateway, 8)
+        assert [await first(gateway, task_id) for task_id in (7, 8)] == ["strong", "strong"]
+        assert ModelResults(gateway.db).route(7, 1) is None
+        assert gateway.handler.status()[0].measured == ""
+    assert not any("route" in event.data for event in told(gateway))
+
+
+async def test_requests_outside_a_task_or_of_no_kind_keep_the_owners_order(models: Models) -> None:
+    async with models.gateway() as gateway:
+        keep(gateway)
+        assert await first(gateway, kind=None) == "strong"
+    assert not any("route" in event.data for event in told(gateway))
+
+
+async def test_one_model_alone_is_asked_and_nothing_is_decided(models: Models) -> None:
+    async with models.setting.gateway(backend(models.weak, model="weak"), measured=True) as gateway:
+        assert await first(gateway) == "weak"
+        assert ModelResults(gateway.db).route(7, 1) is None
+
+
+async def test_when_the_chosen_one_fails_the_stronger_one_answers(models: Models) -> None:
+    with once_down(models.weak):
+        async with models.gateway() as gateway:
+            keep(gateway)
+            assert await first(gateway) == "strong"
+    assert gateway.of(Told.MODEL_FALLBACK)[0].data == {"from": OPENAI_WEAK, "to": OPENAI_STRONG}
+
+
+@contextmanager
+def once_down(server: WireServer) -> Iterator[None]:
+    server.fail_next("503", 3)
+    yield
+
+
+async def test_a_model_that_is_left_alone_after_failures_begins_no_task(models: Models) -> None:
+    models.strong.fail_always("503")
+    async with models.gateway(policy=replace(QUICK, breaker_failures=1, breaker_s=600.0)) as gateway:
+        assert await first(gateway, 1) == "weak"
+        for task_id in range(2, 12):
+            assert await first(gateway, task_id) == "weak"
+        routes = ModelResults(gateway.db)
+        decided = [route for task_id in range(2, 12) if (route := routes.route(task_id, 1))]
+    assert {route.first for route in decided} == {OPENAI_WEAK}
+    assert len(decided) == 10
+
+
+async def test_models_that_came_with_new_settings_are_asked_last_and_those_that_went_are_not(models: Models) -> None:
+    async with models.gateway() as gateway:
+        keep(gateway, route=replace(ROUTE, ladder=("openai=gone", OPENAI_WEAK), first="openai=gone", cheap=OPENAI_WEAK))
+        assert await first(gateway) == "weak"
+        models.weak.fail_next("503", 3)
+        assert await first(gateway, step_no=1) == "strong"
+
+
+async def test_a_reload_turns_it_on_for_requests_that_begin_afterwards(models: Models) -> None:
+    async with models.gateway(measured=False) as gateway:
+        keep(gateway)
+        assert await first(gateway) == "strong"
+        chain = (backend(models.strong, model="strong"), backend(models.weak, model="weak"))
+        gateway.handler.reload(chain, RoutingConfig(policy=QUICK, prices=PRICES, measured=True), SpendingLimits())
+        assert await first(gateway, step_no=1) == "weak"
