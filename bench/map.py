@@ -29,7 +29,7 @@ from agent.library import FileTree, NoMemory
 from agent.prompt.budget import Prompt
 from agent.services import AgentServices
 from agent.symbols import SymbolCache
-from bootstrap.symbol_cache import keep, kept
+from bootstrap.symbol_cache import load_cache, save_cache
 from core.attempt_state import AttemptContext, AttemptState
 from core.dialogue import Completion, ModelRequest
 from core.events import Emitter
@@ -113,9 +113,9 @@ def run(files: Mapping[str, str]) -> bool:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "tags"
         began = time.perf_counter()
-        keep(symbol_cache, path)
+        save_cache(symbol_cache, path)
         size, written_s, began = path.stat().st_size, time.perf_counter() - began, time.perf_counter()
-        later = replace(tools, symbol_cache=kept(path))
+        later = replace(tools, symbol_cache=load_cache(path))
         read_s = time.perf_counter() - began
         _, later_s = built(later, description)
     record = prompt.record()

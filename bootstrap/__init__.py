@@ -1,1 +1,1 @@
-"""How the daemon is put together: the parts, the life cycle, and what it says at its start."""
+"""The composition root: makes every service from the settings, and runs the daemon, one task, or a command."""

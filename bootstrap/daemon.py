@@ -1,6 +1,6 @@
 """The life cycle of the daemon, from the lock to the last log line.
 
-The order of starting is the order of needing: lock, database, recovery, doors, sandbox, workers. The order of stopping
+The order of starting is the order of needing: lock, database, recovery, server, sandbox, workers. The order of stopping
 is the reverse, with running tasks drained or returned to the queue in between. The main thread's loop is the workers';
 the web server has a thread and a loop of its own, the watcher of `tasks.yaml` a thread.
 """
@@ -13,29 +13,27 @@ import gc
 import logging
 import os
 from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import ExitStack
 
 from attempt.revert import Reverter
 from attempt.sweep import Sweep
-from bootstrap.database_care import notices, watch_database
-from bootstrap.greeting import greeting, in_a_line
-from bootstrap.house import House
-from bootstrap.notices import telling
-from bootstrap.reload import LiveSettings, Taker, read_again
-from bootstrap.restarting import restarts
-from bootstrap.services import Rooms
-from bootstrap.settings_door import settings_door
-from bootstrap.store import Store, open_store
-from bootstrap.tidying import sweep_orphans, tidying
-from bootstrap.undoing import Reverts, undo_of
-from bootstrap.web import Acts, entrance, open_web
+from bootstrap.maintenance import Maintenance, cleanup_jobs, sweep_orphans
+from bootstrap.notices import notification_jobs
+from bootstrap.reload import LiveSettings, ReloadHook, read_again
+from bootstrap.revert import Reverts, make_undo
+from bootstrap.services import Services
+from bootstrap.settings_service import settings_port
+from bootstrap.store import StoreServices, notices, open_store, watch_database
+from bootstrap.terminal import startup_message, status_line
+from bootstrap.web import Actions, entrance, open_web
 from config import VERSION, Settings, service_manager
 from core.clock import Clocks
-from core.errors import ConfigError
+from core.errors import ConfigError, UnknownWorker
 from core.events import Event, Kind, Level
 from core.queueing import PauseState
 from core.states import DaemonState
-from core.status import DaemonStatus
+from core.status import DaemonStatus, Restart
 from intake.inbox import watch
 from intake.watcher import Watcher
 from maintenance.health import Vitals
@@ -47,6 +45,21 @@ from server.serving.host import Host
 from settings.live import Reloaded
 from settings.models import BrainSettings
 from task_executor import TaskExecutor
+
+
+def restarts(
+    executor: Callable[[], TaskExecutor | None], loop: asyncio.AbstractEventLoop
+) -> Callable[[str], Future[Restart]]:
+    """Takes a worker's name; the future fails like `TaskExecutor.restart`, also while there are no workers yet."""
+
+    async def restart(name: str) -> Restart:
+        pool = executor()
+        if pool is None:
+            raise UnknownWorker(name, ())
+        return await pool.restart(name)
+
+    return lambda name: asyncio.run_coroutine_threadsafe(restart(name), loop)
+
 
 log = logging.getLogger("nightshift")
 
@@ -72,14 +85,14 @@ class Daemon:
         self._life = DaemonState.STARTING
         self._manager = service_manager()
         self._link = ServiceManagerLink(self._manager.socket)
-        self._store: Store
+        self._store: StoreServices
         self._vitals: Vitals
-        self._rooms: Rooms
+        self._services: Services
         self._undo: Reverter
         self._executor: TaskExecutor | None = None
         self._sweep: Sweep
         self._inbox: Watcher
-        self._house: House
+        self._maintenance: Maintenance
 
     def stop(self) -> None:
         """Drain and end; the second call ends at once."""
@@ -112,20 +125,26 @@ class Daemon:
             loop = asyncio.get_running_loop()
             watch_database(self._store, lambda: loop.call_soon_threadsafe(self._give_up))
             self._vitals = Vitals(self._store.db)
-            self._house = House(lambda: self._settings, self._store, self.status, self._clocks, sleep=self._sleep)
-            await self._house.take_over()
+            self._maintenance = Maintenance(
+                lambda: self._settings, self._store, self.status, self._clocks, sleep=self._sleep
+            )
+            await self._maintenance.take_over()
             await sweep_orphans(self._settings, self._store.events)
-            self._rooms = Rooms(self._settings, self._store, stack, self._clock)
-            self._house.keeper.add(tidying(lambda: self._settings, self._store, self._rooms, self._clock))
-            self._house.keeper.add(telling(lambda: self._settings, self._store, self._rooms.models.status, self._clock))
-            self._undo = undo_of(self._settings, self._store, self._rooms)
+            self._services = Services(self._settings, self._store, stack, self._clock)
+            self._maintenance.scheduler.add(
+                cleanup_jobs(lambda: self._settings, self._store, self._services, self._clock)
+            )
+            self._maintenance.scheduler.add(
+                notification_jobs(lambda: self._settings, self._store, self._services.models.status, self._clock)
+            )
+            self._undo = make_undo(self._settings, self._store, self._services)
             reverts = Reverts(self._undo, loop)
-            acts = Acts(revert=reverts, restart=restarts(lambda: self._executor, loop))
-            door = settings_door(self._live, self._up.wait, self._reload, self._store.events.mask, self._clock)
-            rooms, vitals = self._rooms, self._vitals
-            host = open_web(lambda: self._settings, self._store, self.status, vitals, acts, door, rooms, stack)
+            acts = Actions(revert=reverts, restart=restarts(lambda: self._executor, loop))
+            door = settings_port(self._live, self._up.wait, self._reload, self._store.events.mask, self._clock)
+            services, vitals = self._services, self._vitals
+            host = open_web(lambda: self._settings, self._store, self.status, vitals, acts, door, services, stack)
             stack.callback(reverts.stop)
-            parts = await self._rooms.prepare()
+            parts = await self._services.prepare()
             if parts is not None:
                 self._executor = TaskExecutor(
                     parts, workers=self._settings.worker_count, lease_s=self._settings.lease_s
@@ -133,24 +152,24 @@ class Daemon:
             try:
                 await self._work(host, stack)
             finally:
-                await self._rooms.aclose()
+                await self._services.aclose()
         self._life = DaemonState.STOPPED
 
     async def _work(self, host: Host, stack: ExitStack) -> None:
         await self._undo.recover()
         self._open_inbox(stack)
         self._life = DaemonState.RUNNING
-        self._live.serve(self._takers(), self._store.events.emit)
+        self._live.serve(self._reload_hooks(), self._store.events.emit)
         self._up.set()
         gc.collect()
         gc.freeze()  # what the libraries made stays anyway; looking through it again and again takes time
-        before = self._house.last_run
+        before = self._maintenance.last_run
         self._emit(Kind.DAEMON_STARTED, f"version {VERSION}, process {os.getpid()}, {host.url}. {before}".rstrip(". "))
-        self._say(greeting(self.status(), host.url, before, entrance(self._settings)))
+        self._say(startup_message(self.status(), host.url, before, entrance(self._settings)))
         async with asyncio.TaskGroup() as group:
             side = [
-                group.create_task(self._house.keeper.run()),
-                group.create_task(self._rooms.models.watch(self._store.queue.models_back)),
+                group.create_task(self._maintenance.scheduler.run()),
+                group.create_task(self._services.models.watch(self._store.queue.models_back)),
                 group.create_task(self._reload_when_told()),
             ]
             if self._executor is not None:
@@ -163,7 +182,7 @@ class Daemon:
             for task in side:
                 task.cancel()
             await self._drain(pool)
-            await self._house.close()
+            await self._maintenance.close()
             for task in signs:
                 task.cancel()
         self._emit(Kind.DAEMON_STOPPED, "stopped")
@@ -206,17 +225,23 @@ class Daemon:
             await asyncio.wrap_future(self._store.queue.unpark())
         return done
 
-    def _takers(self) -> tuple[Taker, ...]:
-        return self._store.take, self._rooms.take_models, self._rooms.take, self._take_workers, self._house.take
+    def _reload_hooks(self) -> tuple[ReloadHook, ...]:
+        return (
+            self._store.prepare_reload,
+            self._services.prepare_models,
+            self._services.prepare_reload,
+            self._prepare_workers,
+            self._maintenance.prepare_reload,
+        )
 
-    def _take_workers(self, settings: Settings) -> Callable[[], None]:
-        def put() -> None:
-            if self._executor is not None and self._rooms.parts is not None:
-                self._executor.services = self._rooms.parts
-                self._sweep.renew(self._rooms.parts)
+    def _prepare_workers(self, settings: Settings) -> Callable[[], None]:
+        def apply() -> None:
+            if self._executor is not None and self._services.parts is not None:
+                self._executor.services = self._services.parts
+                self._sweep.renew(self._services.parts)
                 self._executor.resize(settings.worker_count)
 
-        return put
+        return apply
 
     async def _until_asked(self, pool: asyncio.Task[None]) -> None:
         """Wait for the signal to stop, or for the pool to die."""
@@ -231,17 +256,17 @@ class Daemon:
         if executor is not None:
             if self._busy():
                 self._say(f"finishing what runs, {self._settings.drain_s:g} s at most; a second signal stops at once")
-            patient = asyncio.ensure_future(executor.stop(self._settings.drain_s))
+            context = asyncio.ensure_future(executor.stop(self._settings.drain_s))
             hurried = asyncio.ensure_future(self._at_once.wait())
-            await asyncio.wait({patient, hurried}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({context, hurried}, return_when=asyncio.FIRST_COMPLETED)
             hurried.cancel()
             await executor.stop(0)
-            await patient
+            await context
         await pool
 
     def status(self) -> DaemonStatus:
         """What the daemon says about itself now; may be called from any thread."""
-        rooms, pause = self._rooms, self._store.queue.pause_state()
+        services, pause = self._services, self._store.queue.pause_state()
         return DaemonStatus(
             state=self._state(pause),
             holds=pause.holds,
@@ -249,13 +274,13 @@ class Daemon:
             version=VERSION,
             workers=self._executor.statuses() if self._executor else (),
             queue={status.value: count for status, count in self._store.queue.counts().items()},
-            models=rooms.models.status(),
-            next_checkpoint_at=self._house.checkpoint.due_at(),
-            sandbox=rooms.sandbox_name,
-            sandbox_detail=rooms.sandbox_detail,
-            embedder=rooms.embedder,
+            models=services.models.status(),
+            next_checkpoint_at=self._maintenance.checkpoint.due_at(),
+            sandbox=services.sandbox_name,
+            sandbox_detail=services.sandbox_detail,
+            embedder=services.embedder,
             workspace=str(self._settings.workspace),
-            notices=(*rooms.notices, *self._live.notices, *notices(self._store, self._clock())),
+            notices=(*services.notices, *self._live.notices, *notices(self._store, self._clock())),
             pid=os.getpid(),
             approvals=self._store.queue.open_approvals(),
             saved=self._store.state.saved_replies(),
@@ -271,7 +296,10 @@ class Daemon:
         if self._executor is not None:
             self._vitals.watch(self._executor, lambda: not pool.done())
         return Watchdog(
-            self._link, self._manager.watchdog_s, faults=self._vitals.faults, describe=lambda: in_a_line(self.status())
+            self._link,
+            self._manager.watchdog_s,
+            faults=self._vitals.faults,
+            describe=lambda: status_line(self.status()),
         )
 
     def _inbox_died(self, error: Exception) -> None:

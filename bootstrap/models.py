@@ -1,28 +1,57 @@
-"""The chain of models and the long-term memory, made from the settings."""
+"""The gateway to the models and the long-term memory, made from the settings."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
 
-from bootstrap.pauses import StoredPauses
 from bootstrap.repair import EngineRuns, built_in
-from bootstrap.store import Store
+from bootstrap.store import StoreServices
 from config import Settings
-from core.clock import Clock
+from core.clock import Clock, from_text, to_text
 from core.masking import Masker
 from db.model_results import ModelResults
+from db.state_store import StateStore
 from memory.embedders import Choice, Endpoints, choose
 from memory.store import LongTermMemory
 from model_handler import ModelHandler
+from models.backend_client import Pause, StoredPause
 from models.base import BackendSettings, BaseModelHandler
 from models.budgets import Price, SpendingLimits
 from models.call import CallPolicy
 from models.chain import build_chain, phase_routes
 from models.routing import RoutingConfig
 
+_KEY = "model_pauses"
+_MAX_WHY_CHARS = 500
 
-def make_models(settings: Settings, store: Store, clock: Clock, runs: EngineRuns) -> ModelHandler:
+
+class DatabasePauseStore:
+    """See `models.backend_client.PauseStore`; read when a model comes up, written when a provider asks for hours."""
+
+    def __init__(self, state: StateStore, clock: Clock) -> None:
+        self._state, self._clock = state, clock
+        self._kept: dict[str, StoredPause] = {
+            account: StoredPause(pause=Pause(since=from_text(since), until=from_text(until)), why=why)
+            for account, (since, until, why) in (state.get(_KEY) or {}).items()
+        }
+
+    def read(self, account: str) -> StoredPause | None:
+        """The last pause that was kept, over or not."""
+        return self._kept.get(account)
+
+    def write(self, account: str, kept: StoredPause) -> None:
+        """Keep it, and forget those that are over."""
+        now = self._clock()
+        self._kept = {name: one for name, one in self._kept.items() if one.pause.holds(now)} | {account: kept}
+        rows = {
+            name: (to_text(one.pause.since), to_text(one.pause.until), one.why[:_MAX_WHY_CHARS])
+            for name, one in self._kept.items()
+        }
+        self._state.set(_KEY, rows)
+
+
+def make_models(settings: Settings, store: StoreServices, clock: Clock, runs: EngineRuns) -> ModelHandler:
     """The gateway to the models; `runs` is the built-in engine's way into the sandbox.
 
     Raises:
@@ -36,12 +65,12 @@ def make_models(settings: Settings, store: Store, clock: Clock, runs: EngineRuns
         clock=clock,
         budgets=_spending_limits(settings),
         spent_since=store.state.spent_since,
-        pauses=StoredPauses(store.state, clock),
+        pauses=DatabasePauseStore(store.state, clock),
         routes=ModelResults(store.db, clock=clock),
     )
 
 
-def renewed_models(models: ModelHandler, settings: Settings, mask: Masker, runs: EngineRuns) -> Callable[[], None]:
+def prepare_models(models: ModelHandler, settings: Settings, mask: Masker, runs: EngineRuns) -> Callable[[], None]:
     """Check other settings for the gateway, and return what puts them in place (`ModelHandler.reload`) on its loop.
 
     Raises:
@@ -108,7 +137,7 @@ def backend_settings(settings: Settings, runs: EngineRuns) -> BackendSettings:
     )
 
 
-def make_memory(settings: Settings, store: Store, stack: ExitStack, clock: Clock) -> LongTermMemory:
+def make_memory(settings: Settings, store: StoreServices, stack: ExitStack, clock: Clock) -> LongTermMemory:
     """Long-term memory with the chosen embedder; `stack` closes it."""
     masker = store.events.mask
     memory = LongTermMemory(

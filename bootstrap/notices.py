@@ -1,26 +1,26 @@
-"""Puts together how the owner is told: from the settings to the courier, and to the watch over a long outage."""
+"""Notifications, made from the settings: their channels, a test notice, and the periodic jobs that send them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from bootstrap.store import Store
+from bootstrap.store import StoreServices
 from config import Settings
 from core.clock import Clock, to_text
 from core.errors import NightshiftError
 from core.status import ModelStatus
 from db.task_moves import title
 from maintenance.notify.notices import Notice, NoticeKind
-from maintenance.notify.notifier import CHORE, Channels, Courier
+from maintenance.notify.notifier import NOTICES_JOB, Channels, Courier
 from maintenance.notify.outage import Outage
-from maintenance.scheduler import Chore
+from maintenance.scheduler import PeriodicJob
 
 LOOK_S, OUTAGE_LOOK_S = 2.0, 60.0
 NAME_CHARS = 100
 
 
 def channels(settings: Settings) -> Channels:
-    """Who is told of what, as the settings say."""
+    """Where notices go and which, as the settings say."""
     url, secret = settings.notify_url, settings.notify_secret
     return Channels(
         command=tuple(settings.notify_command),
@@ -32,7 +32,7 @@ def channels(settings: Settings) -> Channels:
     )
 
 
-async def tried(ways: Channels, asked_by: str, clock: Clock) -> Mapping[str, str]:
+async def send_test(ways: Channels, asked_by: str, clock: Clock) -> Mapping[str, str]:
     """Send a test notice each way that is set, and return what went wrong with each, empty where it arrived."""
     now = clock()
     notice = Notice(
@@ -45,14 +45,14 @@ async def tried(ways: Channels, asked_by: str, clock: Clock) -> Mapping[str, str
     return {name: await ways.send(name, notice, clock) for name in ways.names}
 
 
-def telling(
-    settings: Callable[[], Settings], store: Store, models: Callable[[], Sequence[ModelStatus]], clock: Clock
-) -> Sequence[Chore]:
-    """The chores that tell the owner.
+def notification_jobs(
+    settings: Callable[[], Settings], store: StoreServices, models: Callable[[], Sequence[ModelStatus]], clock: Clock
+) -> Sequence[PeriodicJob]:
+    """The periodic jobs that notify the owner.
 
     Args:
         settings: what holds now.
-        store: the database and its rooms.
+        store: the database and the services on it.
         models: what the backends are doing.
         clock: the time.
     """
@@ -68,6 +68,6 @@ def telling(
     )
     outage = Outage(models, store.events.emit)
     return [
-        Chore(name=CHORE, every_s=LOOK_S, run=courier.turn),
-        Chore(name="outage of models", every_s=OUTAGE_LOOK_S, run=outage.look, first_s=OUTAGE_LOOK_S),
+        PeriodicJob(name=NOTICES_JOB, every_s=LOOK_S, run=courier.turn),
+        PeriodicJob(name="outage of models", every_s=OUTAGE_LOOK_S, run=outage.look, first_s=OUTAGE_LOOK_S),
     ]

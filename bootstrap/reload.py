@@ -1,9 +1,9 @@
 """Reads the settings again while the daemon runs: all of it is checked first, then all of it holds, or nothing does.
 
-Each part that keeps something made from the settings is a *taker*: called with the new settings it checks them, makes
-what it needs, and returns what puts that in place. Only when no taker has a fault are these called, one after the
+Each part that keeps something made from the settings is a *hook*: called with the new settings it checks them, makes
+what it needs, and returns what puts that in place. Only when no hook has a fault are these called, one after the
 other, on the workers' loop and without a pause in between, so no task ever sees half of a change. Parts that only look
-settings up ask `LiveSettings.now` each time and need no taker.
+settings up ask `LiveSettings.now` each time and need no hook.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from core.masking import MASK, Masker
 from core.ports import Sink
 from settings.live import TAKES, Later, Reloaded, Takes
 
-Taker = Callable[[Settings], Callable[[], None]]
+ReloadHook = Callable[[Settings], Callable[[], None]]
 """Checks new settings and makes what follows from them; raises `ConfigError`, or returns what puts it in place."""
 
 
@@ -36,7 +36,7 @@ class LiveSettings:
 
     def __init__(self, settings: Settings, read: Callable[[], Settings]) -> None:
         self._now, self._read = settings, read
-        self._takers: tuple[Taker, ...] = ()
+        self._reload_hooks: tuple[ReloadHook, ...] = ()
         self._emit: Sink = lambda _event: None
         self._mask = Masker(settings.secrets)
         self._one_at_a_time = asyncio.Lock()
@@ -47,9 +47,9 @@ class LiveSettings:
         """What holds; ask again each time. Any thread."""
         return self._now
 
-    def serve(self, takers: Sequence[Taker], emit: Sink) -> None:
+    def serve(self, hooks: Sequence[ReloadHook], emit: Sink) -> None:
         """From now on hand changes to these parts, and tell of them."""
-        self._takers, self._emit = tuple(takers), emit
+        self._reload_hooks, self._emit = tuple(hooks), emit
 
     async def reload(self) -> Reloaded:
         """Read and check everything, then put it in place. Call it on the workers' loop.
@@ -64,8 +64,8 @@ class LiveSettings:
                 self._refused(error)
                 raise
             self._now = kept
-            for put in in_place:
-                put()
+            for apply in in_place:
+                apply()
         self.notices = (done.sentence,) if done.later else ()
         data = {"changed": list(done.changed), "later": {each.name: each.holds for each in done.later}}
         self._emit(Event(kind=Kind.SETTINGS_RELOADED, message=done.sentence, data=data))
@@ -87,9 +87,9 @@ class LiveSettings:
         waiting = [name for name in changed if TAKES[name] is Takes.RESTART]
         kept = new.model_copy(update={name: getattr(old, name) for name in waiting})
         in_place, faults = list[Callable[[], None]](), list[str]()
-        for taker in self._takers:
+        for hook in self._reload_hooks:
             try:
-                in_place.append(taker(kept))
+                in_place.append(hook(kept))
             except ConfigError as error:
                 faults += error.faults
         if faults:

@@ -1,4 +1,4 @@
-"""Builds the rooms that do the work, once, and finds out which sandbox and which models there are."""
+"""Builds the services that do the work, once, and finds out which sandbox and which models there are."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ from agent.services import AgentSettings, EditFormat
 from agent.symbols import SymbolCache
 from attempt import evidence
 from attempt.services import AttemptServices, Defaults
-from bootstrap.checker import make_checker
-from bootstrap.models import make_memory, make_models, renewed_models
+from bootstrap.models import make_memory, make_models, prepare_models
 from bootstrap.repair import PROGRAMS
-from bootstrap.store import Store
-from bootstrap.suites import find_sandbox, make_suite
-from bootstrap.symbol_cache import NAME, keep, kept
+from bootstrap.store import StoreServices
+from bootstrap.suites import find_sandbox, make_checker, make_suite
+from bootstrap.symbol_cache import NAME, load_cache, save_cache
 from config import Settings
 from core.clock import Clock
 from core.dependencies import ImportCache
@@ -40,7 +39,7 @@ from verdict.suite_runs import SuiteRuns
 
 
 def defaults(settings: Settings) -> Defaults:
-    """What holds for a task that says nothing else."""
+    """What holds for a task that sets nothing else."""
     return Defaults(
         limits=Limits(
             attempts=settings.max_retries,
@@ -74,7 +73,7 @@ def defaults(settings: Settings) -> Defaults:
     )
 
 
-def make_git(settings: Settings, store: Store, clock: Clock) -> GitManager:
+def make_git(settings: Settings, store: StoreServices, clock: Clock) -> GitManager:
     """The repositories, as the settings want them used."""
     return GitManager(
         workspace=settings.workspace,
@@ -91,7 +90,7 @@ def _author(settings: Settings) -> Author:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Bench:
+class SandboxServices:
     """What verdicts are made with; found once and the same under all settings."""
 
     sandbox: Sandbox
@@ -100,7 +99,7 @@ class _Bench:
     imports: ImportCache
 
 
-class Rooms:
+class Services:
     """What the workers need; `prepare` finds out what can be used.
 
     Attributes:
@@ -108,7 +107,7 @@ class Rooms:
         layers: packages that tasks may use; None until a sandbox is found.
     """
 
-    def __init__(self, settings: Settings, store: Store, stack: ExitStack, clock: Clock) -> None:
+    def __init__(self, settings: Settings, store: StoreServices, stack: ExitStack, clock: Clock) -> None:
         self._settings, self._store, self._clock, self._stack = settings, store, clock, stack
         self._runs: SuiteRuns | str = "the sandbox is being tested"
         self.models: ModelHandler = make_models(settings, store, clock, self._engine_runs)
@@ -123,7 +122,7 @@ class Rooms:
         self.parts: AttemptServices | None = None
         self.layers: LayerStore | None = None
         self._warmed: Warmed | None = None
-        self._bench: _Bench | None = None
+        self._sandbox_services: SandboxServices | None = None
 
     @property
     def embedder(self) -> str:
@@ -158,38 +157,38 @@ class Rooms:
         self.sandbox_name = choice.sandbox.name
         self._warmed = await warmed(choice.sandbox, runtime, size=self._settings.worker_count)
         self.sandbox_detail = _with_remark(choice.report, self._warmed.remark)
-        symbol_cache = await asyncio.to_thread(kept, self._settings.state_dir / NAME)
-        self._stack.callback(keep, symbol_cache, self._settings.state_dir / NAME)
+        symbol_cache = await asyncio.to_thread(load_cache, self._settings.state_dir / NAME)
+        self._stack.callback(save_cache, symbol_cache, self._settings.state_dir / NAME)
         self.parts = self._parts(self._warmed.sandbox, runtime, symbol_cache)
         await self.models.probe(models=False)
         return self.parts
 
-    def take_models(self, settings: Settings) -> Callable[[], None]:
-        """See `renewed_models` (an `bootstrap.reload.Taker`)."""
-        return renewed_models(self.models, settings, self._store.events.mask, self._engine_runs)
+    def prepare_models(self, settings: Settings) -> Callable[[], None]:
+        """See `bootstrap.models.prepare_models` (a `bootstrap.reload.ReloadHook`)."""
+        return prepare_models(self.models, settings, self._store.events.mask, self._engine_runs)
 
-    def take(self, settings: Settings) -> Callable[[], None]:
-        """Check other settings and make what follows from them (an `bootstrap.reload.Taker`).
+    def prepare_reload(self, settings: Settings) -> Callable[[], None]:
+        """Check other settings and make what follows from them (a `bootstrap.reload.ReloadHook`).
 
         Raises:
             ConfigError: lists the faults of the checker's rules.
         """
         checker = make_checker(settings)
 
-        def put() -> None:
+        def apply() -> None:
             self._settings, self._checker = settings, checker
             self.git.renew(_author(settings), auto_push=settings.git_auto_push)
-            if self.parts is not None and self._bench is not None:
+            if self.parts is not None and self._sandbox_services is not None:
                 self.parts = replace(
                     self.parts,
                     defaults=defaults(settings),
-                    suite=self._suite(self._bench),
+                    suite=self._suite(self._sandbox_services),
                     hooks=checker.hooks,
                     widened=checker.policy.widened,
-                    gates=self._gates(self._bench),
+                    gates=self._gates(self._sandbox_services),
                 )
 
-        return put
+        return apply
 
     async def aclose(self) -> None:
         """Let go of models and of sandboxes that wait for jobs."""
@@ -201,7 +200,9 @@ class Rooms:
         settings, store, imports = self._settings, self._store, ImportCache()
         layers = LayerStore(settings.packages_dir, runtime, environ=settings.process_environment, clock=self._clock)
         self.layers = layers
-        bench = self._bench = _Bench(sandbox=sandbox, runtime=runtime, layers=layers, imports=imports)
+        sandbox_services = self._sandbox_services = SandboxServices(
+            sandbox=sandbox, runtime=runtime, layers=layers, imports=imports
+        )
         self._runs = SuiteRuns(
             sandbox, runtime, settings.state_dir / "trials", mask=store.events.mask, imports=imports, layers=layers
         )
@@ -211,7 +212,7 @@ class Rooms:
             queue=store.queue,
             git=self.git,
             models=self.models,
-            suite=self._suite(bench),
+            suite=self._suite(sandbox_services),
             memory=self.memory,
             steps=store.steps,
             events=store.events,
@@ -223,26 +224,26 @@ class Rooms:
             merge_locks=self.merge_locks,
             hooks=self._checker.hooks,
             widened=self._checker.policy.widened,
-            gates=self._gates(bench),
+            gates=self._gates(sandbox_services),
             symbol_cache=symbol_cache,
         )
 
-    def _suite(self, bench: _Bench) -> SuiteRunner:
+    def _suite(self, sandbox_services: SandboxServices) -> SuiteRunner:
         return make_suite(
             self._settings,
-            bench.sandbox,
-            bench.runtime,
+            sandbox_services.sandbox,
+            sandbox_services.runtime,
             staging_dir=self._settings.state_dir / "staging",
-            layers=bench.layers,
+            layers=sandbox_services.layers,
             hooks=self._checker.hooks,
             mask=self._store.events.mask,
-            imports=bench.imports,
+            imports=sandbox_services.imports,
         )
 
-    def _gates(self, bench: _Bench) -> tuple[Gate, ...]:
+    def _gates(self, sandbox_services: SandboxServices) -> tuple[Gate, ...]:
         packages = DependencyCheck(
-            bench.layers,
-            bench.runtime,
+            sandbox_services.layers,
+            sandbox_services.runtime,
             allowed=self._settings.allowed_deps,
             emit=self._store.events.emit,
             clock=self._clock,

@@ -1,4 +1,4 @@
-"""One task in the foreground: the daemon's rooms with one worker, and no doors."""
+"""One task in the foreground: the daemon's services with one worker, and no doors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
-from bootstrap.services import Rooms
+from bootstrap.services import Services
 from bootstrap.store import open_store
 from config import Settings
 from core.clock import utc_now
@@ -42,19 +42,19 @@ async def run_single(spec: TaskSpec, settings: Settings, on_event: Callable[[Eve
                     on_event(event)
 
         stack.callback(store.events.subscribe(relay))
-        rooms = Rooms(settings, store, stack, utc_now)
-        parts = await rooms.prepare()
+        services = Services(settings, store, stack, utc_now)
+        parts = await services.prepare()
         if parts is None:
-            raise SandboxError(rooms.notices[0])
+            raise SandboxError(services.notices[0])
         executor = TaskExecutor(parts, workers=1, lease_s=settings.lease_s, only=task_id)
         loop = asyncio.get_running_loop()
         stack.callback(store.queue.on_wake(executor.wake_from(loop)))
         loop.add_signal_handler(signal.SIGINT, lambda: store.queue.cancel(task_id))
-        watch = asyncio.create_task(rooms.models.watch(store.queue.models_back))
+        watch = asyncio.create_task(services.models.watch(store.queue.models_back))
         try:
             await executor.run()
         finally:
             watch.cancel()
             loop.remove_signal_handler(signal.SIGINT)
-            await rooms.aclose()
+            await services.aclose()
         return store.queue.get(task_id)

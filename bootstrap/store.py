@@ -1,29 +1,34 @@
-"""Everything that stands on the database, opened once and closed in the right order."""
+"""The database and the services on top of it, opened once and closed in the right order; reports its trouble."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import TypedDict
 
 from config import Settings
-from core.clock import Clock, utc_now
+from core.clock import Clock, from_text, utc_now
+from core.errors import StoreFull
 from core.events import Event, Kind, Level
 from core.masking import Masker
 from db.database import Database
 from db.event_log import EventLog
 from db.file_log import FileLog
 from db.opening import ensure_sound
+from db.restored import KEY
 from db.soundness import stopped_cleanly
 from db.state_store import StateStore
 from db.step_store import StepStore
+from db.trouble import Trouble
 from queue_manager import QueueManager, RetryPolicy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Store:
-    """The database and the rooms that speak to it."""
+class StoreServices:
+    """The database and the services that speak to it."""
 
     db: Database
     events: EventLog
@@ -32,18 +37,18 @@ class Store:
     queue: QueueManager
     file_log: FileLog
 
-    def take(self, settings: Settings) -> Callable[[], None]:
-        """Go on under other settings (an `bootstrap.reload.Taker`)."""
+    def prepare_reload(self, settings: Settings) -> Callable[[], None]:
+        """Go on under other settings (a `bootstrap.reload.ReloadHook`)."""
 
-        def put() -> None:
+        def apply() -> None:
             self.events.mask.learn(settings.secrets)
             self.queue.policy = _retries(settings)
             self.file_log.renew(**_limits(settings))
 
-        return put
+        return apply
 
 
-def open_store(settings: Settings, stack: ExitStack, clock: Clock = utc_now) -> Store:
+def open_store(settings: Settings, stack: ExitStack, clock: Clock = utc_now) -> StoreServices:
     """Open the database of a home, restored where it is damaged; `stack` closes it. Only under the instance lock.
 
     Raises:
@@ -61,7 +66,7 @@ def open_store(settings: Settings, stack: ExitStack, clock: Clock = utc_now) -> 
     file_log = _file_log(settings, events, clock)
     stack.callback(file_log.close)
     stack.callback(events.subscribe(file_log))
-    return Store(
+    return StoreServices(
         db=db,
         events=events,
         steps=StepStore(db, events, clock=clock),
@@ -103,3 +108,45 @@ def _limits(settings: Settings) -> _Limits:
 
 def _retries(settings: Settings) -> RetryPolicy:
     return RetryPolicy(attempts=settings.max_retries, base_s=settings.retry_base_s)
+
+
+NOTICE_DAYS = 7.0
+"""For how long the status tells of a restore; the log tells of it for ever."""
+
+log = logging.getLogger("nightshift")
+
+
+def watch_database(store: StoreServices, damaged: Callable[[], object]) -> None:
+    """Tell of trouble, on standard error while the database cannot take it, and call `damaged` when it will not pass.
+
+    `damaged` is called on the writer's thread.
+    """
+
+    def tell(trouble: Trouble) -> None:
+        if trouble.damage:
+            log.error("%s; the daemon stops, and restores the database when it starts again", trouble.error)
+            damaged()
+        elif not trouble.over:
+            log.error(
+                "%s; nothing is begun, and nothing is lost: everything waits until it can be written", trouble.error
+            )
+        else:
+            kind = Kind.DISK_LOW if isinstance(trouble.error, StoreFull) else Kind.WORKER_ERROR
+            text = f"for {trouble.lasted_s:.0f} s nothing could be written, now it goes on: {trouble.error}"
+            store.events.emit(Event(kind=kind, level=Level.WARNING, message=text))
+            log.warning("%s", text)
+
+    store.db.on_trouble(tell)
+
+
+def notices(store: StoreServices, now: datetime) -> tuple[str, ...]:
+    """Sentences for the status."""
+    return tuple(_notices(store, now))
+
+
+def _notices(store: StoreServices, now: datetime) -> Iterator[str]:
+    if trouble := store.db.trouble:
+        yield f"For {trouble.lasted_s:.0f} s nothing can be written: {trouble.error}. Tasks wait, and go on then."
+    restored = store.state.get(KEY)
+    if restored and abs(now - from_text(restored["at"])) < timedelta(days=NOTICE_DAYS):
+        yield restored["told"]

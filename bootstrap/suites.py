@@ -1,10 +1,14 @@
-"""Finds the sandbox that the settings ask for and makes a suite runner over it, for the daemon and for `verify`."""
+"""What changes are judged with: the sandbox that the settings ask for, a suite runner over it, the static checker."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
+from checks.bandit import BanditReader
+from checks.checker import StaticChecker
 from checks.hooks.hooks import CommandHooks
+from checks.policy import Policy
 from config import Settings
 from core.dependencies import ImportCache
 from core.events import Event
@@ -63,3 +67,26 @@ def make_suite(  # two parts and what two callers have each of their own
 
 def unheard(_event: Event) -> None:
     """Takes events that know no task: whoever asked for the verdict tells it, with the task or in a report."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checker:
+    """The gate for changes, the hooks for commands that are about to run, and the policy that both follow."""
+
+    gate: StaticChecker
+    hooks: CommandHooks
+    policy: Policy
+
+
+def make_checker(settings: Settings) -> Checker:
+    """Read the owner's rules.
+
+    Raises:
+        ConfigError: a rule does not exist, or a pattern cannot be read.
+    """
+    policy = Policy.read(settings.checker_rules, settings.checker_allow, settings.blocked_commands)
+    return Checker(
+        gate=StaticChecker(policy, CommandHooks(settings.blocked_commands), BanditReader()),
+        hooks=CommandHooks(settings.blocked_commands, off=policy.harmless),
+        policy=policy,
+    )

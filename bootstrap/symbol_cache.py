@@ -36,7 +36,7 @@ class _Kept(BaseModel):
     tags: dict[str, _Row]
 
 
-def kept(path: Path) -> SymbolCache:
+def load_cache(path: Path) -> SymbolCache:
     """A cache with what the file holds; an empty one where it cannot be read."""
     try:
         raw = zlib.decompressobj().decompress(path.read_bytes(), MOST_BYTES)
@@ -50,7 +50,7 @@ def kept(path: Path) -> SymbolCache:
     return SymbolCache(known={key: Tags(defines=tuple(row[0]), refers=row[1]) for key, row in rows})
 
 
-def keep(symbol_cache: SymbolCache, path: Path) -> None:
+def save_cache(symbol_cache: SymbolCache, path: Path) -> None:
     """Write the cache down, those that were read last; nothing where nothing new was read. Never raises."""
     if not symbol_cache.is_new:
         return

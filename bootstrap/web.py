@@ -1,31 +1,117 @@
-"""Opens the dashboard and the API."""
+"""Opens the dashboard and the API, with a watch over the repositories that they show."""
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from bootstrap.reporting import Reporter
-from bootstrap.repository_watch import RepositoryWatch
-from bootstrap.services import Rooms
-from bootstrap.store import Store
+from bootstrap.maintenance import Reporter
+from bootstrap.services import Services
+from bootstrap.store import StoreServices
 from config import Settings
-from core.clock import utc_now
+from core.clock import Clock, utc_now
+from core.errors import GitError
+from core.repositories import OurCommits, RepositoryState, RepositoryStates
 from core.status import DaemonStatus, Restart
 from core.undo import Reverted
+from db import repositories
+from db.database import Database
 from files.whole import write_whole
+from git_manager import GitManager
 from maintenance.health import Vitals
 from server.desk import Desk
 from server.gate.access import kept_token
 from server.serving.host import Host, Listen
-from server.settings_door import SettingsDoor
+from server.settings_port import SettingsPort
+
+FRESH_S = 5.0
+PATIENCE_S = 1.0
+MOST = 7
+"""So many repositories of the owner's; git's processes for more of them are not kept open (gitrepo.registry)."""
+
+
+class RepositoryWatch:
+    """How the repositories stand, for `/api/git`; may be called from any thread.
+
+    They are looked at every few seconds at most. Git may take its time (a large checkout, a sleeping disk), so that
+    happens in a thread of its own. A caller gets the newest known answer; only where that is old does he wait a moment
+    for the one that is being made.
+
+    Args:
+        settings: those that hold now.
+        db: knows which repositories tasks used.
+        git: looks at them.
+        clock: dates the looks.
+    """
+
+    def __init__(self, settings: Callable[[], Settings], db: Database, git: GitManager, clock: Clock) -> None:
+        self._settings, self._db, self._git, self._clock = settings, db, git, clock
+        self._lock, self._stopping = threading.Lock(), threading.Event()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="repositories")
+        self._newest, self._known_at = RepositoryStates(auto_push=False), float("-inf")
+        self._look: Future[RepositoryStates] | None = None
+
+    def __call__(self) -> RepositoryStates:
+        """How the repositories stand; some seconds old, or older while git takes its time over the next look.
+
+        Raises:
+            Exception: the look failed; whatever it met.
+        """
+        with self._lock:
+            if time.monotonic() - self._known_at < FRESH_S:
+                return self._newest
+            look = self._look
+            if look is None or look.done():
+                look = self._look = self._thread.submit(self._looked)
+        done, _ = wait([look], PATIENCE_S)
+        return look.result() if done else self._newest
+
+    def stop(self) -> None:
+        """Look no more; what is under way ends with the command that runs."""
+        self._stopping.set()
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+    def _looked(self) -> RepositoryStates:
+        conn, settings = self._db.reader(), self._settings()
+        named, ours = repositories.used(conn), repositories.ours(conn)
+        own = str(settings.workspace.resolve())
+        begun = (settings.workspace / ".git" / "HEAD").exists()
+        found = [self._state(own, None, ours) if begun else _not_begun(own)]
+        for repo in named[:MOST]:
+            if self._stopping.is_set():
+                break
+            state = self._state(repo, repo, ours)
+            if state.repo not in {each.repo for each in found}:
+                found.append(state)
+        states = RepositoryStates(
+            auto_push=settings.git_auto_push, at=self._clock(), found=tuple(found), more=max(0, len(named) - MOST)
+        )
+        with self._lock:
+            self._newest, self._known_at = states, time.monotonic()
+        return states
+
+    def _state(self, repo: str, where: str | None, ours: dict[str, OurCommits]) -> RepositoryState:
+        try:
+            glance = self._git.looking.glance(where)
+        except (GitError, OSError) as error:
+            known = ours.get(repo) or OurCommits(repo=repo)
+            return RepositoryState(repo=repo, is_own=where is None, ours=known, error=str(error))
+        known = ours.get(glance.root) or OurCommits(repo=glance.root)
+        return RepositoryState(repo=glance.root, is_own=where is None, ours=known, glance=glance)
+
+
+def _not_begun(own: str) -> RepositoryState:
+    """Looking at it would make it; the first task does."""
+    return RepositoryState(repo=own, is_own=True, ours=OurCommits(repo=own))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Acts:
+class Actions:
     """What the server's threads have done on the workers' loop; see `Desk`."""
 
     revert: Callable[[int, bool, bool], Future[Reverted]]
@@ -34,12 +120,12 @@ class Acts:
 
 def open_web(
     settings: Callable[[], Settings],
-    store: Store,
+    store: StoreServices,
     status: Callable[[], DaemonStatus],
     vitals: Vitals,
-    acts: Acts,
-    door: SettingsDoor,
-    rooms: Rooms,
+    acts: Actions,
+    settings_port: SettingsPort,
+    services: Services,
     stack: ExitStack,
 ) -> Host:
     """Start the server and note its port for others on this machine; `stack` stops it.
@@ -49,7 +135,7 @@ def open_web(
     Raises:
         ConfigError: the address cannot be used.
     """
-    repositories = RepositoryWatch(settings, store.db, rooms.git, utc_now)
+    repositories = RepositoryWatch(settings, store.db, services.git, utc_now)
     stack.callback(repositories.stop)
     desk = Desk(
         database=store.db,
@@ -61,11 +147,11 @@ def open_web(
         faults=vitals.faults,
         revert=acts.revert,
         restart=acts.restart,
-        reload=door.reload,
-        settings=door,
+        reload=settings_port.reload,
+        settings=settings_port,
         clarify_wait_s=lambda: settings().clarify_wait_s,
-        tree=rooms.git.tree,
-        memory=lambda: rooms.memory,
+        tree=services.git.tree,
+        memory=lambda: services.memory,
         reports_dir=lambda: settings().reports_dir,
         report=Reporter(settings, store, utc_now).of_week,
         repositories=repositories,

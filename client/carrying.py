@@ -74,7 +74,7 @@ def export_training(session: Session, asked: Asked) -> int:
         StoreError: there is no database yet, or it cannot be read.
         NightshiftError: the files cannot be written.
     """
-    from bootstrap.training import export, pairs  # noqa: PLC0415  # as above
+    from maintenance.training_export import export, pairs  # noqa: PLC0415  # as above
 
     masker = Masker(session.settings.secrets)
     with Database(session.settings.db_path, readonly=True) as database:

@@ -76,7 +76,7 @@ def _take_back(session: Session, task_id: int, *, force: bool, reapply: bool) ->
     if session.door.live:
         done = session.door.revert(task_id, force, reapply)
     else:
-        from bootstrap.undoing import revert_alone  # noqa: PLC0415  # the other actions need none of it
+        from bootstrap.revert import revert_alone  # noqa: PLC0415  # the other actions need none of it
 
         made = asyncio.run(revert_alone(task_id, session.settings, force=force, reapply=reapply))
         done = Taken.model_validate(made)

@@ -14,18 +14,18 @@ from client.exits import Exit
 from client.show import Printer
 
 if TYPE_CHECKING:
+    from bootstrap.doctor.context import Finding
     from bootstrap.doctor.examination import Examined
-    from bootstrap.doctor.findings import Finding
 
 TONES: Mapping[str, Tone] = {"ok": Tone.GOOD, "note": Tone.DIM, "warning": Tone.WARN, "fault": Tone.BAD}
 
 
 def doctor(asked: Asked) -> int:
     """Look at everything; 0 without faults, 1 with."""
-    from bootstrap.doctor.context import patient  # noqa: PLC0415  as above
+    from bootstrap.doctor.context import check_context  # noqa: PLC0415  as above
     from bootstrap.doctor.examination import examine, worst  # noqa: PLC0415  the other actions need none of it
 
-    found = examine(patient(asked.home, deep=asked.deep))
+    found = examine(check_context(asked.home, deep=asked.deep))
     gravest, out = str(worst(found)), Printer(as_json=asked.as_json, color=asked.color)
     if out.as_json:
         out.mapping(

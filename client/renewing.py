@@ -30,12 +30,12 @@ def notify_test(session: Session, _: Asked) -> int:
     Raises:
         ConfigError: none is set.
     """
-    from bootstrap.notices import channels, tried  # noqa: PLC0415  # the queue and the database come with it
+    from bootstrap.notices import channels, send_test  # noqa: PLC0415  # the queue and the database come with it
 
     ways = channels(session.settings)
     if not ways.names:
         raise ConfigError(["notify_command, notify_desktop, notify_url: none is set, so nobody would be told"])
-    faults = asyncio.run(tried(ways, "with cli.py --notify-test", utc_now))
+    faults = asyncio.run(send_test(ways, "with cli.py --notify-test", utc_now))
     if session.out.as_json:
         session.out.mapping({"told": [name for name, fault in faults.items() if not fault], "faults": dict(faults)})
     else:

@@ -27,7 +27,7 @@ def verify(session: Session, asked: Asked) -> int:
         NoEvidence: it has no note.
         GitError: the repository cannot be used.
     """
-    from bootstrap.verifying import verify_commit  # noqa: PLC0415  # the other actions need none of it
+    from bootstrap.verify import verify_commit  # noqa: PLC0415  # the other actions need none of it
 
     repo = Path(asked.repo) if asked.repo else None
     report = asyncio.run(verify_commit(asked.name, repo, session.settings))

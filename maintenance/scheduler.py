@@ -1,8 +1,8 @@
 """The rounds of the house: small jobs that come again and again, each at its own pace.
 
-Each chore is a task of its own, so one that takes minutes (packing, a backup) keeps none of the others waiting; it is
+Each job is a task of its own, so one that takes minutes (packing, a backup) keeps none of the others waiting; it is
 not begun again while it still runs. Pace is monotonic time: neither a wrong clock nor its correction brings a flood of
-chores, or years without one. Clock and sleep are handed in, so weeks can be lived through in a moment.
+jobs, or years without one. Clock and sleep are handed in, so weeks can be lived through in a moment.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from core.events import Event, Kind, Level
 from core.ports import Sink
 
 AGAIN_S = 600.0
-"""A chore that fails in ever new words is told so often; each may come every few seconds."""
+"""A job that fails in ever new words is told so often; each may come every few seconds."""
 
 Sleep = Callable[[float], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chore:
+class PeriodicJob:
     """A small job that comes again and again.
 
     Attributes:
@@ -39,43 +39,43 @@ class Chore:
     first_s: float = 0.0
 
 
-class Housekeeper:
-    """Does chores when they are due.
+class Scheduler:
+    """Does jobs when they are due.
 
     Args:
-        chores: what is to be done; names are unique.
-        sink: is told of each chore that fails; of the same failure again only after it went well in between.
+        jobs: what is to be done; names are unique.
+        sink: is told of each job that fails; of the same failure again only after it went well in between.
         monotonic: seconds that never jump.
         sleep: waits some of them. A simulation moves its clocks here, after `settled`.
     """
 
     def __init__(
         self,
-        chores: Iterable[Chore],
+        jobs: Iterable[PeriodicJob],
         sink: Sink,
         *,
         monotonic: Callable[[], float] = time.monotonic,
         sleep: Sleep = asyncio.sleep,
     ) -> None:
         self._sink, self._monotonic, self._sleep = sink, monotonic, sleep
-        self._chores: list[Chore] = []
+        self._jobs: list[PeriodicJob] = []
         self._due: dict[str, float] = {}
         self._running: dict[str, asyncio.Task[None]] = {}
         self._faults: dict[str, tuple[str, float]] = {}
-        self.add(chores)
+        self.add(jobs)
 
-    def add(self, chores: Iterable[Chore]) -> None:
+    def add(self, jobs: Iterable[PeriodicJob]) -> None:
         """Take on more, before or while house is kept; each is due `first_s` from now."""
         now = self._monotonic()
-        for chore in chores:
-            self._chores.append(chore)
-            self._due[chore.name] = now + chore.first_s
+        for job in jobs:
+            self._jobs.append(job)
+            self._due[job.name] = now + job.first_s
 
     def pace(self, name: str, every_s: float) -> None:
-        """Do that chore more often or less, from its last beginning on."""
-        at = next(number for number, chore in enumerate(self._chores) if chore.name == name)
-        self._due[name] += every_s - self._chores[at].every_s
-        self._chores[at] = replace(self._chores[at], every_s=every_s)
+        """Do that job more often or less, from its last beginning on."""
+        at = next(number for number, job in enumerate(self._jobs) if job.name == name)
+        self._due[name] += every_s - self._jobs[at].every_s
+        self._jobs[at] = replace(self._jobs[at], every_s=every_s)
 
     async def run(self) -> None:
         """Keep house until cancelled; then what runs is cancelled too, and waited for."""
@@ -88,30 +88,30 @@ class Housekeeper:
             await self.settled()
 
     async def settled(self) -> None:
-        """Wait until no chore runs any more."""
+        """Wait until no job runs any more."""
         if self._running:
             await asyncio.wait(self._running.values())
 
     def _begin_due(self) -> float:
         """Begin what is due; returns after how many seconds to look again."""
         now = self._monotonic()
-        for chore in self._chores:
-            if self._due[chore.name] <= now:
-                self._due[chore.name] = now + chore.every_s
-                self._begin(chore)
+        for job in self._jobs:
+            if self._due[job.name] <= now:
+                self._due[job.name] = now + job.every_s
+                self._begin(job)
         return max(0.0, min(self._due.values(), default=now + 1.0) - now)
 
-    def _begin(self, chore: Chore) -> None:
-        if chore.name not in self._running:
-            task = asyncio.create_task(self.do(chore.name, chore.run), name=chore.name)
-            self._running[chore.name] = task
-            task.add_done_callback(lambda _: self._running.pop(chore.name))
+    def _begin(self, job: PeriodicJob) -> None:
+        if job.name not in self._running:
+            task = asyncio.create_task(self.do(job.name, job.run), name=job.name)
+            self._running[job.name] = task
+            task.add_done_callback(lambda _: self._running.pop(job.name))
 
     async def do(self, name: str, run: Callable[[], Awaitable[None]]) -> None:
         """Do something once; what it raises is told under the name."""
         try:
             await run()
-        except Exception as error:  # noqa: BLE001 - whatever a chore throws ends its turn, not the daemon
+        except Exception as error:  # noqa: BLE001 - whatever a job throws ends its turn, not the daemon
             self._tell(name, error)
         else:
             self._faults.pop(name, None)

@@ -20,7 +20,7 @@ from db.database import Database
 from db.event_log import EventLog
 from db.step_store import StepStore
 from queue_manager import QueueManager
-from server.settings_door import CLOSED, SettingsDoor
+from server.settings_port import CLOSED, SettingsPort
 from settings.live import Reloaded
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class Desk:
     memory: Callable[[], LongTermMemory] = no_memory
     reports_dir: Callable[[], Path] = no_reports
     report: Callable[[str], Path] = cannot_report
-    settings: SettingsDoor = CLOSED
+    settings: SettingsPort = CLOSED
     restart: Callable[[str], Future[Restart]] = cannot_restart
     repositories: Callable[[], RepositoryStates] = lambda: RepositoryStates(auto_push=False)
     metrics: Callable[[], bytes] = no_metrics

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
 from server.schemas import Answer
-from server.settings_door import Shown, Valued
+from server.settings_port import Shown, Valued
 from settings.catalogue import Kind
 from settings.live import Takes
 from settings.origins import Origin

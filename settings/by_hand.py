@@ -4,7 +4,7 @@ On the loopback the API asks programs for no token, so whatever may open a socke
 users, a browser's extension, code of a sandbox that leaks. What such a program could do before is to give tasks, which
 run in the sandbox. So nothing that it can set may lead out of there: no program that the daemon starts, no file that it
 loads as code, nothing that weakens the sandbox or what looks at a change, and not who is let in. Who may edit the
-owner's files has all of that already. Keys have a rule of their own, see `bootstrap.settings_desk`.
+owner's files has all of that already. Keys have a rule of their own, see `bootstrap.settings_service`.
 """
 
 from __future__ import annotations

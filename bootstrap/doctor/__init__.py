@@ -1,1 +1,1 @@
-"""What `cli.py --doctor` looks at: a check is a function in the table of `examination`. Nothing writes to a home."""
+"""The checks of `cli.py --doctor`: each is a function in the table of `examination`. Nothing writes to a home."""

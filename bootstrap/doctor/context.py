@@ -1,20 +1,88 @@
-"""Whom the doctor looks at: one home with its settings, which may be broken, and the daemon that may work on it."""
+"""What the doctor looks at (one home with its settings, and the daemon that may work on it), and what a check finds."""
 
 from __future__ import annotations
 
 import json
 import os
+import shlex
 from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
 from pathlib import Path
 
 from config import Settings, settings_or_defaults
 from core.clock import Clock, utc_now
 
+
+class Grade(StrEnum):
+    """FAULT stops work or endangers it, WARNING will or may, NOTE is worth knowing."""
+
+    OK = "ok"
+    NOTE = "note"
+    WARNING = "warning"
+    FAULT = "fault"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One result of a check; each but a good one says what to do."""
+
+    grade: Grade
+    what: str
+    text: str
+    mend: str = ""
+
+
+def ok(what: str, text: str) -> Finding:
+    """As it should be."""
+    return Finding(grade=Grade.OK, what=what, text=text)
+
+
+def note(what: str, text: str, mend: str = "") -> Finding:
+    """Worth knowing."""
+    return Finding(grade=Grade.NOTE, what=what, text=text, mend=mend)
+
+
+def warning(what: str, text: str, mend: str) -> Finding:
+    """It may go wrong."""
+    return Finding(grade=Grade.WARNING, what=what, text=text, mend=mend)
+
+
+def fault(what: str, text: str, mend: str) -> Finding:
+    """It is wrong."""
+    return Finding(grade=Grade.FAULT, what=what, text=text, mend=mend)
+
+
+def quoted(path: Path) -> str:
+    """A path as it can be typed into a shell."""
+    return shlex.quote(str(path))
+
+
+def in_bytes(count: float) -> str:
+    """A size for people: `812 MB`."""
+    for unit in ("B", "KB", "MB", "GB"):
+        if abs(count) < 1000:
+            return f"{count:.0f} {unit}"
+        count /= 1000
+    return f"{count:.1f} TB"
+
+
+def ago(span: timedelta) -> str:
+    """A length of time up to now: `3 h ago`."""
+    seconds = span.total_seconds()
+    if seconds < 0:
+        return "in the future"
+    for size, unit in ((86400, "days"), (3600, "h"), (60, "min")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit} ago"
+    return f"{seconds:.0f} s ago"
+
+
 _LOCKS = Path("/proc/locks")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Patient:
+class CheckContext:
     """One home.
 
     `faults` are those of its settings; where there are any, `settings` has the defaults, so that everything else can
@@ -43,10 +111,10 @@ class Patient:
         return None
 
 
-def patient(home: Path | None = None, *, deep: bool = False) -> Patient:
+def check_context(home: Path | None = None, *, deep: bool = False) -> CheckContext:
     """The home that the command line and the environment name."""
     settings, faults = settings_or_defaults(home)
-    return Patient(settings=settings, faults=faults, deep=deep)
+    return CheckContext(settings=settings, faults=faults, deep=deep)
 
 
 def read_json(path: Path) -> dict[str, object]:

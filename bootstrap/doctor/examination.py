@@ -11,19 +11,8 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from bootstrap.doctor import (
-    choices,
-    folders,
-    machine,
-    models,
-    repositories,
-    running,
-    sandboxes,
-    storage,
-    versions,
-)
-from bootstrap.doctor.context import Patient
-from bootstrap.doctor.findings import Finding, Grade, fault, warning
+from bootstrap.doctor import backends, home, machine, repositories, running
+from bootstrap.doctor.context import CheckContext, Finding, Grade, fault, warning
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +20,7 @@ class Check:
     """One function of the doctor's. `limit_s` is its time, `deep_s` that with `--deep`."""
 
     section: str
-    look: Callable[[Patient], Iterable[Finding]]
+    run: Callable[[CheckContext], Iterable[Finding]]
     limit_s: float = 10.0
     deep_s: float = 30.0
 
@@ -45,27 +34,27 @@ class Examined:
 
 
 CHECKS: tuple[Check, ...] = (
-    Check(section="versions", look=versions.versions, limit_s=15),
-    Check(section="versions", look=versions.packages),
-    Check(section="settings", look=choices.settings),
-    Check(section="home", look=folders.home),
-    Check(section="home", look=folders.disk),
-    Check(section="database", look=storage.database, limit_s=20, deep_s=630),
-    Check(section="database", look=storage.kept, limit_s=20),
-    Check(section="daemon", look=running.daemon, limit_s=15),
-    Check(section="git", look=repositories.workspace, limit_s=40, deep_s=630),
-    Check(section="sandbox", look=sandboxes.sandbox, limit_s=60, deep_s=120),
-    Check(section="models", look=models.models, limit_s=45, deep_s=600),
-    Check(section="intake", look=machine.intake),
-    Check(section="clock", look=machine.clock),
-    Check(section="limits", look=machine.limits),
-    Check(section="service", look=machine.service),
+    Check(section="versions", run=machine.check_versions, limit_s=15),
+    Check(section="versions", run=machine.check_packages),
+    Check(section="settings", run=home.check_settings),
+    Check(section="home", run=home.check_home),
+    Check(section="home", run=home.check_disk),
+    Check(section="database", run=home.check_database, limit_s=20, deep_s=630),
+    Check(section="database", run=home.check_backups, limit_s=20),
+    Check(section="daemon", run=running.check_daemon, limit_s=15),
+    Check(section="git", run=repositories.check_workspace, limit_s=40, deep_s=630),
+    Check(section="sandbox", run=backends.check_sandbox, limit_s=60, deep_s=120),
+    Check(section="models", run=backends.check_models, limit_s=45, deep_s=600),
+    Check(section="intake", run=machine.check_intake),
+    Check(section="clock", run=machine.check_clock),
+    Check(section="limits", run=machine.check_limits),
+    Check(section="service", run=machine.check_service),
 )
 
 
-def examine(patient: Patient, checks: Sequence[Check] = CHECKS) -> tuple[Examined, ...]:
+def examine(context: CheckContext, checks: Sequence[Check] = CHECKS) -> tuple[Examined, ...]:
     """Run the checks; the sections in the order of the table."""
-    runs = [_Run(check, patient) for check in checks]
+    runs = [_Run(check, context) for check in checks]
     found: dict[str, list[Finding]] = {}
     for run in runs:
         found.setdefault(run.check.section, []).extend(run.result())
@@ -81,12 +70,12 @@ def worst(examined: Iterable[Examined]) -> Grade:
 class _Run:
     """One check at work."""
 
-    def __init__(self, check: Check, patient: Patient) -> None:
-        self.check, self._patient = check, patient
-        self._limit_s = check.deep_s if patient.deep else check.limit_s
+    def __init__(self, check: Check, context: CheckContext) -> None:
+        self.check, self._context = check, context
+        self._limit_s = check.deep_s if context.deep else check.limit_s
         self._found: list[Finding] = []
         self._end = time.monotonic() + self._limit_s
-        self._thread = threading.Thread(target=self._look, name=f"doctor-{check.section}", daemon=True)
+        self._thread = threading.Thread(target=self._work, name=f"doctor-{check.section}", daemon=True)
         self._thread.start()
 
     def result(self) -> list[Finding]:
@@ -94,13 +83,13 @@ class _Run:
         self._thread.join(max(0.0, self._end - time.monotonic()))
         if not self._thread.is_alive():
             return self._found
-        told = f"the look at this did not end within {self._limit_s:g} s"
-        return [*self._found, warning(self.check.section, told, "try again; a disk or a network that hangs does this")]
+        text = f"this check did not end within {self._limit_s:g} s"
+        return [*self._found, warning(self.check.section, text, "try again; a disk or a network that hangs does this")]
 
-    def _look(self) -> None:
+    def _work(self) -> None:
         try:
-            for finding in self.check.look(self._patient):
+            for finding in self.check.run(self._context):
                 self._found.append(finding)
         except Exception as error:  # noqa: BLE001  what a check cannot cope with is what its owner wants to know
-            told = f"could not be looked at: {type(error).__name__}: {error}"
-            self._found.append(fault(self.check.section, told[:500], "mend what this names; the other checks stand"))
+            text = f"could not be checked: {type(error).__name__}: {error}"
+            self._found.append(fault(self.check.section, text[:500], "mend what this names; the other checks stand"))

@@ -1,21 +1,123 @@
-"""The machine: its clock, its limits, and whether a service starts Nightshift with it; and the inbox, `tasks.yaml`."""
+"""The machine: versions of programs and packages, clock, limits, the service, and the inbox `tasks.yaml`."""
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
+import platform
 import pwd
 import resource
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from bootstrap.doctor.context import Patient
-from bootstrap.doctor.findings import Finding, ago, fault, note, ok, warning
-from config import user_folders
+from bootstrap.doctor.context import CheckContext, Finding, ago, fault, note, ok, warning
+from config import VERSION, user_folders
 from core.errors import StoreError
-from db.outlook import facts
+from db.outlook import facts, library
+from gitrepo.protocol import OLDEST, version_of
 from intake.marked_yaml import BrokenFile
 from intake.tasks_file import load_file
+from settings.places import ROOT
+
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
+
+
+OLDEST_PYTHON, OLDEST_SQLITE, OLDEST_NODE = (3, 11), (3, 38), (20, 0)
+
+
+def check_versions(context: CheckContext) -> Iterator[Finding]:
+    """Look at the programs."""
+    yield ok("nightshift", f"version {VERSION} in {ROOT}")
+    yield _python()
+    yield _sqlite()
+    yield _git(context)
+    yield _node(context)
+
+
+def check_packages(_: CheckContext) -> Iterator[Finding]:
+    """Hold what is installed against requirements.txt."""
+    yield from against((ROOT / "requirements.txt").read_text(encoding="utf-8"))
+
+
+def against(requirements: str) -> Iterator[Finding]:
+    """Hold what is installed against the text of such a file."""
+    from packaging.requirements import InvalidRequirement, Requirement  # noqa: PLC0415  pytest brings it
+
+    wanted, found = 0, list[Finding]()
+    for line in requirements.splitlines():
+        try:
+            asked = Requirement(line.partition("#")[0].strip())
+        except InvalidRequirement:  # an empty line, a remark, an option
+            continue
+        if asked.marker is None or asked.marker.evaluate():
+            wanted += 1
+            found += _package(asked)
+    yield from found or [ok("packages", f"all {wanted} of requirements.txt are installed")]
+
+
+def _package(asked: Requirement) -> Iterator[Finding]:
+    mend = f"make setup   (or: {sys.executable} -m pip install -r requirements.txt)"
+    try:
+        version = importlib.metadata.version(asked.name)
+    except importlib.metadata.PackageNotFoundError:
+        yield fault(asked.name, "is not installed", mend)
+        return
+    if version not in asked.specifier:
+        yield fault(asked.name, f"version {version} is installed, {asked.specifier} is asked for", mend)
+
+
+def _python() -> Finding:
+    text = f"{platform.python_implementation()} {platform.python_version()} ({sys.executable})"
+    if sys.version_info < OLDEST_PYTHON:
+        return fault("python", text, f"install Python {_dotted(OLDEST_PYTHON)} or newer, then `make setup`")
+    return ok("python", text)
+
+
+def _sqlite() -> Finding:
+    module, version = library()
+    text = f"{version} ({module})"
+    if version_of(version) < OLDEST_SQLITE:
+        return fault("sqlite", f"{text} is too old", "install pysqlite3-binary: `make setup`")
+    return ok("sqlite", text)
+
+
+def _git(context: CheckContext) -> Finding:
+    version = _version_of(context, "git", "--version")
+    if not version:
+        return fault("git", "is not installed", "sudo apt-get install git")
+    if version_of(version) < OLDEST:
+        return fault("git", f"{version} is too old", f"install git {_dotted(OLDEST)} or newer")
+    return ok("git", version)
+
+
+def _node(context: CheckContext) -> Finding:
+    version = _version_of(context, "node", "--version")
+    if not version:
+        return note("node", "is not installed: tasks in JavaScript are refused", "install Node.js 20 or newer")
+    if version_of(version) < OLDEST_NODE:
+        return warning("node", f"{version} is too old for tasks in JavaScript", "install Node.js 20 or newer")
+    return ok("node", version)
+
+
+def _version_of(context: CheckContext, program: str, *args: str) -> str:
+    """What a program prints when asked for its version; empty where there is none."""
+    path = context.settings.process_environment.get("PATH", "")
+    found = shutil.which(program, path=path)
+    if found is None:
+        return ""
+    done = subprocess.run([found, *args], capture_output=True, text=True, timeout=5, check=False, cwd=Path("/"))
+    return done.stdout.strip()
+
+
+def _dotted(version: tuple[int, int]) -> str:
+    return ".".join(map(str, version))
+
 
 NEAR = timedelta(seconds=60)
 FIRST_YEAR = 2026
@@ -26,9 +128,9 @@ _LINGER = Path("/var/lib/systemd/linger")
 _SET_CLOCK = "timedatectl set-ntp true   (claims, reports and budgets go by the clock)"
 
 
-def intake(patient: Patient) -> Iterator[Finding]:
+def check_intake(context: CheckContext) -> Iterator[Finding]:
     """Read the inbox as the daemon would."""
-    path = patient.settings.tasks_file
+    path = context.settings.tasks_file
     if not path.exists():
         yield ok("tasks.yaml", "is not there; tasks come over the other doors")
         return
@@ -40,21 +142,21 @@ def intake(patient: Patient) -> Iterator[Finding]:
         return
     count = len(reading.entries)
     yield ok("tasks.yaml", f"{count} {'entry' if count == 1 else 'entries'}, all of them good")
-    yield from (note("tasks.yaml", told) for told in reading.notices)
+    yield from (note("tasks.yaml", text) for text in reading.notices)
 
 
-def clock(patient: Patient) -> Iterator[Finding]:
+def check_clock(context: CheckContext) -> Iterator[Finding]:
     """Hold the clock against what was written before."""
-    now = patient.clock()
+    now = context.clock()
     if now.year < FIRST_YEAR:
         yield fault("clock", f"it says {now:%Y-%m-%d %H:%M} UTC", _SET_CLOCK)
     else:
         yield ok("clock", f"{now:%Y-%m-%d %H:%M:%S} UTC")
-    yield from _newest_event(patient, now)
-    yield from _files(patient, now)
+    yield from _newest_event(context, now)
+    yield from _files(context, now)
 
 
-def limits(_: Patient) -> Iterator[Finding]:
+def check_limits(_: CheckContext) -> Iterator[Finding]:
     """Look at what the system grants a process and a user."""
     files, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     yield _enough(
@@ -67,7 +169,7 @@ def limits(_: Patient) -> Iterator[Finding]:
         yield _enough(f"inotify {name}", found, few, f"sudo sysctl fs.inotify.{name}={few * 4}")
 
 
-def service(_: Patient) -> Iterator[Finding]:
+def check_service(_: CheckContext) -> Iterator[Finding]:
     """Look for the unit, and whether it runs while nobody is logged in."""
     unit = user_folders().config.parent / "systemd" / "user" / SERVICE
     if not Path("/run/systemd/system").is_dir():
@@ -88,31 +190,31 @@ def service(_: Patient) -> Iterator[Finding]:
         yield warning("linger", "the service ends when you log out", f"loginctl enable-linger {user}")
 
 
-def _newest_event(patient: Patient, now: datetime) -> Iterator[Finding]:
+def _newest_event(context: CheckContext, now: datetime) -> Iterator[Finding]:
     try:
-        newest = facts(patient.settings.db_path).newest_event_at
+        newest = facts(context.settings.db_path).newest_event_at
     except StoreError:
         return  # the section on the database tells why
     if newest is None:
         return
     if newest - now > NEAR:
-        told = f"the newest event is of {newest:%Y-%m-%d %H:%M:%S} UTC, {(newest - now).total_seconds():.0f} s ahead"
-        yield fault("events", told, _SET_CLOCK)
+        text = f"the newest event is of {newest:%Y-%m-%d %H:%M:%S} UTC, {(newest - now).total_seconds():.0f} s ahead"
+        yield fault("events", text, _SET_CLOCK)
     else:
         yield ok("events", f"the newest is {ago(now - newest)}")
 
 
-def _files(patient: Patient, now: datetime) -> Iterator[Finding]:
+def _files(context: CheckContext, now: datetime) -> Iterator[Finding]:
     """A file system that stamps files ahead of us has another clock, or ours was set back."""
-    settings = patient.settings
+    settings = context.settings
     paths = [settings.db_path, settings.db_path.with_name(settings.db_path.name + "-wal"), settings.state_file]
     times = [datetime.fromtimestamp(path.stat().st_mtime, UTC) for path in paths if path.exists()]
     if not times:
         return
     ahead = max(times) - now
     if ahead > NEAR:
-        told = f"the newest file of the home is {ahead.total_seconds():.0f} s ahead of the clock"
-        yield warning("files", told, "the clock was set back, or the file system's own clock is wrong: " + _SET_CLOCK)
+        text = f"the newest file of the home is {ahead.total_seconds():.0f} s ahead of the clock"
+        yield warning("files", text, "the clock was set back, or the file system's own clock is wrong: " + _SET_CLOCK)
     else:
         yield ok("files", "none is ahead of the clock")
 

@@ -6,8 +6,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from bootstrap.doctor.context import Patient
-from bootstrap.doctor.findings import Finding, fault, note, ok, quoted, warning
+from bootstrap.doctor.context import CheckContext, Finding, fault, note, ok, quoted, warning
 from core.errors import GitError
 from gitrepo import protocol
 from gitrepo.commands import Git
@@ -17,46 +16,46 @@ FSCK_S, DEEP_S, REMOTE_S = 20.0, 600.0, 10.0
 OLD_S = 600.0
 
 
-def workspace(patient: Patient) -> Iterator[Finding]:
+def check_workspace(context: CheckContext) -> Iterator[Finding]:
     """Look at the daemon's own repository."""
-    place = patient.settings.workspace
+    place = context.settings.workspace
     folder = place / ".git"
     if not (folder / "HEAD").exists():
         yield note("workspace", f"{place} does not exist yet; the first task makes it")
         return
-    yield _identity(patient, place)
-    yield from _sound(patient, folder)
+    yield _identity(context, place)
+    yield from _sound(context, folder)
     yield from _locks(folder)
-    yield from _remote(patient, folder)
+    yield from _remote(context, folder)
 
 
-def _identity(patient: Patient, place: Path) -> Finding:
-    environ = patient.settings.process_environment
+def _identity(context: CheckContext, place: Path) -> Finding:
+    environ = context.settings.process_environment
     home = Path(environ.get("HOME", "/nonexistent"))
     theirs = discovered(place, (Path("/etc/gitconfig"), home / ".config/git/config", home / ".gitconfig")).author
-    name = patient.settings.git_author_name or theirs.name
-    email = patient.settings.git_author_email or theirs.email
+    name = context.settings.git_author_name or theirs.name
+    email = context.settings.git_author_email or theirs.email
     return ok("identity", f"commits are by {name} <{email}>")
 
 
-def _sound(patient: Patient, folder: Path) -> Iterator[Finding]:
-    git = Git(folder, protocol.private_environment(patient.settings.process_environment))
-    limit = DEEP_S if patient.deep else FSCK_S
-    kind = () if patient.deep else ("--connectivity-only",)
+def _sound(context: CheckContext, folder: Path) -> Iterator[Finding]:
+    git = Git(folder, protocol.private_environment(context.settings.process_environment))
+    limit = DEEP_S if context.deep else FSCK_S
+    kind = () if context.deep else ("--connectivity-only",)
     try:
         answer = git.ask("fsck", "--no-dangling", "--no-progress", *kind, timeout_s=limit)
     except GitError as error:
         yield note("fsck", str(error), "cli.py --doctor --deep takes its time")
         return
     if answer.code:
-        told = " ".join((answer.error or answer.text).split())[:300]
+        text = " ".join((answer.error or answer.text).split())[:300]
         place = folder.parent
         mend = (
             f"keep a copy of {place}; `git -C {quoted(place)} fsck` names what is gone, a push or a clone may have it"
         )
-        yield fault("fsck", told, mend)
+        yield fault("fsck", text, mend)
     else:
-        yield ok("fsck", "the workspace is sound" if patient.deep else "all that the workspace names is there")
+        yield ok("fsck", "the workspace is sound" if context.deep else "all that the workspace names is there")
 
 
 def _locks(folder: Path) -> Iterator[Finding]:
@@ -70,8 +69,8 @@ def _locks(folder: Path) -> Iterator[Finding]:
         yield ok("lock files", "none was left behind")
 
 
-def _remote(patient: Patient, folder: Path) -> Iterator[Finding]:
-    if not patient.settings.git_auto_push:
+def _remote(context: CheckContext, folder: Path) -> Iterator[Finding]:
+    if not context.settings.git_auto_push:
         yield ok("push", "git_auto_push is off")
         return
     url = remote_url(folder)
@@ -82,11 +81,11 @@ def _remote(patient: Patient, folder: Path) -> Iterator[Finding]:
     if why := protocol.url_fault(url):
         yield fault("push", f"{shown}: {why}", f"git -C {quoted(folder.parent)} remote set-url origin ADDRESS")
         return
-    yield _reached(patient, folder, url, shown)
+    yield _reached(context, folder, url, shown)
 
 
-def _reached(patient: Patient, folder: Path, url: str, shown: str) -> Finding:
-    env = protocol.push_environment(patient.settings.process_environment)
+def _reached(context: CheckContext, folder: Path, url: str, shown: str) -> Finding:
+    env = protocol.push_environment(context.settings.process_environment)
     git = Git(folder, env, protocol.PUSH_SETTINGS)
     mend = f"try `git ls-remote {shown}` yourself; credentials have to work without a question"
     try:

@@ -7,8 +7,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from bootstrap.doctor.context import Patient, read_json
-from bootstrap.doctor.findings import Finding, fault, note, ok, warning
+from bootstrap.doctor.context import CheckContext, Finding, fault, note, ok, read_json, warning
 from server.gate.access import known_token
 
 _ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104  # read, never bound
@@ -16,43 +15,43 @@ WALL_S = 5.0
 LATE_S = 1.0
 
 
-def daemon(patient: Patient) -> Iterator[Finding]:
+def check_daemon(context: CheckContext) -> Iterator[Finding]:
     """Look at the daemon of this home."""
-    pid = patient.holder
+    pid = context.holder
     if pid is None:
         yield note(
             "daemon",
             "is not running; tasks wait in the queue",
             "make run   (or the service: `systemctl --user start nightshift`)",
         )
-        yield from _last_run(patient)
+        yield from _last_run(context)
         return
-    since = read_json(patient.settings.lock_file).get("since", "")
+    since = read_json(context.settings.lock_file).get("since", "")
     yield ok("daemon", f"process {pid or 'of another container'} holds the lock" + (f" since {since}" if since else ""))
-    yield from _answers(patient, pid)
+    yield from _answers(context, pid)
 
 
-def _last_run(patient: Patient) -> Iterator[Finding]:
-    state = read_json(patient.settings.state_file)
+def _last_run(context: CheckContext) -> Iterator[Finding]:
+    state = read_json(context.settings.state_file)
     if not state:
         yield note(
-            "last stop", f"there is no {patient.settings.state_file.name}: it never ran, or the file was removed"
+            "last stop", f"there is no {context.settings.state_file.name}: it never ran, or the file was removed"
         )
     elif state.get("clean"):
         yield ok("last stop", f"clean, saved at {state.get('saved_at', 'an unknown time')}")
     else:
-        told = f"the last run was killed, or the power went; its state was saved at {state.get('saved_at', 'no time')}"
-        yield note("last stop", told, "nothing is lost: the next start goes on where it stood")
+        text = f"the last run was killed, or the power went; its state was saved at {state.get('saved_at', 'no time')}"
+        yield note("last stop", text, "nothing is lost: the next start goes on where it stood")
 
 
-def _answers(patient: Patient, pid: int) -> Iterator[Finding]:
-    port = _port(patient)
+def _answers(context: CheckContext, pid: int) -> Iterator[Finding]:
+    port = _port(context)
     try:
-        health, report = _get(patient, port, "/healthz"), _get(patient, port, "/api/status")
+        health, report = _get(context, port, "/healthz"), _get(context, port, "/api/status")
     except (OSError, http.client.HTTPException, ValueError) as error:
-        told = f"nothing of Nightshift answers on port {port}: {error}"
+        text = f"nothing of Nightshift answers on port {port}: {error}"
         yield fault(
-            "api", told, f"look at {patient.settings.log_file}; if it hangs: kill {pid}, it goes on where it stood"
+            "api", text, f"look at {context.settings.log_file}; if it hangs: kill {pid}, it goes on where it stood"
         )
         return
     yield from _health(health)
@@ -62,8 +61,8 @@ def _answers(patient: Patient, pid: int) -> Iterator[Finding]:
 def _health(health: dict[str, Any]) -> Iterator[Finding]:
     lag = health.get("loop_lag_s") or 0.0
     if health.get("status") != "ok":
-        told = "; ".join(health.get("faults") or []) or "it says that it is failing"
-        yield fault("health", told, "stop and start it; if that does not help, look into its log")
+        text = "; ".join(health.get("faults") or []) or "it says that it is failing"
+        yield fault("health", text, "stop and start it; if that does not help, look into its log")
     elif lag > LATE_S:
         yield warning(
             "health", f"the workers' loop was {lag:.1f} s late", "the machine is overloaded: lower worker_count"
@@ -78,26 +77,26 @@ def _status(report: dict[str, Any]) -> Iterator[Finding]:
         return
     yield ok("state", f"{report['state']}, version {report.get('version')}; {_counts(report.get('queue') or {})}")
     for hold in report.get("holds") or []:
-        told = f"no task is begun ({hold['source']}{': ' if hold['reason'] else ''}{hold['reason']})"
-        yield note("hold", told, f"it goes on {hold['lifted_by']}")
-    for told in report.get("notices") or []:
-        yield note("notice", told, "see the other sections")
+        text = f"no task is begun ({hold['source']}{': ' if hold['reason'] else ''}{hold['reason']})"
+        yield note("hold", text, f"it goes on {hold['lifted_by']}")
+    for text in report.get("notices") or []:
+        yield note("notice", text, "see the other sections")
 
 
 def _counts(queue: dict[str, int]) -> str:
     return ", ".join(f"{count} {status}" for status, count in queue.items() if count) or "no task yet"
 
 
-def _port(patient: Patient) -> int:
+def _port(context: CheckContext) -> int:
     try:
-        return int(patient.settings.port_file.read_text(encoding="ascii"))
+        return int(context.settings.port_file.read_text(encoding="ascii"))
     except (OSError, ValueError):
-        return patient.settings.flask_port
+        return context.settings.flask_port
 
 
-def _get(patient: Patient, port: int, path: str) -> dict[str, Any]:
+def _get(context: CheckContext, port: int, path: str) -> dict[str, Any]:
     """The JSON of an answer, whatever its status."""
-    settings = patient.settings
+    settings = context.settings
     token = known_token(settings.api_token.get_secret_value() if settings.api_token else None, settings.token_file)
     connection = http.client.HTTPConnection(
         _ANYWHERE.get(settings.flask_host, settings.flask_host), port, timeout=WALL_S

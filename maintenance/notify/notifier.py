@@ -24,7 +24,7 @@ from maintenance.notify.notices import Notice, NoticeKind, notice_of
 from maintenance.notify.outbox import MAX_TRIES, Lane, Outbox, read_outbox
 from maintenance.notify.post import post
 
-CHORE = "notices"
+NOTICES_JOB = "notices"
 KEY = "notify_outbox"
 COMMAND, DESKTOP, URL = WAYS = "notify_command", "notify_desktop", "notify_url"
 BATCH = 500
@@ -130,7 +130,7 @@ class Courier:
         return Outbox(cursor=self._events.newest_id()) if row is None else read_outbox(row)
 
     def _notices(self, events: Sequence[Event], wanted: frozenset[NoticeKind]) -> list[Notice]:
-        made = (notice_of(event, self._name_of) for event in events if event.data.get("chore") != CHORE)
+        made = (notice_of(event, self._name_of) for event in events if event.data.get("chore") != NOTICES_JOB)
         return [notice for notice in made if notice and notice.kind in wanted]
 
     async def _serve(self, name: str, channels: Channels) -> None:

@@ -22,7 +22,7 @@ from server.settings_answers import (
     SettingWaits,
     settings_shown,
 )
-from server.settings_door import Change, ModelTrial, NoticeTrial
+from server.settings_port import Change, ModelTrial, NoticeTrial
 
 CHANGE_WALL_S = 30.0
 TRIAL_WALL_S = 90.0

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from attempt.services import AttemptServices
-from bootstrap.services import Rooms
-from bootstrap.store import Store, open_store
+from bootstrap.services import Services
+from bootstrap.store import StoreServices, open_store
 from config import load_settings
 from core.attempt_state import AttemptState, Step
 from core.clock import utc_now
@@ -66,9 +66,9 @@ class Asking:
 
 @dataclass
 class Site:
-    """One worker on the real rooms."""
+    """One worker on the real services."""
 
-    store: Store
+    store: StoreServices
     parts: AttemptServices
     clock: Clock
 
@@ -131,10 +131,10 @@ async def site(tmp_path: Path, server: WireServer) -> AsyncIterator[Site]:
         with ExitStack() as stack:
             settings = load_settings(flags, tmp_path)
             clock = Clock()
-            rooms = Rooms(settings, store := open_store(settings, stack, clock), stack, clock)
-            last.push_async_callback(rooms.aclose)
-            parts = await rooms.prepare()
-            assert parts, rooms.notices
+            services = Services(settings, store := open_store(settings, stack, clock), stack, clock)
+            last.push_async_callback(services.aclose)
+            parts = await services.prepare()
+            assert parts, services.notices
             yield Site(store, parts, clock)
 
 

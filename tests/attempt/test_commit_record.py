@@ -19,7 +19,7 @@ from core.tasks import Task
 from core.verdicts import SuiteJob
 from db.commit_signs import ChangedFile, Signs
 from tests.support.git_repo import git, make_repo
-from tests.support.rooms import Opened, open_rooms
+from tests.support.services import Opened, open_services
 
 ADD = "def add(a, b):\n    return a + b\n"
 TEST_ADD = "from calc import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"
@@ -27,7 +27,7 @@ TEST_ADD = "from calc import add\n\n\ndef test_add():\n    assert add(2, 3) == 5
 
 @pytest.fixture
 async def rooms(tmp_path: Path) -> AsyncIterator[Opened]:
-    async with open_rooms(tmp_path / "home") as opened:
+    async with open_services(tmp_path / "home") as opened:
         yield opened
 
 

@@ -22,7 +22,7 @@ from core.tasks import Task
 from core.verdicts import SuiteJob
 from tests.support.counting import Counting
 from tests.support.git_repo import git
-from tests.support.rooms import open_rooms
+from tests.support.services import open_services
 from verdict.held.holding import hold
 
 ADD = "def add(a, b):\n    return a + b\n"
@@ -59,7 +59,7 @@ class Site:
 
 @pytest.fixture
 async def site(tmp_path: Path) -> AsyncIterator[Site]:
-    async with open_rooms(tmp_path) as rooms:
+    async with open_services(tmp_path) as rooms:
         for number in range(1, 4):
             rooms.store.queue.submit(parse_spec({"description": f"task {number}"})).result()
         suite = Counting(rooms.parts.suite)

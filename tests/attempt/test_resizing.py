@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from task_executor import TaskExecutor
-from tests.support.rooms import open_rooms
+from tests.support.services import open_services
 
 
 async def until(condition: Callable[[], bool]) -> None:
@@ -17,7 +17,7 @@ async def until(condition: Callable[[], bool]) -> None:
 
 
 async def test_workers_come_at_once_and_idle_ones_leave_at_once_under_names_of_their_own(tmp_path: Path) -> None:
-    async with open_rooms(tmp_path) as opened:
+    async with open_services(tmp_path) as opened:
         pool = TaskExecutor(opened.parts, workers=2, lease_s=60)
         pool.resize(3)
 

@@ -11,7 +11,7 @@ import pytest
 
 from attempt.integration import Integration, Landed
 from attempt.verify import Verification
-from bootstrap.undoing import Reverts
+from bootstrap.revert import Reverts
 from core.attempt_state import AttemptState
 from core.errors import NoEvidence, NotReverted, UnknownTask
 from core.events import Emitter, Kind
@@ -22,7 +22,7 @@ from core.text import decode
 from core.undo import revert_message
 from db.commit_ledger import Pending
 from tests.support.git_repo import fingerprint, git, make_repo, write
-from tests.support.rooms import open_rooms
+from tests.support.services import open_services
 from tests.support.trees import OTHER_BYTES
 from tests.support.undoing import CALC, OTHER, SUMS, TEST_CALC, TEST_OTHER, TEST_SUMS, Site, open_site
 
@@ -226,14 +226,16 @@ async def test_a_ledger_that_was_restored_is_mended_from_history(site: Site) -> 
 
 
 async def test_a_task_that_is_worked_on_again_after_a_revert_makes_a_commit_of_its_own(tmp_path: Path) -> None:
-    async with open_rooms(tmp_path / "home") as rooms:
-        site = Site(rooms.store, rooms.parts.git, rooms.parts.suite)
+    async with open_services(tmp_path / "home") as services:
+        site = Site(services.store, services.parts.git, services.parts.suite)
         entry = site.land({"calc.py": CALC})
         await site.undo.revert(entry.task_id)
         task: Task = replace(site.store.queue.get(entry.task_id), status=Status.RUNNING, attempt=2)
         workspace = site.git.open(None, None, task.id, task.spec.description, task.created_at)
         work = AttemptState(phase=Phase.COMMIT, base=workspace.base, change={"calc.py": CALC}, iteration=1)
-        landed = await Integration(task, rooms.parts, Emitter(lambda _event: None), resumed=True).land(workspace, work)
+        landed = await Integration(task, services.parts, Emitter(lambda _event: None), resumed=True).land(
+            workspace, work
+        )
         assert isinstance(landed, Landed)
         assert landed.commit
         assert landed.commit != entry.commit

@@ -13,8 +13,8 @@ from core.commit_message import CommitMessage
 from core.events import Kind
 from environments.layers import LayerStore
 from test_runner import SuiteRunner
-from tests.support.rooms import open_rooms
 from tests.support.sandboxes import bubblewrap, runtime
+from tests.support.services import open_services
 from tests.support.wheelhouse import environ, wheel
 
 LOADS_BY_NAME = """import importlib
@@ -38,7 +38,7 @@ def land(parts: AttemptServices, task_id: int, **files: str) -> str:
 
 
 async def test_the_task_that_broke_a_test_of_unknown_closure_is_named(tmp_path: Path) -> None:
-    async with open_rooms(tmp_path) as rooms:
+    async with open_services(tmp_path) as rooms:
         parts, settings = rooms.parts, rooms.settings
         land(parts, 1, answer_py="VALUE = 42\n", test_answer_py=LOADS_BY_NAME)
         sweep = Sweep(parts, settings.workspace, idle=lambda: True)
@@ -55,7 +55,7 @@ async def test_the_task_that_broke_a_test_of_unknown_closure_is_named(tmp_path: 
 
 
 async def test_a_sweep_gives_way_to_work(tmp_path: Path) -> None:
-    async with open_rooms(tmp_path) as rooms:
+    async with open_services(tmp_path) as rooms:
         parts, settings = rooms.parts, rooms.settings
         land(parts, 1, answer_py="VALUE = 42\n", test_answer_py=LOADS_BY_NAME)
         assert not await Sweep(parts, settings.workspace, idle=lambda: False).once()
@@ -66,7 +66,7 @@ async def test_a_sweep_has_the_packages_that_old_tests_were_judged_with(tmp_path
     index = tmp_path / "index"
     index.mkdir()
     wheel(index, "moonphase", "1.0", {"moonphase.py": "FULL = 42\n"})
-    async with open_rooms(tmp_path) as rooms:
+    async with open_services(tmp_path) as rooms:
         parts, settings = rooms.parts, rooms.settings
         layers = LayerStore(settings.packages_dir, runtime(), environ=environ(index))
         suite = SuiteRunner(

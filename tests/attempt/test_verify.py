@@ -26,7 +26,7 @@ from core.tasks import Task
 from core.text import decode
 from core.verdicts import SuiteJob
 from tests.support.git_repo import git, make_repo
-from tests.support.rooms import open_rooms
+from tests.support.services import open_services
 from tests.support.trees import OTHER_BYTES
 from verdict.held.holding import hold
 
@@ -95,7 +95,7 @@ class Site:
 
 @pytest.fixture
 async def site(tmp_path: Path) -> AsyncIterator[Site]:
-    async with open_rooms(tmp_path) as rooms:
+    async with open_services(tmp_path) as rooms:
         for number in range(1, 4):
             rooms.store.queue.submit(parse_spec({"description": f"task {number}"})).result()
         yield Site(rooms.parts, rooms.settings)

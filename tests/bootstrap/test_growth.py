@@ -114,6 +114,6 @@ async def test_nothing_that_a_daemon_holds_grows_with_its_tasks(settings: Settin
         daemon.stop()
         await asyncio.wait_for(serving, 60)
         gc.unfreeze()
-    assert len(containers) > 100, "the walk sees the rooms"
+    assert len(containers) > 100, "the walk sees the services"
     assert growing(containers, later) == {}
     assert {name: count for name, count in after.items() if count > before[name] + 8} == {}, before

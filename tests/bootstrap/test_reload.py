@@ -15,7 +15,7 @@ from core.events import Event, Kind, Level
 
 
 class Bench:
-    """Live settings over a real file, with takers that note what they were handed."""
+    """Live settings over a real file, with hooks that note what they were handed."""
 
     def __init__(self, home: Path) -> None:
         self.home, self.events, self.put = home, list[Event](), list[int]()

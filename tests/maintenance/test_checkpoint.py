@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bootstrap.store import Store, open_store
+from bootstrap.store import StoreServices, open_store
 from config import load_settings
 from core.events import Kind
 from core.queueing import HoldSource
@@ -35,7 +35,7 @@ class Site:
 
     home: Path
     clocks: HandClocks
-    store: Store
+    store: StoreServices
     spans: list[tuple[datetime, datetime]] = field(default_factory=list)
     days: float = 7.0
     steady: bool = True

@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 from core.events import Event, Kind
-from server.settings_door import SettingsDoor
+from server.settings_port import SettingsPort
 from tests.support.desk import Client, make_desk, serving
 
 
 @pytest.fixture
 def client(tmp_path: Path) -> Iterator[Client]:
     desk = make_desk(tmp_path)
-    door = SettingsDoor(told=lambda: frozenset({"checkpoint", "needs_you"}))
-    with serving(replace(desk, settings=door)) as client:
+    port = SettingsPort(told=lambda: frozenset({"checkpoint", "needs_you"}))
+    with serving(replace(desk, settings=port)) as client:
         desk.events.emit(Event(kind=Kind.BACKUP_FAILED, message="no room"))
         desk.events.emit(Event(kind=Kind.CHECKPOINT, message="the report is written"))
         desk.events.emit(Event(kind=Kind.ASKED, message="May it?", task_id=1))

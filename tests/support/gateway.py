@@ -13,7 +13,7 @@ import anthropic
 import ollama
 import openai
 
-from bootstrap.pauses import StoredPauses
+from bootstrap.models import DatabasePauseStore
 from core.clock import utc_now
 from core.dialogue import Message, ModelRequest
 from core.events import Event, Kind
@@ -100,7 +100,12 @@ class GatewaySetup:
                 QueueManager(db, log).submit_many([TaskSpec(description=f"task {n}") for n in range(40)]).result()
             config = {each.name: more.pop(each.name) for each in fields(RoutingConfig) if each.name in more}
             routes = ModelResults(db, clock=clock)
-            kept = {"spent_since": state.spent_since, "pauses": StoredPauses(state, clock), "routes": routes, **more}
+            kept = {
+                "spent_since": state.spent_since,
+                "pauses": DatabasePauseStore(state, clock),
+                "routes": routes,
+                **more,
+            }
             handler = ModelHandler(
                 backends,
                 RoutingConfig(**{"policy": QUICK, **config}),

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from bootstrap.store import Store, open_store
+from bootstrap.store import StoreServices, open_store
 from config import Settings, load_settings
 from core.attempt_state import AttemptState, Step
 from core.dialogue import Completion, Message, ModelRequest
@@ -82,7 +82,7 @@ def moments(home: Path) -> dict[str, Moment]:
     return found
 
 
-def live(store: Store, clock: Ticking, rounds: int) -> None:
+def live(store: StoreServices, clock: Ticking, rounds: int) -> None:
     """A task in every status, each round."""
     queue = store.queue
     for number in range(rounds):
@@ -113,7 +113,7 @@ def _fold(database: Path, how: str) -> None:
         conn.execute(f"PRAGMA wal_checkpoint({how})").fetchall()
 
 
-def _moment(home: Path, store: Store | None = None) -> Moment:
+def _moment(home: Path, store: StoreServices | None = None) -> Moment:
     if store:
         store.db.write(lambda _: None).result()  # listeners hear of a commit after its future is done
     files = {str(path.relative_to(home)): path.read_bytes() for path in home.rglob("*") if path.is_file()}
@@ -125,11 +125,11 @@ def _moment(home: Path, store: Store | None = None) -> Moment:
     )
 
 
-def _submit(store: Store, text: str, **more: object) -> int:
+def _submit(store: StoreServices, text: str, **more: object) -> int:
     return store.queue.submit(TaskSpec(description=text, **more)).result().task_id  # type: ignore[arg-type]
 
 
-def _claimed(store: Store, text: str) -> Task:
+def _claimed(store: StoreServices, text: str) -> Task:
     task_id = _submit(store, text, priority=100)
     task = store.queue.claim("worker-1", only=task_id).result()
     assert task is not None
@@ -137,7 +137,7 @@ def _claimed(store: Store, text: str) -> Task:
     return task
 
 
-def _work(store: Store, task: Task, clock: Ticking) -> None:
+def _work(store: StoreServices, task: Task, clock: Ticking) -> None:
     """Two steps, each with a model's reply."""
     for number in range(2):
         request = ModelRequest(

@@ -15,7 +15,7 @@ from typing import Any
 from bootstrap.models import chain_of
 from bootstrap.reload import LiveSettings, read_again
 from bootstrap.repair import nothing_runs
-from bootstrap.settings_door import settings_door
+from bootstrap.settings_service import settings_port
 from config import Settings, load_settings
 from core.clock import utc_now
 from core.events import Event
@@ -57,7 +57,7 @@ class SettingsRig:
 
 
 def _take_models(settings: Settings) -> Callable[[], None]:
-    """What the daemon's rooms do first with new settings: make the chain of models."""
+    """What the daemon's services do first with new settings: make the chain of models."""
     chain_of(settings, nothing_runs)
     return lambda: None
 
@@ -78,7 +78,7 @@ def settings_served(home: Path, config: str | None = None, listen: Listen | None
         live.serve([_take_models, _learn(mask)], events.append)
         up = asyncio.Event()
         up.set()
-        return settings_door(live, up.wait, live.reload, mask, utc_now)
+        return settings_port(live, up.wait, live.reload, mask, utc_now)
 
     try:
         made = asyncio.run_coroutine_threadsafe(door(), loop).result(10)

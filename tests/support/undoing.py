@@ -11,7 +11,7 @@ from pathlib import Path
 from attempt.revert import Reverter, RevertServices
 from attempt.verify import OpenedSuite as Suites
 from bootstrap.services import make_git
-from bootstrap.store import Store, open_store
+from bootstrap.store import StoreServices, open_store
 from config import load_settings
 from core.clock import utc_now
 from core.commit_message import CommitMessage
@@ -38,7 +38,7 @@ TEST_OTHER = "from other import shout\n\n\ndef test_shout():\n    assert shout('
 class Site:
     """A home's store and repositories with an undo over them; `why_not` takes its sandbox away."""
 
-    def __init__(self, store: Store, git: GitManager, suite: Suite) -> None:
+    def __init__(self, store: StoreServices, git: GitManager, suite: Suite) -> None:
         self.store, self.git, self.suite = store, git, Counting(suite)
         self.ledger = CommitLedger(store.db, store.events)
         self.why_not, self.waiting, self.may_go_on = "", asyncio.Event(), asyncio.Event()
@@ -108,7 +108,7 @@ def _message(number: int) -> CommitMessage:
 
 @contextmanager
 def open_site(home: Path) -> Iterator[Site]:
-    """A home without a daemon's rooms; its suite keeps nothing warm."""
+    """A home without a daemon's services; its suite keeps nothing warm."""
     settings = load_settings({"git_auto_push": False}, home)
     with ExitStack() as stack:
         store = open_store(settings, stack)

@@ -12,19 +12,9 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from bootstrap.doctor import (
-    choices,
-    folders,
-    machine,
-    models,
-    repositories,
-    running,
-    sandboxes,
-    storage,
-    versions,
-)
-from bootstrap.doctor.context import Patient, patient
-from bootstrap.doctor.findings import Finding, Grade
+from bootstrap.doctor import backends, machine, repositories, running
+from bootstrap.doctor.context import CheckContext, Finding, Grade, check_context
+from bootstrap.doctor.home import check_backups, check_database, check_disk, check_home, check_settings
 from config import load_settings
 from core.queueing import HoldSource
 from db.backups import make
@@ -60,8 +50,8 @@ def graves(findings: Iterable[Finding]) -> dict[str, Grade]:
     return {each.what: each.grade for each in findings if each.grade in {Grade.WARNING, Grade.FAULT}}
 
 
-def with_settings(of: Home, **values: object) -> Patient:
-    whom = patient(of.path)
+def with_settings(of: Home, **values: object) -> CheckContext:
+    whom = check_context(of.path)
     return replace(whom, settings=whom.settings.model_copy(update=values))
 
 
@@ -69,17 +59,17 @@ def with_settings(of: Home, **values: object) -> Patient:
 
 
 def test_what_runs_here_is_new_enough(home: Home) -> None:
-    found = list(versions.versions(patient(home.path)))
+    found = list(machine.check_versions(check_context(home.path)))
     assert not graves(found)
     assert look(found, "sqlite").text.split()[0].count(".") == 2
 
 
 def test_packages_that_are_missing_or_too_old_are_named() -> None:
     text = "pydantic<1\nno-such-thing-as-this\nclick  # fine\nnone; sys_platform == 'plan9'\n\n-r more.txt\n"
-    found = list(versions.against(text))
+    found = list(machine.against(text))
     assert graves(found) == {"pydantic": Grade.FAULT, "no-such-thing-as-this": Grade.FAULT}
     assert "make setup" in found[0].mend
-    assert look(versions.packages(patient()), "packages").grade is Grade.OK
+    assert look(machine.check_packages(check_context()), "packages").grade is Grade.OK
 
 
 # --- settings
@@ -88,14 +78,14 @@ def test_packages_that_are_missing_or_too_old_are_named() -> None:
 def test_broken_settings_are_faults_and_the_rest_is_looked_at_all_the_same(home: Home) -> None:
     home.path.mkdir()
     (home.path / "config.yaml").write_text("worker_cuont: 3\nflask_port: 99999\n")
-    whom = patient(home.path)
-    found = list(choices.settings(whom))
+    whom = check_context(home.path)
+    found = list(check_settings(whom))
     assert "worker_count" in look(found, "config.yaml").text
     assert look(found, "flask_port (FLASK_PORT)").grade is Grade.FAULT
     assert str(home.path / "config.yaml") in found[0].mend
     assert whom.settings.db_path == home.path / "db" / "agent_logs.sqlite"
     (home.path / "config.yaml").write_text("a: [")
-    assert graves(choices.settings(patient(home.path))) == {"config.yaml": Grade.FAULT}
+    assert graves(check_settings(check_context(home.path))) == {"config.yaml": Grade.FAULT}
 
 
 def test_secrets_that_others_may_read_are_told_and_never_shown(home: Home) -> None:
@@ -107,7 +97,7 @@ def test_secrets_that_others_may_read_are_told_and_never_shown(home: Home) -> No
     ):
         (home.path / name).write_text(text)
         (home.path / name).chmod(0o644)
-    found = list(choices.settings(patient(home.path)))
+    found = list(check_settings(check_context(home.path)))
     assert graves(found) == {".env": Grade.WARNING, "config.yaml": Grade.WARNING}
     assert f"chmod 600 {home.path / '.env'}" in look(found, ".env").mend
     assert look(found, "openai_api_key").grade is Grade.OK
@@ -115,15 +105,15 @@ def test_secrets_that_others_may_read_are_told_and_never_shown(home: Home) -> No
     assert secret not in str(found)
     for name in (".env", "config.yaml"):
         (home.path / name).chmod(0o600)
-    assert not graves(choices.settings(patient(home.path)))
+    assert not graves(check_settings(check_context(home.path)))
 
 
 def test_a_token_that_can_be_guessed_is_told(home: Home) -> None:
     short = with_settings(home, api_token=SecretStr("letmein"))
-    told = look(choices.settings(short), "api_token")
+    told = look(check_settings(short), "api_token")
     assert (told.grade, "7 characters" in told.text, "letmein" in str(told)) == (Grade.WARNING, True, False)
     long = with_settings(home, api_token=SecretStr("x" * 16))
-    assert look(choices.settings(long), "api_token").grade is Grade.OK
+    assert look(check_settings(long), "api_token").grade is Grade.OK
 
 
 # --- home and disk
@@ -137,48 +127,48 @@ def test_files_that_only_the_owner_may_read(used: Home) -> None:
         (state / name).chmod(0o640)
     database = used.path / "db" / "agent_logs.sqlite"
     database.chmod(0o666)
-    found = list(folders.home(patient(used.path)))
+    found = list(check_home(check_context(used.path)))
     assert graves(found) == {"token": Grade.FAULT, "seal": Grade.FAULT, "database": Grade.FAULT}
     for path in (state / "token", state / "seal"):
         path.chmod(0o600)
     database.chmod(0o600)
-    assert not graves(folders.home(patient(used.path)))
+    assert not graves(check_home(check_context(used.path)))
 
 
 def test_a_home_that_is_none(home: Home) -> None:
-    assert look(folders.home(patient(home.path)), "home").mend.startswith("mkdir")
+    assert look(check_home(check_context(home.path)), "home").mend.startswith("mkdir")
     home.path.write_text("a file")
-    assert look(folders.home(patient(home.path)), "home").grade is Grade.FAULT
+    assert look(check_home(check_context(home.path)), "home").grade is Grade.FAULT
 
 
 def test_room_and_inodes_and_file_systems(home: Home) -> None:
-    assert look(folders.disk(with_settings(home, disk_reserve_mb=10**9)), "room").grade is Grade.FAULT
-    assert look(folders.disk(with_settings(home, disk_reserve_mb=0)), "room").grade is Grade.OK
+    assert look(check_disk(with_settings(home, disk_reserve_mb=10**9)), "room").grade is Grade.FAULT
+    assert look(check_disk(with_settings(home, disk_reserve_mb=0)), "room").grade is Grade.OK
     shared = with_settings(home, home=Path("/dev/shm/nightshift"))
-    assert look(folders.disk(shared), "file system").grade is Grade.WARNING
-    assert look(folders.disk(patient(home.path)), "file system").grade is Grade.OK
+    assert look(check_disk(shared), "file system").grade is Grade.WARNING
+    assert look(check_disk(check_context(home.path)), "file system").grade is Grade.OK
 
 
 # --- database
 
 
 def test_a_sound_database_and_one_that_is_not_there(used: Home, tmp_path: Path) -> None:
-    found = list(storage.database(patient(used.path)))
+    found = list(check_database(check_context(used.path)))
     assert not graves(found)
     assert "tasks: 1" in look(found, "schema").text
-    assert look(storage.database(patient(tmp_path / "none")), "database").grade is Grade.NOTE
+    assert look(check_database(check_context(tmp_path / "none")), "database").grade is Grade.NOTE
 
 
 def test_a_damaged_database_is_a_fault_with_the_way_out(used: Home) -> None:
     path = used.path / "db" / "agent_logs.sqlite"
     whole = path.read_bytes()
     path.write_bytes(b"no database at all" * 500)
-    found = list(storage.database(patient(used.path)))
+    found = list(check_database(check_context(used.path)))
     assert {"schema", "quick check"} <= graves(found).keys()
     assert "restores" in look(found, "schema").mend
     middle = len(whole) // 2
     path.write_bytes(whole[:middle] + os.urandom(8192) + whole[middle + 8192 :])
-    assert graves(storage.database(patient(used.path))).get("quick check") is Grade.FAULT
+    assert graves(check_database(check_context(used.path))).get("quick check") is Grade.FAULT
 
 
 def test_a_database_of_a_newer_program_is_no_damage(used: Home) -> None:
@@ -188,25 +178,25 @@ def test_a_database_of_a_newer_program_is_no_damage(used: Home) -> None:
             "INSERT INTO _sqlite_migrations (migration_set, name, applied_at) VALUES ('nightshift', '9999_x', '')"
         )
     conn.close()
-    found = list(storage.database(patient(used.path)))
+    found = list(check_database(check_context(used.path)))
     assert "bring this checkout up to date" in look(found, "schema").mend
     assert look(found, "quick check").grade is Grade.OK
 
 
 def test_size_and_backups(used: Home) -> None:
-    assert look(storage.kept(patient(used.path)), "backups").grade is Grade.WARNING
+    assert look(check_backups(check_context(used.path)), "backups").grade is Grade.WARNING
     whom = with_settings(used, database_max_mb=0)
-    assert look(storage.database(whom), "size").grade is Grade.WARNING
+    assert look(check_database(whom), "size").grade is Grade.WARNING
     now = datetime.now(UTC)
     new = make(whom.settings.db_path, whom.settings.backups_dir, now - timedelta(days=2), keep=4, daily=0)
-    found = list(storage.kept(whom))
+    found = list(check_backups(whom))
     assert look(found, "backups").text == "1 kept, the newest 2 days ago"
     assert look(found, "newest backup").grade is Grade.OK
     with InstanceLock(whom.settings.lock_file):
-        assert look(storage.kept(whom), "backups").grade is Grade.WARNING
+        assert look(check_backups(whom), "backups").grade is Grade.WARNING
     new.chmod(0o600)
     new.write_bytes(b"torn" * 4096)
-    assert look(storage.kept(whom), "newest backup").grade is Grade.FAULT
+    assert look(check_backups(whom), "newest backup").grade is Grade.FAULT
 
 
 # --- the daemon
@@ -216,7 +206,7 @@ def test_a_daemon_that_answers_tells_what_holds_it(home: Home) -> None:
     home.path.mkdir()
     with home.daemon() as desk:
         desk.queue.hold_back(HoldSource.OWNER, "holiday").result()
-        found = list(running.daemon(patient(home.path)))
+        found = list(running.check_daemon(check_context(home.path)))
     assert not graves(found)
     assert f"process {os.getpid()}" in look(found, "daemon").text
     assert "late" in look(found, "health").text
@@ -234,26 +224,26 @@ def test_a_daemon_that_asks_for_a_token_is_shown_it(home: Home, whose: str) -> N
     else:
         token = kept_token(load_settings(home=home.path).token_file)
     with home.daemon(token=token):
-        assert look(running.daemon(patient(home.path)), "state").text.startswith("running, version")
+        assert look(running.check_daemon(check_context(home.path)), "state").text.startswith("running, version")
 
 
 def test_a_lock_without_an_answer_is_a_fault(home: Home) -> None:
-    whom = patient(home.path)
+    whom = check_context(home.path)
     home.path.mkdir()
     with InstanceLock(whom.settings.lock_file):
         whom.settings.port_file.write_text("1\n")
-        assert f"kill {os.getpid()}" in look(running.daemon(whom), "api").mend
-    assert look(running.daemon(whom), "daemon").grade is Grade.NOTE
+        assert f"kill {os.getpid()}" in look(running.check_daemon(whom), "api").mend
+    assert look(running.check_daemon(whom), "daemon").grade is Grade.NOTE
 
 
 def test_how_the_last_run_ended(home: Home) -> None:
     home.path.mkdir()
-    whom = patient(home.path)
-    assert "never ran" in look(running.daemon(whom), "last stop").text
+    whom = check_context(home.path)
+    assert "never ran" in look(running.check_daemon(whom), "last stop").text
     whom.settings.state_file.write_text('{"clean": false, "saved_at": "2026-11-22T00:00:00Z"}')
-    assert "killed" in look(running.daemon(whom), "last stop").text
+    assert "killed" in look(running.check_daemon(whom), "last stop").text
     whom.settings.state_file.write_text('{"clean": true}')
-    assert look(running.daemon(whom), "last stop").grade is Grade.OK
+    assert look(running.check_daemon(whom), "last stop").grade is Grade.OK
 
 
 # --- git
@@ -261,38 +251,38 @@ def test_how_the_last_run_ended(home: Home) -> None:
 
 def test_a_workspace_with_everything_wrong(home: Home) -> None:
     whom = with_settings(home, git_auto_push=True)
-    assert look(repositories.workspace(whom), "workspace").grade is Grade.NOTE
+    assert look(repositories.check_workspace(whom), "workspace").grade is Grade.NOTE
     place = make_repo(home.path / "workspace", {"a.py": "a = 1\n"})
-    assert not graves(repositories.workspace(whom))
-    assert "@" in look(repositories.workspace(whom), "identity").text
+    assert not graves(repositories.check_workspace(whom))
+    assert "@" in look(repositories.check_workspace(whom), "identity").text
     lock = place / ".git" / "refs" / "heads" / "main.lock"
     lock.write_text("")
     os.utime(lock, (1, 1))
     git(place, "remote", "add", "origin", str(home.path / "nowhere.git"))
-    found = list(repositories.workspace(whom))
+    found = list(repositories.check_workspace(whom))
     assert graves(found) == {"lock file": Grade.FAULT, "push": Grade.WARNING}
     assert f"rm {lock}" in look(found, "lock file").mend
     git(place, "remote", "set-url", "origin", "ext::sh -c true")
-    assert look(repositories.workspace(whom), "push").grade is Grade.FAULT
+    assert look(repositories.check_workspace(whom), "push").grade is Grade.FAULT
     git(place, "init", "-q", "--bare", str(home.path / "there.git"))
     git(place, "remote", "set-url", "origin", str(home.path / "there.git"))
-    assert look(repositories.workspace(whom), "push").grade is Grade.OK
+    assert look(repositories.check_workspace(whom), "push").grade is Grade.OK
     blob = git(place, "rev-parse", "HEAD:a.py")
     (place / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
-    assert look(repositories.workspace(whom), "fsck").grade is Grade.FAULT
+    assert look(repositories.check_workspace(whom), "fsck").grade is Grade.FAULT
 
 
 # --- sandbox and models
 
 
 def test_a_sandbox_that_holds_and_one_that_does_not_isolate(home: Home) -> None:
-    found = list(sandboxes.sandbox(with_settings(home, sandbox="bubblewrap")))
+    found = list(backends.check_sandbox(with_settings(home, sandbox="bubblewrap")))
     assert look(found, "sandbox").grade is Grade.OK
     assert "failed, as they should" in look(found, "self-test").text
-    weak = list(sandboxes.sandbox(with_settings(home, sandbox="process")))
+    weak = list(backends.check_sandbox(with_settings(home, sandbox="process")))
     assert look(weak, "sandbox").grade is Grade.WARNING
     assert [each for each in weak if each.what == "self-test" and each.grade is Grade.WARNING]
-    missing = sandboxes.sandbox(with_settings(home, sandbox="docker", docker_host="unix:///nowhere.sock"))
+    missing = backends.check_sandbox(with_settings(home, sandbox="docker", docker_host="unix:///nowhere.sock"))
     assert graves(missing)["sandbox"] is Grade.FAULT
 
 
@@ -303,15 +293,15 @@ def test_models_that_answer_that_do_not_and_that_are_unknown(home: Home) -> None
             home, model_type="openai", model_name=server.model, openai_base_url=server.openai_base_url,
             openai_api_key=SecretStr(key),
         )  # fmt: skip
-        found = list(models.models(whom))
+        found = list(backends.check_models(whom))
         assert look(found, f"openai {server.model}").text.startswith("answers")
         assert look(found, "models").grade is Grade.NOTE
-        deep = list(models.models(replace(whom, deep=True)))
+        deep = list(backends.check_models(replace(whom, deep=True)))
         assert "replied in" in look(deep, f"openai {server.model}").text
-    gone = list(models.models(whom))
+    gone = list(backends.check_models(whom))
     assert graves(gone) == {f"openai {server.model}": Grade.WARNING, "models": Grade.WARNING}
     assert key not in str([found, deep, gone])
-    assert look(models.models(with_settings(home, model_type="oracle")), "models").grade is Grade.FAULT
+    assert look(backends.check_models(with_settings(home, model_type="oracle")), "models").grade is Grade.FAULT
 
 
 # --- inbox, clock, limits
@@ -319,30 +309,30 @@ def test_models_that_answer_that_do_not_and_that_are_unknown(home: Home) -> None
 
 def test_a_broken_inbox_is_told_line_by_line(home: Home) -> None:
     home.path.mkdir()
-    whom = patient(home.path)
-    assert look(machine.intake(whom), "tasks.yaml").grade is Grade.OK
+    whom = check_context(home.path)
+    assert look(machine.check_intake(whom), "tasks.yaml").grade is Grade.OK
     whom.settings.tasks_file.write_text("tasks:\n  - description: fine\n  - priority: 1\n")
-    broken = look(machine.intake(whom), "tasks.yaml")
+    broken = look(machine.check_intake(whom), "tasks.yaml")
     assert (broken.grade, "tasks.yaml:3" in broken.text) == (Grade.FAULT, True)
     whom.settings.tasks_file.write_text("tasks:\n  - fine\n")
-    assert look(machine.intake(whom), "tasks.yaml").text == "1 entry, all of them good"
+    assert look(machine.check_intake(whom), "tasks.yaml").text == "1 entry, all of them good"
 
 
 def test_a_clock_that_was_set_back(used: Home) -> None:
-    whom = patient(used.path)
-    assert not graves(machine.clock(whom))
+    whom = check_context(used.path)
+    assert not graves(machine.check_clock(whom))
     early = replace(whom, clock=lambda: datetime.now(UTC) - timedelta(hours=3))
-    assert graves(machine.clock(early)) == {"events": Grade.FAULT, "files": Grade.WARNING}
+    assert graves(machine.check_clock(early)) == {"events": Grade.FAULT, "files": Grade.WARNING}
     never = replace(whom, clock=lambda: datetime(1970, 1, 1, 0, 1, tzinfo=UTC))
-    assert graves(machine.clock(never))["clock"] is Grade.FAULT
-    assert "timedatectl" in look(machine.clock(never), "clock").mend
+    assert graves(machine.check_clock(never))["clock"] is Grade.FAULT
+    assert "timedatectl" in look(machine.check_clock(never), "clock").mend
 
 
 def test_limits_and_the_service_are_told(home: Home) -> None:
-    assert {each.what for each in machine.limits(patient(home.path))} == {
+    assert {each.what for each in machine.check_limits(check_context(home.path))} == {
         "open files",
         "processes",
         "inotify max_user_watches",
         "inotify max_user_instances",
     }
-    assert [each.grade for each in machine.service(patient(home.path))]
+    assert [each.grade for each in machine.check_service(check_context(home.path))]

@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from bootstrap.doctor.context import Patient, patient
+from bootstrap.doctor.context import CheckContext, Finding, Grade, check_context, note, ok
 from bootstrap.doctor.examination import CHECKS, Check, examine, worst
-from bootstrap.doctor.findings import Finding, Grade, note, ok
 from tests.support.git_repo import fingerprint
 from tests.support.home import ROOT, Home
 
@@ -26,11 +25,11 @@ def home(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Home:
 
 
 def test_a_check_that_fails_is_a_finding_and_what_it_found_before_counts(tmp_path: Path) -> None:
-    def breaks(_: Patient) -> Iterator[Finding]:
+    def breaks(_: CheckContext) -> Iterator[Finding]:
         yield ok("first", "fine")
         raise ZeroDivisionError("by zero")
 
-    (found,) = examine(patient(tmp_path), [Check(section="x", look=breaks)])
+    (found,) = examine(check_context(tmp_path), [Check(section="x", run=breaks)])
     first, second = found.findings
     assert (first.what, second.grade) == ("first", Grade.FAULT)
     assert "ZeroDivisionError: by zero" in second.text
@@ -39,12 +38,12 @@ def test_a_check_that_fails_is_a_finding_and_what_it_found_before_counts(tmp_pat
 def test_a_check_that_hangs_is_waited_for_no_longer_than_its_time(tmp_path: Path) -> None:
     for_ever = threading.Event()
 
-    def hangs(_: Patient) -> Iterator[Finding]:
+    def hangs(_: CheckContext) -> Iterator[Finding]:
         yield note("first", "fine")
         for_ever.wait()
 
-    checks = [Check(section="x", look=hangs, limit_s=0.2), Check(section="x", look=lambda _: [ok("y", "z")])]
-    (found,) = examine(patient(tmp_path), checks)
+    checks = [Check(section="x", run=hangs, limit_s=0.2), Check(section="x", run=lambda _: [ok("y", "z")])]
+    (found,) = examine(check_context(tmp_path), checks)
     for_ever.set()
     assert [each.what for each in found.findings] == ["first", "x", "y"]
     assert "did not end within 0.2 s" in found.findings[1].text

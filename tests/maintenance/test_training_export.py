@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from bootstrap.training import export
 from core.attempt_state import AttemptState, Step
 from core.dialogue import BUILT_IN, Completion, Message, ModelRequest
 from core.masking import Masker
 from core.states import Ending, Outcome, Phase
 from core.tasks import TaskSpec
 from db.state_store import Commit
+from maintenance.training_export import export
 from tests.support.store import Store, open_store
 
 WRONG, RIGHT = "def add(a, b):\n    return a - b\n", "def add(a, b):\n    return a + b\n"

@@ -1,4 +1,4 @@
-"""Undo: over the rooms of a daemon, or by itself on a home that no daemon works on."""
+"""Reverting a task's commit: within a daemon, or alone on a home that no daemon works on."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from pathlib import Path
 
 from attempt.revert import Reverter, RevertServices
 from attempt.verify import OpenedSuite
-from bootstrap.services import Rooms, defaults, make_git
-from bootstrap.store import Store, open_store
-from bootstrap.verifying import suites
+from bootstrap.services import Services, defaults, make_git
+from bootstrap.store import StoreServices, open_store
+from bootstrap.verify import suites
 from config import Settings
 from core.clock import utc_now
 from core.dependencies import ImportCache
@@ -25,16 +25,16 @@ from git_manager import GitManager
 from maintenance.instance_lock import InstanceLock
 
 
-def undo_of(settings: Settings, store: Store, rooms: Rooms) -> Reverter:
+def make_undo(settings: Settings, store: StoreServices, services: Services) -> Reverter:
     """The daemon's: it shares the locks of its integrations, and judges in its sandbox once there is one."""
 
     async def opened() -> OpenedSuite:
-        await rooms.prepared.wait()
-        if rooms.parts is None:
-            return OpenedSuite(suite=None, why_not=rooms.sandbox_detail)
-        return OpenedSuite(suite=rooms.parts.suite)
+        await services.prepared.wait()
+        if services.parts is None:
+            return OpenedSuite(suite=None, why_not=services.sandbox_detail)
+        return OpenedSuite(suite=services.parts.suite)
 
-    return Reverter(_parts(settings, store, rooms.git, opened, rooms.merge_locks))
+    return Reverter(_parts(settings, store, services.git, opened, services.merge_locks))
 
 
 class Reverts:
@@ -88,7 +88,7 @@ async def revert_alone(task_id: int, settings: Settings, *, force: bool, reapply
 
 def _parts(
     settings: Settings,
-    store: Store,
+    store: StoreServices,
     git: GitManager,
     opened: Callable[[], Awaitable[OpenedSuite]],
     locks: defaultdict[Path, asyncio.Lock],

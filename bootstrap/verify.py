@@ -8,8 +8,7 @@ from pathlib import Path
 
 from attempt import evidence
 from attempt.verify import OpenedSuite, Report, Verification
-from bootstrap.checker import make_checker
-from bootstrap.suites import find_sandbox, make_suite, unheard
+from bootstrap.suites import find_sandbox, make_checker, make_suite, unheard
 from config import Settings
 from core.errors import SandboxError, UnknownCommit
 from core.masking import Masker

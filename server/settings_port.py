@@ -99,7 +99,7 @@ def _nobody(*_: object) -> NoReturn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SettingsDoor:
+class SettingsPort:
     """Where the API reaches the daemon's settings; all may be called from any thread and fail with `ConfigError`.
 
     `told` are the kinds of notices that are wanted.
@@ -113,5 +113,5 @@ class SettingsDoor:
     told: Callable[[], frozenset[str]] = lambda: frozenset(NoticeKind)
 
 
-CLOSED = SettingsDoor()
+CLOSED = SettingsPort()
 """What a desk without a daemon behind it has."""

@@ -11,7 +11,7 @@ import pytest
 from agent.file_ranking import read
 from agent.symbols import SymbolCache
 from agent.view import View
-from bootstrap.symbol_cache import MOST_FILES, VERSION, keep, kept
+from bootstrap.symbol_cache import MOST_FILES, VERSION, load_cache, save_cache
 from tests.support.trees import TextTree
 
 FILES = {"a.py": "def make(x):\n    return take(x)\n", "b.py": "def take(x):\n    return x\n"}
@@ -20,8 +20,8 @@ FILES = {"a.py": "def make(x):\n    return take(x)\n", "b.py": "def take(x):\n  
 def test_what_was_read_is_known_after_a_restart(tmp_path: Path) -> None:
     symbol_cache, view = SymbolCache(), View(TextTree(FILES), {})
     first = read(view, symbol_cache)
-    keep(symbol_cache, tmp_path / "tags")
-    later = kept(tmp_path / "tags")
+    save_cache(symbol_cache, tmp_path / "tags")
+    later = load_cache(tmp_path / "tags")
     assert len(later) == 2
     assert not later.is_new
     assert read(view, later) == first
@@ -29,7 +29,7 @@ def test_what_was_read_is_known_after_a_restart(tmp_path: Path) -> None:
 
 
 def test_nothing_is_written_where_nothing_was_read(tmp_path: Path) -> None:
-    keep(SymbolCache(), tmp_path / "tags")
+    save_cache(SymbolCache(), tmp_path / "tags")
     assert not (tmp_path / "tags").exists()
 
 
@@ -46,20 +46,20 @@ def packed(value: object) -> bytes:
 )  # fmt: skip
 def test_a_file_that_cannot_be_read_costs_only_time(tmp_path: Path, raw: bytes) -> None:
     (tmp_path / "tags").write_bytes(raw)
-    assert len(kept(tmp_path / "tags")) == 0
+    assert len(load_cache(tmp_path / "tags")) == 0
 
 
 def test_a_place_that_cannot_be_written_ends_nothing(tmp_path: Path) -> None:
     symbol_cache = SymbolCache()
     read(View(TextTree(FILES), {}), symbol_cache)
     (tmp_path / "file").write_text("")
-    keep(symbol_cache, tmp_path / "file" / "tags")
+    save_cache(symbol_cache, tmp_path / "file" / "tags")
 
 
 def test_of_very_many_the_last_are_kept(tmp_path: Path) -> None:
     symbol_cache, one = SymbolCache(), read(View(TextTree(FILES), {}), SymbolCache())["a.py"]
     for n in range(MOST_FILES + 5):
         symbol_cache.put(str(n), one)
-    keep(symbol_cache, tmp_path / "tags")
-    later = kept(tmp_path / "tags")
+    save_cache(symbol_cache, tmp_path / "tags")
+    later = load_cache(tmp_path / "tags")
     assert (len(later), later.get("4"), later.get("5")) == (MOST_FILES, None, one)

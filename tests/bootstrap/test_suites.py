@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bootstrap.checker import make_checker
+from bootstrap.suites import make_checker
 from config import load_settings
 from core.errors import ConfigError
 from core.gates import GateJob, GateReport, Severity

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bootstrap.repository_watch import MOST, RepositoryWatch
+from bootstrap.web import MOST, RepositoryWatch
 from config import Settings, load_settings
 from core.clock import utc_now
 from core.events import Event

@@ -1,4 +1,4 @@
-"""The daemon's real rooms on a home of its own, without workers and doors."""
+"""The daemon's real services on a home of their own, without workers and server."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from attempt.services import AttemptServices
-from bootstrap.services import Rooms
-from bootstrap.store import Store, open_store
+from bootstrap.services import Services
+from bootstrap.store import StoreServices, open_store
 from config import Settings, load_settings
 from core.clock import utc_now
 
@@ -19,18 +19,18 @@ class Opened:
     """What a test works with."""
 
     settings: Settings
-    store: Store
+    store: StoreServices
     parts: AttemptServices
 
 
 @contextlib.asynccontextmanager
-async def open_rooms(home: Path) -> AsyncIterator[Opened]:
-    """The rooms of a home; let go of at the end, after the store."""
+async def open_services(home: Path) -> AsyncIterator[Opened]:
+    """The services of a home; let go of at the end, after the store."""
     settings = load_settings({"embedder": "hashed", "model_type": "ollama"}, home)
     async with contextlib.AsyncExitStack() as last:
         with contextlib.ExitStack() as stack:
-            rooms = Rooms(settings, store := open_store(settings, stack), stack, utc_now)
-            last.push_async_callback(rooms.aclose)
-            parts = await rooms.prepare()
-            assert parts, rooms.notices
+            services = Services(settings, store := open_store(settings, stack), stack, utc_now)
+            last.push_async_callback(services.aclose)
+            parts = await services.prepare()
+            assert parts, services.notices
             yield Opened(settings=settings, store=store, parts=parts)

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from bootstrap.house import House
-from bootstrap.store import Store, open_store
+from bootstrap.maintenance import Maintenance
+from bootstrap.store import StoreServices, open_store
 from config import load_settings
 from core.events import Kind
 from core.states import DaemonState, Ending
@@ -55,7 +55,7 @@ class Home:
         end = self.clocks.monotonic() + number * DAY_S
 
         async def sleep(seconds: float) -> None:
-            await self.house.keeper.settled()
+            await self.house.scheduler.settled()
             if self.clocks.monotonic() >= end:
                 raise End
             self.clocks.pass_s(max(seconds, STEP_S))
@@ -72,14 +72,14 @@ class Home:
             )  # fmt: skip
 
         settings = load_settings({"state_interval_s": DAY_S, **self.settings}, home=self.path)
-        self.house = House(lambda: settings, self.store, status, self.clocks.all(), sleep=sleep)
+        self.house = Maintenance(lambda: settings, self.store, status, self.clocks.all(), sleep=sleep)
         await self.house.take_over()
         with pytest.raises(End):
-            await self.house.keeper.run()
+            await self.house.scheduler.run()
         if not dies:
             await self.house.close()
 
-    def live(self, store: Store) -> None:
+    def live(self, store: StoreServices) -> None:
         """What happens in each step: a task is worked on, and the owner resumes what waits for him."""
         store.queue.submit(TaskSpec(description="x")).result()
         if task := store.queue.claim("w").result():

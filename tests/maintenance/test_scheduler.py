@@ -10,7 +10,7 @@ from itertools import count
 import pytest
 
 from core.events import Event, Kind, Level
-from maintenance.scheduler import Chore, Housekeeper
+from maintenance.scheduler import PeriodicJob, Scheduler
 from tests.support.clocks import HandClocks
 
 
@@ -19,7 +19,7 @@ class End(Exception):
 
 
 async def keep(
-    chores: list[Chore],
+    jobs: list[PeriodicJob],
     for_s: float,
     before_each: Callable[[float], Awaitable[None]] | None = None,
     *,
@@ -31,7 +31,7 @@ async def keep(
 
     async def sleep(seconds: float) -> None:
         if settle:
-            await keeper.settled()
+            await scheduler.settled()
         else:
             await asyncio.sleep(0.001)  # the short one may run; the long one never ends
         clocks.pass_s(seconds)
@@ -40,23 +40,23 @@ async def keep(
         if before_each:
             await before_each(clocks.monotonic())
 
-    keeper = Housekeeper(chores, told.append, monotonic=clocks.monotonic, sleep=sleep)
+    scheduler = Scheduler(jobs, told.append, monotonic=clocks.monotonic, sleep=sleep)
     with pytest.raises(End):
-        await keeper.run()
+        await scheduler.run()
     return told
 
 
 async def test_each_chore_comes_at_its_own_pace() -> None:
     done = Counter[str]()
 
-    def chore(name: str, every_s: float, first_s: float = 0.0) -> Chore:
+    def job(name: str, every_s: float, first_s: float = 0.0) -> PeriodicJob:
         async def run() -> None:
             done[name] += 1
 
-        return Chore(name=name, every_s=every_s, run=run, first_s=first_s)
+        return PeriodicJob(name=name, every_s=every_s, run=run, first_s=first_s)
 
     week_s = 7 * 86400.0
-    await keep([chore("hourly", 3600), chore("daily", 86400), chore("late", 86400, first_s=3600)], week_s)
+    await keep([job("hourly", 3600), job("daily", 86400), job("late", 86400, first_s=3600)], week_s)
     assert done == {"hourly": 7 * 24 + 1, "daily": 8, "late": 7}
 
 
@@ -70,7 +70,9 @@ async def test_a_chore_that_fails_is_named_and_ends_nothing() -> None:
     async def fine() -> None:
         done["fine"] += 1
 
-    told = await keep([Chore(name="packing", every_s=60, run=broken), Chore(name="fine", every_s=60, run=fine)], 600)
+    told = await keep(
+        [PeriodicJob(name="packing", every_s=60, run=broken), PeriodicJob(name="fine", every_s=60, run=fine)], 600
+    )
     assert done == {"broken": 11, "fine": 11}
     assert [(event.kind, event.level, event.message) for event in told] == [
         (Kind.WORKER_ERROR, Level.ERROR, "packing: ValueError: no such thing")
@@ -85,7 +87,7 @@ async def test_a_failure_is_told_again_after_it_went_well_in_between() -> None:
         if next(turns):
             raise OSError("full")
 
-    told = await keep([Chore(name="shaky", every_s=60, run=shaky)], 5 * 60)
+    told = await keep([PeriodicJob(name="shaky", every_s=60, run=shaky)], 5 * 60)
     assert [event.message for event in told] == ["shaky: OSError: full"] * 2
 
 
@@ -95,7 +97,7 @@ async def test_a_chore_that_fails_in_ever_new_words_does_not_flood_the_log() -> 
     async def shaky() -> None:
         raise OSError(f"draft {next(words)} cannot be written")
 
-    told = await keep([Chore(name="shaky", every_s=2, run=shaky)], 3600)
+    told = await keep([PeriodicJob(name="shaky", every_s=2, run=shaky)], 3600)
     assert len(told) == 7
 
 
@@ -109,8 +111,8 @@ async def test_a_long_chore_keeps_no_other_waiting_and_is_not_begun_twice() -> N
     async def short() -> None:
         begun["short"] += 1
 
-    chores = [Chore(name="long", every_s=60, run=long), Chore(name="short", every_s=60, run=short)]
-    await keep(chores, 600, settle=False)
+    jobs = [PeriodicJob(name="long", every_s=60, run=long), PeriodicJob(name="short", every_s=60, run=short)]
+    await keep(jobs, 600, settle=False)
     assert begun == {"long": 1, "short": 11}
 
 
@@ -124,7 +126,7 @@ async def test_what_runs_is_put_down_at_the_end() -> None:
             put_down.set()
             raise
 
-    began = asyncio.create_task(Housekeeper([Chore(name="long", every_s=60, run=long)], lambda _: None).run())
+    began = asyncio.create_task(Scheduler([PeriodicJob(name="long", every_s=60, run=long)], lambda _: None).run())
     await asyncio.sleep(0.05)
     began.cancel()
     await asyncio.gather(began, return_exceptions=True)
