@@ -39,12 +39,10 @@ import numpy as np
 from bench.strangers import strangers
 from db.database import Database
 from db.sqlite import Connection
-from memory.coarse import CoarseIndex
 from memory.embedders import MAKERS, Embedder, Endpoints, HashedEmbedder, Loadable
-from memory.embedders.blended import BlendedEmbedder
-from memory.embedders.sentence import MODEL, SentenceTransformerEmbedder, packaged_model
-from memory.index import FlatIndex, VecIndex, load_extension
+from memory.embedders.local import MODEL, BlendedEmbedder, SentenceTransformerEmbedder, packaged_model
 from memory.signature import signature
+from memory.vector_index import ExactIndex, SignBitIndex, SqliteVecIndex, load_extension
 from tests.support.wire_server import WireServer
 
 if TYPE_CHECKING:
@@ -179,9 +177,9 @@ def bits_by_vec0(embedder: str, dims: int, take: int) -> tuple[Callable[[Connect
 def looks(db: Database, name: str, crowd: Vectors) -> Iterator[tuple[str, Look]]:
     """Fill a database with the vectors; gives each way to look among them."""
     dims = crowd.shape[1]
-    flat, vec = FlatIndex(name, dims), VecIndex(name, dims)
+    flat, vec = ExactIndex(name, dims), SqliteVecIndex(name, dims)
 
-    def by(index: FlatIndex) -> Look:
+    def by(index: ExactIndex) -> Look:
         return lambda conn, vector: [near.item for near in index.nearest(conn, "failure", vector, NEAREST)]
 
     def add(at: int) -> Callable[[Connection], None]:
@@ -203,7 +201,7 @@ def looks(db: Database, name: str, crowd: Vectors) -> Iterator[tuple[str, Look]]
         make, look = bits_by_vec0(name, dims, take)
         db.write(prepared(make)).result()
         yield f"vec0 bits, {take} rescored", look
-        yield f"sketches, {take} rescored", by(CoarseIndex(name, dims, rescored=take))
+        yield f"sketches, {take} rescored", by(SignBitIndex(name, dims, rescored=take))
 
 
 def speed(embedder: Embedder, crowd: Vectors, found: Sequence[Pair]) -> None:

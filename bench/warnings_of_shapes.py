@@ -24,8 +24,7 @@ import random
 import time
 from collections.abc import Iterator
 
-from memory.failed_shapes import changed_by_fix, shapes_of
-from memory.shapes import Shape, shapes
+from memory.fingerprints import Shape, changed_by_fix, shapes, shapes_of
 from repair.bench.breakage import faults
 from repair.bench.corpus import programs
 

@@ -90,7 +90,7 @@ def lesson_of(work: AttemptState) -> str:
     return line if len(line) <= MAX_LESSON else f"{line[: MAX_LESSON - 1]}…"
 
 
-def told(about: str, lesson: str, fix: str) -> str:
+def format_lesson(about: str, lesson: str, fix: str) -> str:
     """A memory as a model reads it: what happened, what to do, and the change that did it."""
     head = about.strip().split("\n")[0][:MAX_HEAD]
     parts = (f"{head}:", lesson, f"What mended it:\n{fix}" if fix else "")

@@ -17,12 +17,12 @@ from core.shares import Share
 from db.codec import storable
 from db.log_rows import like
 from db.sqlite import Connection, Row
-from memory import recalls
-from memory.index import Kind
-from memory.recalls import Arm
+from memory import recall_log
+from memory.recall_log import Assignment
+from memory.vector_index import LessonKind
 
 Order = Literal["newest", "used"]
-Key = tuple[Kind, int]
+Key = tuple[LessonKind, int]
 
 
 class State(StrEnum):
@@ -37,7 +37,7 @@ class State(StrEnum):
 class Wanted:
     """Which lessons to list; None and empty texts want all. `text` stands somewhere in what was learned."""
 
-    kind: Kind | None = None
+    kind: LessonKind | None = None
     state: State | None = None
     language: str = ""
     repo: str = ""
@@ -52,7 +52,7 @@ class Listed:
     `judged_from` where its owner restored it.
     """
 
-    kind: Kind
+    kind: LessonKind
     id: int
     task_id: int | None
     signature: str
@@ -82,7 +82,7 @@ class Use:
     task_id: int
     description: str
     attempt: int
-    arm: Arm
+    arm: Assignment
     score: float
     at: datetime
     solved: bool | None
@@ -90,11 +90,11 @@ class Use:
     tokens: int | None
 
 
-_SOURCES: dict[Kind, str] = {
+_SOURCES: dict[LessonKind, str] = {
     "failure": "SELECT 'failure' AS kind, id, fixed_at AS at, times_used FROM failures WHERE solved = 1",
     "pattern": "SELECT 'pattern' AS kind, id, created_at AS at, times_used FROM patterns WHERE 1",
 }
-_WHOLE: dict[Kind, str] = {
+_WHOLE: dict[LessonKind, str] = {
     "failure": "SELECT *, error AS about, coalesce(fixed_at, created_at) AS learned_at FROM failures "
     "WHERE solved = 1 AND id = ?",
     "pattern": "SELECT *, '' AS signature, problem AS about, '' AS code, solution AS fix, created_at AS learned_at "
@@ -105,7 +105,7 @@ _STATES = {
     State.PROBATION: " AND retired = 0 AND standing = 'suspect'",
     State.RETIRED: " AND retired = 1",
 }
-_TEXTS: dict[Kind, tuple[str, ...]] = {
+_TEXTS: dict[LessonKind, tuple[str, ...]] = {
     "failure": ("signature", "error", "lesson", "fix"),
     "pattern": ("problem", "lesson", "solution"),
 }
@@ -135,7 +135,7 @@ def _source(wanted: Wanted) -> tuple[str, list[object]]:
     return " UNION ALL ".join(parts), values
 
 
-def _where(kind: Kind, wanted: Wanted) -> tuple[str, list[object]]:
+def _where(kind: LessonKind, wanted: Wanted) -> tuple[str, list[object]]:
     where, values = _STATES[wanted.state] if wanted.state else "", list[object]()
     for column, value in (("language", wanted.language), ("repo", wanted.repo)):
         if value:
@@ -146,7 +146,7 @@ def _where(kind: Kind, wanted: Wanted) -> tuple[str, list[object]]:
     return where, values
 
 
-def read(conn: Connection, kind: Kind, item: int) -> Listed | None:
+def read(conn: Connection, kind: LessonKind, item: int) -> Listed | None:
     """One lesson, None where there is none: a failure without a fix is no lesson yet."""
     row = conn.execute(_WHOLE[kind], (item,)).fetchone()
     return _listed(conn, kind, row) if row else None
@@ -158,8 +158,8 @@ def whole(conn: Connection, keys: Sequence[Key]) -> list[Listed]:
     return [one for one in found if one is not None]
 
 
-def _listed(conn: Connection, kind: Kind, row: Row) -> Listed:
-    shown, withheld = recalls.tallies(conn, kind, row["id"], row["judged_from"])
+def _listed(conn: Connection, kind: LessonKind, row: Row) -> Listed:
+    shown, withheld = recall_log.tallies(conn, kind, row["id"], row["judged_from"])
     texts = {name: row[name] for name in ("signature", "about", "code", "fix", "lesson", "language", "repo")}
     times = {name: _time(row, name) for name in ("last_used_at", "retired_at", "judged_from")}
     counts = {name: row[name] for name in ("id", "task_id", "times_used", "helped", "retired_by")}
@@ -185,7 +185,7 @@ def _time(row: Row, name: str) -> datetime | None:
     return from_text(row[name]) if row[name] else None
 
 
-def uses(conn: Connection, kind: Kind, item: int, limit: int) -> list[Use]:
+def uses(conn: Connection, kind: LessonKind, item: int, limit: int) -> list[Use]:
     """The newest attempts that a lesson was near to, newest first."""
     rows = conn.execute(
         "SELECT r.*, coalesce(t.description, '') AS description FROM recalls r LEFT JOIN tasks t ON t.id = r.task_id "
@@ -200,7 +200,7 @@ def _use(row: Row) -> Use:
         task_id=row["task_id"],
         description=row["description"],
         attempt=row["attempt"],
-        arm=Arm(row["arm"]),
+        arm=Assignment(row["arm"]),
         score=row["score"],
         at=from_text(row["at"]),
         solved=None if row["solved"] is None else bool(row["solved"]),
@@ -209,9 +209,9 @@ def _use(row: Row) -> Use:
     )
 
 
-def states(conn: Connection) -> dict[tuple[Kind, State], int]:
+def states(conn: Connection) -> dict[tuple[LessonKind, State], int]:
     """How many lessons of each kind there are in each state."""
-    found = dict[tuple[Kind, State], int]()
+    found = dict[tuple[LessonKind, State], int]()
     for kind, select in _SOURCES.items():
         for state, where in _STATES.items():
             (count,) = conn.execute(f"SELECT count(*) FROM ({select}{where})").fetchone()  # noqa: S608  our own names

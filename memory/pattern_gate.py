@@ -14,7 +14,7 @@ from core.attempt_state import Lesson
 from core.gates import Finding, GateJob, GateReport, Severity
 from core.paths import is_test_path
 from core.tree import text_of
-from memory.shapes import Shape, shapes
+from memory.fingerprints import Shape, shapes
 from memory.store import LongTermMemory
 
 RULE = "memory.failed_before"

@@ -10,8 +10,8 @@ from typing import Literal
 from core.attempt_state import Lesson
 from core.clock import from_text, to_text
 from db.sqlite import Connection
-from memory.index import Kind, Near
 from memory.uplift import Standing
+from memory.vector_index import LessonKind, Near
 
 _TEXT = {
     "failure": "SELECT id, signature AS text FROM failures WHERE solved = 1 AND retired = 0",
@@ -23,15 +23,15 @@ _LESSON = {
     "FROM patterns",
 }
 RetiredBy = Literal["owner", "measured"]
-_TABLES: dict[Kind, str] = {"failure": "failures", "pattern": "patterns"}
-KINDS: tuple[Kind, ...] = tuple(_TABLES)
+_TABLES: dict[LessonKind, str] = {"failure": "failures", "pattern": "patterns"}
+KINDS: tuple[LessonKind, ...] = tuple(_TABLES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
     """A memory as it lies in the database, with the similarity that found it."""
 
-    kind: Kind
+    kind: LessonKind
     id: int
     task_id: int | None
     about: str
@@ -96,7 +96,7 @@ def solve(conn: Connection, failure: int, fix: str, lesson: str, at: datetime) -
     )
 
 
-def drop_patterns(conn: Connection, task_id: int) -> list[tuple[Kind, int]]:
+def drop_patterns(conn: Connection, task_id: int) -> list[tuple[LessonKind, int]]:
     """Forget the patterns of a task; gives what is gone."""
     gone = conn.execute("DELETE FROM patterns WHERE task_id = ? RETURNING id", (task_id,))
     return [("pattern", int(row[0])) for row in gone.fetchall()]
@@ -126,7 +126,7 @@ def used(conn: Connection, lessons: Sequence[Lesson], *, helped: bool, at: datet
             conn.execute(update, (int(helped), to_text(at), lesson.id))
 
 
-def retire(conn: Connection, kind: Kind, item: int, by: RetiredBy, at: datetime) -> bool:
+def retire(conn: Connection, kind: LessonKind, item: int, by: RetiredBy, at: datetime) -> bool:
     """Recall a lesson no more; False when it was retired before or is gone."""
     update = (
         f"UPDATE {_TABLES[kind]} SET retired = 1, retired_by = ?, retired_at = ? "  # noqa: S608  our own name
@@ -135,7 +135,7 @@ def retire(conn: Connection, kind: Kind, item: int, by: RetiredBy, at: datetime)
     return bool(conn.execute(update, (by, to_text(at), item)).rowcount)
 
 
-def restore(conn: Connection, kind: Kind, item: int, at: datetime) -> bool:
+def restore(conn: Connection, kind: LessonKind, item: int, at: datetime) -> bool:
     """Recall a lesson again; attempts before now say nothing about it any more. False when it had not retired."""
     update = (
         f"UPDATE {_TABLES[kind]} SET retired = 0, retired_by = '', retired_at = NULL, "  # noqa: S608  our own name
@@ -144,20 +144,20 @@ def restore(conn: Connection, kind: Kind, item: int, at: datetime) -> bool:
     return bool(conn.execute(update, (to_text(at), item)).rowcount)
 
 
-def standing(conn: Connection, kind: Kind, item: int) -> Standing:
+def standing(conn: Connection, kind: LessonKind, item: int) -> Standing:
     """What was thought of a lesson when the last attempt ended that it was near to."""
     select = f"SELECT standing FROM {_TABLES[kind]} WHERE id = ?"  # noqa: S608  our own name
     row = conn.execute(select, (item,)).fetchone()
     return Standing(row[0]) if row else Standing.TRUSTED
 
 
-def judged_from(conn: Connection, kind: Kind, item: int) -> str:
+def judged_from(conn: Connection, kind: LessonKind, item: int) -> str:
     """Since when attempts say something about a lesson; empty: since ever."""
     row = conn.execute(f"SELECT judged_from FROM {_TABLES[kind]} WHERE id = ?", (item,)).fetchone()  # noqa: S608
     return str(row[0]) if row else ""
 
 
-def judge(conn: Connection, kind: Kind, item: int, found: Standing) -> None:
+def judge(conn: Connection, kind: LessonKind, item: int, found: Standing) -> None:
     """Note what is thought of a lesson now."""
     conn.execute(f"UPDATE {_TABLES[kind]} SET standing = ? WHERE id = ?", (found, item))  # noqa: S608  our own name
 
@@ -167,7 +167,7 @@ def any_lesson(conn: Connection) -> bool:
     return any(conn.execute(f"{select} LIMIT 1").fetchone() for select in _TEXT.values())
 
 
-def without_vector(conn: Connection, kind: Kind, embedder: str, limit: int) -> list[tuple[int, str]]:
+def without_vector(conn: Connection, kind: LessonKind, embedder: str, limit: int) -> list[tuple[int, str]]:
     """Id and text of memories that this embedder has not seen, newest first."""
     select = (
         f"{_TEXT[kind]} AND NOT EXISTS (SELECT 1 FROM memory_vectors AS v "  # noqa: S608  our own names

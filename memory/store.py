@@ -2,10 +2,10 @@
 
 A failure is stored when it happens and completed when the task is solved: with the difference between the change that
 failed and the one that passed, and the last reflection's advice in a line. A pattern says what solved the whole task.
-What becomes of an attempt is entered for each lesson that was near to it, whether it saw the lesson or not; a lesson
-that does not help retires (`memory.uplift`).
+How an attempt ends is logged for each lesson that was near to it, whether it saw the lesson or not; a lesson that does
+not help retires (`memory.uplift`).
 
-Which embedder finds them is `memory.spaces`'s affair.
+`memory.embedding_space` decides which embedder finds them.
 """
 
 from __future__ import annotations
@@ -24,18 +24,17 @@ from core.ports import Sink
 from core.shares import Share
 from db.database import Database
 from db.sqlite import Connection
-from memory import failed_shapes, recalls, rows
+from memory import fingerprints, recall_log, rows
 from memory.embedders import Choice
-from memory.index import Kind as MemoryKind
-from memory.index import Near
-from memory.lessons import as_patch, difference, errors_of, from_patch, lesson_of, told
-from memory.recalls import Arm, MemoryUplift, Recalled
+from memory.embedding_space import EmbeddingSpaces
+from memory.lessons import as_patch, difference, errors_of, format_lesson, from_patch, lesson_of
+from memory.recall_log import Assignment, MemoryUplift, Recalled
 from memory.rows import Stored
 from memory.signature import signature
-from memory.spaces import Spaces
 from memory.uplift import Standing, standing
+from memory.vector_index import LessonKind, Near
 
-Item = tuple[MemoryKind, int]
+Item = tuple[LessonKind, int]
 """A lesson by its kind and id."""
 CANDIDATES = 20
 PROBATION_SHARE = 0.5
@@ -51,7 +50,7 @@ class LongTermMemory:
         db: the database.
         embedder: as `memory.embedders.choose` picked it.
         clock: dates what is stored.
-        emit: told when the better embedder is ready or cannot be had.
+        emit: takes the events, as when the better embedder is ready or cannot be had.
         masker: takes secrets out of what is stored.
         extension: whether to use sqlite-vec where it can be loaded.
         control_share: the share of attempts that see no lessons, so that it can be known what these are worth.
@@ -71,7 +70,7 @@ class LongTermMemory:
         self._control_share = control_share
         self._db, self._clock, self._emit = db, clock, emit
         self._masker = masker or Masker()
-        self._spaces = Spaces(db, embedder, clock=clock, emit=emit, extension=extension)
+        self._spaces = EmbeddingSpaces(db, embedder, clock=clock, emit=emit, extension=extension)
 
     @property
     def description(self) -> str:
@@ -85,7 +84,7 @@ class LongTermMemory:
     async def recall(self, query: str, limit: int, *, task_id: int | None = None, attempt: int = 1) -> Sequence[Lesson]:
         """The nearest lessons, best first, at most one for each task.
 
-        An attempt that is named may have drawn the lot to see nothing; what would have been shown is noted.
+        An attempt that is named may be in the control group, which sees nothing; what would have been shown is logged.
 
         Raises:
             StoreError: the database cannot be read or written.
@@ -95,14 +94,14 @@ class LongTermMemory:
         near = await asyncio.to_thread(self._nearest, self._masker(query), limit)
         if not near or task_id is None:
             return tuple(map(self._lesson, near))
-        return await asyncio.to_thread(self._drawn, near, task_id, attempt)
+        return await asyncio.to_thread(self._assigned, near, task_id, attempt)
 
     async def failed_before(
         self, digests: Collection[str], *, task_id: int | None = None, attempt: int = 1
     ) -> Mapping[str, Lesson]:
-        """Those of the functions (`memory.shapes`) that failed in earlier tasks, with what was learned from each.
+        """Those of the functions (`memory.fingerprints`) that failed in earlier tasks, with what was learned from each.
 
-        An attempt that is named and drew the lot to see no lessons is told nothing; what it would have seen is noted.
+        An attempt that is named and in the control group sees nothing; what it would have seen is logged.
 
         Raises:
             StoreError: the database cannot be read or written.
@@ -111,7 +110,7 @@ class LongTermMemory:
 
     def uplift(self) -> MemoryUplift:
         """What memory has been worth so far."""
-        return recalls.uplift(self._db.reader())
+        return recall_log.uplift(self._db.reader())
 
     def search(self, query: str, limit: int) -> list[Near]:
         """The lessons nearest to a text, as a recall finds them, best first; nothing is noted. Blocks.
@@ -123,7 +122,7 @@ class LongTermMemory:
             return []
         return self._near(self._masker(query), limit)[:limit]
 
-    def retire(self, kind: MemoryKind, item: int) -> Future[bool]:
+    def retire(self, kind: LessonKind, item: int) -> Future[bool]:
         """Recall a lesson no more, as its owner wants; False where it was retired before or is not there."""
         forgetters, at = self._spaces.forgetters(), self._clock()
 
@@ -132,19 +131,19 @@ class LongTermMemory:
                 return False
             for forget in forgetters:
                 forget(conn, [(kind, item)])
-            self._tell(Kind.LESSON_RETIRED, kind, item, "retires: its owner wants it so")
+            self._report(Kind.LESSON_RETIRED, kind, item, "retires: its owner wants it so")
             return True
 
         return self._db.write(job)
 
-    def restore(self, kind: MemoryKind, item: int) -> Future[bool]:
+    def restore(self, kind: LessonKind, item: int) -> Future[bool]:
         """Recall a lesson again that had retired; it begins without a record. False where it had not."""
         at = self._clock()
 
         def job(conn: Connection) -> bool:
             if not rows.restore(conn, kind, item, at):
                 return False
-            self._tell(Kind.LESSON_RESTORED, kind, item, "is used again: its owner wants it so")
+            self._report(Kind.LESSON_RESTORED, kind, item, "is used again: its owner wants it so")
             return True
 
         return self._db.write(job)
@@ -189,30 +188,30 @@ class LongTermMemory:
         return self._spaces.nearest({"failure": signature(query) or query, "pattern": query}, limit)
 
     def _failed_before(self, digests: Collection[str], task_id: int | None, attempt: int) -> dict[str, Lesson]:
-        failures = failed_shapes.failures(self._db.reader(), digests)
+        failures = fingerprints.failures(self._db.reader(), digests)
         near = [Near(kind="failure", item=item, similarity=1.0) for item in sorted(set(failures.values()))]
         found = rows.stored(self._db.reader(), near)
         found = [one for one in found if task_id is None or one.task_id != task_id]
         if not found:
             return {}
-        seen = self._drawn(found, task_id, attempt) if task_id is not None else tuple(map(self._lesson, found))
+        seen = self._assigned(found, task_id, attempt) if task_id is not None else tuple(map(self._lesson, found))
         lessons = {lesson.id: lesson for lesson in seen}
         return {digest: lessons[item] for digest, item in failures.items() if item in lessons}
 
-    def _drawn(self, near: Sequence[Stored], task_id: int, attempt: int) -> tuple[Lesson, ...]:
-        """The lessons that the attempt's lot lets it see; all that are near are noted before any is shown."""
+    def _assigned(self, near: Sequence[Stored], task_id: int, attempt: int) -> tuple[Lesson, ...]:
+        """The lessons that the attempt is assigned to see; all that are near are logged before any is shown."""
         conn, at = self._db.reader(), self._clock()
-        arms = {one: self._arm(conn, one, task_id, attempt) for one in near}
-        noted = [Recalled(kind=one.kind, item=one.id, arm=arm, score=one.similarity) for one, arm in arms.items()]
-        self._db.write(lambda conn: recalls.add(conn, task_id, attempt, noted, at)).result()
-        return tuple(self._lesson(one) for one, arm in arms.items() if arm is Arm.SHOWN)
+        assigned = {one: self._assignment(conn, one, task_id, attempt) for one in near}
+        log = [Recalled(kind=one.kind, item=one.id, arm=arm, score=one.similarity) for one, arm in assigned.items()]
+        self._db.write(lambda conn: recall_log.add(conn, task_id, attempt, log, at)).result()
+        return tuple(self._lesson(one) for one, arm in assigned.items() if arm is Assignment.SHOWN)
 
-    def _arm(self, conn: Connection, one: Stored, task_id: int, attempt: int) -> Arm:
-        if recalls.lot("attempt", task_id, attempt) < self._control_share:
-            return Arm.CONTROL
+    def _assignment(self, conn: Connection, one: Stored, task_id: int, attempt: int) -> Assignment:
+        if recall_log.draw("attempt", task_id, attempt) < self._control_share:
+            return Assignment.CONTROL
         suspect = rows.standing(conn, one.kind, one.id) is Standing.SUSPECT
-        left_out = suspect and recalls.lot(one.kind, one.id, task_id, attempt) < PROBATION_SHARE
-        return Arm.PROBATION if left_out else Arm.SHOWN
+        left_out = suspect and recall_log.draw(one.kind, one.id, task_id, attempt) < PROBATION_SHARE
+        return Assignment.PROBATION if left_out else Assignment.SHOWN
 
     def _worth(self, one: Stored) -> float:
         """Similarity, less for age, and less where it was tried and did not help (a rate with one of each added)."""
@@ -222,28 +221,28 @@ class LongTermMemory:
 
     def _lesson(self, one: Stored) -> Lesson:
         age_s = max(0.0, (self._clock() - one.at).total_seconds())
-        text = told(one.about, one.lesson, one.fix)
+        text = format_lesson(one.about, one.lesson, one.fix)
         return Lesson(id=one.id, text=text, score=round(one.similarity, 4), age_s=age_s, source=one.kind)
 
     def _conclude(self, work: AttemptState, task_id: int, solved: bool) -> None:
         at, conn = self._clock(), self._db.reader()
         failures = rows.open_failures(conn, task_id) if solved else []
-        passing = failed_shapes.shapes_of(work.change) if solved else set[str]()
-        cleared = failed_shapes.failures(conn, passing)
-        if not (failures or work.lessons or cleared or recalls.any_of(conn, task_id, work.attempt)):
+        passing = fingerprints.shapes_of(work.change) if solved else set[str]()
+        cleared = fingerprints.failures(conn, passing)
+        if not (failures or work.lessons or cleared or recall_log.any_of(conn, task_id, work.attempt)):
             return
         fixes = [(id_, difference(from_patch(code), work.change, self._masker)) for id_, code in failures]
-        shapes = {id_: failed_shapes.changed_by_fix(from_patch(code), passing) for id_, code in failures}
+        shapes = {id_: fingerprints.changed_by_fix(from_patch(code), passing) for id_, code in failures}
         problem, lesson = self._masker(rows.description(conn, task_id)), self._masker(lesson_of(work))
         forgetters = self._spaces.forgetters()
 
         def job(conn: Connection) -> None:
             if not rows.conclude(conn, task_id, work.attempt):
                 return
-            failed_shapes.forget(conn, cleared)
+            fingerprints.forget(conn, cleared)
             for id_, fix in fixes:
                 rows.solve(conn, id_, fix, lesson, at)
-                failed_shapes.add(conn, id_, shapes[id_])
+                fingerprints.add(conn, id_, shapes[id_])
             rows.used(conn, work.lessons, helped=solved, at=at)
             gone = self._retired(conn, work, task_id, solved)
             if fixes and problem:
@@ -258,22 +257,22 @@ class LongTermMemory:
     def _retired(self, conn: Connection, work: AttemptState, task_id: int, solved: bool) -> list[Item]:
         """Enter how the attempt ended, judge the lessons near to it, and retire what does not help; gives those."""
         at = self._clock()
-        near = recalls.end(conn, task_id, work.attempt, solved=solved, iterations=work.iteration, at=at)
-        everyone = recalls.withheld(conn) if near else Share()
+        near = recall_log.end(conn, task_id, work.attempt, solved=solved, iterations=work.iteration, at=at)
+        everyone = recall_log.withheld(conn) if near else Share()
         return [one for one in near if self._judged(conn, one, everyone, at) is Standing.RETIRED]
 
     def _judged(self, conn: Connection, lesson: Item, everyone: Share, at: datetime) -> Standing:
         """What is thought of a lesson now, which is noted and followed."""
         kind, item = lesson
-        shown, without = recalls.tallies(conn, kind, item, rows.judged_from(conn, kind, item))
+        shown, without = recall_log.tallies(conn, kind, item, rows.judged_from(conn, kind, item))
         found = standing(shown, without, everyone)
         rows.judge(conn, kind, item, found)
         if found is Standing.RETIRED and rows.retire(conn, kind, item, "measured", at):
-            told = (
+            counts = (
                 f"{shown.part} of {shown.whole} attempts were solved with it, {without.part} of {without.whole} without"
             )
-            self._tell(Kind.LESSON_RETIRED, kind, item, f"retires: {told}")
+            self._report(Kind.LESSON_RETIRED, kind, item, f"retires: {counts}")
         return found
 
-    def _tell(self, what: Kind, kind: MemoryKind, item: int, text: str) -> None:
+    def _report(self, what: Kind, kind: LessonKind, item: int, text: str) -> None:
         self._emit(Event(kind=what, message=f"lesson {item} ({kind}) {text}", data={"lesson": item, "kind": kind}))

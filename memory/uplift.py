@@ -1,10 +1,10 @@
 """Whether lessons help: what became of attempts that saw them, beside those from which they were withheld.
 
-Which attempts see nothing is drawn by lot before anything is known about them, so the two groups differ by the lessons
-alone. A single lesson is seldom withheld that way; one under suspicion is therefore shown in half of its cases only,
-until there is enough to decide. It retires when it is improbable that it helps. The chance is a Bayesian one, with
-Beta priors; what is known of all withheld attempts is the prior of one lesson's, worth a few observations, because the
-cases in which this lesson comes up may be harder than others.
+Which attempts see nothing is drawn at random before anything is known about them, so the two groups differ by the
+lessons alone. A single lesson is seldom withheld that way; one under suspicion is therefore shown in half of its cases
+only, until there is enough to decide. It retires when it is improbable that it helps. The chance is a Bayesian one,
+with Beta priors; what is known of all withheld attempts is the prior of one lesson's, worth a few observations, because
+the cases in which this lesson comes up may be harder than others.
 
 Error rates are measured by simulation (`tests/memory/test_uplift.py`), since the rule looks again after each use.
 """

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from core.shares import Interval, Share, difference
 from core.states import Phase
 from memory.listing import Listed, State
-from memory.recalls import Arm
+from memory.recall_log import Assignment
 from server.diffs.lesson_diffs import RowKind, fixed_files
 from server.query import Query
 from server.schemas import Answer, Moment
@@ -85,7 +85,7 @@ class LessonUse(Answer):
     task_id: int
     description: str
     attempt: int
-    arm: Arm
+    arm: Assignment
     score: float
     at: Moment
     solved: bool | None

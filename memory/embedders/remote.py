@@ -1,4 +1,4 @@
-"""What the embedders behind an address have in common: batches, limits of time and size, few retries, checked answers.
+"""Embedders behind an address: Ollama's, OpenAI's, and any server that speaks OpenAI's `/v1/embeddings`.
 
 Texts are sent only to the address that the owner has set: no redirect is followed, and an address of this machine is
 never reached through a proxy. An answer is read for so long and so far, whatever the server does.
@@ -9,16 +9,18 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
 from core.masking import printable
-from memory.embedders.base import MAX_CHARS, EmbedderMissing
-from memory.embedders.calibration import floor_of
+from memory.embedders.base import MAX_CHARS, EmbedderMissing, floor_of
 
 if TYPE_CHECKING:
     from memory.embedders.base import Vectors
+
 
 UNCOMPRESSED = {"Accept-Encoding": "identity"}
 """So that what is counted is what has to be held."""
@@ -181,3 +183,99 @@ def _limited(package: Any, limits: Limits) -> Callable[[Any], None]:
         response.stream = Limited(response.stream)
 
     return hook
+
+
+OLLAMA_MODEL = "nomic-embed-text"
+
+
+class OllamaEmbedder(RemoteEmbedder):
+    """Ollama's embeddings; texts longer than the model's context are cut by the server."""
+
+    vendor = "ollama"
+
+    def ask(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
+        """See `RemoteEmbedder.ask`."""
+        client = self._client
+        import httpx  # noqa: PLC0415  loaded by `_client`
+        import ollama  # noqa: PLC0415
+
+        try:
+            return client.embed(model=self.model, input=list(texts), truncate=True).embeddings  # type: ignore[no-any-return]
+        except ollama.ResponseError as error:
+            raise self.refused(error.status_code, error.error, mend=f"run `ollama pull {self.model}`") from None
+        except (httpx.HTTPError, httpx.StreamError, ConnectionError) as error:
+            raise self.unreached(error) from None
+        except (ValueError, TypeError, AttributeError):
+            raise EmbedderMissing(f"ollama at {self.base_url} does not speak Ollama's own format") from None
+
+    @cached_property
+    def _client(self) -> Any:
+        try:
+            import httpx  # noqa: PLC0415  a fraction of a second
+            import ollama  # noqa: PLC0415
+        except ImportError as error:
+            raise EmbedderMissing(f"the package ollama is not installed ({error}); `make run` installs it") from None
+        return ollama.Client(host=self.base_url, **self.http_options(httpx))
+
+
+OFFICIAL = "https://api.openai.com/v1"
+OPENAI_MODEL = "text-embedding-3-small"
+
+
+class OpenAIEmbedder(RemoteEmbedder):
+    """OpenAI's embeddings.
+
+    Args:
+        model: the model's name.
+        base_url: the address, with its `/v1`; OpenAI's own by default.
+        api_key: servers of one's own often want none.
+        limits: how patiently it is asked.
+    """
+
+    vendor = "openai"
+
+    def __init__(
+        self, *, model: str, base_url: str | None = None, api_key: str | None = None, limits: Limits | None = None
+    ) -> None:
+        super().__init__(model=model, base_url=base_url or OFFICIAL, limits=limits)
+        self._key = api_key
+
+    def load(self) -> None:
+        """See `RemoteEmbedder.load`; without a key OpenAI itself is not even asked."""
+        if self.base_url == OFFICIAL and not self._key:
+            raise EmbedderMissing("openai wants a key: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server without one")
+        super().load()
+
+    def ask(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
+        """See `RemoteEmbedder.ask`."""
+        client = self._client
+        import openai  # noqa: PLC0415  loaded by `_client`
+
+        try:
+            # The package asks for base64 unless told otherwise, which servers that resemble OpenAI often do not know.
+            answer = client.embeddings.create(model=self.model, input=list(texts), encoding_format="float")
+            return [row.embedding for row in sorted(answer.data, key=lambda row: row.index)]
+        except openai.APIStatusError as error:
+            raise self.refused(error.status_code, error.message, mend=self._mend(error.status_code)) from None
+        except openai.APIConnectionError as error:
+            raise self.unreached(error.__cause__ if isinstance(error.__cause__, Exception) else error) from None
+        except (openai.OpenAIError, ValueError, TypeError, AttributeError):
+            raise EmbedderMissing(f"openai at {self.base_url} does not speak OpenAI's format") from None
+
+    def _mend(self, status: int) -> str:
+        if status in (401, 403):
+            return "check OPENAI_API_KEY"
+        return f"check EMBEDDER_MODEL ({self.model}) and OPENAI_BASE_URL"
+
+    @cached_property
+    def _client(self) -> Any:
+        # The package looks at `httpx` once it is in `sys.modules`, where another thread's import puts half of it.
+        with suppress(ImportError):
+            import httpx  # noqa: F401, PLC0415
+        try:
+            import httpx2  # noqa: PLC0415  a fraction of a second
+            import openai  # noqa: PLC0415
+        except ImportError as error:
+            raise EmbedderMissing(f"the package openai is not installed ({error}); `make run` installs it") from None
+        http = openai.DefaultHttpxClient(**self.http_options(httpx2))
+        return openai.OpenAI(api_key=self._key or "none", base_url=self.base_url, max_retries=0, http_client=http)

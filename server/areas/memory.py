@@ -9,9 +9,9 @@ from flask import Response, stream_with_context
 
 from core.errors import NotLessons, UnknownLesson
 from core.events import Kind
-from memory import exchange, listing, recalls
-from memory.index import Kind as LessonKind
+from memory import exchange, listing, recall_log
 from memory.listing import Key, State, Use, Wanted
+from memory.vector_index import LessonKind
 from server.bodies import BadBody
 from server.desk import Desk, settled
 from server.endpoint import Call, Endpoint, Reply
@@ -94,7 +94,7 @@ def restore_lesson(call: Call) -> Reply:
 def show_learning(call: Call) -> Reply:
     """What memory is worth."""
     desk, conn = call.desk, call.desk.database.reader()
-    counts, found = listing.states(conn), recalls.uplift(conn)
+    counts, found = listing.states(conn), recall_log.uplift(conn)
     days = listing.learned_by_day(conn, desk.clock(), DAYS)
     return Reply(
         answer=Learning(
@@ -170,7 +170,7 @@ def _use(desk: Desk, key: Key, use: Use) -> LessonUse:
         solved=use.solved,
         iterations=use.iterations,
         tokens=use.tokens,
-        seen_in=_seen_in(desk, key, use) if use.arm is recalls.Arm.SHOWN else [],
+        seen_in=_seen_in(desk, key, use) if use.arm is recall_log.Assignment.SHOWN else [],
     )
 
 

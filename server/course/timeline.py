@@ -15,8 +15,7 @@ from core.states import ENDED, Status
 from core.tasks import Task
 from db import forks, pruning
 from db.step_rows import Call, IterationRow, StepRow
-from memory.near_to import of_task
-from memory.recalls import Arm
+from memory.recall_log import Assignment, of_task
 from server.approvals import approval_row
 from server.course.task_reading import mappings, number, shown_lessons
 from server.course.timeline_answers import (
@@ -260,7 +259,7 @@ def _from_log(one: Any, desk: Desk) -> RecallRow:
         kind=short(one.source, desk.events.mask),
         item=one.item,
         about=short(one.about, desk.events.mask),
-        arm=Arm.SHOWN,
+        arm=Assignment.SHOWN,
         score=one.score,
         age_days=one.age_days,
         iteration=one.iteration,

@@ -9,7 +9,7 @@ from core.attempt_state import AttemptState, Reflection, Try
 from core.masking import Masker
 from core.states import Phase
 from core.verdicts import Evidence, Failure, Label, Verdict
-from memory.lessons import MAX_CODE, as_patch, difference, errors_of, from_patch, lesson_of, told
+from memory.lessons import MAX_CODE, as_patch, difference, errors_of, format_lesson, from_patch, lesson_of
 
 PATHS = st.from_regex(r"[a-z]{1,8}(/[a-z]{1,8}){0,2}\.py", fullmatch=True)
 
@@ -78,5 +78,5 @@ def test_the_lesson_is_the_last_reflections_advice_in_a_line() -> None:
 
 
 def test_a_memory_is_told_in_order() -> None:
-    assert told("KeyError: x\nmore", "Use get.", "-a\n+b") == "KeyError: x:\nUse get.\nWhat mended it:\n-a\n+b"
-    assert told("KeyError", "", "") == "KeyError:"
+    assert format_lesson("KeyError: x\nmore", "Use get.", "-a\n+b") == "KeyError: x:\nUse get.\nWhat mended it:\n-a\n+b"
+    assert format_lesson("KeyError", "", "") == "KeyError:"

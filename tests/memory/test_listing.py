@@ -6,16 +6,16 @@ import pytest
 
 from core.shares import Share
 from core.tasks import Language, TaskSpec
-from memory import listing, recalls, rows
+from memory import listing, recall_log, rows
 from memory.listing import State, Wanted
-from memory.recalls import Arm, Recalled
+from memory.recall_log import Assignment, Recalled
 from memory.store import LongTermMemory
 from memory.uplift import Standing
 from tests.memory.test_store import ERROR, failed, learn, make, work
 from tests.support.store import Store
 
 
-def near(store: Store, lesson: int, arms: dict[Arm, int], *, solved: bool, first: int = 100) -> None:
+def near(store: Store, lesson: int, arms: dict[Assignment, int], *, solved: bool, first: int = 100) -> None:
     """Attempts of made-up tasks that a failure was near to, and how they all ended."""
 
     def job(conn: object) -> None:
@@ -24,8 +24,8 @@ def near(store: Store, lesson: int, arms: dict[Arm, int], *, solved: bool, first
             for _ in range(count):
                 task += 1
                 one = Recalled(kind="failure", item=lesson, arm=arm, score=0.9)
-                recalls.add(conn, task, 1, [one], store.clock())  # type: ignore[arg-type]
-                recalls.end(conn, task, 1, solved=solved, iterations=1, at=store.clock())  # type: ignore[arg-type]
+                recall_log.add(conn, task, 1, [one], store.clock())  # type: ignore[arg-type]
+                recall_log.end(conn, task, 1, solved=solved, iterations=1, at=store.clock())  # type: ignore[arg-type]
 
     store.db.write(job).result()
 
@@ -80,11 +80,11 @@ async def test_a_failure_without_a_fix_is_no_lesson(store: Store) -> None:
 
 
 async def test_the_standing_is_noted_when_an_attempt_ends(store: Store, memory: LongTermMemory) -> None:
-    near(store, 1, {Arm.SHOWN: 6}, solved=False)
+    near(store, 1, {Assignment.SHOWN: 6}, solved=False)
     assert rows.standing(store.db.reader(), "failure", 1) is Standing.TRUSTED
     task = store.queue.submit(TaskSpec(description="x")).result().task_id
-    one = Recalled(kind="failure", item=1, arm=Arm.SHOWN, score=0.9)
-    store.db.write(lambda conn: recalls.add(conn, task, 1, [one], store.clock())).result()
+    one = Recalled(kind="failure", item=1, arm=Assignment.SHOWN, score=0.9)
+    store.db.write(lambda conn: recall_log.add(conn, task, 1, [one], store.clock())).result()
     await memory.conclude(work("x\n"), task, False)
     assert page(store, Wanted(state=State.PROBATION)) == [1]
     assert listing.states(store.db.reader())["failure", State.PROBATION] == 1
@@ -107,8 +107,8 @@ async def test_retiring_and_restoring_are_told_once(store: Store, memory: LongTe
 
 
 async def test_a_restored_lesson_is_judged_by_what_comes_then(store: Store, memory: LongTermMemory) -> None:
-    near(store, 1, {Arm.SHOWN: 20}, solved=False)
-    near(store, 1, {Arm.PROBATION: 20}, solved=True, first=200)
+    near(store, 1, {Assignment.SHOWN: 20}, solved=False)
+    near(store, 1, {Assignment.PROBATION: 20}, solved=True, first=200)
     memory.retire("failure", 1).result()
     store.clock.advance(60)
     memory.restore("failure", 1).result()
@@ -121,8 +121,8 @@ async def test_a_restored_lesson_is_judged_by_what_comes_then(store: Store, memo
 
 
 async def test_memory_s_worth_counts_an_attempt_where_its_own_lot_put_it(store: Store, memory: LongTermMemory) -> None:
-    near(store, 1, {Arm.SHOWN: 3, Arm.PROBATION: 2, Arm.CONTROL: 4}, solved=True)
-    found = recalls.uplift(store.db.reader())
+    near(store, 1, {Assignment.SHOWN: 3, Assignment.PROBATION: 2, Assignment.CONTROL: 4}, solved=True)
+    found = recall_log.uplift(store.db.reader())
     assert (found.shown, found.control) == (Share(5, 5), Share(4, 4))
 
 

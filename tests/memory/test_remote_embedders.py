@@ -10,11 +10,9 @@ import pytest
 
 from core.events import Kind
 from memory.embedders import MAKERS, Choice, EmbedderMissing, Endpoints, HashedEmbedder, Loadable, choose
-from memory.embedders.blended import BlendedEmbedder
-from memory.embedders.calibration import STRANGERS
-from memory.embedders.ollama_api import OllamaEmbedder
-from memory.embedders.openai_api import OpenAIEmbedder
-from memory.embedders.remote import Limits
+from memory.embedders.base import STRANGERS
+from memory.embedders.local import BlendedEmbedder
+from memory.embedders.remote import Limits, OllamaEmbedder, OpenAIEmbedder
 from settings.work import WorkSettings
 from tests.memory.test_store import ERROR, events, learn, make
 from tests.support.store import Store

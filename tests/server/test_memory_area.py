@@ -13,8 +13,8 @@ from core.attempt_state import AttemptState
 from core.clock import to_text
 from core.events import Event, Kind
 from core.states import Phase
-from memory import exchange, recalls
-from memory.recalls import Arm, Recalled
+from memory import exchange, recall_log
+from memory.recall_log import Assignment, Recalled
 from server.desk import Desk, no_memory
 from tests.support.desk import Client, serving
 from tests.support.lessons import learn
@@ -43,20 +43,20 @@ def ids(room: Room, query: str = "") -> list[str]:
     return [row["id"] for row in room.client.get(f"/api/lessons?{query}").json["lessons"]]
 
 
-def ended(room: Room, lesson: str, outcomes: list[tuple[Arm, bool]]) -> None:
+def ended(room: Room, lesson: str, outcomes: list[tuple[Assignment, bool]]) -> None:
     """Attempts of new tasks that the lesson was near to, with how each ended."""
     kind, number = lesson.split("-")
     for arm, solved in outcomes:
         one = Recalled(kind="failure" if kind == "failure" else "pattern", item=int(number), arm=arm, score=0.9)
         task = near(room, one, f"after {lesson}")
-        end = partial(recalls.end, task_id=task, attempt=1, solved=solved, iterations=2, at=room.desk.clock())
+        end = partial(recall_log.end, task_id=task, attempt=1, solved=solved, iterations=2, at=room.desk.clock())
         room.desk.database.write(end).result()
 
 
 def near(room: Room, one: Recalled, description: str) -> int:
     """A task whose first attempt a lesson was near to."""
     task = submit(room.desk, description)
-    add = partial(recalls.add, task_id=task, attempt=1, found=[one], at=room.desk.clock())
+    add = partial(recall_log.add, task_id=task, attempt=1, found=[one], at=room.desk.clock())
     room.desk.database.write(add).result()
     return task
 
@@ -99,7 +99,7 @@ def test_a_search_by_meaning_finds_the_nearest_first(room: Room) -> None:
 
 
 def test_a_lesson_tells_what_mended_it_and_where_it_was_used(room: Room) -> None:
-    ended(room, "failure-1", [(Arm.SHOWN, True), (Arm.CONTROL, False)])
+    ended(room, "failure-1", [(Assignment.SHOWN, True), (Assignment.CONTROL, False)])
     data = {"lessons": [{"id": 1, "kind": "failure", "score": 0.9}]}
     told = Event(kind=Kind.LESSON_RECALLED, task_id=4, attempt=1, iteration=2, phase=Phase.REFLECTING, data=data)
     room.desk.events.emit(told)
@@ -135,10 +135,10 @@ def test_a_retired_lesson_is_found_no_more_until_it_is_restored(room: Room) -> N
 
 
 def test_a_restored_lesson_begins_without_a_record(room: Room) -> None:
-    ended(room, "failure-1", [(Arm.SHOWN, False)] * 3)
+    ended(room, "failure-1", [(Assignment.SHOWN, False)] * 3)
     room.client.post("/api/lesson/failure-1/retire")
     assert room.client.post("/api/lesson/failure-1/restore").json["shown"] == {"part": 0, "whole": 0}
-    ended(room, "failure-1", [(Arm.SHOWN, True)])
+    ended(room, "failure-1", [(Assignment.SHOWN, True)])
     assert room.client.get("/api/lesson/failure-1").json["shown"] == {"part": 1, "whole": 1}
 
 
@@ -152,7 +152,7 @@ def test_what_is_no_lesson_is_told(room: Room) -> None:
 
 def test_what_memory_is_worth_is_told_with_its_intervals(room: Room) -> None:
     assert room.client.get("/api/learning").json["solve_rate"] is None
-    ended(room, "failure-1", [(Arm.SHOWN, True)] * 8 + [(Arm.CONTROL, False)] * 6)
+    ended(room, "failure-1", [(Assignment.SHOWN, True)] * 8 + [(Assignment.CONTROL, False)] * 6)
     got = room.client.get("/api/learning").json
     assert (got["shown"], got["control"]) == ({"part": 8, "whole": 8}, {"part": 0, "whole": 6})
     assert got["solve_rate"]["estimate"] == 1.0
@@ -165,7 +165,7 @@ def test_what_memory_is_worth_is_told_with_its_intervals(room: Room) -> None:
 def test_a_lesson_that_does_not_help_is_on_probation(room: Room) -> None:
     work = AttemptState(phase=Phase.COMMIT, base="")
     for _ in range(7):
-        task = near(room, Recalled(kind="failure", item=1, arm=Arm.SHOWN, score=0.9), "x")
+        task = near(room, Recalled(kind="failure", item=1, arm=Assignment.SHOWN, score=0.9), "x")
         asyncio.run(room.desk.memory().conclude(work, task, solved=False))
     assert ids(room, "state=probation") == ["failure-1"]
     assert room.client.get("/api/learning").json["failures"] == {"active": 2, "probation": 1, "retired": 0}

@@ -11,8 +11,8 @@ from core.brief import Brief, Question
 from core.clock import utc_now
 from core.events import Event, Kind
 from core.states import Outcome, Phase
-from memory import recalls
-from memory.recalls import Arm, Recalled
+from memory import recall_log
+from memory.recall_log import Assignment, Recalled
 from server.course.task_reading import shown_findings
 from server.desk import Desk
 from tests.support.desk import Client
@@ -87,10 +87,10 @@ def test_the_reading_of_a_vague_task_is_shown_with_answers_and_defaults(client: 
 def test_lessons_are_shown_with_score_age_and_what_the_attempt_saw(client: Client, desk: Desk) -> None:
     lived(desk, BRIEF, [], "AttributeError: no total")
     near = [
-        Recalled(kind="failure", item=7, arm=Arm.SHOWN, score=0.873),
-        Recalled(kind="pattern", item=2, arm=Arm.CONTROL, score=0.5),
+        Recalled(kind="failure", item=7, arm=Assignment.SHOWN, score=0.873),
+        Recalled(kind="pattern", item=2, arm=Assignment.CONTROL, score=0.5),
     ]
-    desk.database.write(lambda conn: recalls.add(conn, 1, 1, near, utc_now())).result()
+    desk.database.write(lambda conn: recall_log.add(conn, 1, 1, near, utc_now())).result()
     first, second = client.get("/api/task/1/timeline").json["recalls"]
     assert first == {
         "attempt": 1, "kind": "failure", "item": 7, "about": "AttributeError: no total", "arm": "shown",

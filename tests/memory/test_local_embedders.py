@@ -1,4 +1,4 @@
-"""The real model, from a package on this machine; the only module of the tests that loads it."""
+"""Embedders on this machine."""
 
 from __future__ import annotations
 
@@ -6,11 +6,67 @@ import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from memory.embedders import EmbedderMissing, SentenceTransformerEmbedder, choose, packaged_model
+from memory.embedders import EmbedderMissing, HashedEmbedder, SentenceTransformerEmbedder, choose, packaged_model
 from tests.memory.test_store import ERROR, events, learn, make
 from tests.support.store import Store
+
+hashed = HashedEmbedder()
+
+
+def alike(one: str, other: str) -> float:
+    rows = hashed.embed([one, other])
+    return float(rows[0] @ rows[1])
+
+
+def test_vectors_have_length_one_and_do_not_change() -> None:
+    rows = hashed.embed(["KeyError in total", "", "ü"])
+    assert rows.shape == (3, 384)
+    assert rows.dtype == np.float32
+    assert np.linalg.norm(rows, axis=1) == pytest.approx([1, 0, 1], abs=1e-6)
+    assert np.round(hashed.embed(["KeyError in total"])[0, :].sum(), 4) == pytest.approx(rows[0].sum(), abs=1e-4)
+
+
+def test_the_vector_of_a_text_is_the_same_on_every_machine() -> None:
+    row = hashed.embed(["KeyError: price"])[0]
+    assert np.flatnonzero(row)[:5].tolist() == [0, 17, 24, 37, 42]
+
+
+def test_similar_texts_are_nearer_than_others() -> None:
+    text = "TypeError: unsupported operand types for +: int and str"
+    assert alike(text, "TypeError: unsupported operand types for -: str and int") > 0.7
+    assert alike(text, "Create a FastAPI endpoint that says whether the service is healthy") < hashed.floor
+    assert alike("parse_csv_file", "parseCsvFile") > 0.9
+
+
+@given(st.text())
+def test_any_text_can_be_embedded(text: str) -> None:
+    row = hashed.embed([text])[0]
+    assert np.isfinite(row).all()
+
+
+def test_no_texts_give_no_rows() -> None:
+    assert hashed.embed([]).shape == (0, 384)
+
+
+def test_the_setting_picks_the_embedders() -> None:
+    assert choose("hashed").better is None
+    for name in ("auto", "sentence-transformers"):
+        better = choose(name).better
+        assert better
+        assert better.name == "st-all-MiniLM-L6-v2+hashed-384-v3"
+    assert packaged_model() is not None
+    with pytest.raises(ValueError, match="no embedder 'word2vec'; known are auto"):
+        choose("word2vec")
+
+
+def test_an_embedder_that_is_not_loaded_says_so() -> None:
+    with pytest.raises(EmbedderMissing, match="not loaded"):
+        SentenceTransformerEmbedder(Path("/nowhere/some-model")).embed(["x"])
 
 
 async def test_the_model_takes_over_when_all_memories_are_embedded_with_it(

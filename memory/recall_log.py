@@ -1,4 +1,7 @@
-"""The SQL of what became of lessons: which attempt was near to which, whether it saw it, and how it ended."""
+"""The log of recalls: which lessons were near to an attempt, what its random assignment let it see, and how it ended.
+
+Assignments are those of an A/B test: an attempt, or a lesson within it, is drawn into a group once for good.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,14 @@ from enum import StrEnum
 from core.clock import to_text
 from core.shares import Interval, Share, difference, mean_difference
 from db.sqlite import Connection
-from memory.index import Kind
+from memory.vector_index import LessonKind
 
 
-class Arm(StrEnum):
-    """What an attempt saw of a lesson that was near: the lesson, nothing at all, or the others without this one."""
+class Assignment(StrEnum):
+    """What an attempt was assigned to see of a lesson that was near.
+
+    SHOWN is the lesson, CONTROL no lesson at all, PROBATION the others without this one.
+    """
 
     SHOWN = "shown"
     CONTROL = "control"
@@ -26,15 +32,15 @@ class Arm(StrEnum):
 class Recalled:
     """A lesson that was near to an attempt."""
 
-    kind: Kind
+    kind: LessonKind
     item: int
-    arm: Arm
+    arm: Assignment
     score: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryUplift:
-    """What memory as a whole is worth: attempts that were to see lessons beside those that saw none, by lot.
+    """What memory as a whole is worth: attempts that were to see lessons beside those that were assigned to see none.
 
     The shares count solved attempts. The intervals are differences, with lessons less without; those of the means are
     None where too few attempts have ended.
@@ -47,8 +53,8 @@ class MemoryUplift:
     tokens: Interval | None
 
 
-def lot(*parts: object) -> float:
-    """A number in [0, 1) that is drawn once for good: the same parts give the same one, also after a restart."""
+def draw(*parts: object) -> float:
+    """A random number in [0, 1) for an assignment: the same parts give the same one, also after a restart."""
     text = ":".join(map(str, parts))
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:7], "big") / 2**56
 
@@ -64,7 +70,7 @@ def add(conn: Connection, task_id: int, attempt: int, found: Sequence[Recalled],
 
 def end(
     conn: Connection, task_id: int, attempt: int, *, solved: bool, iterations: int, at: datetime
-) -> list[tuple[Kind, int]]:
+) -> list[tuple[LessonKind, int]]:
     """Enter how an attempt ended; gives the lessons that were near to it."""
     tokens = conn.execute(
         "SELECT COALESCE(SUM(tokens_in + tokens_out), 0) FROM model_stats WHERE task_id = ? AND attempt = ?",
@@ -84,7 +90,7 @@ def any_of(conn: Connection, task_id: int, attempt: int) -> bool:
     return conn.execute(select, (task_id, attempt)).fetchone() is not None
 
 
-def tallies(conn: Connection, kind: Kind, item: int, judged_from: str = "") -> tuple[Share, Share]:
+def tallies(conn: Connection, kind: LessonKind, item: int, judged_from: str = "") -> tuple[Share, Share]:
     """The attempts since `judged_from` that saw a lesson, and those that would have, with how many were solved."""
     select = (
         "SELECT arm = 'shown', COALESCE(SUM(solved), 0), COUNT(*) FROM recalls "
@@ -106,9 +112,9 @@ def withheld(conn: Connection) -> Share:
 def uplift(conn: Connection) -> MemoryUplift:
     """What memory was worth to the attempts that lessons were near to.
 
-    An attempt counts where its own lot put it, whatever else was drawn for single lessons: one that was to see lessons
-    and saw none, because the only one near was on probation, counts with those that saw some. So nothing but the lot
-    tells the two groups apart.
+    An attempt counts in the group that it was assigned to, whatever was drawn for single lessons: one that was to see
+    lessons and saw none, because the only one near was on probation, counts with those that saw some. So nothing but
+    the random assignment differs between the two groups.
     """
     select = (
         "SELECT MAX(arm = 'control'), MAX(solved), MAX(iterations), MAX(tokens) FROM recalls "
@@ -126,3 +132,40 @@ def uplift(conn: Connection) -> MemoryUplift:
         iterations=mean_difference([one[1] for one in shown], [one[1] for one in control]),
         tokens=mean_difference([one[2] for one in shown], [one[2] for one in control]),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NearLesson:
+    """A lesson that was near to an attempt, what it is about, and how that ended (None: not yet)."""
+
+    attempt: int
+    kind: LessonKind
+    item: int
+    arm: Assignment
+    score: float
+    about: str
+    solved: bool | None
+
+
+def of_task(conn: Connection, task_id: int) -> list[NearLesson]:
+    """The lessons that were near to a task's attempts, the nearest first; two hundred at most."""
+    about = (
+        "CASE kind WHEN 'failure' THEN (SELECT coalesce(nullif(lesson, ''), error) FROM failures WHERE id = item) "
+        "ELSE (SELECT coalesce(nullif(lesson, ''), problem) FROM patterns WHERE id = item) END"
+    )
+    query = (
+        f"SELECT attempt, kind, item, arm, score, solved, {about} AS about FROM recalls "  # noqa: S608  a constant
+        "WHERE task_id = ? ORDER BY attempt, score DESC LIMIT 200"
+    )
+    return [
+        NearLesson(
+            attempt=row["attempt"],
+            kind=row["kind"],
+            item=row["item"],
+            arm=Assignment(row["arm"]),
+            score=row["score"],
+            about=row["about"] or "",
+            solved=None if row["solved"] is None else bool(row["solved"]),
+        )
+        for row in conn.execute(query, (task_id,))
+    ]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory.shapes import shapes
+from memory.fingerprints import shapes
 
 TEXT = '''
 def total(prices, rate):

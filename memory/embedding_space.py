@@ -1,0 +1,230 @@
+"""Embedding spaces: an embedder with its index, and the choice between the space that is ready and the better one."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, TypeVar
+
+from core.clock import Clock
+from core.errors import StoreError
+from core.events import Event, Kind, Level
+from core.ports import Sink
+from db.database import Database
+from db.sqlite import Connection
+from memory import rows
+from memory.embedders import Choice, Embedder, EmbedderMissing, Loadable
+from memory.vector_index import AdaptiveIndex, LessonKind, Near, SignBitIndex, load_extension
+
+if TYPE_CHECKING:
+    from memory.embedders.base import Vectors
+
+
+BATCH = 64
+MAINTAINED_BATCHES = 4
+"""How many batches of its index a catch-up copies."""
+Opened = TypeVar("Opened", bound=SignBitIndex)
+
+
+class EmbeddingSpace:
+    """One embedder with its index: texts go in as vectors, and the nearest come out.
+
+    Thread-safe; blocks on the embedder and the database.
+
+    Args:
+        db: the database.
+        embedder: makes the vectors; it must be loaded.
+        extension: whether to use sqlite-vec where it can be loaded.
+    """
+
+    def __init__(self, db: Database, embedder: Embedder, *, extension: bool = True) -> None:
+        self.embedder = embedder
+        self._db, self._extension = db, extension
+        self._lock = threading.Lock()
+        self._index: SignBitIndex | None = None
+        self._maintained = False
+
+    @property
+    def index(self) -> SignBitIndex:
+        """The index, made on first use; without its exact table where the extension cannot be loaded."""
+        with self._lock:
+            if self._index is None:
+                self._index = self._made()
+            return self._index
+
+    def catch_up(self, limit: int) -> int:
+        """Embed memories that have no vector here yet, newest first, at most `limit`; gives how many there were."""
+        done = 0
+        for kind in rows.KINDS:
+            while done < limit and (texts := self._unseen(kind, limit - done)):
+                self._add(kind, list(texts), self.embedder.embed(list(texts.values())))
+                done += len(texts)
+        self._maintain(changed=bool(done))
+        return done
+
+    def nearest(self, texts: Mapping[LessonKind, str], limit: int) -> list[Near]:
+        """The nearest memories of each kind to its text, best first; what is less alike than the floor is left out."""
+        vectors, conn = self.embedder.embed(list(texts.values())), self._db.reader()
+        index = self._opened(conn, self.index)
+        found = [
+            near
+            for kind, vector in zip(texts, vectors, strict=True)
+            for near in index.nearest(conn, kind, vector, limit)
+        ]
+        alike = (near for near in found if near.similarity >= self.embedder.floor)
+        return sorted(alike, key=lambda near: -near.similarity)
+
+    def forgetter(self) -> Callable[[Connection, Sequence[tuple[LessonKind, int]]], None]:
+        """What takes vectors out within a job of the writer, which itself may not wait for another job."""
+        index = self.index
+
+        def forget(conn: Connection, items: Sequence[tuple[LessonKind, int]]) -> None:
+            for kind, item in items:
+                self._opened(conn, index).remove(conn, kind, [item])
+
+        return forget
+
+    def _unseen(self, kind: LessonKind, limit: int) -> dict[int, str]:
+        return dict(rows.without_vector(self._db.reader(), kind, self.embedder.name, min(BATCH, limit)))
+
+    def _add(self, kind: LessonKind, items: list[int], vectors: Vectors) -> None:
+        index = self.index
+        self._db.write(lambda conn: self._opened(conn, index).add(conn, kind, items, vectors)).result()
+
+    def _maintain(self, *, changed: bool) -> None:
+        """Let the index change its kind if the number of vectors asks for it, a few batches at a time."""
+        index = self.index
+        if not isinstance(index, AdaptiveIndex) or (self._maintained and not changed):
+            return
+        for _ in range(MAINTAINED_BATCHES):
+            if not self._db.write(lambda conn: self._opened(conn, index).maintain(conn)).result():
+                self._maintained = True
+                return
+        self._maintained = False
+
+    def _opened(self, conn: Connection, index: Opened) -> Opened:
+        """The index, with its extension loaded into this connection."""
+        if isinstance(index, AdaptiveIndex):
+            load_extension(conn)
+        return index
+
+    def _made(self) -> SignBitIndex:
+        extension = self._extension and load_extension(self._db.reader())
+        return (AdaptiveIndex if extension else SignBitIndex)(self.embedder.name, self.embedder.dims)
+
+
+CATCH_UP = 256
+"""How many memories a recall embeds at most before it looks."""
+PATIENCE_S = 30.0
+"""How long `close` waits; a library that is being imported cannot be stopped."""
+REST_S = 300.0
+"""How long an embedder that could not be loaded, or that failed, is left alone."""
+R = TypeVar("R")
+Forget = Callable[[Connection, Sequence[tuple[LessonKind, int]]], None]
+
+
+class EmbeddingSpaces:
+    """The spaces of a memory: hashing from the first moment, a better one from when it has read all memories.
+
+    The better embedder is loaded on a thread of its own when there first is something to recall; where it cannot be
+    loaded, or an endpoint does not answer, hashing does its work, and it is tried again after a rest. Both are normal
+    states, and the owner is notified once for each reason. Thread-safe; blocks on embedders and the database.
+
+    Args:
+        db: the database.
+        choice: as `memory.embedders.choose` picked it.
+        clock: tells when a rest is over.
+        emit: takes the events, as when the better embedder is ready or cannot be had.
+        extension: whether to use sqlite-vec where it can be loaded.
+    """
+
+    def __init__(self, db: Database, choice: Choice, *, clock: Clock, emit: Sink, extension: bool = True) -> None:
+        self._db, self._clock, self._emit, self._extension = db, clock, emit, extension
+        self._choice, self.description = choice, choice.why
+        self._ready = EmbeddingSpace(db, choice.ready, extension=extension)
+        self._better: EmbeddingSpace | None = None
+        self._rest_until: datetime | None = None
+        self._lock = threading.Lock()
+        self._closing = threading.Event()
+        self.loader: threading.Thread | None = None
+
+    def close(self) -> None:
+        """Wait for the embedder that is being loaded. May be called twice."""
+        self._closing.set()
+        if self.loader is not None:
+            self.loader.join(PATIENCE_S)
+
+    def nearest(self, texts: Mapping[LessonKind, str], limit: int) -> list[Near]:
+        """The nearest memories of each kind to its text, by the best embedder that answers."""
+        self._load_better()
+
+        def look(space: EmbeddingSpace) -> list[Near]:
+            space.catch_up(CATCH_UP)
+            return space.nearest(texts, limit)
+
+        found = self._by_better(look)
+        return look(self._ready) if found is None else found
+
+    def catch_up(self) -> None:
+        """Embed memories that are new."""
+        self._ready.catch_up(CATCH_UP)
+        self._by_better(lambda space: space.catch_up(CATCH_UP))
+
+    def forgetters(self) -> list[Forget]:
+        """What takes vectors out within a job of the writer, one for each space."""
+        return [space.forgetter() for space in (self._ready, self._better) if space is not None]
+
+    def _by_better(self, job: Callable[[EmbeddingSpace], R]) -> R | None:
+        """Do it with the better embedder; None where there is none, or it rests, or fails."""
+        space = self._better
+        if space is None or self._resting():
+            return None
+        try:
+            done = job(space)
+        except EmbedderMissing as error:
+            self._report_missing(error)
+            return None
+        self._report_ready(space.embedder.name)
+        return done
+
+    def _resting(self) -> bool:
+        return self._rest_until is not None and self._clock() < self._rest_until
+
+    def _report_missing(self, error: EmbedderMissing | StoreError) -> None:
+        self._rest_until = self._clock() + timedelta(seconds=REST_S)
+        if self._described(f"hashed n-grams; {error}"):
+            self._emit(Event(kind=Kind.EMBEDDER_MISSING, level=Level.WARNING, message=str(error)))
+
+    def _report_ready(self, name: str) -> None:
+        self._rest_until = None
+        if self._described(name):
+            self._emit(Event(kind=Kind.EMBEDDER_READY, message=f"memories are found by {name} now"))
+
+    def _described(self, description: str) -> bool:
+        """Change the description for the owner; False if it was that already."""
+        with self._lock:
+            changed, self.description = self.description != description, description
+            return changed
+
+    def _load_better(self) -> None:
+        with self._lock:
+            better, idle = self._choice.better, self.loader is None or not self.loader.is_alive()
+            if better is None or self._better or not idle or self._resting() or self._closing.is_set():
+                return
+            self.loader = threading.Thread(target=self._load, args=(better,), name=f"load-{better.name}", daemon=True)
+            self.loader.start()
+
+    def _load(self, better: Loadable) -> None:
+        """Load the better embedder, let it read all memories, and put it in charge."""
+        try:
+            better.load()
+            space = EmbeddingSpace(self._db, better, extension=self._extension)
+            while not self._closing.is_set() and space.catch_up(CATCH_UP):
+                pass
+        except (EmbedderMissing, StoreError) as error:
+            self._report_missing(error)
+            return
+        if not self._closing.is_set():
+            self._better = space
+            self._report_ready(better.name)
