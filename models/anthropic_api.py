@@ -76,7 +76,7 @@ class AnthropicBackend(RemoteBackend):
         names = [str(row["id"]) for row in probe.rows("data") if row.get("id")]
         if not self._named and self._model not in names:
             self._model = choose(names, PREFERRED, r"embed") or self._model
-        return self._looked(probe, names, "ANTHROPIC_API_KEY")
+        return self._check_listing(probe, names, "ANTHROPIC_API_KEY")
 
     def _new_client(self, http_options: dict[str, Any]) -> Any:
         import anthropic  # noqa: PLC0415 - heavy; only needed once this model is asked
@@ -97,7 +97,7 @@ class AnthropicBackend(RemoteBackend):
             stream = await self._open(client, request)
             received = await self._listen(stream, on_text)
             if not received.ended:
-                raise self._no_end(stream)
+                raise self._cut_off(stream)
             return self._completion(received, time.monotonic() - began)
 
     async def _open(self, client: Any, request: ModelRequest) -> Any:
@@ -109,7 +109,7 @@ class AnthropicBackend(RemoteBackend):
             try:
                 return await client.messages.create(**params)
             except anthropic.BadRequestError as error:
-                if not self._unlearn(error.message, params["extra_body"]):
+                if not self._drop_unsupported(error.message, params["extra_body"]):
                     raise
 
     def _params(self, request: ModelRequest) -> dict[str, Any]:
@@ -125,7 +125,7 @@ class AnthropicBackend(RemoteBackend):
 
     def _temperature(self, request: ModelRequest) -> dict[str, float]:
         """Sent beside the package's own parameters, which leave it out since the newest models take none."""
-        wanted = request.temperature is not None and "temperature" not in self._unknown
+        wanted = request.temperature is not None and "temperature" not in self._unsupported
         return {"temperature": min(request.temperature or 0.0, 1.0)} if wanted else {}
 
     async def _listen(self, stream: Any, on_text: OnText | None) -> _Received:

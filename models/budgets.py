@@ -135,7 +135,7 @@ class Budget:
         self.limit(calls=calls, tokens=tokens, cost_usd=cost_usd)
 
     def limit(self, *, calls: int | None = None, tokens: int | None = None, cost_usd: float | None = None) -> None:
-        """Set the limits anew; what was spent and what is reserved stays, and calls that wait for room look again."""
+        """Set the limits anew; what was spent and what is reserved stays, and calls that wait for room check again."""
         self._calls, self._tokens, self._cost_usd = calls, tokens, cost_usd
         self.reported = False
         self._wake_waiting()
@@ -171,14 +171,14 @@ class Budget:
 
     def _room(self, need: CallEstimate, used: Spent) -> int:
         """The longest reply that fits: `need.reply` or less, negative when not even the prompt does."""
-        rooms = [need.reply]
+        left = [need.reply]
         if self._calls is not None and used.model_calls >= self._calls:
-            rooms.append(-1)
+            left.append(-1)
         if self._tokens is not None:
-            rooms.append(self._tokens - used.tokens - need.prompt)
+            left.append(self._tokens - used.tokens - need.prompt)
         if self._cost_usd is not None:
-            rooms.append(self._for_money(need, self._cost_usd - used.cost_usd))
-        return min(rooms)
+            left.append(self._for_money(need, self._cost_usd - used.cost_usd))
+        return min(left)
 
     def _for_money(self, need: CallEstimate, left_usd: float) -> int:
         if left_usd <= 0 and not (need.price and need.cost_usd(need.reply) == 0):

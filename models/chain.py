@@ -80,7 +80,7 @@ def _named(
         backend_class(kind)
     plain = [entry for entry, pair in zip(entries, pairs, strict=True) if not pair]
     if automatic:
-        return _grouped([*named, *((kind, model) for model in plain for kind in _homes(model, settings))])
+        return _grouped([*named, *((kind, model) for model in plain for kind in _backends_for(model, settings))])
     free = [kind for kind in kinds if kind not in dict(named) and kind != BUILT_IN]
     if len(plain) > len(free) and free:
         raise ConfigError(["model_name (MODEL_NAME): more models than backends; write backend=model to pair them"])
@@ -95,7 +95,7 @@ def _grouped(named: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     return found
 
 
-def _homes(model: str, settings: BackendSettings) -> list[str]:
+def _backends_for(model: str, settings: BackendSettings) -> list[str]:
     for kind, shape in _SHAPES:
         if re.search(shape, model):
             return [kind]
@@ -111,12 +111,12 @@ def _for_phases(
 ) -> list[BaseModelHandler]:
     """The backends that `PHASE_MODELS` needs beside the chain; a plain model name belongs to the chain's first."""
     more: list[BaseModelHandler] = []
-    home = next((backend.name for backend in chain if backend.name != BUILT_IN), "")
+    first = next((backend.name for backend in chain if backend.name != BUILT_IN), "")
     for text in dict.fromkeys(wanted):
         if any(text in {b.name, b.model, f"{b.name}={b.model}"} for b in (*chain, *more)) or text in BACKENDS:
             continue
         kind, _, model = text.rpartition("=")
-        if not (kind := kind or home):
+        if not (kind := kind or first):
             raise ConfigError([f"phase_models (PHASE_MODELS): {model!r}: say whose it is, as backend=model"])
         made = backend_class(kind).configured(settings, model)
         if made is None:

@@ -56,7 +56,7 @@ class BackendUnfit(ModelRefused):
 
 
 def from_status(
-    who: str, status: int, headers: Mapping[str, str], message: str, *, mend: str = "", now: datetime | None = None
+    who: str, status: int, headers: Mapping[str, str], message: str, *, fix: str = "", now: datetime | None = None
 ) -> ModelError:
     """The error for an HTTP status.
 
@@ -65,25 +65,25 @@ def from_status(
         status: the HTTP status, 400 or more.
         headers: the response's, with lower-case names.
         message: what the server said, already without secrets.
-        mend: what the owner can do about a wrong key or model.
+        fix: what the owner can do about a wrong key or model.
         now: the present, for headers that name a time of day, where the server does not say what it takes for it.
     """
-    said = f"{who} answered {status}: {message}"
+    detail = f"{who} answered {status}: {message}"
     if status == 429 and "insufficient_quota" in message:
-        wait = f"{said} (no credit is left at the provider: add some there)"
+        wait = f"{detail} (no credit is left at the provider: add some there)"
         return ModelUnavailable(wait, retry_after_s=NO_CREDIT_WAIT_S)
     if status in RETRYABLE or status >= 500:
         present = _when_sent(headers) or now or datetime.now(UTC)
-        return ModelUnavailable(said, retry_after_s=retry_after_s(headers, present))
+        return ModelUnavailable(detail, retry_after_s=retry_after_s(headers, present))
     if status in MISCONFIGURED:
-        return BackendMisconfigured(f"{said}. {mend}".rstrip(". ") + ".")
-    return ModelRefused(said)
+        return BackendMisconfigured(f"{detail}. {fix}".rstrip(". ") + ".")
+    return ModelRefused(detail)
 
 
 def quote(text: object, secret: str | None = None, max_chars: int = 400) -> str:
     """What a server said, in one line that is safe to show: without the key, cut, no control characters."""
-    said = " ".join(str(text).split())
-    return printable(said.replace(secret, MASK) if secret else said, max_chars=max_chars)
+    detail = " ".join(str(text).split())
+    return printable(detail.replace(secret, MASK) if secret else detail, max_chars=max_chars)
 
 
 def retry_after_s(headers: Mapping[str, str], now: datetime) -> float | None:

@@ -39,7 +39,7 @@ class Probe:
     fault: str = ""
 
     @property
-    def is_dumb(self) -> bool:
+    def is_unusable(self) -> bool:
         """Whether nobody spoke, or something that is no API: a login page, a proxy, a server that is down."""
         return (
             self.status < 200

@@ -123,8 +123,8 @@ class OllamaBackend(BaseModelHandler):
             raise ModelUnavailable(f"Ollama at {self._base_url} answered {response.status_code} and points to {there}")
         if response.status_code >= 400:
             await response.aread()
-            mend = f"Check the model ({self.model}; `ollama pull {self.model}`) and the address ({self._base_url})"
-            raise from_status("Ollama", response.status_code, response.headers, quote(response.text), mend=mend)
+            fix = f"Check the model ({self.model}; `ollama pull {self.model}`) and the address ({self._base_url})"
+            raise from_status("Ollama", response.status_code, response.headers, quote(response.text), fix=fix)
 
     @property
     def window(self) -> int | None:
@@ -196,15 +196,15 @@ class OllamaBackend(BaseModelHandler):
         except ollama.ResponseError as error:
             raise self._stream_error(error) from error
         except (httpx.HTTPError, httpx.StreamError, ConnectionError) as error:
-            said = quote(error) or type(error).__name__
-            raise ModelUnavailable(f"Ollama at {self._base_url}: {said}") from error
+            detail = quote(error) or type(error).__name__
+            raise ModelUnavailable(f"Ollama at {self._base_url}: {detail}") from error
         except (ValueError, TypeError, AttributeError) as error:
             # JSON and pydantic errors, and attributes that are missing: this is not Ollama's format.
             raise ModelUnavailable(f"Ollama at {self._base_url} does not speak its own format") from error
 
     def _stream_error(self, error: Any) -> Exception:
-        said = f"Ollama broke off: {quote(error.error)}"
-        return BackendMisconfigured(said) if "not found" in said else ModelUnavailable(said)
+        detail = f"Ollama broke off: {quote(error.error)}"
+        return BackendMisconfigured(detail) if "not found" in detail else ModelUnavailable(detail)
 
     def _completion(self, request: ModelRequest, received: _Received, latency_s: float) -> Completion:
         text, last = "".join(received.texts), received.last

@@ -65,7 +65,7 @@ class OpenAIBackend(RemoteBackend):
         names = [str(row["id"]) for row in rows if row.get("id")]
         if not self._named and self._model not in names:
             self._model = choose(names, PREFERRED, UNFIT) or self._model
-        return self._looked(probe, names, "OPENAI_API_KEY")
+        return self._check_listing(probe, names, "OPENAI_API_KEY")
 
     def _new_client(self, http_options: dict[str, Any]) -> Any:
         import openai  # noqa: PLC0415 - heavy; only needed once this model is asked
@@ -84,7 +84,7 @@ class OpenAIBackend(RemoteBackend):
             stream = await self._open(client, request)
             received = await self._listen(stream, on_text)
             if received.finish is None:
-                raise self._no_end(stream)
+                raise self._cut_off(stream)
             return self._completion(request, received, time.monotonic() - began)
 
     async def _open(self, client: Any, request: ModelRequest) -> Any:
@@ -96,7 +96,7 @@ class OpenAIBackend(RemoteBackend):
             try:
                 return await client.chat.completions.create(**params)
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
-                if not self._unlearn(error.message, params):
+                if not self._drop_unsupported(error.message, params):
                     raise
 
     def _params(self, request: ModelRequest) -> dict[str, Any]:
@@ -106,7 +106,7 @@ class OpenAIBackend(RemoteBackend):
             "stream_options": {"include_usage": True},
             "response_format": {"type": "json_object"} if request.json_reply else None,
         }
-        extra = {k: v for k, v in wanted.items() if v is not None and k not in self._unknown}
+        extra = {k: v for k, v in wanted.items() if v is not None and k not in self._unsupported}
         turns = [{"role": message.role, "content": message.text} for message in request.messages]
         return {"model": self.model, "messages": turns, "stream": True, **extra}
 
@@ -114,7 +114,7 @@ class OpenAIBackend(RemoteBackend):
         """OpenAI's own models want the newer name, most other servers know the older one only."""
         newer, older = "max_completion_tokens", "max_tokens"
         first, second = (newer, older) if self._base_url == OFFICIAL else (older, newer)
-        return second if first in self._unknown else first
+        return second if first in self._unsupported else first
 
     async def _listen(self, stream: Any, on_text: OnText | None) -> _Received:
         received = _Received()

@@ -1,6 +1,7 @@
 """What the vendors with generated clients (OpenAI, Anthropic) have in common.
 
-That is the lazily loaded client, the translation of its errors, and unlearning parameters that a server does not know.
+That is the lazily loaded client, the translation of its errors, and leaving out request parameters that a server does
+not support.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class RemoteBackend(BaseModelHandler):
         super().__init__(model=model)
         self._named = bool(model)
         self._key, self._base_url, self._connect_s = api_key, base_url.rstrip("/"), connect_s
-        self._unknown: set[str] = set()
+        self._unsupported: set[str] = set()
         self._client: Any = None
         self._loading = asyncio.Lock()
 
@@ -90,10 +91,10 @@ class RemoteBackend(BaseModelHandler):
             await self._client.close()
             self._client = None
 
-    def _unlearn(self, message: str, sent: Iterable[str]) -> bool:
+    def _drop_unsupported(self, message: str, sent: Iterable[str]) -> bool:
         """Remember the optional parameter that a refusal complains about; whether there was one to leave out."""
         blamed = {name for name in self.optional.intersection(sent) if name in message}
-        self._unknown |= blamed
+        self._unsupported |= blamed
         return bool(blamed)
 
     @contextmanager
@@ -113,20 +114,20 @@ class RemoteBackend(BaseModelHandler):
             raise ModelUnavailable(self._broken_off(error)) from error
         except (ValueError, TypeError, AttributeError) as error:
             # The packages build their objects without validation: a server that is not what it says shows up as these.
-            said = f"{type(error).__name__}: {quote(error, self._key)}"
+            detail = f"{type(error).__name__}: {quote(error, self._key)}"
             raise ModelUnavailable(
-                f"{self.vendor} at {self._base_url} does not speak its own format ({said})"
+                f"{self.vendor} at {self._base_url} does not speak its own format ({detail})"
             ) from error
 
     def _broken_off(self, error: BaseException) -> str:
-        said = quote(error, self._key) or type(error).__name__
-        return f"{self.vendor} at {self._base_url}: the connection failed or the answer broke off ({said})"
+        detail = quote(error, self._key) or type(error).__name__
+        return f"{self.vendor} at {self._base_url}: the connection failed or the answer broke off ({detail})"
 
-    def _no_end(self, stream: Any) -> ModelUnavailable:
+    def _cut_off(self, stream: Any) -> ModelUnavailable:
         """A stream that ended without its final event: cut, or never one."""
-        said = quote(beginning(stream.response), self._key)
-        if said:
-            return ModelUnavailable(f"{self.vendor} at {self._base_url} answered no stream of events, but: {said}")
+        detail = quote(beginning(stream.response), self._key)
+        if detail:
+            return ModelUnavailable(f"{self.vendor} at {self._base_url} answered no stream of events, but: {detail}")
         return ModelUnavailable(self._broken_off(EOFError("the stream ended without its final event")))
 
     def _status_error(self, error: Any) -> ModelError:
@@ -134,27 +135,27 @@ class RemoteBackend(BaseModelHandler):
             return ModelUnavailable(self._elsewhere(error.response))
         if error.status_code < 400:
             return self._event_error(error)
-        mend = f"Check the key, the model ({self.model}) and the address ({self._base_url})"
-        said = quote(error.message, self._key)
-        return from_status(self.vendor, error.status_code, error.response.headers, said, mend=mend)
+        fix = f"Check the key, the model ({self.model}) and the address ({self._base_url})"
+        detail = quote(error.message, self._key)
+        return from_status(self.vendor, error.status_code, error.response.headers, detail, fix=fix)
 
     def _elsewhere(self, response: Any) -> str:
         there = quote(response.headers.get("location", "nowhere"), self._key)
-        mend = "where that is the right address, set it; where it is a login page, log in"
-        return f"{self.vendor} at {self._base_url} answered {response.status_code} and points to {there}: {mend}"
+        fix = "where that is the right address, set it; where it is a login page, log in"
+        return f"{self.vendor} at {self._base_url} answered {response.status_code} and points to {there}: {fix}"
 
     def _event_error(self, error: Any) -> ModelError:
         """The error that a stream ended with."""
-        said = f"{self.vendor} broke off: {quote(error.message, self._key)}"
+        detail = f"{self.vendor} broke off: {quote(error.message, self._key)}"
         kind = getattr(error, "type", None)
-        return ModelUnavailable(said) if kind in _PASSING or kind is None else ModelRefused(said)
+        return ModelUnavailable(detail) if kind in _PASSING or kind is None else ModelRefused(detail)
 
-    def _looked(self, probe: Probe, names: list[str], key_name: str) -> bool:
-        """Judge a request for the list of models, and say in `detail` what the owner can do."""
+    def _check_listing(self, probe: Probe, names: list[str], key_name: str) -> bool:
+        """Whether the server's list of models makes it usable; `detail` then says what the owner can do."""
         self._offered = tuple(names)
         if probe.status in {401, 403}:
             self._detail = f"{self.vendor} does not accept the key: set {key_name} to a valid one"
-        elif probe.is_dumb:
+        elif probe.is_unusable:
             self._detail = f"{self.vendor} at {self._base_url} {probe.fault}"
         elif not self._model:
             offered = f"offers {', '.join(names[:5])}" if names else "offers no model"
@@ -165,7 +166,7 @@ class RemoteBackend(BaseModelHandler):
 
 
 def read_arguments(text: str) -> Mapping[str, Any]:
-    """A tool call's arguments; what is no JSON object is handed on under `text`, for the reader to judge."""
+    """A tool call's arguments; what is no JSON object is handed on under `text`, and the caller decides."""
     try:
         read = json.loads(text or "{}")
     except ValueError:

@@ -213,7 +213,7 @@ PRIOR_RATE = 0.5
 OVERALL_WEIGHT = 2.0
 """That half is worth two attempts: one solved, one not (Laplace's rule)."""
 KIND_WEIGHT = 1.0
-"""What a model did with other kinds is worth one attempt with this one: kinds differ, so they are told apart."""
+"""What a model did with other kinds is worth one attempt with this one: kinds differ."""
 SURE_Z, DOUBT_Z = 0.84, 1.64
 """A bound is passed with a chance of 80 %: a wrong guess costs one more model that is asked.
 
@@ -450,7 +450,7 @@ def _estimates(candidates: Sequence[Candidate], results: Results, kind: str) -> 
 
 
 def _first(known: Sequence[ModelEstimate], dice: Random) -> tuple[ModelEstimate, str]:
-    """Who begins, and why another than the rule says where chance says so."""
+    """Who begins, and the reason where chance picked another than the rule would."""
     share = dice.random()
     usual = _cheapest_good(known)
     if len(known) > 1 and share < LEARN:
@@ -548,8 +548,8 @@ class Router:
     async def order(self, pool: BackendPool, request: ModelRequest) -> ClientOrder:
         """Whom a request asks, one after the other."""
         task_id, kind, routes = request.task_id, request.kind, self._routes
-        said = request.phase in pool.config.phase_models or bool(request.wanted)
-        owners = not pool.config.measured or said or len(pool.models) < 2
+        chosen = request.phase in pool.config.phase_models or bool(request.wanted)
+        owners = not pool.config.measured or chosen or len(pool.models) < 2
         if owners or task_id is None or kind is None or routes is None:
             return ClientOrder(pool.route(request))
         route = routes.route(task_id, request.attempt)
@@ -588,5 +588,5 @@ def _client_order(pool: BackendPool, request: ModelRequest, route: Route) -> Cli
     )
     clients = {client.label: client for client in pool.models}
     known = [clients[label] for label in taken.order if label in clients]
-    told = {"first": taken.order[0], "why": f"{taken.why}; {route.why}", "explored": route.explored}
-    return ClientOrder([*known, *(client for client in pool.models if client not in known)], told)
+    choice = {"first": taken.order[0], "why": f"{taken.why}; {route.why}", "explored": route.explored}
+    return ClientOrder([*known, *(client for client in pool.models if client not in known)], choice)

@@ -71,7 +71,7 @@ def test_no_header_breaks_the_reading(headers: dict[str, str]) -> None:
     ],
 )  # fmt: skip
 def test_a_status_says_whether_to_try_again(status: int, kind: type[ModelError]) -> None:
-    error = from_status("Vendor", status, {}, "said so", mend="Check the key")
+    error = from_status("Vendor", status, {}, "said so", fix="Check the key")
     assert type(error) is kind
     assert "said so" in str(error)
     assert ("Check the key" in str(error)) == (kind is BackendMisconfigured)
@@ -85,10 +85,10 @@ def test_no_credit_left_is_a_matter_of_hours() -> None:
 
 
 def test_what_a_server_says_is_quoted_without_the_key_and_in_one_line() -> None:
-    said = quote("Incorrect key\n sk-abc-123456 \x1b[31m" + "x" * 1000, "sk-abc-123456")
-    assert "sk-abc" not in said
-    assert "\x1b" not in said
-    assert len(said) < 500
+    detail = quote("Incorrect key\n sk-abc-123456 \x1b[31m" + "x" * 1000, "sk-abc-123456")
+    assert "sk-abc" not in detail
+    assert "\x1b" not in detail
+    assert len(detail) < 500
 
 
 def test_a_time_of_day_is_read_by_the_servers_own_clock() -> None:

@@ -62,7 +62,7 @@ def served(*parts: bytes, drip: bytes = b"") -> Iterator[str]:
 def test_what_is_no_api_is_said_to_be_none(said: bytes, status: int, fault: str) -> None:
     with served(said, drip=b"") as url:
         probe = fetch_json(url, {}, timeout_s=0.3)
-    assert (probe.status, probe.is_dumb) == (status, True)
+    assert (probe.status, probe.is_unusable) == (status, True)
     assert fault in probe.fault
 
 
@@ -70,7 +70,7 @@ def test_what_is_no_api_is_said_to_be_none(said: bytes, status: int, fault: str)
 def test_a_server_that_drips_for_ever_is_cut_off(head: bytes) -> None:
     with served(head, drip=b"x") as url:
         probe = fetch_json(url, {}, timeout_s=5, whole_s=0.4)
-    assert probe.is_dumb
+    assert probe.is_unusable
     assert probe.fault
 
 
@@ -78,9 +78,9 @@ def test_a_sound_list_is_read() -> None:
     body = b'{"data": [{"id": "m"}, 7]}'
     with served(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body), body) as url:
         probe = fetch_json(url, {})
-    assert not probe.is_dumb
+    assert not probe.is_unusable
     assert [row["id"] for row in probe.rows("data")] == ["m"]
-    assert fetch_json("ftp://example", {}).is_dumb
+    assert fetch_json("ftp://example", {}).is_unusable
 
 
 BODY = json.dumps({"model": "tiny-coder", "messages": [{"role": "user", "content": "hello"}], "stream": True})
