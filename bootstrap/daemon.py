@@ -104,7 +104,7 @@ class Daemon:
         self._at_once.set()
 
     def reload_soon(self) -> None:
-        """Read the settings and tasks.yaml again, once the daemon serves; faults are told in the log."""
+        """Read the settings and tasks.yaml again, once the daemon serves; faults are reported in the log."""
         self._hung_up.set()
 
     @property
@@ -170,7 +170,7 @@ class Daemon:
             side = [
                 group.create_task(self._maintenance.scheduler.run()),
                 group.create_task(self._services.models.watch(self._store.queue.models_back)),
-                group.create_task(self._reload_when_told()),
+                group.create_task(self._reload_on_hangup()),
             ]
             if self._executor is not None:
                 self._sweep = Sweep(self._executor.services, self._settings.workspace, lambda: not self._busy())
@@ -206,11 +206,11 @@ class Daemon:
         stack.callback(self._inbox.stop)
         self._inbox.start()
 
-    async def _reload_when_told(self) -> None:
+    async def _reload_on_hangup(self) -> None:
         while True:
             await self._hung_up.wait()
             self._hung_up.clear()
-            with contextlib.suppress(ConfigError):  # `LiveSettings` has told it, in the log and in the notices
+            with contextlib.suppress(ConfigError):  # `LiveSettings` has reported it, in the log and in the notices
                 await self._reload()
 
     async def _reload(self) -> Reloaded:

@@ -86,7 +86,7 @@ DISK_S = 30.0
 def cleanup_jobs(
     settings: Callable[[], Settings], store: StoreServices, services: Services, clock: Clock
 ) -> Sequence[PeriodicJob]:
-    """The jobs.
+    """The jobs that keep a daemon of months bounded: pruning, packing, disk space.
 
     Args:
         settings: what holds now.
@@ -98,7 +98,7 @@ def cleanup_jobs(
 
 
 class _Cleanup:
-    """Puts the parts of the jobs together."""
+    """Makes the jobs that keep a daemon of months bounded."""
 
     def __init__(
         self, settings: Callable[[], Settings], store: StoreServices, services: Services, clock: Clock
@@ -214,16 +214,16 @@ def _keep(settings: Settings) -> Keep:
 
 
 LOOK_S = 2.0
-"""How often is looked for what an owner waits for, such as a checkpoint."""
+"""How often jobs run that an owner waits for, such as a checkpoint."""
 HOURLY = ("state", "backup")
 QUESTIONS_S = 30.0
-"""How often is looked at most for questions that nobody has answered in time."""
+"""How often questions that nobody has answered in time are looked for, at most."""
 CLOCK_S, NOTE_S = 5.0, 300.0
 """How often the clocks are compared, and how often the time is noted for the next start."""
 
 
 class Maintenance:
-    """Looks after the daemon: state by the hour, backups, checkpoints.
+    """The daemon's periodic jobs: state by the hour, backups, checkpoints, pauses that come and go.
 
     Args:
         settings: what holds now; asked again where a setting may change while the daemon runs.

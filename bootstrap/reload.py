@@ -1,9 +1,9 @@
 """Reads the settings again while the daemon runs: all of it is checked first, then all of it holds, or nothing does.
 
-Each part that keeps something made from the settings is a *hook*: called with the new settings it checks them, makes
-what it needs, and returns what puts that in place. Only when no hook has a fault are these called, one after the
-other, on the workers' loop and without a pause in between, so no task ever sees half of a change. Parts that only look
-settings up ask `LiveSettings.now` each time and need no hook.
+Each service that keeps something made from the settings has a *reload hook*: called with the new settings, it checks
+them, makes what it needs, and returns the function that applies it. Only when no hook finds a fault are these called,
+one after the other, on the workers' loop and without a pause in between, so no task ever sees half of a change.
+Services that only look settings up ask `LiveSettings.now` each time and need no hook.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from core.ports import Sink
 from settings.live import TAKES, Later, Reloaded, Takes
 
 ReloadHook = Callable[[Settings], Callable[[], None]]
-"""Checks new settings and makes what follows from them; raises `ConfigError`, or returns what puts it in place."""
+"""Checks new settings and makes what follows from them; raises `ConfigError`, or returns what applies it."""
 
 
 class LiveSettings:
-    """The settings as they hold now, and the way to renew them.
+    """The settings as they hold now, and the way to reload them.
 
     Args:
         settings: as they were at the start.
@@ -48,23 +48,23 @@ class LiveSettings:
         return self._now
 
     def serve(self, hooks: Sequence[ReloadHook], emit: Sink) -> None:
-        """From now on hand changes to these parts, and tell of them."""
+        """From now on pass changes to these hooks, and report them as events."""
         self._reload_hooks, self._emit = tuple(hooks), emit
 
     async def reload(self) -> Reloaded:
-        """Read and check everything, then put it in place. Call it on the workers' loop.
+        """Read and check everything, then apply it. Call it on the workers' loop.
 
         Raises:
             ConfigError: lists every fault; nothing was changed.
         """
         async with self._one_at_a_time:
             try:
-                kept, in_place, done = self._weigh(await asyncio.to_thread(self._read))
+                kept, to_apply, done = self._prepared(await asyncio.to_thread(self._read))
             except ConfigError as error:
                 self._refused(error)
                 raise
             self._now = kept
-            for apply in in_place:
+            for apply in to_apply:
                 apply()
         self.notices = (done.sentence,) if done.later else ()
         data = {"changed": list(done.changed), "later": {each.name: each.holds for each in done.later}}
@@ -72,24 +72,24 @@ class LiveSettings:
         return done
 
     def check(self, new: Settings) -> Reloaded:
-        """What would come of these settings; nothing is put in place. Call it on the workers' loop.
+        """What would come of these settings; nothing is applied. Call it on the workers' loop.
 
         Raises:
             ConfigError: a part that would be made of them finds faults.
         """
-        return self._weigh(new)[2]
+        return self._prepared(new)[2]
 
-    def _weigh(self, new: Settings) -> tuple[Settings, Sequence[Callable[[], None]], Reloaded]:
-        """The settings that would hold, what puts them in place, and what to tell."""
+    def _prepared(self, new: Settings) -> tuple[Settings, Sequence[Callable[[], None]], Reloaded]:
+        """The settings that would hold, what applies them, and what came of it in words."""
         self._mask.learn(new.secrets)
         old = self._now
         changed = [name for name in TAKES if getattr(new, name) != getattr(old, name)]
         waiting = [name for name in changed if TAKES[name] is Takes.RESTART]
         kept = new.model_copy(update={name: getattr(old, name) for name in waiting})
-        in_place, faults = list[Callable[[], None]](), list[str]()
+        to_apply, faults = list[Callable[[], None]](), list[str]()
         for hook in self._reload_hooks:
             try:
-                in_place.append(hook(kept))
+                to_apply.append(hook(kept))
             except ConfigError as error:
                 faults += error.faults
         if faults:
@@ -98,7 +98,7 @@ class LiveSettings:
             changed=tuple(name for name in changed if name not in waiting),
             later=tuple(Later(name=name, holds=self._shown(getattr(old, name))) for name in waiting),
         )
-        return kept, in_place, done
+        return kept, to_apply, done
 
     def _refused(self, error: ConfigError) -> None:
         text = self._mask(f"the settings have faults, so the old ones still hold: {'; '.join(error.faults)}")

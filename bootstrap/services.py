@@ -1,4 +1,4 @@
-"""Builds the services that do the work, once, and finds out which sandbox and which models there are."""
+"""Makes the services that the workers use, once, and finds out which sandbox and which models there are."""
 
 from __future__ import annotations
 
@@ -91,7 +91,14 @@ def _author(settings: Settings) -> Author:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxServices:
-    """What verdicts are made with; found once and the same under all settings."""
+    """What verdicts are made with; found once and the same under all settings.
+
+    Attributes:
+        sandbox: runs code that is not trusted.
+        runtime: the interpreter and the libraries inside it.
+        layers: packages that tasks may use.
+        imports: which files import which, remembered by content.
+    """
 
     sandbox: Sandbox
     runtime: Runtime
@@ -103,8 +110,16 @@ class Services:
     """What the workers need; `prepare` finds out what can be used.
 
     Attributes:
-        notices: sentences for the owner about what is missing or weak.
+        models: the gateway to all models.
+        memory: long-term memory.
+        git: the repositories.
+        prepared: set once `prepare` has ended, whatever it found.
+        merge_locks: a lock for each repository, for integrations and reverts.
+        parts: what an attempt is given; None until a sandbox is found. Replaced when settings change.
         layers: packages that tasks may use; None until a sandbox is found.
+        sandbox_name: the sandbox in use; empty while there is none.
+        sandbox_detail: what was found while the sandboxes were tried, in lines for the owner.
+        notices: sentences for the owner about what is missing or weak.
     """
 
     def __init__(self, settings: Settings, store: StoreServices, stack: ExitStack, clock: Clock) -> None:
@@ -130,7 +145,7 @@ class Services:
         return self.memory.description
 
     async def prepare(self) -> AttemptServices | None:
-        """Try the sandboxes and look for models, all at once, and put the parts together.
+        """Try the sandboxes and check the models, all at once, and make what attempts are given.
 
         None when nothing here can run untrusted code; `notices` says what to install. `prepared` is set at the end.
 

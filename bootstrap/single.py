@@ -1,4 +1,4 @@
-"""One task in the foreground: the daemon's services with one worker, and no doors."""
+"""One task in the foreground: the daemon's services with one worker, without server and inbox."""
 
 from __future__ import annotations
 

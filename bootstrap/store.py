@@ -28,7 +28,16 @@ from queue_manager import QueueManager, RetryPolicy
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreServices:
-    """The database and the services that speak to it."""
+    """The database and the services on it.
+
+    Attributes:
+        db: connections, and the one writer.
+        events: the event log.
+        steps: finished steps of attempts with the replies of models.
+        state: small values that outlive a restart.
+        queue: tasks, and all that may become of them.
+        file_log: copies events into a rotating file.
+    """
 
     db: Database
     events: EventLog
@@ -77,14 +86,14 @@ def open_store(settings: Settings, stack: ExitStack, clock: Clock = utc_now) -> 
 
 
 def _file_log(settings: Settings, events: EventLog, clock: Clock) -> FileLog:
-    def tell(text: str) -> None:
+    def report(text: str) -> None:
         events.emit(Event(kind=Kind.WORKER_ERROR, level=Level.ERROR, message=text))
 
     return FileLog(
         settings.log_file,
         **_limits(settings),
         clock=clock,
-        tell=tell,
+        tell=report,
     )
 
 
@@ -111,18 +120,18 @@ def _retries(settings: Settings) -> RetryPolicy:
 
 
 NOTICE_DAYS = 7.0
-"""For how long the status tells of a restore; the log tells of it for ever."""
+"""For how long the status mentions a restore; the log keeps it."""
 
 log = logging.getLogger("nightshift")
 
 
 def watch_database(store: StoreServices, damaged: Callable[[], object]) -> None:
-    """Tell of trouble, on standard error while the database cannot take it, and call `damaged` when it will not pass.
+    """Report trouble, on standard error while the database cannot take it, and call `damaged` when it will not pass.
 
     `damaged` is called on the writer's thread.
     """
 
-    def tell(trouble: Trouble) -> None:
+    def report(trouble: Trouble) -> None:
         if trouble.damage:
             log.error("%s; the daemon stops, and restores the database when it starts again", trouble.error)
             damaged()
@@ -136,7 +145,7 @@ def watch_database(store: StoreServices, damaged: Callable[[], object]) -> None:
             store.events.emit(Event(kind=kind, level=Level.WARNING, message=text))
             log.warning("%s", text)
 
-    store.db.on_trouble(tell)
+    store.db.on_trouble(report)
 
 
 def notices(store: StoreServices, now: datetime) -> tuple[str, ...]:

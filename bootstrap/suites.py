@@ -48,7 +48,7 @@ def make_suite(  # two parts and what two callers have each of their own
     return SuiteRunner(
         sandbox,
         runtime,
-        emit=unheard,
+        emit=drop_event,
         limits=SandboxLimits(
             wall_s=settings.suite_timeout_s,
             cpus=settings.sandbox_cpus,
@@ -65,8 +65,8 @@ def make_suite(  # two parts and what two callers have each of their own
     )
 
 
-def unheard(_event: Event) -> None:
-    """Takes events that know no task: whoever asked for the verdict tells it, with the task or in a report."""
+def drop_event(_event: Event) -> None:
+    """Drops events that know no task: whoever asked for the verdict reports it, with the task or in a report."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

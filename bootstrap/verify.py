@@ -8,7 +8,7 @@ from pathlib import Path
 
 from attempt import evidence
 from attempt.verify import OpenedSuite, Report, Verification
-from bootstrap.suites import find_sandbox, make_checker, make_suite, unheard
+from bootstrap.suites import drop_event, find_sandbox, make_checker, make_suite
 from config import Settings
 from core.errors import SandboxError, UnknownCommit
 from core.masking import Masker
@@ -41,7 +41,7 @@ async def verify_commit(name: str, repo: Path | None, settings: Settings) -> Rep
             workspace=Path(folder) / "views",
             author=Author(name="Nightshift", email="nightshift@localhost"),
             auto_push=False,
-            emit=unheard,
+            emit=drop_event,
             environ=settings.process_environment,
         )
         try:
