@@ -1,8 +1,8 @@
-"""The rounds of the house: small jobs that come again and again, each at its own pace.
+"""The scheduler of periodic jobs: small jobs that run again and again, each at its own pace.
 
 Each job is a task of its own, so one that takes minutes (packing, a backup) keeps none of the others waiting; it is
 not begun again while it still runs. Pace is monotonic time: neither a wrong clock nor its correction brings a flood of
-jobs, or years without one. Clock and sleep are handed in, so weeks can be lived through in a moment.
+jobs, or years without one. Clock and sleep are injected, so tests live through weeks in a moment.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from core.events import Event, Kind, Level
 from core.ports import Sink
 
 AGAIN_S = 600.0
-"""A job that fails in ever new words is told so often; each may come every few seconds."""
+"""A job that fails with ever new messages is reported so often at most; each may run every few seconds."""
 
 Sleep = Callable[[float], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PeriodicJob:
-    """A small job that comes again and again.
+    """A small job that runs again and again.
 
     Attributes:
         name: as an error names it, such as `backup`.
@@ -40,11 +40,11 @@ class PeriodicJob:
 
 
 class Scheduler:
-    """Does jobs when they are due.
+    """Runs jobs when they are due.
 
     Args:
         jobs: what is to be done; names are unique.
-        sink: is told of each job that fails; of the same failure again only after it went well in between.
+        sink: takes an event for each job that fails; for the same failure again only after it went well in between.
         monotonic: seconds that never jump.
         sleep: waits some of them. A simulation moves its clocks here, after `settled`.
     """
@@ -65,20 +65,20 @@ class Scheduler:
         self.add(jobs)
 
     def add(self, jobs: Iterable[PeriodicJob]) -> None:
-        """Take on more, before or while house is kept; each is due `first_s` from now."""
+        """Add jobs, before or while the scheduler runs; each is due `first_s` from now."""
         now = self._monotonic()
         for job in jobs:
             self._jobs.append(job)
             self._due[job.name] = now + job.first_s
 
     def pace(self, name: str, every_s: float) -> None:
-        """Do that job more often or less, from its last beginning on."""
+        """Run that job more often or less, from its last start on."""
         at = next(number for number, job in enumerate(self._jobs) if job.name == name)
         self._due[name] += every_s - self._jobs[at].every_s
         self._jobs[at] = replace(self._jobs[at], every_s=every_s)
 
     async def run(self) -> None:
-        """Keep house until cancelled; then what runs is cancelled too, and waited for."""
+        """Run jobs until cancelled; then what runs is cancelled too, and waited for."""
         try:
             while True:
                 await self._sleep(self._begin_due())
@@ -108,15 +108,15 @@ class Scheduler:
             task.add_done_callback(lambda _: self._running.pop(job.name))
 
     async def do(self, name: str, run: Callable[[], Awaitable[None]]) -> None:
-        """Do something once; what it raises is told under the name."""
+        """Run something once; what it raises is reported under the name."""
         try:
             await run()
         except Exception as error:  # noqa: BLE001 - whatever a job throws ends its turn, not the daemon
-            self._tell(name, error)
+            self._report(name, error)
         else:
             self._faults.pop(name, None)
 
-    def _tell(self, name: str, error: Exception) -> None:
+    def _report(self, name: str, error: Exception) -> None:
         text, now = f"{name}: {type(error).__name__}: {error}", self._monotonic()
         before, at = self._faults.get(name, ("", now - AGAIN_S))
         if text != before and now - at >= AGAIN_S:

@@ -21,8 +21,8 @@ from tests.support.wire_server import WireServer
 ROUTE = Route(kind="library", ladder=("openai=big", "openai=small"), first="openai=big", cheap="openai=big", why="so")
 
 
-class Doors:
-    """Doors to two models, of which the owner names the big one first."""
+class TwoModels:
+    """A gateway to two models, of which the owner names the big one first."""
 
     def __init__(self, setting: GatewaySetup, server: WireServer) -> None:
         self.setting, self.server = setting, server
@@ -37,9 +37,9 @@ class Doors:
 
 
 @pytest.fixture
-def gateways(tmp_path: Path) -> Iterator[Doors]:
+def gateways(tmp_path: Path) -> Iterator[TwoModels]:
     with WireServer(lambda _p, _m: TEN_TOKENS_OUT, models=["big", "small"]) as server:
-        yield Doors(GatewaySetup(tmp_path), server)
+        yield TwoModels(GatewaySetup(tmp_path), server)
 
 
 async def complete(gateway: Gateway, wanted: str, **request: Any) -> None:
@@ -48,7 +48,7 @@ async def complete(gateway: Gateway, wanted: str, **request: Any) -> None:
 
 @pytest.mark.parametrize("wanted", ["openai=small", "small"])
 async def test_it_is_asked_first_in_every_phase_also_in_one_with_a_model_of_its_own(
-    gateways: Doors, wanted: str
+    gateways: TwoModels, wanted: str
 ) -> None:
     async with gateways.gateway(phase_models={Phase.CODING: "openai=big"}) as gateway:
         await complete(gateway, wanted, phase=Phase.CODING)
@@ -57,7 +57,7 @@ async def test_it_is_asked_first_in_every_phase_also_in_one_with_a_model_of_its_
     assert gateways.asked == ["small", "small", "big"]
 
 
-async def test_it_goes_before_what_was_measured(gateways: Doors) -> None:
+async def test_it_goes_before_what_was_measured(gateways: TwoModels) -> None:
     async with gateways.gateway(measured=True) as gateway:
         ModelResults(gateway.db).keep(7, 1, ROUTE).result()
         await complete(gateway, "", kind=Kind.LIBRARY)
@@ -65,7 +65,7 @@ async def test_it_goes_before_what_was_measured(gateways: Doors) -> None:
     assert gateways.asked == ["big", "small"]
 
 
-async def test_the_others_follow_where_it_does_not_answer_and_where_the_loop_is_stuck(gateways: Doors) -> None:
+async def test_the_others_follow_where_it_does_not_answer_and_where_the_loop_is_stuck(gateways: TwoModels) -> None:
     async with gateways.gateway() as gateway:
         gateways.server.fail_next("401")
         await complete(gateway, "openai=small")
@@ -73,14 +73,14 @@ async def test_the_others_follow_where_it_does_not_answer_and_where_the_loop_is_
     assert gateways.asked == ["small", "big", "big"]
 
 
-async def test_one_that_the_settings_no_longer_have_leaves_the_usual_order(gateways: Doors) -> None:
+async def test_one_that_the_settings_no_longer_have_leaves_the_usual_order(gateways: TwoModels) -> None:
     async with gateways.gateway(phase_models={Phase.REVIEW: "small"}) as gateway:
         await complete(gateway, "openai=gone")
         await complete(gateway, "openai=gone", phase=Phase.REVIEW, step_no=1)
     assert gateways.asked == ["big", "small"]
 
 
-async def test_the_engine_does_not_answer_in_its_place_unless_it_is_the_one(gateways: Doors) -> None:
+async def test_the_engine_does_not_answer_in_its_place_unless_it_is_the_one(gateways: TwoModels) -> None:
     async with gateways.gateway(RepairBackend(TinySolver())) as gateway:
         task = gateway.handler.for_task(7, Limits(), Spent(), "openai=small")
         assert (await task.complete(asked())).text == TEN_TOKENS_OUT
@@ -89,7 +89,7 @@ async def test_the_engine_does_not_answer_in_its_place_unless_it_is_the_one(gate
     assert gateways.asked == ["small"]
 
 
-async def test_prompts_are_measured_for_it(gateways: Doors) -> None:
+async def test_prompts_are_measured_for_it(gateways: TwoModels) -> None:
     async with gateways.gateway(measured=True) as gateway:
         await gateway.handler.probe()
         for number in range(3):

@@ -1,4 +1,4 @@
-"""The house-keeping as the daemon has it, over weeks that pass in a moment."""
+"""Maintenance as the daemon has it, over weeks that pass in a moment."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.support.clocks import HandClocks
 
 DAY_S = 86400.0
 STEP_S = 7200.0
-"""Chores that come every few seconds are done once in two hours here: the weeks would take hours otherwise."""
+"""Jobs that run every few seconds are done once in two hours here: the weeks would take hours otherwise."""
 
 
 class End(Exception):
@@ -55,7 +55,7 @@ class Home:
         end = self.clocks.monotonic() + number * DAY_S
 
         async def sleep(seconds: float) -> None:
-            await self.house.scheduler.settled()
+            await self.maintenance.scheduler.settled()
             if self.clocks.monotonic() >= end:
                 raise End
             self.clocks.pass_s(max(seconds, STEP_S))
@@ -68,16 +68,16 @@ class Home:
             up_s = self.clocks.monotonic() - began
             return DaemonStatus(
                 state=pause.state, holds=pause.holds, uptime_s=up_s, version="1",
-                next_checkpoint_at=self.house.checkpoint.due_at(),
+                next_checkpoint_at=self.maintenance.checkpoint.due_at(),
             )  # fmt: skip
 
         settings = load_settings({"state_interval_s": DAY_S, **self.settings}, home=self.path)
-        self.house = Maintenance(lambda: settings, self.store, status, self.clocks.all(), sleep=sleep)
-        await self.house.take_over()
+        self.maintenance = Maintenance(lambda: settings, self.store, status, self.clocks.all(), sleep=sleep)
+        await self.maintenance.take_over()
         with pytest.raises(End):
-            await self.house.scheduler.run()
+            await self.maintenance.scheduler.run()
         if not dies:
-            await self.house.close()
+            await self.maintenance.close()
 
     def live(self, store: StoreServices) -> None:
         """What happens in each step: a task is worked on, and the owner resumes what waits for him."""

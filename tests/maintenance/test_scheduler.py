@@ -1,4 +1,4 @@
-"""Chores come at their own pace, beside each other, and fail alone. No time passes in these tests."""
+"""Jobs run at their own pace, beside each other, and fail alone. No time passes in these tests."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async def keep(
     *,
     settle: bool = True,
 ) -> list[Event]:
-    """Keep house for so many simulated seconds; what was told."""
+    """Run the jobs for so many simulated seconds; the events."""
     clocks, told = HandClocks(), list[Event]()
     end = clocks.monotonic() + for_s
 

@@ -140,7 +140,7 @@ def test_the_same_lot_gives_the_same_route() -> None:
 
 
 def usual(candidates: Sequence[Candidate], results: Results) -> Route:
-    """What is decided where nothing is drawn by lot."""
+    """What is decided where nothing is drawn at random."""
     return next(
         route for seed in range(100) if not (route := decide(candidates, results, "library", seed=str(seed))).explored
     )

@@ -74,14 +74,14 @@ def settings_served(home: Path, config: str | None = None, listen: Listen | None
     settings = load_settings(home=home)
     live, mask = LiveSettings(settings, partial(read_again, settings)), Masker(settings.secrets)
 
-    async def door() -> Any:
+    async def port() -> Any:
         live.serve([_take_models, _learn(mask)], events.append)
         up = asyncio.Event()
         up.set()
         return settings_port(live, up.wait, live.reload, mask, utc_now)
 
     try:
-        made = asyncio.run_coroutine_threadsafe(door(), loop).result(10)
+        made = asyncio.run_coroutine_threadsafe(port(), loop).result(10)
         with serving(replace(desk, settings=made, reload=made.reload), listen) as client:
             yield SettingsRig(home=home, live=live, client=client, events=events)
     finally:
