@@ -46,21 +46,6 @@ from settings.live import Reloaded
 from settings.models import BrainSettings
 from task_executor import TaskExecutor
 
-
-def restarts(
-    executor: Callable[[], TaskExecutor | None], loop: asyncio.AbstractEventLoop
-) -> Callable[[str], Future[Restart]]:
-    """Takes a worker's name; the future fails like `TaskExecutor.restart`, also while there are no workers yet."""
-
-    async def restart(name: str) -> Restart:
-        pool = executor()
-        if pool is None:
-            raise UnknownWorker(name, ())
-        return await pool.restart(name)
-
-    return lambda name: asyncio.run_coroutine_threadsafe(restart(name), loop)
-
-
 log = logging.getLogger("nightshift")
 
 
@@ -131,19 +116,9 @@ class Daemon:
             await self._maintenance.take_over()
             await sweep_orphans(self._settings, self._store.events)
             self._services = Services(self._settings, self._store, stack, self._clock)
-            self._maintenance.scheduler.add(
-                cleanup_jobs(lambda: self._settings, self._store, self._services, self._clock)
-            )
-            self._maintenance.scheduler.add(
-                notification_jobs(lambda: self._settings, self._store, self._services.models.status, self._clock)
-            )
+            self._add_jobs()
             self._undo = make_undo(self._settings, self._store, self._services)
-            reverts = Reverts(self._undo, loop)
-            acts = Actions(revert=reverts, restart=restarts(lambda: self._executor, loop))
-            door = settings_port(self._live, self._up.wait, self._reload, self._store.events.mask, self._clock)
-            services, vitals = self._services, self._vitals
-            host = open_web(lambda: self._settings, self._store, self.status, vitals, acts, door, services, stack)
-            stack.callback(reverts.stop)
+            host = self._open_web(stack, loop)
             parts = await self._services.prepare()
             if parts is not None:
                 self._executor = TaskExecutor(
@@ -154,6 +129,37 @@ class Daemon:
             finally:
                 await self._services.aclose()
         self._life = DaemonState.STOPPED
+
+    def _add_jobs(self) -> None:
+        """Add the periodic jobs that need more than the database."""
+        scheduler, store, services = self._maintenance.scheduler, self._store, self._services
+        scheduler.add(cleanup_jobs(lambda: self._settings, store, services, self._clock))
+        scheduler.add(notification_jobs(lambda: self._settings, store, services.models.status, self._clock))
+
+    def _open_web(self, stack: ExitStack, loop: asyncio.AbstractEventLoop) -> Host:
+        reverts = Reverts(self._undo, loop)
+        host = open_web(
+            lambda: self._settings,
+            self._store,
+            self.status,
+            self._vitals,
+            Actions(revert=reverts, restart=self._restarts(loop)),
+            settings_port(self._live, self._up.wait, self._reload, self._store.events.mask, self._clock),
+            self._services,
+            stack,
+        )
+        stack.callback(reverts.stop)
+        return host
+
+    def _restarts(self, loop: asyncio.AbstractEventLoop) -> Callable[[str], Future[Restart]]:
+        """What the server calls to restart a worker by its name; the future fails like `TaskExecutor.restart`."""
+
+        async def restart(name: str) -> Restart:
+            if self._executor is None:
+                raise UnknownWorker(name, ())
+            return await self._executor.restart(name)
+
+        return lambda name: asyncio.run_coroutine_threadsafe(restart(name), loop)
 
     async def _work(self, host: Host, stack: ExitStack) -> None:
         await self._undo.recover()
