@@ -27,7 +27,7 @@ from pydantic_settings import (
 
 from core.errors import ConfigError
 from settings.layout import Folders, xdg_folders
-from settings.models import BrainSettings
+from settings.models import ModelSettings
 from settings.origins import Origin
 from settings.places import ROOT, Places
 from settings.service import VARIABLES, ServiceManager, service_manager_in
@@ -37,7 +37,7 @@ from settings.work import WorkSettings
 VERSION = "0.1.0"
 
 
-class Settings(BrainSettings, WorkSettings, UpkeepSettings, Places):
+class Settings(ModelSettings, WorkSettings, UpkeepSettings, Places):
     """Every setting, with its default; the groups follow the rooms that use them."""
 
     model_config = SettingsConfigDict(extra="ignore", frozen=True, env_file_encoding="utf-8", hide_input_in_errors=True)

@@ -14,7 +14,7 @@ LEAST_PROMPT = 3_000
 """Tokens; with less room the instructions would leave none for the task. No phase keeps to less (`agent.services`)."""
 
 
-class BrainSettings(SettingsGroup):
+class ModelSettings(SettingsGroup):
     """Which models are asked, how patiently, and for how much."""
 
     # Models.
@@ -89,7 +89,7 @@ that can code."""
         return min(LONGEST_PROMPT, self.model_num_ctx - self.model_max_tokens, of_call)
 
     @model_validator(mode="after")
-    def _room_for_a_prompt(self) -> BrainSettings:
+    def _room_for_a_prompt(self) -> ModelSettings:
         context, reply = self.model_num_ctx, self.model_max_tokens
         if context - reply < LEAST_PROMPT:
             shorter = f"MODEL_MAX_TOKENS to {context - LEAST_PROMPT} or less, or " if context > LEAST_PROMPT else ""
