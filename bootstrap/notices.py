@@ -11,7 +11,7 @@ from core.errors import NightshiftError
 from core.status import ModelStatus
 from db.task_moves import title
 from maintenance.notify.notices import Notice, NoticeKind
-from maintenance.notify.notifier import NOTICES_JOB, Channels, Courier
+from maintenance.notify.notifier import NOTICES_JOB, Channels, Notifier
 from maintenance.notify.outage import Outage
 from maintenance.scheduler import PeriodicJob
 
@@ -63,11 +63,11 @@ def notification_jobs(
         except NightshiftError:  # it was pruned, or cannot be read; the notice goes out without it
             return ""
 
-    courier = Courier(
+    notifier = Notifier(
         events=store.events, state=store.state, channels=lambda: channels(settings()), name_of=name_of, clock=clock
     )
     outage = Outage(models, store.events.emit)
     return [
-        PeriodicJob(name=NOTICES_JOB, every_s=LOOK_S, run=courier.turn),
+        PeriodicJob(name=NOTICES_JOB, every_s=LOOK_S, run=notifier.turn),
         PeriodicJob(name="outage of models", every_s=OUTAGE_LOOK_S, run=outage.look, first_s=OUTAGE_LOOK_S),
     ]

@@ -21,7 +21,7 @@ from db.event_log import EventLog
 from db.state_store import StateStore
 from maintenance.notify.command import for_desktop, run_command
 from maintenance.notify.notices import Notice, NoticeKind, notice_of
-from maintenance.notify.outbox import MAX_TRIES, Lane, Outbox, read_outbox
+from maintenance.notify.outbox import MAX_TRIES, ChannelQueue, Outbox, read_outbox
 from maintenance.notify.post import post
 
 NOTICES_JOB = "notices"
@@ -61,7 +61,7 @@ class Channels:
         return await post(self.url, self.secret, notice, int(now().timestamp()))
 
 
-class Courier:
+class Notifier:
     """Makes notices of events and delivers them.
 
     Args:
@@ -110,7 +110,7 @@ class Courier:
 
     async def _collected(self, channels: Channels) -> Outbox:
         box: Outbox = self._box if self._box is not None else await asyncio.to_thread(self._stored)
-        lanes = {name: box.lanes.get(name, Lane()) for name in channels.names}
+        lanes = {name: box.lanes.get(name, ChannelQueue()) for name in channels.names}
         # Lanes that are not there yet are kept at once: who was set up hears what happens from now on.
         cursor, found = box.cursor, lanes.keys() != box.lanes.keys()
         while self._fresh:
@@ -165,11 +165,11 @@ class Courier:
             text = f"{name}: {fault} ({notice.title}){given_up}"
             self._events.emit(Event(kind=Kind.NOTIFY_FAILED, level=Level.WARNING, message=text, data=data))
 
-    def _lane(self, name: str) -> Lane:
+    def _lane(self, name: str) -> ChannelQueue:
         assert self._box is not None
         return self._box.lanes[name]
 
-    def _put(self, name: str, lane: Lane) -> Lane:
+    def _put(self, name: str, lane: ChannelQueue) -> ChannelQueue:
         assert self._box is not None
         self._box = replace(self._box, lanes={**self._box.lanes, name: lane})
         return lane

@@ -29,7 +29,7 @@ class Waiting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lane:
+class ChannelQueue:
     """What one way of telling has still to tell, the next one first. `rests_until` is None while it does not rest."""
 
     waiting: tuple[Waiting, ...] = ()
@@ -41,11 +41,11 @@ class Lane:
         until = self.rests_until
         return until is not None and now < until <= now + timedelta(seconds=LONGEST_REST_S)
 
-    def with_notice(self, notice: Notice) -> Lane:
+    def with_notice(self, notice: Notice) -> ChannelQueue:
         """One more to tell; beyond a number the oldest become a digest."""
         return replace(self, waiting=(*self.waiting, Waiting(notice=notice))).merged(MAX_WAITING)
 
-    def merged(self, most: int) -> Lane:
+    def merged(self, most: int) -> ChannelQueue:
         """At most so many: if there are more, those that were never tried become one digest.
 
         One that was tried may have arrived, and keeps its id so that its receiver can tell.
@@ -56,16 +56,16 @@ class Lane:
         tried = tuple(each for each in self.waiting if each.tries)
         return replace(self, waiting=(*tried[-most:], Waiting(notice=digest(untried))))
 
-    def told(self) -> Lane:
+    def told(self) -> ChannelQueue:
         """The next one arrived."""
-        return Lane(waiting=self.waiting[1:])
+        return ChannelQueue(waiting=self.waiting[1:])
 
-    def failed(self, now: datetime) -> Lane:
+    def failed(self, now: datetime) -> ChannelQueue:
         """The next one did not arrive: it goes to the back, or is dropped after `MAX_TRIES`, and the lane rests."""
         head, *rest = self.waiting
         again = replace(head, tries=head.tries + 1)
         rest_s = min(LONGEST_REST_S, FIRST_REST_S * 2.0 ** min(self.failures, 30))
-        return Lane(
+        return ChannelQueue(
             waiting=(*rest, *([again] if again.tries < MAX_TRIES else [])),
             failures=self.failures + 1,
             rests_until=now + timedelta(seconds=rest_s),
@@ -77,19 +77,19 @@ class Outbox:
     """All lanes by name, and the id of the last event that was looked at."""
 
     cursor: int
-    lanes: Mapping[str, Lane] = field(default_factory=dict)
+    lanes: Mapping[str, ChannelQueue] = field(default_factory=dict)
 
     def as_row(self) -> dict[str, Any]:
         """What is stored."""
-        return {"cursor": self.cursor, "lanes": {name: _lane_row(lane) for name, lane in self.lanes.items()}}
+        return {"cursor": self.cursor, "lanes": {name: _queue_row(lane) for name, lane in self.lanes.items()}}
 
 
 def read_outbox(row: Mapping[str, Any]) -> Outbox:
     """What `as_row` made."""
-    return Outbox(cursor=row["cursor"], lanes={name: _lane(lane) for name, lane in row["lanes"].items()})
+    return Outbox(cursor=row["cursor"], lanes={name: _queue(lane) for name, lane in row["lanes"].items()})
 
 
-def _lane_row(lane: Lane) -> dict[str, Any]:
+def _queue_row(lane: ChannelQueue) -> dict[str, Any]:
     return {
         "waiting": [asdict(each) for each in lane.waiting],
         "failures": lane.failures,
@@ -97,9 +97,9 @@ def _lane_row(lane: Lane) -> dict[str, Any]:
     }
 
 
-def _lane(row: Mapping[str, Any]) -> Lane:
+def _queue(row: Mapping[str, Any]) -> ChannelQueue:
     until = row["rests_until"]
-    return Lane(
+    return ChannelQueue(
         waiting=tuple(Waiting(notice=from_row(each["notice"]), tries=each["tries"]) for each in row["waiting"]),
         failures=row["failures"],
         rests_until=from_text(until) if until else None,

@@ -13,7 +13,7 @@ from maintenance.notify.outbox import (
     LONGEST_REST_S,
     MAX_TRIES,
     MAX_WAITING,
-    Lane,
+    ChannelQueue,
     Outbox,
     Waiting,
     read_outbox,
@@ -28,7 +28,7 @@ notices = st.builds(
     lines=st.lists(st.text(max_size=5), max_size=3).map(tuple),
 )
 lanes = st.builds(
-    Lane,
+    ChannelQueue,
     waiting=st.lists(st.builds(Waiting, notice=notices, tries=st.integers(0, 80)), max_size=6).map(tuple),
     failures=st.integers(0, 99),
     rests_until=st.none() | st.integers(0, 9**9).map(lambda seconds: NOW + timedelta(seconds=seconds % 10**6)),
@@ -45,7 +45,7 @@ def test_an_outbox_comes_back_from_its_row_as_it_was(box: Outbox) -> None:
 
 
 def test_a_lane_that_fails_rests_longer_and_longer_up_to_an_hour() -> None:
-    lane, rests = Lane().with_notice(notice(1)), []
+    lane, rests = ChannelQueue().with_notice(notice(1)), []
     for _ in range(9):
         lane = lane.failed(NOW)
         assert lane.rests_until
@@ -53,16 +53,16 @@ def test_a_lane_that_fails_rests_longer_and_longer_up_to_an_hour() -> None:
         assert lane.rests(NOW)
     assert rests == [60, 120, 240, 480, 960, 1920, 3600, 3600, 3600]
     assert not lane.rests(NOW + timedelta(seconds=3600))
-    assert lane.told() == Lane(), "one that arrives ends the rest"
+    assert lane.told() == ChannelQueue(), "one that arrives ends the rest"
 
 
 def test_a_clock_that_was_set_back_does_not_make_a_rest_of_years() -> None:
-    lane = Lane().with_notice(notice(1)).failed(NOW)
+    lane = ChannelQueue().with_notice(notice(1)).failed(NOW)
     assert not lane.rests(NOW - timedelta(seconds=LONGEST_REST_S))
 
 
 def test_one_that_is_refused_for_ever_keeps_no_other_back_and_is_given_up_in_the_end() -> None:
-    lane = Lane().with_notice(notice(1)).with_notice(notice(2)).failed(NOW)
+    lane = ChannelQueue().with_notice(notice(1)).with_notice(notice(2)).failed(NOW)
     assert [each.notice.id for each in lane.waiting] == ["event-2", "event-1"]
     lane = lane.told()
     for _ in range(MAX_TRIES - 1):
@@ -73,7 +73,7 @@ def test_one_that_is_refused_for_ever_keeps_no_other_back_and_is_given_up_in_the
 
 @given(st.integers(1, 500), st.integers(0, 3))
 def test_however_many_come_few_wait_and_all_are_counted(many: int, tried: int) -> None:
-    lane = Lane()
+    lane = ChannelQueue()
     for number in range(many):
         lane = lane.with_notice(notice(number))
         lane = lane.failed(NOW) if number < tried else lane

@@ -12,7 +12,7 @@ import pytest
 
 from core.events import Event, Kind, Level
 from maintenance.notify.notices import NoticeKind
-from maintenance.notify.notifier import BURST, KEY, WINDOW_S, Channels, Courier
+from maintenance.notify.notifier import BURST, KEY, WINDOW_S, Channels, Notifier
 from tests.support.receiver import Receiver, receiving
 from tests.support.store import Store, open_store
 
@@ -21,15 +21,15 @@ ALL = frozenset(NoticeKind)
 
 @dataclass
 class Post:
-    """A courier over a real database, and a clock for its rate."""
+    """A notifier over a real database, and a clock for its rate."""
 
     store: Store
     channels: Channels
     now: float = 0.0
-    couriers: list[Courier] = field(default_factory=list)
+    notifiers: list[Notifier] = field(default_factory=list)
 
-    def courier(self) -> Courier:
-        made = Courier(
+    def notifier(self) -> Notifier:
+        made = Notifier(
             events=self.store.events,
             state=self.store.state,
             channels=lambda: self.channels,
@@ -37,7 +37,7 @@ class Post:
             clock=self.store.clock,
             monotonic=lambda: self.now,
         )
-        self.couriers.append(made)
+        self.notifiers.append(made)
         return made
 
     def happen(self, many: int = 1, kind: Kind = Kind.DISK_LOW, **data: Any) -> None:
@@ -65,12 +65,12 @@ def at(tmp_path: Path, receiver: Receiver) -> Iterator[Post]:
 
 async def test_what_happened_before_the_first_start_is_no_news_and_what_comes_is(at: Post, receiver: Receiver) -> None:
     at.happen(3)
-    courier = at.courier()
-    await courier.turn()
+    notifier = at.notifier()
+    await notifier.turn()
     assert receiver.bodies == []
     at.happen()
-    await courier.turn()
-    await courier.turn()
+    await notifier.turn()
+    await notifier.turn()
     assert [notice["event"] for notice in receiver.notices] == ["disk_low"]
     (told,) = at.told(Kind.NOTIFIED)
     assert told.data["notice"] == receiver.notices[0]["id"]
@@ -78,62 +78,62 @@ async def test_what_happened_before_the_first_start_is_no_news_and_what_comes_is
 
 async def test_only_what_the_owner_asked_for_is_told(at: Post, receiver: Receiver) -> None:
     at.channels = Channels(url=receiver.url, on=frozenset({NoticeKind.CHECKPOINT}))
-    courier = at.courier()
-    await courier.turn()
+    notifier = at.notifier()
+    await notifier.turn()
     at.happen()
     at.happen(kind=Kind.CHECKPOINT)
-    await courier.turn()
+    await notifier.turn()
     assert [notice["kind"] for notice in receiver.notices] == ["checkpoint"]
 
 
 async def test_a_receiver_that_was_away_gets_each_notice_later_also_from_another_daemon(
     at: Post, receiver: Receiver
 ) -> None:
-    courier = at.courier()
-    await courier.turn()
+    notifier = at.notifier()
+    await notifier.turn()
     receiver.statuses = [503]
     at.happen()
-    await courier.turn()
-    await courier.turn()
+    await notifier.turn()
+    await notifier.turn()
     assert len(receiver.bodies) == 1, "it rests"
     assert [event.level for event in at.told(Kind.NOTIFY_FAILED)] == [Level.WARNING]
     at.store.clock.advance(61)
-    await at.courier().turn()
+    await at.notifier().turn()
     first, second = receiver.notices
     assert first == second, "the same notice under the same id"
     assert at.store.state.get(KEY)["lanes"]["notify_url"]["waiting"] == []
 
 
 async def test_a_daemon_that_dies_before_the_first_try_tells_it_after_its_start(at: Post, receiver: Receiver) -> None:
-    await at.courier().turn()
+    await at.notifier().turn()
     receiver.statuses = [500]
     at.happen()
-    await at.courier().turn()
+    await at.notifier().turn()
     at.happen()  # stored by a daemon that dies before its next turn
     at.store.clock.advance(3600)
     at.now += WINDOW_S
-    await at.courier().turn()
+    await at.notifier().turn()
     assert len({notice["id"] for notice in receiver.notices}) == 2
 
 
 async def test_many_at_once_come_as_one(at: Post, receiver: Receiver) -> None:
-    courier = at.courier()
-    await courier.turn()
+    notifier = at.notifier()
+    await notifier.turn()
     at.happen(40)
-    await courier.turn()
+    await notifier.turn()
     (notice,) = receiver.notices
     assert (notice["count"], notice["title"]) == (40, "40 notices: 40 trouble")
 
 
 async def test_a_steady_flow_is_slowed_and_nothing_of_it_is_lost(at: Post, receiver: Receiver) -> None:
-    courier = at.courier()
-    await courier.turn()
+    notifier = at.notifier()
+    await notifier.turn()
     for _ in range(3 * BURST):
         at.happen()
-        await courier.turn()
+        await notifier.turn()
     assert len(receiver.bodies) == BURST
     at.now += WINDOW_S
-    await courier.turn()
+    await notifier.turn()
     assert len(receiver.bodies) == BURST + 1
     assert sum(notice["count"] for notice in receiver.notices) == 3 * BURST
 
@@ -143,34 +143,34 @@ async def test_a_receiver_that_fails_does_not_keep_the_command_waiting(
 ) -> None:
     code = f"import sys; open({str(tmp_path / 'told')!r}, 'a').write(sys.stdin.read() + '\\n')"
     at.channels = Channels(command=(sys.executable, "-c", code), url=receiver.url, on=ALL)
-    courier = at.courier()
-    await courier.turn()
+    notifier = at.notifier()
+    await notifier.turn()
     receiver.statuses = [500] * 9
     at.happen()
-    await courier.turn()
+    await notifier.turn()
     assert "disk_low" in _text(tmp_path / "told")
     assert len(at.told(Kind.NOTIFIED)) == 1
 
 
 async def test_that_telling_fails_is_never_told(at: Post, receiver: Receiver) -> None:
-    courier = at.courier()
-    await courier.turn()
+    notifier = at.notifier()
+    await notifier.turn()
     at.happen(kind=Kind.NOTIFY_FAILED)
     at.happen(kind=Kind.WORKER_ERROR, chore="notices")
-    await courier.turn()
+    await notifier.turn()
     assert receiver.bodies == []
 
 
 async def test_who_is_set_up_later_hears_nothing_of_the_past(at: Post, receiver: Receiver) -> None:
-    courier, channels = at.courier(), at.channels
-    await courier.turn()
+    notifier, channels = at.notifier(), at.channels
+    await notifier.turn()
     at.channels = Channels(on=ALL)
-    await courier.turn()
+    await notifier.turn()
     assert at.store.state.get(KEY) is None
     at.happen()
-    await courier.turn()
+    await notifier.turn()
     at.channels = channels
-    await courier.turn()
+    await notifier.turn()
     assert receiver.bodies == []
 
 
