@@ -220,10 +220,12 @@ async def test_memory_is_bounded_where_only_single_processes_can_be() -> None:
     given = {"test/add.test.mjs": f"{USES}test('sums', () => {{ assert.equal(add(2, 2), 4); }});\n"}
     with open_folder() as folder:
         runner = SuiteRunner(ProcessSandbox(folder), runtime(), emit=lambda _event: None, staging_dir=folder / "s")
-        told: dict[str, Any] = {"base": TextTree(), "given": given, "language": Language.JAVASCRIPT, "wall_s": 20}
-        right = await runner.judge(SuiteJob(change=ADD, **told))
+        told: dict[str, Any] = {"base": TextTree(), "given": given, "language": Language.JAVASCRIPT}
+        right = await runner.judge(SuiteJob(change=ADD, limits=RunLimits(wall_s=20), **told))
         assert right.passed, right.reason
-        wrong = await runner.judge(SuiteJob(change={"add.mjs": greedy}, limits=RunLimits(memory_mb=256), **told))
+        wrong = await runner.judge(
+            SuiteJob(change={"add.mjs": greedy}, limits=RunLimits(wall_s=20, memory_mb=256), **told)
+        )
     assert "used more than 256 MB of memory" in wrong.reason
 
 
