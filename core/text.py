@@ -1,8 +1,8 @@
 """The one way between a file's bytes and its text: UTF-8, and any other byte as a character that stands for it alone.
 
 Every sequence of bytes comes back from its text exactly, so a file in another encoding, or in none, is judged,
-committed and reverted with the bytes that git has. Such a character is half of a surrogate pair (`surrogateescape`);
-the texts that models and people send hold none, for the readers of replies and of tasks refuse them.
+committed and reverted with the bytes that git has. Such a character is half of a surrogate pair (`surrogateescape`).
+The texts of models hold none: the reader of replies refuses them.
 """
 
 from __future__ import annotations
