@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from flask import Blueprint, Flask, Response, request
@@ -23,8 +24,7 @@ def register(app: Flask, desk: Desk) -> None:
         if endpoint.view is not None:
             view = _view(desk, endpoint, endpoint.view)
             api.add_url_rule(endpoint.rule, endpoint.name, view, methods=[endpoint.method])
-    described = openapi.document(desk.status().version)
-    api.add_url_rule("/api/openapi.json", "describe", lambda: described)
+    api.add_url_rule("/api/openapi.json", "describe", cache(lambda: openapi.document(desk.status().version)))
     app.register_blueprint(api)
 
 

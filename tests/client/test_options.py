@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from client.asked import Action
-from client.command import command
+from client.command import Action, command
 from tests.support.home import Home
 
 

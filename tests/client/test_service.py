@@ -9,9 +9,8 @@ from typing import cast
 
 import pytest
 
-from client.finding import settings_here
-from client.service import unit_path
-from client.unit import MARK
+from client.service import MARK, unit_path
+from client.session import settings_of
 from config import load_settings
 from maintenance.instance_lock import InstanceLock
 from tests.support.desk import Reloads
@@ -141,9 +140,9 @@ def test_an_address_that_is_none_is_refused_without_being_shown(home: Home) -> N
 
 
 def test_the_daemon_of_the_other_layout_is_found_by_its_lock(home: Home) -> None:
-    assert settings_here(None).folders is None
+    assert settings_of(None).folders is None
     installed = load_settings(layout="xdg")
     with InstanceLock(installed.lock_file):
-        assert settings_here(None).db_path == installed.db_path
-        assert settings_here(home.path).home == home.path, "a home that is named is the one that is meant"
-    assert settings_here(None).folders is None
+        assert settings_of(None).db_path == installed.db_path
+        assert settings_of(home.path).home == home.path, "a home that is named is the one that is meant"
+    assert settings_of(None).folders is None

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from client.invocation import call
+from client.command import call
 from config import load_settings
 from core.states import Phase
 from core.status import DaemonStatus, ModelStatus, WorkerStatus

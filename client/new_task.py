@@ -1,4 +1,4 @@
-"""Makes the body of a new task from what was typed; the validation proper is the same as at every other door."""
+"""Makes the body of a new task from what was typed; the API validates it, as every other task."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def task_body(text: str, options: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         click.UsageError: a value cannot be understood, or a file cannot be read.
     """
-    body = {"description": spoken(text)}
+    body = {"description": text_or_stdin(text)}
     body |= {name: options[name] for name in SAME_NAME if options[name] is not None}
     made = {
         "repo": _repo(options["repo"]),
@@ -49,7 +49,7 @@ def task_body(text: str, options: Mapping[str, Any]) -> dict[str, Any]:
     return body | {name: value for name, value in made.items() if value}
 
 
-def spoken(text: str) -> str:
+def text_or_stdin(text: str) -> str:
     """The text itself; `-` stands for what comes over the standard input."""
     return sys.stdin.read() if text == "-" else text
 

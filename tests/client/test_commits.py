@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import click
 import pytest
 
-from client.commits import marking_of
-from client.door import Marking
 from db.state_store import Commit, StateStore
 from server.desk import Desk
 from tests.support.home import Home
@@ -70,13 +67,10 @@ def test_a_home_without_a_database_has_nothing_to_read_or_to_undo(home: Home) ->
     assert not (home.path / "db").exists()
 
 
-def test_a_marking_is_a_task_a_commit_or_all() -> None:
-    assert marking_of("all") == Marking()
-    assert marking_of("17") == Marking(task_id=17)
-    assert marking_of("Ab12") == Marking(commit="ab12")
-    for name in ("", "abc", "x y", "-1", "ALL", "１２"):
-        with pytest.raises(click.UsageError, match="--reviewed takes"):
-            marking_of(name)
+@pytest.mark.parametrize("which", ["", "abc", "x y", "-1", "ALL", "１２"])
+def test_what_is_no_task_no_commit_and_not_all_is_refused(home: Home, which: str) -> None:
+    said = home.cli("--reviewed", which)
+    assert (said.code, "--reviewed takes" in said.err) == (2, True), said.err
 
 
 def test_force_and_yes_belong_to_undoing(home: Home) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from client.unit import Service, unit_text
+from client.service import Service, unit_text
 from core.errors import ConfigError
 
 STRANGE = '/srv/night shift/100%s/$HOME "q" \\ ü'
