@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
@@ -127,6 +128,9 @@ def _pairs(option: str, texts: Sequence[str]) -> list[tuple[str, str]]:
 
 def _number(name: str, text: str) -> int | float:
     try:
-        return float(text) if name in FRACTIONS else int(text)
+        number = float(text) if name in FRACTIONS else int(text)
     except ValueError:
-        raise click.UsageError(f"--limit: {name}: {text!r} is no number") from None
+        number = math.nan
+    if not math.isfinite(number):  # JSON has no infinity
+        raise click.UsageError(f"--limit: {name}: {text!r} is no number")
+    return number

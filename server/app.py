@@ -1,23 +1,27 @@
-"""The Flask applications: API and pages for one daemon, or the API alone. They check no visitor; the guard does."""
+"""The Flask applications: API and pages for one daemon, or part of the API alone. No visitor is checked here."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from flask import Flask
 
 from server import api, failures
 from server.desk import Desk
+from server.endpoint import Endpoint
 from server.pages.assets import Assets
 from server.schemas import build_models
 
 
-def create_api(desk: Desk) -> Flask:
-    """Build the API without its pages, for use on one thread: pydantic builds each model when it is first needed.
+def create_api(desk: Desk, endpoints: Sequence[Endpoint]) -> Flask:
+    """Build an API without pages, for use on one thread: pydantic builds each model when it is first needed.
 
     Args:
         desk: the parts of the daemon that it speaks to.
+        endpoints: what it answers.
     """
     app = Flask(__name__, static_folder=None)
-    api.register(app, desk)
+    api.register(app, desk, endpoints)
     failures.register(app)
     return app
 
@@ -29,10 +33,14 @@ def create_app(desk: Desk, assets: Assets) -> Flask:
         desk: the parts of the daemon that they speak to.
         assets: the static files that the pages name; they are served elsewhere.
     """
-    from server.pages import frame, shown  # noqa: PLC0415  # the API does without them
+    from server import openapi  # noqa: PLC0415  # an API of few endpoints does without the others
+    from server.contract import ENDPOINTS  # noqa: PLC0415  # as above
+    from server.pages import frame, shown  # noqa: PLC0415  # as above
 
     build_models()
-    app = create_api(desk)
+    app = create_api(desk, ENDPOINTS)
+    described = openapi.document(desk.status().version)
+    app.add_url_rule("/api/openapi.json", "describe", lambda: described)
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     shown.register(app, desk.events.mask)
     frame.register(app, desk, assets)

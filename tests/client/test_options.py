@@ -39,6 +39,8 @@ def submitted(home: Home, *arguments: str) -> dict[str, Any]:
         (("--stat",), "--status"),
         (("--limit", "tokens", "a"), "--limit: 'tokens' must be NAME=VALUE"),
         (("--limit", "tokens=many", "a"), "--limit: tokens: 'many' is no number"),
+        (("--limit", "wall_s=nan", "a"), "--limit: wall_s: 'nan' is no number"),
+        (("--limit", "cost_usd=inf", "a"), "--limit: cost_usd: 'inf' is no number"),
         (("--not-before", "tomorrow", "a"), "--not-before: 'tomorrow' is no time"),
         (("--test-command", "pytest 'x", "a"), "--test-command: No closing quotation"),
         (("--tests", "/no/such/file", "a"), "/no/such/file: No such file or directory"),
