@@ -11,7 +11,6 @@ from client.daemon_client import LogQuery
 from client.doctor import doctor
 from client.new_task import task_body, text_or_stdin
 from client.output import Color, Printer
-from client.prompt import Prompt
 from client.session import Session
 from core.events import Level
 
@@ -53,7 +52,7 @@ ACTIONS: Mapping[Action, Callable[[Session, Values], int]] = {
     Action.NOTIFY_TEST: lambda s, _: daemon.notify_test(s),
     Action.INSTALL_SERVICE: lambda s, v: service.install(s, dry_run=v["dry_run"]),
     Action.UNINSTALL_SERVICE: lambda s, v: service.uninstall(s, dry_run=v["dry_run"]),
-    Action.PROMPT: lambda s, _: Prompt(s).run(),
+    Action.PROMPT: lambda s, _: _prompt(s),
 }
 """All but the two that need no session: `--doctor` and `--completion`."""
 
@@ -72,6 +71,12 @@ def perform(action: Action, values: Values) -> int:
         return ACTIONS[action](session, values)
     finally:
         session.disconnect()
+
+
+def _prompt(session: Session) -> int:
+    from client.prompt import Prompt  # noqa: PLC0415  # readline writes to some terminals when it is imported
+
+    return Prompt(session).run()
 
 
 def _log_query(values: Values) -> LogQuery:

@@ -1,7 +1,7 @@
 """The one command of `cli.py`: its options, which of them may stand together, and the way from them to an exit code.
 
-Each option says itself whether it is an action or which actions it belongs to, so the check for contradictions is one
-loop over what was given, and a new option cannot be forgotten in it.
+Each option declares whether it is an action or which actions it belongs to, so the check for contradictions is one loop
+over what was given, and a new option cannot be forgotten in it.
 """
 
 from __future__ import annotations
@@ -94,12 +94,12 @@ class Action(StrEnum):
 
 
 class Option(click.Option):
-    """An option that knows its place.
+    """An option with its group in the help and its place among the actions.
 
     Args:
         group: the heading in the help.
         action: set where it is an action of its own.
-        fits: the actions that it says something to; None fits all.
+        fits: the actions that it may stand with; None fits all.
     """
 
     def __init__(
@@ -291,10 +291,10 @@ def command(ctx: click.Context, /, **values: Any) -> int:
 
 
 def chosen_action(ctx: click.Context) -> Action | None:
-    """The one action that was asked for; None when there is none and nothing else was said.
+    """The one action that was asked for; None when there is none and no other option was given.
 
     Raises:
-        click.UsageError: there are two, or an option that says nothing to the action; names both.
+        click.UsageError: there are two, or an option that does not belong to the action; names both.
     """
     given = [p for p in ctx.command.params if ctx.get_parameter_source(p.name or "") is ParameterSource.COMMANDLINE]
     actions = [action for parameter in given if (action := _action_of(parameter, ctx))]
@@ -308,7 +308,7 @@ def chosen_action(ctx: click.Context) -> Action | None:
 
 
 def asks_to_verify(words: Sequence[str]) -> bool:
-    """Tell whether these are `verify COMMIT` and no task.
+    """Whether these words are `verify COMMIT` and no task.
 
     Raises:
         click.UsageError: the commit is missing, or there are several.
@@ -391,6 +391,6 @@ def _accept_every_character() -> None:
 
 
 def _leave_pipe() -> int:
-    """The reader has gone (`cli.py --logs | head`): say nothing, not even when the interpreter flushes at its end."""
+    """The reader has gone (`cli.py --logs | head`): print nothing, not even when the interpreter flushes at its end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return Exit.OK

@@ -27,7 +27,7 @@ def status(session: Session) -> int:
 
 
 def live_or_noted(session: Session) -> int:
-    """The exit code of what was read; where no daemon runs, a note says whose word it was."""
+    """The exit code of what was read; where no daemon runs, a note adds that the database answered."""
     if session.client.live:
         return Exit.OK
     session.out.note(f"{session.client.why_offline}; this is what the database says")

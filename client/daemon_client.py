@@ -34,7 +34,7 @@ from server.submitted import Submitted
 PROBE_WALL_S = 2.0
 ANSWER_WALL_S = 30.0
 REVERT_WALL_S = 960.0
-"""A little longer than the daemon itself takes before it says that it goes on (`server.desk`)."""
+"""A little longer than the daemon itself waits for the tests before it answers (`server.desk.REVERT_WALL_S`)."""
 MAX_ANSWER_BYTES = 50_000_000
 TOO_SOON_TRIES = 10
 _LOOPBACK = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104  # read, never bound
@@ -207,7 +207,7 @@ class DaemonClient:
         query: Mapping[str, Any] | None = None,
         wall_s: float = ANSWER_WALL_S,
     ) -> _Reply:
-        """One request; one that came too soon is sent again when the daemon says, since it had no effect."""
+        """Send one request, and send it again where the daemon answers that it came too soon and had no effect."""
         content = None if body is None else json.dumps(body).encode()
         headers = {} if body is None else {"Content-Type": "application/json"}
         request = self._http.build_request(
@@ -327,7 +327,7 @@ def _offline(settings: Settings, why: str) -> DaemonClient:
 
 
 def _reason(error: httpx.TransportError) -> str:
-    """What the system says went wrong, which the library wraps twice."""
+    """The operating system's message, around which the libraries wrap two exceptions of their own."""
     cause: BaseException | None = error
     while cause is not None and not (isinstance(cause, OSError) and cause.strerror):
         cause = cause.__cause__ or cause.__context__

@@ -45,7 +45,7 @@ CREATING = frozenset({"/api/task", "/api/pause", "/api/resume", "/api/checkpoint
 class OfflineTransport(httpx.BaseTransport):
     """Answers requests from the database of a home; for one thread.
 
-    A home without a database is answered for by an empty one in a temporary folder. Errors of the store and bugs are
+    For a home without a database an empty one in a temporary folder answers. Errors of the store and bugs are
     raised to the caller instead of being answered with status 500, as there is no log that could have the details.
 
     Args:
@@ -94,7 +94,7 @@ class OfflineTransport(httpx.BaseTransport):
 
 
 def _context(database: Database, settings: Settings, notice: str) -> Desk:
-    """What the application is given where no daemon is behind it: the database, and what that alone says."""
+    """What the application works on where no daemon is behind it: the database alone."""
     events = EventLog(database, masker=Masker(settings.secrets))
     queue = QueueManager(database, events)
 

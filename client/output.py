@@ -1,8 +1,8 @@
 """What is printed, as plain values (fields, tables and lines made of toned cells), and how it is printed.
 
-A pipe gets aligned text, a terminal Rich, and JSON whoever asked for it. Rich is imported only for a terminal, because
-it costs a script more than the answer does. A pipe gets no colour, no lines of boxes and nothing cut: columns are
-padded with spaces, a dash stands for nothing.
+A terminal gets Rich's tables and colours. A pipe gets aligned text without colours and with nothing cut: columns are
+padded with spaces, and a dash stands for an empty value. Rich is imported only for a terminal, because it costs a
+script more time than the answer does.
 """
 
 from __future__ import annotations
@@ -165,11 +165,11 @@ class Printer:
         self.document(json.dumps(fields, ensure_ascii=False))
 
     def note(self, text: str, stream: TextIO | None = None) -> None:
-        """Tell the person something that is not the answer, on the standard error stream."""
+        """Print what is not part of the answer, on the standard error stream."""
         print(Cell(text).text, file=stream or sys.stderr, flush=True)
 
     def reader_has_gone(self) -> bool:
-        """Tell whether nobody reads our output any more (`… | head -1`), without writing to it."""
+        """Whether nobody reads our output any more (`… | head -1`), without writing to it."""
         try:
             pipe = select.poll()
             pipe.register(sys.stdout.fileno(), 0)

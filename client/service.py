@@ -1,9 +1,9 @@
 """`--install-service` and `--uninstall-service`: the systemd user unit of this checkout and home.
 
-What the unit leaves out matters as much as what it says. Sandboxes need user namespaces, mounts and, on some systems, a
-setuid bubblewrap or an AppArmor profile that is entered on `exec`. Each of systemd's sandboxing options for user
-services brings NoNewPrivileges or a user namespace of its own, and takes one of these away; so there is none of them
-here, and what runs untrusted code is held by Nightshift's own sandboxes. `Delegate` gives those control groups of their
+What the unit leaves out matters as much as what it contains. Sandboxes need user namespaces, mounts and, on some
+systems, a setuid bubblewrap or an AppArmor profile that is entered on `exec`. Each of systemd's sandboxing options for
+user services brings NoNewPrivileges or a user namespace of its own, and takes one of these away; so none of them is
+used, and what runs untrusted code is held by Nightshift's own sandboxes. `Delegate` gives those control groups of their
 own.
 """
 
@@ -69,7 +69,7 @@ def install(session: Session, *, dry_run: bool) -> int:
 
 
 def uninstall(session: Session, *, dry_run: bool) -> int:
-    """Remove the unit, or with `--dry-run` say what would be removed.
+    """Remove the unit, or with `--dry-run` print what would be removed.
 
     Raises:
         ConfigError: the file there is somebody else's, or cannot be removed.
@@ -160,7 +160,7 @@ def unit_text(service: Service) -> str:
     """The unit.
 
     Raises:
-        ConfigError: a path holds what no unit file can say.
+        ConfigError: a path holds a character that no unit file can hold.
     """
     return (
         "\n".join([*_head(service), *_start(service), "", *_LIFE, f"TimeoutStopSec={_stop_s(service)}", *_TAIL]) + "\n"

@@ -78,8 +78,8 @@ class Session:
 def settings_of(home: Path | None) -> Settings:
     """The settings of the home that is named, else of the one whose daemon runs, else of the usual one.
 
-    A daemon may have been started in the other layout than this shell would choose (the service says
-    `NIGHTSHIFT_LAYOUT=xdg`, the shell says nothing): its lock shows it.
+    A daemon may have been started in the other layout than this shell would choose (the service sets
+    `NIGHTSHIFT_LAYOUT=xdg`, the shell does not): its lock shows it.
 
     Raises:
         ConfigError: they are wrong.

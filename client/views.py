@@ -132,7 +132,7 @@ class Views:
         return [Table(head=("id", "task", "kind", "asked", "subject"), rows=rows), Lines(lines=questions)]
 
     def _question(self, row: ApprovalRow) -> list[str]:
-        """What is asked, and what becomes of it where nobody says anything."""
+        """What is asked, and what is assumed where nobody answers."""
         asked = f"{row.approval_id}: {row.question}"
         if row.assumed_at is None:
             return [asked]
