@@ -20,12 +20,12 @@ OWN_PREFIX = ROOT / ".venv"
 
 
 def main() -> int:
-    """Run one call; returns its exit code (`client.exits.Exit`)."""
+    """Run one call; returns its exit code (`client.errors.Exit`)."""
     own = OWN_PREFIX / "bin" / "python"
     if own.exists() and Path(sys.prefix).resolve() != OWN_PREFIX.resolve():
         os.execv(own, [str(own), str(ROOT / "cli.py"), *sys.argv[1:]])  # noqa: S606  # no shell is meant
     try:
-        from client.invocation import call  # noqa: PLC0415  # its libraries may be missing
+        from client.command import call  # noqa: PLC0415  # its libraries may be missing
     except ModuleNotFoundError as missing:
         print(f"{missing.name} is not installed: type `make setup` in {ROOT} first.", file=sys.stderr)
         return 1

@@ -1,1 +1,1 @@
-"""The session's parts: two doors to the daemon (its API, its database), what is shown, and the interactive prompt."""
+"""The command line: its options, the client of the daemon's API, what each action does, and the interactive prompt."""

@@ -1,30 +1,157 @@
-"""The one command of `cli.py`: reads the options and hands what they ask for to `client.actions`."""
+"""The one command of `cli.py`: its options, which of them may stand together, and the way from them to an exit code.
+
+Each option declares whether it is an action or which actions it belongs to, so the check for contradictions is one loop
+over what was given, and a new option cannot be forgotten in it.
+"""
 
 from __future__ import annotations
 
+import io
+import json
+import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
+from click.shell_completion import get_completion_class
 
-from client.asked import Action, Asked
-from client.exits import Exit
-from client.options import (
-    EXAMPLES,
-    NEW_TASK,
-    GroupedCommand,
-    Option,
-    Whole,
-    asks_to_verify,
-    chosen_action,
-)
-from client.show import Color
-from client.task_options import LIMITS, spoken, task_body
+from client.errors import Exit, exit_of, print_error
+from client.new_task import LIMITS
+from client.output import Color
+from core.errors import NightshiftError
 from core.events import Level
 from core.tasks import Kind, Language
 
+PROGRAM = "cli.py"
+F = TypeVar("F", bound=Callable[..., Any])
+EXAMPLES = """\
+\b
+Examples:
+  cli.py "Create a FastAPI health check endpoint"
+  cli.py --priority 5 --tests test_login.py "Fix the login bug"
+  cli.py --repo ~/shop --base main "Add a --dry-run flag"
+  cli.py --run "Write fizzbuzz" && echo it passed
+  cli.py --status --json
+  cli.py --logs 100 --follow --level WARNING
+  cli.py --approvals; cli.py --approve 3; cli.py --answer 4 "port 8080"
+  cli.py verify HEAD --repo ~/shop
+\b
+Exit codes:
+  0 fine   1 the task failed, or a commit does not hold
+  2 wrong usage or invalid task   3 no daemon runs
+  4 no such task or commit   5 refused   130 interrupted
+\b
+With no daemon running, tasks wait in the queue until it starts, and
+--status and --logs answer from the database. Without arguments, a terminal
+gets a prompt.
+"""
+
+
+class Action(StrEnum):
+    """The one thing a call does; the value is how a person asks for it."""
+
+    ADD = "a task"
+    RUN = "--run"
+    LOAD = "--load-tasks"
+    STATUS = "--status"
+    LOGS = "--logs"
+    HISTORY = "--history"
+    SHOW = "--show"
+    WAIT = "--wait"
+    CANCEL = "--cancel"
+    RETRY = "--retry"
+    RETRY_FAILED = "--retry-failed"
+    PRIORITISE = "--prioritise"
+    FORK = "--fork"
+    PAUSE = "--pause"
+    RESUME = "--resume"
+    CHECKPOINT = "--checkpoint-now"
+    APPROVALS = "--approvals"
+    APPROVE = "--approve"
+    DENY = "--deny"
+    ANSWER = "--answer"
+    VERIFY = "--verify"
+    REPORT = "--report"
+    DOCTOR = "--doctor"
+    EXPORT_MEMORY = "--export-memory"
+    IMPORT_MEMORY = "--import-memory"
+    EXPORT_TRAINING = "--export-training"
+    UNREAD = "--unread"
+    REVIEWED = "--reviewed"
+    REVERT = "--revert"
+    REAPPLY = "--reapply"
+    UNDO = "--undo"
+    RELOAD = "--reload"
+    NOTIFY_TEST = "--notify-test"
+    INSTALL_SERVICE = "--install-service"
+    UNINSTALL_SERVICE = "--uninstall-service"
+    COMPLETION = "--completion"
+    PROMPT = "the prompt"
+
+
+class Option(click.Option):
+    """An option with its group in the help and its place among the actions.
+
+    Args:
+        group: the heading in the help.
+        action: set where it is an action of its own.
+        fits: the actions that it may stand with; None fits all.
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        group: str,
+        action: Action | None = None,
+        fits: frozenset[Action] | None = None,
+        **attributes: Any,
+    ) -> None:
+        self.group, self.action, self.fits = group, action, fits
+        super().__init__(*args, **attributes)
+
+
+class Whole(click.ParamType[int]):
+    """A whole number from 1 on; unlike `click.IntRange` it does not crowd the help with its bounds."""
+
+    name = "number"
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Read a number.
+
+        Raises:
+            click.BadParameter: it is none, or out of bounds.
+        """
+        text = str(value)
+        if not (text.isascii() and text.isdigit() and len(text) < 20 and 1 <= int(text) <= self._most):
+            bounds = f"from 1 to {self._most}" if self._most < 2**31 else "from 1 on"
+            self.fail(f"{text!r} is not a whole number {bounds}.", param, ctx)
+        return int(text)
+
+
+class GroupedCommand(click.Command):
+    """A command whose help lists its options by group."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write one section for each group, in the order of declaration; `--help` itself stands in the last."""
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            group = parameter.group if isinstance(parameter, Option) else list(groups)[-1] if groups else ""
+            record = parameter.get_help_record(ctx)
+            if record and isinstance(parameter, click.Option):
+                groups.setdefault(group, []).append(record)
+        for group, records in groups.items():
+            with formatter.section(group):
+                formatter.write_dl(records)
+
+
+NEW_TASK = frozenset({Action.ADD, Action.RUN})
 ADD, MORE, WATCH, STEER, OUTPUT = "New task", "More about a new task", "Looking", "Steering", "Output"
 SERVICE, LEARNING = "The daemon itself", "What was learned"
 _LOGS, _MORE = frozenset({Action.LOGS}), {"group": MORE, "fits": NEW_TASK}
@@ -33,7 +160,6 @@ _REMARKED = frozenset({Action.APPROVE, Action.DENY, Action.FORK})
 _SERVICE = frozenset({Action.INSTALL_SERVICE, Action.UNINSTALL_SERVICE})
 _REPO = {"group": MORE, "fits": NEW_TASK | {Action.VERIFY}}
 _REPEAT = {"multiple": True, "metavar": "FILE", "type": click.Path(path_type=str)}
-F = TypeVar("F", bound=Callable[..., Any])
 _ID = Whole(2**63 - 1)
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -158,54 +284,71 @@ def command(ctx: click.Context, /, **values: Any) -> int:
     if action is None and not (sys.stdin.isatty() and sys.stdout.isatty()):
         click.echo(ctx.get_help(), err=True)
         return Exit.USAGE
-    return _perform(_asked(values, action))
+    if action is Action.COMPLETION:
+        _print_completion(ctx.command, values["completion"])
+        return Exit.OK
+    return _perform(action or Action.PROMPT, values)
 
 
-def _asked(values: dict[str, Any], action: Action | None) -> Asked:
-    text = values["run"] if action is Action.RUN else next(iter(values["text"]), "")
-    return Asked(
-        action=action or Action.PROMPT,
-        data=task_body(text, values) if action in NEW_TASK else {},
-        task_id=values["show"]
-        or values["wait"]
-        or values["cancel"]
-        or values["retry"]
-        or values["revert"]
-        or values["reapply"]
-        or 0,
-        approval_id=values["approve"] or values["deny"] or values["answer"] or 0,
-        answer=spoken(text) if action is Action.ANSWER else values["remark"] or "",
-        count=values["logs"] or values["history"] or values["unread"] or 0,
-        path=values["load"],
-        name=values["verify"]
-        or values["reviewed"]
-        or values["report"]
-        or values["fork"]
-        or values["prioritise"]
-        or values["export_memory"]
-        or values["import_memory"]
-        or values["export_training"]
-        or (values["text"][1] if action is Action.VERIFY else ""),
-        repo=(values["repo"] or "") if action is Action.VERIFY else "",
-        model=values["model"] or "",
-        shell=values["completion"] or "",
-        follow=values["follow"],
-        dry_run=values["dry_run"],
-        force=values["force"],
-        yes=values["yes"],
-        deep=values["deep"],
-        level=Level(values["level"]) if values["level"] else None,
-        log_task=values["log_task"],
-        as_json=values["as_json"],
-        color=Color(values["color"]),
-        home=values["home"],
-    )
+def chosen_action(ctx: click.Context) -> Action | None:
+    """The one action that was asked for; None when there is none and no other option was given.
+
+    Raises:
+        click.UsageError: there are two, or an option that does not belong to the action; names both.
+    """
+    given = [p for p in ctx.command.params if ctx.get_parameter_source(p.name or "") is ParameterSource.COMMANDLINE]
+    actions = [action for parameter in given if (action := _action_of(parameter, ctx))]
+    if len(actions) > 1:
+        raise click.UsageError(f"{actions[0]} and {actions[1]} cannot be asked for together; ask for one of them.")
+    action = actions[0] if actions else None
+    for parameter in given:
+        if isinstance(parameter, Option) and parameter.fits is not None and action not in parameter.fits:
+            raise click.UsageError(_misfit(parameter, action))
+    return action
 
 
-def _perform(asked: Asked) -> int:
+def asks_to_verify(words: Sequence[str]) -> bool:
+    """Whether these words are `verify COMMIT` and no task.
+
+    Raises:
+        click.UsageError: the commit is missing, or there are several.
+    """
+    if not words or words[0] != "verify":
+        return False
+    if len(words) != 2:
+        raise click.UsageError("verify takes one commit: cli.py verify COMMIT")
+    return True
+
+
+def _action_of(parameter: click.Parameter, ctx: click.Context) -> Action | None:
+    if isinstance(parameter, Option):
+        return parameter.action
+    if ctx.params["answer"]:  # the words are the answer
+        return None
+    return Action.VERIFY if asks_to_verify(ctx.params["text"]) else Action.ADD
+
+
+def _misfit(parameter: Option, action: Action | None) -> str:
+    assert parameter.fits is not None
+    name = next(opt for opt in parameter.opts if opt.startswith("--"))
+    wanted = _either([str(fit) for fit in Action if fit in parameter.fits])
+    return f"{name} belongs to {wanted}, and " + (f"says nothing to {action}." if action else "none was given.")
+
+
+def _either(names: Sequence[str]) -> str:
+    return " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def _perform(action: Action, values: Mapping[str, Any]) -> int:
     from client.actions import perform  # noqa: PLC0415  # help, completion and usage errors need not wait for it
 
-    return perform(asked)
+    return perform(action, values)
+
+
+def _print_completion(described: click.Command, shell: str) -> None:
+    script = get_completion_class(shell)
+    assert script is not None
+    click.echo(script(described, {}, PROGRAM, "_CLI_PY_COMPLETE").source())
 
 
 def _print_version(ctx: click.Context) -> None:
@@ -213,3 +356,41 @@ def _print_version(ctx: click.Context) -> None:
 
     click.echo(f"Nightshift {VERSION}")
     ctx.exit()
+
+
+def call(arguments: Sequence[str]) -> int:
+    """Do what the arguments ask; every error becomes a sentence on the standard error stream and an exit code."""
+    as_json = "--json" in arguments
+    _accept_every_character()
+    try:
+        return int(command.main(list(arguments), prog_name=PROGRAM, standalone_mode=False) or Exit.OK)
+    except click.ClickException as error:
+        return _print_usage_error(error, as_json=as_json)
+    except (click.Abort, KeyboardInterrupt):
+        return Exit.INTERRUPTED
+    except BrokenPipeError:
+        return _leave_pipe()
+    except NightshiftError as error:
+        print_error(error, as_json=as_json)
+        return exit_of(error)
+
+
+def _print_usage_error(error: click.ClickException, *, as_json: bool) -> int:
+    if as_json:
+        print(json.dumps({"error": error.format_message(), "fields": {}}), file=sys.stderr)
+    else:
+        error.show()
+    return error.exit_code
+
+
+def _accept_every_character() -> None:
+    """A terminal or pipe of another encoding than UTF-8 gets escapes instead of an error."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _leave_pipe() -> int:
+    """The reader has gone (`cli.py --logs | head`): print nothing, not even when the interpreter flushes at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return Exit.OK

@@ -1,90 +1,117 @@
-"""Commits in the owner's hands: which wait to be read, which he has read, and what he takes back."""
+"""Commits: which wait to be read, what the owner has read, what he takes back, and whether one still holds."""
 
 from __future__ import annotations
 
 import asyncio
 import re
 import sys
+from collections.abc import Mapping
+from pathlib import Path
 from shlex import quote
+from typing import TYPE_CHECKING
 
 import click
 
-from client.asked import Action, Asked
-from client.blocks import Block, Cell, Lines, Table, Tone, cell, stamp
-from client.door import Marking
-from client.exits import Exit
+from client.errors import Exit, NotFound
+from client.output import Block, Cell, Fields, Lines, Table, Tone, cell, stamp
 from client.session import Session
 from server.commits import CommitRow, Commits, Taken
+
+if TYPE_CHECKING:
+    from attempt.verify import Report
 
 LABELS = {"verified": Tone.GOOD, "tests_passed": Tone.PLAIN}
 WHAT_TO_DO = (
     "keep it:       cli.py --reviewed TASK   (or a commit, or all)",
     "take it back:  cli.py --revert TASK     (a branch that was left for you: git branch -D)",
 )
+_VERIFY_CODES: Mapping[str, Exit] = {"holds": Exit.OK, "does not hold": Exit.FAILED, "not verified": Exit.REFUSED}
+_VERIFY_TONES: Mapping[str, Tone] = {
+    "ok": Tone.GOOD,
+    "CHANGED": Tone.WARN,
+    "FAILED": Tone.BAD,
+    "not checked": Tone.DIM,
+    "holds": Tone.GOOD,
+    "does not hold": Tone.BAD,
+    "not verified": Tone.WARN,
+}
 
 
-def unread(session: Session, asked: Asked) -> int:
+def unread(session: Session, count: int) -> int:
     """List what was not read yet, newest first."""
-    found = session.door.commits(unread=True, limit=asked.count)
-    session.answer(found, _listed(session, found))
+    found = session.client.commits(unread=True, limit=count)
+    session.print(found, _list(session, found))
     return Exit.OK
 
 
-def reviewed(session: Session, asked: Asked) -> int:
-    """Mark commits as read."""
-    done = session.door.review(marking_of(asked.name))
-    count = len(done.commits)
-    told = f"{count} commit{'' if count == 1 else 's'} marked as read" if count else "nothing of that was unread"
-    session.answer_line(done, Cell(f"{told}, {done.unread} left"))
-    return Exit.OK
-
-
-def revert(session: Session, asked: Asked) -> int:
-    """Take back what a task integrated, or bring it back."""
-    return _take_back(session, asked.task_id, force=asked.force, reapply=asked.action is Action.REAPPLY)
-
-
-def undo(session: Session, asked: Asked) -> int:
-    """Take back what was integrated last, after saying what that is."""
-    newest = next(iter(session.door.commits(standing=True, limit=1).commits), None)
-    if newest is None:
-        session.out.note("nothing that was integrated is left to take back")
-        return Exit.NOT_FOUND
-    session.out.note(_told(session, newest))
-    if not (asked.yes or _agreed()):
-        session.out.note("nothing was changed")
-        return Exit.OK
-    return _take_back(session, newest.task_id, force=asked.force, reapply=False)
-
-
-def marking_of(name: str) -> Marking:
-    """What `--reviewed` was given: digits alone are a task.
+def reviewed(session: Session, which: str) -> int:
+    """Mark commits as read: those of a task (digits alone), one by the beginning of its id, or `all`.
 
     Raises:
-        click.UsageError: it is no task, no commit and not `all`.
+        NotFound: there are none.
+        click.UsageError: `which` is none of these.
     """
-    if name == "all":
-        return Marking()
-    if re.fullmatch(r"[0-9]{1,18}", name, re.ASCII):
-        return Marking(task_id=int(name))
-    if re.fullmatch(r"[0-9a-fA-F]{4,64}", name):
-        return Marking(commit=name.lower())
-    raise click.UsageError(f"--reviewed takes a task's number, a commit (4 characters or more) or all, not {name!r}.")
+    if which == "all":
+        if not session.settings.db_path.exists():
+            raise NotFound("nothing was ever committed here")
+        done = session.client.review_all()
+    elif re.fullmatch(r"[0-9]{1,18}", which, re.ASCII):
+        done = session.client.review_task(int(which))
+    elif re.fullmatch(r"[0-9a-fA-F]{4,64}", which):
+        done = session.client.review_commit(which.lower())
+    else:
+        why = f"--reviewed takes a task's number, a commit (4 characters or more) or all, not {which!r}."
+        raise click.UsageError(why)
+    count = len(done.commits)
+    marked = f"{count} commit{'' if count == 1 else 's'} marked as read" if count else "nothing of that was unread"
+    session.print(done, Cell(f"{marked}, {done.unread} left"))
+    return Exit.OK
 
 
-def _take_back(session: Session, task_id: int, *, force: bool, reapply: bool) -> int:
-    if session.door.live:
-        done = session.door.revert(task_id, force, reapply)
+def revert(session: Session, task_id: int, *, force: bool = False, reapply: bool = False) -> int:
+    """Take back what a task integrated, or bring it back: in the daemon where one runs, else in this process."""
+    if session.client.live:
+        done = session.client.revert(task_id, force=force, reapply=reapply)
     else:
         from bootstrap.revert import revert_alone  # noqa: PLC0415  # the other actions need none of it
 
         made = asyncio.run(revert_alone(task_id, session.settings, force=force, reapply=reapply))
         done = Taken.model_validate(made)
     what = "brought back" if done.reapplied else "taken back"
-    session.answer_line(done, Cell(f"task {done.task_id} {what}: {done.by[:10]} on {done.branch} of {done.repo}"))
+    session.print(done, Cell(f"task {done.task_id} {what}: {done.by[:10]} on {done.branch} of {done.repo}"))
     if not session.out.as_json:
         session.out.note(done.judged)
     return Exit.OK
+
+
+def undo(session: Session, *, force: bool, yes: bool) -> int:
+    """Take back what was integrated last, after naming it and, unless `yes` was given, asking."""
+    newest = next(iter(session.client.commits(standing=True, limit=1).commits), None)
+    if newest is None:
+        session.out.note("nothing that was integrated is left to take back")
+        return Exit.NOT_FOUND
+    session.out.note(_described(session, newest))
+    if not (yes or _agreed()):
+        session.out.note("nothing was changed")
+        return Exit.OK
+    return revert(session, newest.task_id, force=force)
+
+
+def verify(session: Session, commit: str, repo: str) -> int:
+    """Look at a commit again, without the daemon and its database, in a sandbox of its own.
+
+    Returns 0 when it holds, 1 when it does not, 5 when nothing could be run.
+
+    Raises:
+        UnknownCommit: there is no such commit.
+        NoEvidence: it has no note.
+        GitError: the repository cannot be used.
+    """
+    from bootstrap.verify import verify_commit  # noqa: PLC0415  # the other actions need none of it
+
+    report = asyncio.run(verify_commit(commit, Path(repo) if repo else None, session.settings))
+    session.print(_report_fields(report), _report_blocks(report))
+    return _VERIFY_CODES[str(report.judgement)]
 
 
 def _agreed() -> bool:
@@ -93,7 +120,7 @@ def _agreed() -> bool:
     return click.confirm("Take it back?", default=False, err=True)
 
 
-def _told(session: Session, row: CommitRow) -> str:
+def _described(session: Session, row: CommitRow) -> str:
     at = stamp(row.at, local=session.views.local).text
     return (
         f"the last that was integrated is task {row.task_id}, {row.commit[:10]} on {row.target or 'its branch'} of "
@@ -101,7 +128,7 @@ def _told(session: Session, row: CommitRow) -> str:
     )
 
 
-def _listed(session: Session, found: Commits) -> list[Block]:
+def _list(session: Session, found: Commits) -> list[Block]:
     if not found.commits:
         return [Lines(lines=[Cell("you have read every commit")])]
     rows = [
@@ -122,3 +149,29 @@ def _listed(session: Session, found: Commits) -> list[Block]:
         Lines(lines=[*looks, *more]),
         Lines(lines=[Cell(line) for line in WHAT_TO_DO]),
     ]
+
+
+def _report_blocks(report: Report) -> list[Block]:
+    rows = [
+        [cell(check.standing, _VERIFY_TONES[check.standing]), cell(check.what), Cell(check.detail)]
+        for check in report.checks
+    ]
+    return [
+        Fields(pairs=[("commit", cell(report.commit)), ("subject", cell(report.subject)), ("task", cell(report.task))]),
+        Table(head=("result", "what", "found"), rows=rows),
+        Lines(lines=[Cell(report.sentence, _VERIFY_TONES[report.judgement])]),
+    ]
+
+
+def _report_fields(report: Report) -> Mapping[str, object]:
+    checks = [{"what": c.what, "result": str(c.standing), "detail": c.detail} for c in report.checks]
+    return {
+        "commit": report.commit,
+        "subject": report.subject,
+        "task_id": report.task,
+        "label": report.label and str(report.label),
+        "holds": report.judgement == "holds",
+        "judgement": report.sentence,
+        "duration_s": round(report.duration_s, 3),
+        "checks": checks,
+    }

@@ -1,21 +1,20 @@
-"""Follows the log or a task by reading on from a cursor, as `tail -f` does; the same through either door."""
+"""Follows the log or a task by reading on from a cursor, as `tail -f` does, whether a daemon runs or not."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import count
+from typing import Any
 
-from client.asked import Asked
-from client.door import DaemonGone, LogQuery
-from client.exits import Exit
+from client.daemon import live_or_noted
+from client.daemon_client import LogQuery
+from client.errors import DaemonGone, Exit
 from client.session import Session
-from client.views import held, outcome
-from core.clock import utc_now
+from client.views import outcome, pause_reasons
 from core.events import Event
 from core.states import ENDED, Status
-from core.submission import parse_spec
 from server.schemas import LogLine, TaskDetail, log_line
 
 LOOK_S = 0.3
@@ -23,27 +22,27 @@ LOOK_S = 0.3
 PAGE = 500
 
 
-def follow_logs(session: Session, asked: Asked) -> None:
-    """Print the last events; with `asked.follow` go on until interrupted, whether a daemon comes or goes."""
-    query = LogQuery(limit=asked.count, level=asked.level, task_id=asked.log_task)
-    page = session.door.logs(query)
-    if not asked.follow and session.out.as_json:
-        session.out.documents([line.model_dump_json() for line in page.events])
-    elif not asked.follow:
-        session.out.blocks(session.views.logs(page))
-    else:
+def logs(session: Session, query: LogQuery, *, follow: bool = False) -> int:
+    """Print the last events; with `follow` go on until interrupted, whether a daemon comes or goes."""
+    page = session.client.logs(query)
+    if follow:
         for line in page.events:
             _print(session, line)
         _go_on(session, replace(query, after=page.last_id, limit=PAGE))
+    elif session.out.as_json:
+        session.out.documents([line.model_dump_json() for line in page.events])
+    else:
+        session.out.blocks(session.views.logs(page))
+    return live_or_noted(session)
 
 
-def run(session: Session, asked: Asked) -> int:
-    """Work on one task in the foreground: in the daemon where one runs, else in this very process."""
-    if not session.door.live:
-        return _run_here(session, asked)
-    newest = session.door.logs(LogQuery(limit=1)).last_id
-    task_id = session.door.submit(asked.data).task.task_id
-    _say_if_held_back(session)
+def run(session: Session, body: Mapping[str, Any]) -> int:
+    """Work on a task in the foreground: in the daemon where one runs, else in this very process."""
+    if not session.client.live:
+        return _run_here(session, body)
+    newest = session.client.logs(LogQuery(limit=1)).last_id
+    task_id = session.client.submit(body).task.task_id
+    _note_pause_reasons(session)
     try:
         return _ended(session, _follow_task(session, task_id, newest, lambda line: _progress(session, line)))
     except KeyboardInterrupt:
@@ -53,33 +52,35 @@ def run(session: Session, asked: Asked) -> int:
         raise DaemonGone(f"{gone}; task {task_id} goes on when the daemon is back") from None
 
 
-def wait(session: Session, asked: Asked) -> int:
+def wait(session: Session, task_id: int) -> int:
     """Wait for a task's end, without a word until then."""
-    task = session.door.task(asked.task_id)
-    if _goes_on(task) and not session.door.live:
-        raise DaemonGone(f"task {task.task_id} is {task.status}, and {session.choice.why_not_live}")
-    newest = session.door.logs(LogQuery(limit=1)).last_id
+    task = session.client.task(task_id)
+    if _goes_on(task) and not session.client.live:
+        raise DaemonGone(f"task {task.task_id} is {task.status}, and {session.client.why_offline}")
+    newest = session.client.logs(LogQuery(limit=1)).last_id
     if _goes_on(task):
-        _say_if_held_back(session)
-    return _ended(session, _follow_task(session, asked.task_id, newest, lambda _: None))
+        _note_pause_reasons(session)
+    return _ended(session, _follow_task(session, task_id, newest, lambda _: None))
 
 
-def _say_if_held_back(session: Session) -> None:
-    for line in held(session.door.report().holds).lines:
+def _note_pause_reasons(session: Session) -> None:
+    for line in pause_reasons(session.client.report().holds).lines:
         session.out.note(line.text)
 
 
-def _run_here(session: Session, asked: Asked) -> int:
+def _run_here(session: Session, body: Mapping[str, Any]) -> int:
     import asyncio  # noqa: PLC0415  # only here a daemon's machinery is needed
 
+    from core.clock import utc_now  # noqa: PLC0415  # as above
+    from core.submission import parse_spec  # noqa: PLC0415  # as above
     from main import run_one  # noqa: PLC0415  # as above
 
     def on_event(event: Event) -> None:
         _progress(session, log_line(event if event.at else replace(event, at=utc_now())))
 
-    task = asyncio.run(run_one(parse_spec(asked.data), session.settings, on_event))
-    session.let_go()
-    code = _ended(session, session.door.task(task.id))
+    task = asyncio.run(run_one(parse_spec(body), session.settings, on_event))
+    session.disconnect()
+    code = _ended(session, session.client.task(task.id))
     return Exit.INTERRUPTED if task.status is Status.CANCELLED else code
 
 
@@ -88,13 +89,13 @@ def _go_on(session: Session, query: LogQuery) -> None:
         time.sleep(LOOK_S)
         if session.out.reader_has_gone():
             raise BrokenPipeError
-        if not session.door.live and look % 10 == 0:
-            session.let_go()
+        if not session.client.live and look % 10 == 0:
+            session.disconnect()
         try:
-            page = session.door.logs(query)
+            page = session.client.logs(query)
         except DaemonGone as gone:
             session.out.note(f"{gone}; reading on in the database")
-            session.let_go()
+            session.disconnect()
             continue
         for line in page.events:
             _print(session, line)
@@ -104,9 +105,9 @@ def _go_on(session: Session, query: LogQuery) -> None:
 def _follow_task(session: Session, task_id: int, after: int, show: Callable[[LogLine], None]) -> TaskDetail:
     """Show the task's events until it ends or waits for a person; returns how it stands then."""
     while True:
-        task = session.door.task(task_id)
+        task = session.client.task(task_id)
         # Read after the task, so that the events of its end are among them.
-        while page := session.door.logs(LogQuery(after=after, limit=PAGE, task_id=task_id)).events:
+        while page := session.client.logs(LogQuery(after=after, limit=PAGE, task_id=task_id)).events:
             for line in page:
                 show(line)
             after = page[-1].id
@@ -120,7 +121,7 @@ def _goes_on(task: TaskDetail) -> bool:
 
 
 def _ended(session: Session, task: TaskDetail) -> int:
-    session.answer_line(task, outcome(task))
+    session.print(task, outcome(task))
     return Exit.OK if task.status is Status.DONE else Exit.FAILED
 
 

@@ -6,19 +6,15 @@ import contextlib
 import readline  # gives input() its line editing and history
 import sys
 import threading
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import click
 
-from client.actions import do
-from client.asked import Action, Asked
-from client.blocks import Cell
-from client.door import Door
-from client.doors import choose
-from client.exits import Exit
-from client.invocation import tell
+from client import approvals, commits, daemon, following, tasks
+from client.daemon_client import DaemonClient, LogQuery, connect
+from client.errors import Exit, print_error
+from client.output import Cell
 from client.session import Session
 from client.views import outcome
 from core.errors import NightshiftError
@@ -47,47 +43,62 @@ Type a task to add it, or:
   /quit           leave (or Ctrl-D)"""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
-    """A command: its action, and the number it takes. `default` is None where a number must be given.
-
-    `answers`: a text follows the number.
-    """
-
-    action: Action
-    takes: str = ""
-    default: int | None = 0
-    answers: bool = False
-
-
-COMMANDS: Mapping[str, Command] = {
-    "/status": Command(action=Action.STATUS),
-    "/logs": Command(action=Action.LOGS, takes="count", default=20),
-    "/history": Command(action=Action.HISTORY, takes="count", default=20),
-    "/show": Command(action=Action.SHOW, takes="task_id", default=None),
-    "/unread": Command(action=Action.UNREAD, takes="count", default=20),
-    "/revert": Command(action=Action.REVERT, takes="task_id", default=None),
-    "/cancel": Command(action=Action.CANCEL, takes="task_id", default=None),
-    "/retry": Command(action=Action.RETRY, takes="task_id", default=None),
-    "/approvals": Command(action=Action.APPROVALS),
-    "/approve": Command(action=Action.APPROVE, takes="approval_id", default=None),
-    "/deny": Command(action=Action.DENY, takes="approval_id", default=None),
-    "/answer": Command(action=Action.ANSWER, takes="approval_id", default=None, answers=True),
-    "/pause": Command(action=Action.PAUSE),
-    "/resume": Command(action=Action.RESUME),
-    "/checkpoint": Command(action=Action.CHECKPOINT),
-}
 MOST_LINES = 500
 
 
-class Prompt:
-    """Reads lines until the person leaves; tells when one of the tasks typed here has ended."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """A command of the prompt."""
 
-    def __init__(self, session: Session, asked: Asked) -> None:
-        self._hand, self._base = session, asked
+    run: Callable[[Session, int, str], int]
+    """Gets the number and the text that follow the command."""
+    number: bool = False
+    """Whether a number may follow."""
+    default: int | None = 0
+    """The number where none is given; None where one must be."""
+    text: bool = False
+    """Whether a text follows the number."""
+
+
+def _plain(run: Callable[[Session], int]) -> Command:
+    return Command(run=lambda session, _number, _text: run(session))
+
+
+def _list(run: Callable[[Session, int], int]) -> Command:
+    return Command(run=lambda session, count, _: run(session, min(count, MOST_LINES)), number=True, default=20)
+
+
+def _one(run: Callable[[Session, int], int]) -> Command:
+    return Command(run=lambda session, number, _: run(session, number), number=True, default=None)
+
+
+COMMANDS: Mapping[str, Command] = {
+    "/status": _plain(daemon.status),
+    "/logs": _list(lambda session, count: following.logs(session, LogQuery(limit=count))),
+    "/history": _list(tasks.history),
+    "/show": _one(tasks.show),
+    "/unread": _list(commits.unread),
+    "/revert": _one(commits.revert),
+    "/cancel": _one(tasks.cancel),
+    "/retry": _one(tasks.retry),
+    "/approvals": _plain(approvals.approvals),
+    "/approve": _one(approvals.approve),
+    "/deny": _one(approvals.deny),
+    "/answer": Command(run=approvals.answer, number=True, default=None, text=True),
+    "/pause": _plain(daemon.pause),
+    "/resume": _plain(daemon.resume),
+    "/checkpoint": _plain(daemon.checkpoint),
+}
+
+
+class Prompt:
+    """Reads lines until the person leaves; announces when one of the tasks typed here has ended."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
         self._open: set[int] = set()
         self._left = threading.Event()
-        self._speaking = threading.Lock()
+        self._printing = threading.Lock()
 
     def run(self) -> int:
         """Serve until Ctrl-D or /quit."""
@@ -106,8 +117,8 @@ class Prompt:
         """One line; False when the person leaves. Ctrl-C only drops the line."""
         try:
             line = input(PROMPT).strip()
-            with self._speaking:
-                return self._obey(line)
+            with self._printing:
+                return self._run_line(line)
         except EOFError:
             print()
             return False
@@ -118,13 +129,13 @@ class Prompt:
             print("That was not UTF-8 text.")
             return True
         except NightshiftError as error:
-            tell(error, as_json=False)
+            print_error(error, as_json=False)
             return True
         except click.UsageError as error:
             print(error.format_message())
             return True
 
-    def _obey(self, line: str) -> bool:
+    def _run_line(self, line: str) -> bool:
         word, _, rest = line.partition(" ")
         if line in {"/quit", "/exit"}:
             return False
@@ -140,42 +151,45 @@ class Prompt:
 
     def _add(self, line: str) -> None:
         try:
-            task = self._hand.door.submit({"description": line}).task
+            task = self._session.client.submit({"description": line}).task
             self._open.add(task.task_id)
             print(f"task {task.task_id} {task.status}")
-            self._hand.say_if_down("the task waits in the queue until it starts")
+            self._session.note_if_down("the task waits in the queue until it starts")
         finally:
-            self._hand.let_go()
+            self._session.disconnect()
 
     def _command(self, word: str, command: Command, rest: str) -> None:
-        rest, _, text = rest.partition(" ") if command.answers else (rest, "", "")
+        rest, _, text = rest.partition(" ") if command.text else (rest, "", "")
         number = _whole(rest) if rest else command.default
-        if number is None or (rest and not command.takes):
-            print(f"{word} takes a number." if command.takes else f"{word} stands alone.")
+        if number is None or (rest and not command.number):
+            print(f"{word} takes a number." if command.number else f"{word} stands alone.")
             return
-        given: dict[str, Any] = {"count": min(number, MOST_LINES)} if command.takes == "count" else {}
-        given |= {command.takes: number} if command.takes.endswith("_id") else {}
-        given |= {"answer": text.strip()} if command.answers else {}
-        do(self._hand, replace(self._base, action=command.action, **given))
+        try:
+            command.run(self._session, number, text)
+        finally:
+            self._session.disconnect()
 
     def _watch(self) -> None:
-        """Look after the tasks that were typed, with a door of this thread's own."""
+        """Look after the tasks that were typed, with a client of this thread's own."""
         while not self._left.wait(LOOK_S):
             if self._open:
-                # Where the daemon comes or goes just now, the next look will tell.
-                with contextlib.suppress(NightshiftError), contextlib.closing(choose(self._hand.settings).door) as door:
-                    self._look(door)
+                # Where the daemon comes or goes just now, the next look will succeed.
+                with (
+                    contextlib.suppress(NightshiftError),
+                    contextlib.closing(connect(self._session.settings)) as client,
+                ):
+                    self._look(client)
 
-    def _look(self, door: Door) -> None:
+    def _look(self, client: DaemonClient) -> None:
         for task_id in sorted(self._open):
-            task = door.task(task_id)
+            task = client.task(task_id)
             if task.status in ENDED:
                 self._open.discard(task_id)
                 self._announce(task)
 
     def _announce(self, task: TaskDetail) -> None:
         """Put a line above the one that is being typed."""
-        with self._speaking:
+        with self._printing:
             sys.stdout.write(f"\r\x1b[K{outcome(task).text}\n{PROMPT}{readline.get_line_buffer()}")
             sys.stdout.flush()
 

@@ -1,4 +1,11 @@
-"""`--install-service` and `--uninstall-service`: the systemd user unit of this checkout and home."""
+"""`--install-service` and `--uninstall-service`: the systemd user unit of this checkout and home.
+
+What the unit leaves out matters as much as what it contains. Sandboxes need user namespaces, mounts and, on some
+systems, a setuid bubblewrap or an AppArmor profile that is entered on `exec`. Each of systemd's sandboxing options for
+user services brings NoNewPrivileges or a user namespace of its own, and takes one of these away; so none of them is
+used, and what runs untrusted code is held by Nightshift's own sandboxes. `Delegate` gives those control groups of their
+own.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +14,24 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import quote
 
-from client.asked import Asked
-from client.blocks import Cell
-from client.exits import Exit
+from client.errors import Exit
+from client.output import Cell
 from client.session import Session
-from client.unit import MARK, NAME, NOTIFY_RELOAD_SINCE, Service, unit_text
 from config import Settings, user_folders
 from core.errors import ConfigError
 from files.whole import write_whole
 from settings.places import ROOT
 
+NAME = "nightshift.service"
+MARK = "# Written by `cli.py --install-service`; changes are lost when it is written again."
+NOTIFY_RELOAD_SINCE = 253
+"""The first systemd with `Type=notify-reload`; older ones get `notify` and a command for the reload."""
+STOP_MARGIN_S = 40
+"""Beyond draining: replies are stored, sandboxes and streams ended, the database closed and copied."""
 ENABLE = (
     "systemctl --user daemon-reload",
     f"systemctl --user enable --now {NAME}",
@@ -28,14 +41,14 @@ ENABLE = (
 DISABLE = (f"systemctl --user disable --now {NAME}", "systemctl --user daemon-reload")
 
 
-def install(session: Session, asked: Asked) -> int:
+def install(session: Session, *, dry_run: bool) -> int:
     """Write the unit, or with `--dry-run` show it.
 
     Raises:
         ConfigError: the file there is somebody else's, or cannot be written.
     """
     path, text = unit_path(), unit_text(_service(session.settings, systemd_version()))
-    if not asked.dry_run:
+    if not dry_run:
         _refuse_foreign(path)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -43,20 +56,20 @@ def install(session: Session, asked: Asked) -> int:
         except OSError as error:
             raise ConfigError([f"{path} cannot be written: {error.strerror}"]) from error
     if session.out.as_json:
-        fields = {"path": str(path), "text": text, "written": not asked.dry_run, "commands": list(ENABLE)}
+        fields = {"path": str(path), "text": text, "written": not dry_run, "commands": list(ENABLE)}
         session.out.mapping(fields)
         return Exit.OK
-    if asked.dry_run:
+    if dry_run:
         session.out.note(f"this would be written to {path}:")
         session.out.document(text.rstrip("\n"))
     else:
         session.out.line(Cell(f"written: {path}"))
-    _say_commands(session, "then type" if asked.dry_run else "now type", ENABLE)
+    _note_commands(session, "then type" if dry_run else "now type", ENABLE)
     return Exit.OK
 
 
-def uninstall(session: Session, asked: Asked) -> int:
-    """Remove the unit, or with `--dry-run` say what would be removed.
+def uninstall(session: Session, *, dry_run: bool) -> int:
+    """Remove the unit, or with `--dry-run` print what would be removed.
 
     Raises:
         ConfigError: the file there is somebody else's, or cannot be removed.
@@ -65,16 +78,16 @@ def uninstall(session: Session, asked: Asked) -> int:
     there = path.exists()
     if there:
         _refuse_foreign(path)
-    if there and not asked.dry_run:
+    if there and not dry_run:
         try:
             path.unlink()
         except OSError as error:
             raise ConfigError([f"{path} cannot be removed: {error.strerror}"]) from error
-    done = ("would be removed" if asked.dry_run else "removed") if there else "there is no unit"
-    fields = {"path": str(path), "removed": there and not asked.dry_run, "commands": list(DISABLE)}
-    session.result(fields, Cell(f"{done}: {path}"))
+    done = ("would be removed" if dry_run else "removed") if there else "there is no unit"
+    fields = {"path": str(path), "removed": there and not dry_run, "commands": list(DISABLE)}
+    session.print(fields, Cell(f"{done}: {path}"))
     if there and not session.out.as_json:
-        _say_commands(session, "if it is enabled, type", DISABLE)
+        _note_commands(session, "if it is enabled, type", DISABLE)
     return Exit.OK
 
 
@@ -89,10 +102,10 @@ def systemd_version() -> int:
     if program is None:
         return NOTIFY_RELOAD_SINCE
     try:
-        said = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=10, check=False).stdout
+        answer = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=10, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return NOTIFY_RELOAD_SINCE
-    found = re.match(r"systemd (\d+)", said)
+    found = re.match(r"systemd (\d+)", answer.stdout)
     return int(found[1]) if found else NOTIFY_RELOAD_SINCE
 
 
@@ -126,7 +139,106 @@ def _refuse_foreign(path: Path) -> None:
         raise ConfigError([f"{path} was not written by --install-service; move it away first"])
 
 
-def _say_commands(session: Session, when: str, commands: Sequence[str]) -> None:
+def _note_commands(session: Session, when: str, commands: Sequence[str]) -> None:
     session.out.note(f"{when}:")
     for command in commands:
         session.out.note(f"  {command}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """What is started, and where. `systemd` is the version that will read the unit."""
+
+    python: Path
+    checkout: Path
+    drain_s: float
+    environment: Mapping[str, str] = field(default_factory=dict)
+    systemd: int = NOTIFY_RELOAD_SINCE
+
+
+def unit_text(service: Service) -> str:
+    """The unit.
+
+    Raises:
+        ConfigError: a path holds a character that no unit file can hold.
+    """
+    return (
+        "\n".join([*_head(service), *_start(service), "", *_LIFE, f"TimeoutStopSec={_stop_s(service)}", *_TAIL]) + "\n"
+    )
+
+
+def _head(service: Service) -> list[str]:
+    docs = quote(str(service.checkout / "docs" / "service.md")).replace("%", "%%")
+    return [
+        MARK,
+        "[Unit]",
+        "Description=Nightshift, a coding agent that works while its owner does not",
+        f"Documentation=file://{docs}",
+        "StartLimitIntervalSec=900",
+        "StartLimitBurst=5",
+        "",
+    ]
+
+
+def _start(service: Service) -> list[str]:
+    new = service.systemd >= NOTIFY_RELOAD_SINCE
+    return [
+        "[Service]",
+        f"Type={'notify-reload' if new else 'notify'}",
+        *([] if new else ["ExecReload=/bin/kill -HUP $MAINPID"]),
+        "NotifyAccess=main",
+        f"ExecStart={_program(service.python)} {_word(service.checkout / 'main.py', dollars=True)}",
+        f"WorkingDirectory={_plain(service.checkout)}",
+        *(f"Environment={_word(f'{name}={value}')}" for name, value in service.environment.items()),
+    ]
+
+
+def _stop_s(service: Service) -> int:
+    return round(service.drain_s) + STOP_MARGIN_S
+
+
+_LIFE = (
+    "# Fed from the workers' loop while it is healthy; SIGABRT makes the daemon write where each thread stands.",
+    "WatchdogSec=30",
+    "Restart=on-failure",
+    "RestartSec=10",
+    "# Wrong settings (2) and another daemon on the same home (3) do not go away by trying again.",
+    "RestartPreventExitStatus=2 3",
+    "TimeoutStartSec=300",
+    "# SIGTERM drains for DRAIN_S; what is left after this is killed, and goes on at the next start.",
+)
+_TAIL = (
+    "KillMode=mixed",
+    "",
+    "# Sandboxes get control groups of their own; one that runs out of memory is no reason to stop the daemon.",
+    "Delegate=cpu io memory pids",
+    "OOMPolicy=continue",
+    "# All of it stands back for what you do at the machine.",
+    "CPUWeight=50",
+    "IOWeight=50",
+    "LimitCORE=0",
+    "",
+    "[Install]",
+    "WantedBy=default.target",
+)
+
+
+def _plain(value: object) -> str:
+    """A value that takes the rest of its line."""
+    text = str(value)
+    if any(character in text for character in "\n\r\0"):
+        raise ConfigError([f"{text!r} holds a line break, which a unit file cannot say; use another folder"])
+    return text.replace("%", "%%")
+
+
+def _program(path: Path) -> str:
+    """The first word of a command, of which systemd takes fewer characters than of the others."""
+    if any(character in str(path) for character in "\"'\\$"):
+        raise ConfigError([f"{path}: systemd starts no program with such a name; use a checkout in another folder"])
+    return _word(path)
+
+
+def _word(value: object, *, dollars: bool = False) -> str:
+    """One word of a line, quoted as systemd reads it; in commands a dollar sign would begin a variable."""
+    text = _plain(value).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{text.replace("$", "$$") if dollars else text}"'

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from client.blocks import Block, Cell, Fields, Lines, Table, Tone, cell, span, stamp
+from client.output import Block, Cell, Fields, Lines, Table, Tone, cell, span, stamp
 from core.costs import cost_text
 from core.events import Level
 from core.masking import printable
@@ -56,7 +56,7 @@ class Views:
         if report.models:
             blocks.append(_models(report))
         if report.holds:
-            blocks.append(held(report.holds))
+            blocks.append(pause_reasons(report.holds))
         if report.notices:
             blocks.append(Lines(lines=[Cell(f"note: {text}", Tone.WARN) for text in report.notices]))
         return blocks
@@ -132,7 +132,7 @@ class Views:
         return [Table(head=("id", "task", "kind", "asked", "subject"), rows=rows), Lines(lines=questions)]
 
     def _question(self, row: ApprovalRow) -> list[str]:
-        """What is asked, and what becomes of it where nobody says anything."""
+        """What is asked, and what is assumed where nobody answers."""
         asked = f"{row.approval_id}: {row.question}"
         if row.assumed_at is None:
             return [asked]
@@ -189,10 +189,10 @@ class Views:
         return Table(head=("worker", "task", "phase", "iteration", "since", "done", "failed", "doing"), rows=rows)
 
 
-def held(holds: Sequence[Held]) -> Lines:
+def pause_reasons(holds: Sequence[Held]) -> Lines:
     """Why no task is begun, and what ends each reason."""
-    told = ((hold.source, f": {hold.reason}" if hold.reason else "", hold.lifted_by) for hold in holds)
-    return Lines(lines=[Cell(f"held back ({source}){why}; goes on {how}", Tone.WARN) for source, why, how in told])
+    reasons = ((hold.source, f": {hold.reason}" if hold.reason else "", hold.lifted_by) for hold in holds)
+    return Lines(lines=[Cell(f"held back ({source}){why}; goes on {how}", Tone.WARN) for source, why, how in reasons])
 
 
 def outcome(task: TaskSummary) -> Cell:

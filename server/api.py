@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from flask import Blueprint, Flask, Response, request
 
-from server import openapi
-from server.contract import ENDPOINTS
 from server.desk import Desk
 from server.endpoint import Call, Endpoint, View
 from server.query import read_query
 from server.schemas import Answer
 
 
-def register(app: Flask, desk: Desk) -> None:
-    """Add all endpoints of the contract but the native stream."""
+def register(app: Flask, desk: Desk, endpoints: Sequence[Endpoint]) -> None:
+    """Add endpoints, except those without a view, which are served elsewhere."""
     api = Blueprint("api", __name__)
-    for endpoint in ENDPOINTS:
+    for endpoint in endpoints:
         if endpoint.view is not None:
             view = _view(desk, endpoint, endpoint.view)
             api.add_url_rule(endpoint.rule, endpoint.name, view, methods=[endpoint.method])
-    described = openapi.document(desk.status().version)
-    api.add_url_rule("/api/openapi.json", "describe", lambda: described)
     app.register_blueprint(api)
 
 

@@ -1,28 +1,47 @@
-"""The Flask application: API and pages for one daemon. It checks no visitor; the guard stands before it."""
+"""The Flask applications: API and pages for one daemon, or part of the API alone. No visitor is checked here."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from flask import Flask
 
 from server import api, failures
 from server.desk import Desk
-from server.pages import frame, shown
+from server.endpoint import Endpoint
 from server.pages.assets import Assets
 from server.schemas import build_models
 
 
-def create_app(desk: Desk, assets: Assets) -> Flask:
-    """Build the application.
+def create_api(desk: Desk, endpoints: Sequence[Endpoint]) -> Flask:
+    """Build an API without pages, for use on one thread: pydantic builds each model when it is first needed.
 
     Args:
         desk: the parts of the daemon that it speaks to.
-        assets: the static files that its pages name; they are served elsewhere.
+        endpoints: what it answers.
     """
-    build_models()
     app = Flask(__name__, static_folder=None)
+    api.register(app, desk, endpoints)
+    failures.register(app)
+    return app
+
+
+def create_app(desk: Desk, assets: Assets) -> Flask:
+    """Build API and pages, for use on many threads.
+
+    Args:
+        desk: the parts of the daemon that they speak to.
+        assets: the static files that the pages name; they are served elsewhere.
+    """
+    from server import openapi  # noqa: PLC0415  # an API of few endpoints does without the others
+    from server.contract import ENDPOINTS  # noqa: PLC0415  # as above
+    from server.pages import frame, shown  # noqa: PLC0415  # as above
+
+    build_models()
+    app = create_api(desk, ENDPOINTS)
+    described = openapi.document(desk.status().version)
+    app.add_url_rule("/api/openapi.json", "describe", lambda: described)
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     shown.register(app, desk.events.mask)
-    api.register(app, desk)
     frame.register(app, desk, assets)
-    failures.register(app)
     return app

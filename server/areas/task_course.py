@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from core.states import DaemonState
 from server.course.forking import Forked, ForkIn, Forking
 from server.course.step_answers import StepDetail
 from server.course.step_detail import Steps
@@ -89,7 +90,9 @@ def show_file(call: Call) -> Reply:
 def fork_task(call: Call) -> Reply:
     """Begin a new task where this one was after a step."""
     desk = call.desk
-    forking = Forking(desk.database, desk.events, desk.status().models, clock=desk.clock)
+    status = desk.status()
+    models = None if status.state is DaemonState.STOPPED else status.models
+    forking = Forking(desk.database, desk.events, models, clock=desk.clock)
     made = forking.fork(call.number("task_id"), call.optional_body(ForkIn))
     return Reply(answer=made, status=201, headers={"Location": f"/api/task/{made.task_id}"})
 

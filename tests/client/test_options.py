@@ -9,16 +9,15 @@ from typing import Any
 
 import pytest
 
-from client.asked import Action
-from client.command import command
+from client.command import Action, command
 from tests.support.home import Home
 
 
 def submitted(home: Home, *arguments: str) -> dict[str, Any]:
     """The task that these arguments make, as --show tells it."""
-    said = home.cli(*arguments, "--json")
-    assert said.code == 0, said.err
-    task: dict[str, Any] = home.cli("--show", str(said.json["task_id"]), "--json").json
+    result = home.cli(*arguments, "--json")
+    assert result.code == 0, result.err
+    task: dict[str, Any] = home.cli("--show", str(result.json["task_id"]), "--json").json
     return task
 
 
@@ -40,6 +39,8 @@ def submitted(home: Home, *arguments: str) -> dict[str, Any]:
         (("--stat",), "--status"),
         (("--limit", "tokens", "a"), "--limit: 'tokens' must be NAME=VALUE"),
         (("--limit", "tokens=many", "a"), "--limit: tokens: 'many' is no number"),
+        (("--limit", "wall_s=nan", "a"), "--limit: wall_s: 'nan' is no number"),
+        (("--limit", "cost_usd=inf", "a"), "--limit: cost_usd: 'inf' is no number"),
         (("--not-before", "tomorrow", "a"), "--not-before: 'tomorrow' is no time"),
         (("--test-command", "pytest 'x", "a"), "--test-command: No closing quotation"),
         (("--tests", "/no/such/file", "a"), "/no/such/file: No such file or directory"),
@@ -48,9 +49,9 @@ def submitted(home: Home, *arguments: str) -> dict[str, Any]:
 def test_contradictions_are_refused_with_a_sentence_that_names_them(
     home: Home, arguments: tuple[str, ...], sentence: str
 ) -> None:
-    said = home.cli(*arguments)
-    assert (said.code, said.out) == (2, "")
-    assert sentence in said.err
+    result = home.cli(*arguments)
+    assert (result.code, result.out) == (2, "")
+    assert sentence in result.err
     assert not (home.path / "db").exists()
 
 
@@ -61,9 +62,9 @@ def test_every_action_can_be_asked_for_by_one_option_alone() -> None:
 
 
 def test_an_unknown_field_of_the_task_is_refused_as_by_the_api(home: Home) -> None:
-    said = home.cli("--limit", "tries=3", "a", "--json")
-    assert said.code == 2
-    assert '"limits.tries": "unknown field; known are attempts' in said.err
+    result = home.cli("--limit", "tries=3", "a", "--json")
+    assert result.code == 2
+    assert '"limits.tries": "unknown field; known are attempts' in result.err
 
 
 def test_every_field_of_a_task_can_be_given(home: Home) -> None:
@@ -146,5 +147,5 @@ def test_cases_and_an_oracle_are_read_from_files(home: Home) -> None:
 
 def test_a_file_of_cases_that_is_nested_without_end_is_refused(home: Home) -> None:
     (home.path / "cases.json").write_text("[" * 10_000 + "]" * 10_000)
-    said = home.cli("do it", "--cases", str(home.path / "cases.json"))
-    assert (said.code, "nested more than 50 deep" in said.err) == (2, True)
+    result = home.cli("do it", "--cases", str(home.path / "cases.json"))
+    assert (result.code, "nested more than 50 deep" in result.err) == (2, True)

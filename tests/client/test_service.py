@@ -9,9 +9,8 @@ from typing import cast
 
 import pytest
 
-from client.finding import settings_here
-from client.service import unit_path
-from client.unit import MARK
+from client.service import MARK, unit_path
+from client.session import settings_of
 from config import load_settings
 from maintenance.instance_lock import InstanceLock
 from tests.support.desk import Reloads
@@ -35,19 +34,19 @@ def home(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest
 
 
 def test_a_dry_run_shows_the_unit_and_writes_nothing(home: Home) -> None:
-    said = home.cli("--install-service", "--dry-run")
-    assert said.code == 0
-    assert said.out.startswith(MARK)
-    assert f'Environment="NIGHTSHIFT_HOME={home.path}"' in said.out
-    assert f'ExecStart="{sys.executable}"' in said.out
-    assert "enable-linger" in said.err
+    result = home.cli("--install-service", "--dry-run")
+    assert result.code == 0
+    assert result.out.startswith(MARK)
+    assert f'Environment="NIGHTSHIFT_HOME={home.path}"' in result.out
+    assert f'ExecStart="{sys.executable}"' in result.out
+    assert "enable-linger" in result.err
     assert not unit_path().exists()
 
 
 def test_it_is_written_renewed_and_removed(home: Home) -> None:
-    said = home.cli("--install-service")
-    assert (said.code, said.out.strip()) == (0, f"written: {unit_path()}")
-    assert "systemctl --user enable --now nightshift.service" in said.err
+    result = home.cli("--install-service")
+    assert (result.code, result.out.strip()) == (0, f"written: {unit_path()}")
+    assert "systemctl --user enable --now nightshift.service" in result.err
     assert "TimeoutStopSec=60" in unit_path().read_text()
     (home.path / "config.yaml").write_text("drain_s: 100\n")
     assert home.cli("--install-service", "--json").json["written"] is True
@@ -69,9 +68,9 @@ def test_the_unit_of_an_installed_nightshift_leads_to_the_same_folders(home: Hom
 def test_a_unit_of_somebody_elses_is_left_alone(home: Home, action: str) -> None:
     unit_path().parent.mkdir(parents=True)
     unit_path().write_text("[Service]\n")
-    said = home.cli(action)
-    assert said.code == 2
-    assert "was not written by --install-service" in said.err
+    result = home.cli(action)
+    assert result.code == 2
+    assert "was not written by --install-service" in result.err
     assert unit_path().read_text() == "[Service]\n"
 
 
@@ -82,68 +81,68 @@ def test_a_dry_run_belongs_to_the_service(home: Home) -> None:
 # ---- reload
 
 
-def test_a_reload_tells_what_holds_and_what_waits(home: Home) -> None:
+def test_a_reload_lists_what_holds_and_what_waits(home: Home) -> None:
     with home.daemon():
-        said = home.cli("--reload")
-        assert (said.code, said.out.strip()) == (0, "changed: worker_count")
-        assert "flask_port needs a restart; until then it is 5000" in said.err
+        result = home.cli("--reload")
+        assert (result.code, result.out.strip()) == (0, "changed: worker_count")
+        assert "flask_port needs a restart; until then it is 5000" in result.err
         assert home.cli("--reload", "--json").json["changed"] == ["worker_count"]
 
 
-def test_faults_are_told_one_a_line_and_the_code_says_so(home: Home) -> None:
+def test_faults_are_printed_one_a_line_with_exit_code_2(home: Home) -> None:
     with home.daemon() as desk:
         cast("Reloads", desk.reload).faults = ["worker_count (WORKER_COUNT): too many", "quiet_hours: no span"]
-        said = home.cli("--reload")
-    assert said.code == 2
-    assert said.err.splitlines() == ["error: worker_count (WORKER_COUNT): too many", "error: quiet_hours: no span"]
+        result = home.cli("--reload")
+    assert result.code == 2
+    assert result.err.splitlines() == ["error: worker_count (WORKER_COUNT): too many", "error: quiet_hours: no span"]
 
 
 def test_without_a_daemon_there_is_nothing_to_reload(home: Home) -> None:
-    said = home.cli("--reload")
-    assert said.code == 3
-    assert "it reads its settings when it starts" in said.err
+    result = home.cli("--reload")
+    assert result.code == 3
+    assert "it reads its settings when it starts" in result.err
 
 
 # ---- notices
 
 
-def test_a_test_notice_goes_every_way_and_each_failure_is_told(home: Home, tmp_path: Path) -> None:
-    out = tmp_path / "told"
+def test_a_test_notice_goes_every_way_and_each_failure_is_printed(home: Home, tmp_path: Path) -> None:
+    out = tmp_path / "notice"
     code = f"import sys; open({str(out)!r}, 'w').write(sys.stdin.read())"
     with receiving() as receiver:
         (home.path / "config.yaml").write_text(
             json.dumps({"notify_command": [sys.executable, "-c", code], "notify_url": receiver.url})
         )
-        said = home.cli("--notify-test")
-        assert (said.code, said.out.splitlines()) == (0, ["notify_command: told", "notify_url: told"])
+        result = home.cli("--notify-test")
+        assert (result.code, result.out.splitlines()) == (0, ["notify_command: told", "notify_url: told"])
         assert json.loads(out.read_text())["kind"] == receiver.notices[0]["kind"] == "test"
         receiver.statuses = [403]
-        said = home.cli("--notify-test")
-        assert said.code == 1
-        assert "notify_url: the URL answered with HTTP 403" in said.out
+        result = home.cli("--notify-test")
+        assert result.code == 1
+        assert "notify_url: the URL answered with HTTP 403" in result.out
 
 
-def test_where_nobody_is_to_be_told_it_says_what_to_set(home: Home) -> None:
-    said = home.cli("--notify-test")
-    assert said.code == 2
-    assert "notify_command, notify_desktop, notify_url" in said.err
+def test_where_nobody_would_get_a_notice_the_settings_are_named(home: Home) -> None:
+    result = home.cli("--notify-test")
+    assert result.code == 2
+    assert "notify_command, notify_desktop, notify_url" in result.err
 
 
 def test_an_address_that_is_none_is_refused_without_being_shown(home: Home) -> None:
     (home.path / "config.yaml").write_text("notify_url: ftp://hush-hush/x\n")
-    said = home.cli("--notify-test")
-    assert said.code == 2
-    assert "notify_url (NOTIFY_URL)" in said.err
-    assert "hush" not in said.err
+    result = home.cli("--notify-test")
+    assert result.code == 2
+    assert "notify_url (NOTIFY_URL)" in result.err
+    assert "hush" not in result.err
 
 
 # ---- which home
 
 
 def test_the_daemon_of_the_other_layout_is_found_by_its_lock(home: Home) -> None:
-    assert settings_here(None).folders is None
+    assert settings_of(None).folders is None
     installed = load_settings(layout="xdg")
     with InstanceLock(installed.lock_file):
-        assert settings_here(None).db_path == installed.db_path
-        assert settings_here(home.path).home == home.path, "a home that is named is the one that is meant"
-    assert settings_here(None).folders is None
+        assert settings_of(None).db_path == installed.db_path
+        assert settings_of(home.path).home == home.path, "a home that is named is the one that is meant"
+    assert settings_of(None).folders is None

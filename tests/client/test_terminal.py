@@ -103,7 +103,7 @@ def test_ctrl_c_drops_the_line_and_quit_leaves(home: Home) -> None:
     assert home.cli("--history", "--json").json == []
 
 
-def test_the_prompt_tells_when_a_task_typed_in_it_has_ended(home: Home) -> None:
+def test_the_prompt_announces_when_a_task_typed_in_it_has_ended(home: Home) -> None:
     with home.daemon() as desk, terminal(home) as shown:
         shown.expect("nightshift> ")
         shown.type("do it\n")

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from client.invocation import call
+from client.command import call
 from config import load_settings
 from core.states import Phase
 from core.status import DaemonStatus, ModelStatus, WorkerStatus
@@ -33,7 +33,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class CliResult:
     """How a call ended and what it printed."""
 
     code: int
@@ -52,21 +52,21 @@ class Home:
     path: Path
     capture: pytest.CaptureFixture[str]
 
-    def cli(self, *arguments: str) -> Said:
+    def cli(self, *arguments: str) -> CliResult:
         """Call the command line in this process, where that cannot be told from outside."""
         self.capture.readouterr()
         code = call([*arguments, "--home", str(self.path)])
-        said = self.capture.readouterr()
-        return Said(code=int(code), out=said.out, err=said.err)
+        result = self.capture.readouterr()
+        return CliResult(code=int(code), out=result.out, err=result.err)
 
-    def run(self, *arguments: str, stdin: str = "", **environment: str) -> Said:
+    def run(self, *arguments: str, stdin: str = "", **environment: str) -> CliResult:
         """Run cli.py as a process with pipes."""
         env = {"PATH": "/usr/bin:/bin", "NIGHTSHIFT_HOME": str(self.path), **environment}
         argv = [sys.executable, str(ROOT / "cli.py"), *arguments]
         done = subprocess.run(
             argv, env=env, cwd=self.path, input=stdin, capture_output=True, text=True, timeout=30, check=False
         )
-        return Said(code=done.returncode, out=done.stdout, err=done.stderr)
+        return CliResult(code=done.returncode, out=done.stdout, err=done.stderr)
 
     def desk(self) -> Desk:
         """The daemon's parts on this home's database; close its database at the end."""

@@ -1,6 +1,6 @@
 """Lessons and accepted work as JSON Lines: out of the database of this home, and lessons into it.
 
-All of it goes straight to the database, whether a daemon runs or not. Reading disturbs nobody; what is taken is one
+All of it goes directly to the database, whether a daemon runs or not. Reading disturbs nobody; what is taken is one
 transaction, which a running daemon waits for and then finds, as it looks lessons up in the database each time. Through
 its API a file would be bound to the size of a request, or be taken in parts, of which some could fail.
 """
@@ -14,9 +14,8 @@ from typing import TypeVar
 
 import click
 
-from client.asked import Asked
-from client.blocks import Block, Cell, Lines
-from client.exits import Exit
+from client.errors import Exit
+from client.output import Cell, Lines
 from client.session import Session
 from core.errors import NightshiftError, NotLessons
 from core.masking import Masker
@@ -28,26 +27,25 @@ OWNERS_ALONE = 0o600
 T = TypeVar("T")
 
 
-def export_memory(session: Session, asked: Asked) -> int:
+def export_memory(session: Session, file: str) -> int:
     """Write every lesson in use.
 
     Raises:
         StoreError: there is no database yet, or it cannot be read.
         NightshiftError: the file cannot be written.
     """
-    from memory.exchange import lines  # noqa: PLC0415  # no other action needs it
+    from memory import exchange  # noqa: PLC0415  # no other action needs it
 
     with Database(session.settings.db_path, readonly=True) as database:
-        found = list(lines(database.reader(), Masker(session.settings.secrets)))
-    if asked.name == STREAM:
+        found = list(exchange.lines(database.reader(), Masker(session.settings.secrets)))
+    if file == STREAM:
         _stream(found)
     else:
-        _written(asked.name, lambda path: _put(path, found))
-    told = [f"{_count(found, 'lesson')} in {asked.name}"]
-    return _told(session, asked, {"file": asked.name, "lessons": len(found)}, told)
+        _written(file, lambda path: _put(path, found))
+    return _counted(session, file, {"file": file, "lessons": len(found)}, [f"{_count(found, 'lesson')} in {file}"])
 
 
-def import_memory(session: Session, asked: Asked) -> int:
+def import_memory(session: Session, file: str) -> int:
     """Take the lessons of a file that are not known here, all or none.
 
     Raises:
@@ -57,17 +55,17 @@ def import_memory(session: Session, asked: Asked) -> int:
     """
     from memory.exchange import read, take  # noqa: PLC0415  # as above
 
-    lessons = _about(asked.name, lambda: read(_text(asked.name)))
+    lessons = _naming_file(file, lambda: read(_text(file)))
     if is_held(session.settings.lock_file):  # tables are not changed under a daemon of another version
         Database(session.settings.db_path, readonly=True).close()
     with Database(session.settings.db_path) as database:
         taken = database.write(lambda conn: take(conn, lessons)).result()
-    said = f"{taken.new} new of {_count(lessons, 'lesson')} in {asked.name}, {taken.known} known before"
-    session.result({"file": asked.name, "new": taken.new, "known": taken.known}, Cell(said))
+    line = f"{taken.new} new of {_count(lessons, 'lesson')} in {file}, {taken.known} known before"
+    session.print({"file": file, "new": taken.new, "known": taken.known}, Cell(line))
     return Exit.OK
 
 
-def export_training(session: Session, asked: Asked) -> int:
+def export_training(session: Session, file: str) -> int:
     """Write the replies that passed, and beside them the pairs of a reply that failed and what passed.
 
     Raises:
@@ -78,23 +76,23 @@ def export_training(session: Session, asked: Asked) -> int:
 
     masker = Masker(session.settings.secrets)
     with Database(session.settings.db_path, readonly=True) as database:
-        if asked.name == STREAM:
+        if file == STREAM:
             found = pairs(database, masker)
             _stream([*found.accepted, *found.preferences])
             session.out.note(f"{len(found.accepted)} accepted replies, then {len(found.preferences)} preference pairs")
             return Exit.OK
-        done = _written(asked.name, lambda path: export(database, path, masker))
+        done = _written(file, lambda path: export(database, path, masker))
     fields = {
         "accepted": done.accepted,
         "accepted_file": str(done.accepted_file),
         "preferences": done.preferences,
         "preferences_file": str(done.preferences_file),
     }
-    told = [
+    lines = [
         f"{done.accepted} accepted replies in {done.accepted_file}",
         f"{done.preferences} preference pairs in {done.preferences_file}",
     ]
-    return _told(session, asked, fields, told)
+    return _counted(session, file, fields, lines)
 
 
 def _stream(lines: Sequence[str]) -> None:
@@ -117,7 +115,7 @@ def _written(name: str, write: Callable[[Path], T]) -> T:
         raise NightshiftError(f"{name or 'a file without a name'} cannot be written: {why}") from None
 
 
-def _about(name: str, read: Callable[[], T]) -> T:
+def _naming_file(name: str, read: Callable[[], T]) -> T:
     """What it reads; a fault names the file."""
     try:
         return read()
@@ -141,15 +139,12 @@ def _text(name: str) -> str:
         raise click.UsageError(f"--import-memory: {name}: {why}") from None
 
 
-def _told(session: Session, asked: Asked, fields: dict[str, object], lines: Sequence[str]) -> int:
+def _counted(session: Session, file: str, fields: dict[str, object], lines: Sequence[str]) -> int:
     """The counts; beside a stream they must not stand in it."""
-    if asked.name == STREAM:
+    if file == STREAM:
         session.out.note("; ".join(lines).replace(f" in {STREAM}", ""))
-    elif session.out.as_json:
-        session.out.mapping(fields)
     else:
-        blocks: list[Block] = [Lines(lines=[Cell(line) for line in lines])]
-        session.out.blocks(blocks)
+        session.print(fields, [Lines(lines=[Cell(line) for line in lines])])
     return Exit.OK
 
 

@@ -6,8 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from client.blocks import Cell, Fields, Lines, Table, cell, span, stamp
-from client.show import plain_lines
+from client.output import Cell, Fields, Lines, Table, cell, plain_lines, span, stamp
 
 AT = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=timezone(timedelta(hours=1)))
 

@@ -1,17 +1,16 @@
 """`cli.py --doctor`: what was found, in columns, with the mend below each thing that is not as it should be.
 
-It goes without the daemon and without a door: whatever is broken, there is an answer.
+It goes without the daemon and without a session: whatever is broken, there is an answer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from client.asked import Asked
-from client.blocks import Block, Cell, Lines, Table, Tone, cell
-from client.exits import Exit
-from client.show import Printer
+from client.errors import Exit
+from client.output import Block, Cell, Lines, Printer, Table, Tone, cell
 
 if TYPE_CHECKING:
     from bootstrap.doctor.context import Finding
@@ -20,13 +19,13 @@ if TYPE_CHECKING:
 TONES: Mapping[str, Tone] = {"ok": Tone.GOOD, "note": Tone.DIM, "warning": Tone.WARN, "fault": Tone.BAD}
 
 
-def doctor(asked: Asked) -> int:
+def doctor(out: Printer, home: Path | None, *, deep: bool) -> int:
     """Look at everything; 0 without faults, 1 with."""
     from bootstrap.doctor.context import check_context  # noqa: PLC0415  as above
     from bootstrap.doctor.examination import examine, worst  # noqa: PLC0415  the other actions need none of it
 
-    found = examine(check_context(asked.home, deep=asked.deep))
-    gravest, out = str(worst(found)), Printer(as_json=asked.as_json, color=asked.color)
+    found = examine(check_context(home, deep=deep))
+    gravest = str(worst(found))
     if out.as_json:
         out.mapping(
             {"worst": gravest, "findings": [_plain(each.section, one) for each in found for one in each.findings]}

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import click
 import pytest
 
-from client.commits import marking_of
-from client.door import Marking
 from db.state_store import Commit, StateStore
 from server.desk import Desk
 from tests.support.home import Home
@@ -55,9 +52,9 @@ def test_reading_is_noted_by_task_by_commit_and_for_all(home: Home, desk: Desk) 
 def test_what_is_unknown_has_its_own_exit_code(home: Home, desk: Desk) -> None:
     enter(home, desk, FIRST)
     assert home.cli("no commit").code == 0
-    for name, told in (("9", "9"), ("2", "made no commit"), ("dddd", "begins with dddd")):
-        said = home.cli("--reviewed", name)
-        assert (said.code, told in said.err) == (4, True), said.err
+    for name, message in (("9", "9"), ("2", "made no commit"), ("dddd", "begins with dddd")):
+        result = home.cli("--reviewed", name)
+        assert (result.code, message in result.err) == (4, True), result.err
     assert home.cli("--undo", "--yes").code in {4, 5}
 
 
@@ -65,18 +62,15 @@ def test_a_home_without_a_database_has_nothing_to_read_or_to_undo(home: Home) ->
     assert home.cli("--unread").out == "you have read every commit\n"
     assert home.cli("--reviewed", "all").code == 4
     assert home.cli("--revert", "1").code == 4
-    said = home.cli("--undo", "--yes")
-    assert (said.code, "nothing that was integrated" in said.err) == (4, True)
+    result = home.cli("--undo", "--yes")
+    assert (result.code, "nothing that was integrated" in result.err) == (4, True)
     assert not (home.path / "db").exists()
 
 
-def test_a_marking_is_a_task_a_commit_or_all() -> None:
-    assert marking_of("all") == Marking()
-    assert marking_of("17") == Marking(task_id=17)
-    assert marking_of("Ab12") == Marking(commit="ab12")
-    for name in ("", "abc", "x y", "-1", "ALL", "１２"):
-        with pytest.raises(click.UsageError, match="--reviewed takes"):
-            marking_of(name)
+@pytest.mark.parametrize("which", ["", "abc", "x y", "-1", "ALL", "１２"])
+def test_what_is_no_task_no_commit_and_not_all_is_refused(home: Home, which: str) -> None:
+    result = home.cli("--reviewed", which)
+    assert (result.code, "--reviewed takes" in result.err) == (2, True), result.err
 
 
 def test_force_and_yes_belong_to_undoing(home: Home) -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from client.door import DaemonGone, NotAllowed, Stranger
-from client.exits import Exit, exit_of
+from client.errors import DaemonGone, Exit, NotAllowed, NotFound, Stranger, exit_of
 from core.errors import ConfigError, GitError, IllegalMove, InvalidTask, NightshiftError, StoreFull, UnknownTask
 from intake.marked_yaml import BrokenFile
 
@@ -18,6 +17,7 @@ from intake.marked_yaml import BrokenFile
         (BrokenFile([]), Exit.USAGE),
         (DaemonGone(), Exit.DAEMON_DOWN),
         (Stranger(), Exit.DAEMON_DOWN),
+        (NotFound(), Exit.NOT_FOUND),
         (UnknownTask(1), Exit.NOT_FOUND),
         (NotAllowed(), Exit.REFUSED),
         (IllegalMove(), Exit.REFUSED),

@@ -23,8 +23,8 @@ def home(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Home:
 def lesson(number: int, **more: str) -> str:
     """A pattern as a line of such a file."""
     now = to_text(utc_now())
-    said = {"kind": "pattern", "problem": f"Add {number}", "solution": f"+ {number}", "lesson": "use sum\u2028twice"}
-    return json.dumps({**said, "created_at": now, "learned_at": now, **more}, ensure_ascii=False)
+    result = {"kind": "pattern", "problem": f"Add {number}", "solution": f"+ {number}", "lesson": "use sum\u2028twice"}
+    return json.dumps({**result, "created_at": now, "learned_at": now, **more}, ensure_ascii=False)
 
 
 def lessons(home: Home, file: Path, *numbers: int, **more: str) -> Path:
@@ -108,25 +108,25 @@ def test_what_cannot_be_read_or_written_is_named(
     home: Home, tmp_path: Path, arguments: tuple[str, ...], code: int, sentence: str
 ) -> None:
     lessons(home, tmp_path / "in.jsonl", 1)
-    said = home.cli(*arguments)
-    assert (said.code, said.out) == (code, "")
-    assert sentence in said.err
+    result = home.cli(*arguments)
+    assert (result.code, result.out) == (code, "")
+    assert sentence in result.err
 
 
 def test_without_a_database_there_is_nothing_to_write(home: Home, tmp_path: Path) -> None:
     home.path.mkdir()
     for option in ("--export-memory", "--export-training"):
-        said = home.cli(option, str(tmp_path / "x.jsonl"))
-        assert (said.code, said.out) == (1, "")
+        result = home.cli(option, str(tmp_path / "x.jsonl"))
+        assert (result.code, result.out) == (1, "")
         assert not (tmp_path / "x.jsonl").exists()
     assert not (home.path / "db").exists()
 
 
 def test_accepted_work_is_written_to_two_files_or_to_one_stream(home: Home, tmp_path: Path) -> None:
     lessons(home, tmp_path / "in.jsonl", 1)
-    said = home.cli("--export-training", str(tmp_path / "t.jsonl"))
+    result = home.cli("--export-training", str(tmp_path / "t.jsonl"))
     beside = tmp_path / "t.preferences.jsonl"
     wanted = f"0 accepted replies in {tmp_path / 't.jsonl'}\n0 preference pairs in {beside}\n"
-    assert (said.code, said.out, beside.read_text()) == (0, wanted, "")
+    assert (result.code, result.out, beside.read_text()) == (0, wanted, "")
     streamed = home.cli("--export-training", "-")
     assert (streamed.code, streamed.out, streamed.err) == (0, "", "0 accepted replies, then 0 preference pairs\n")

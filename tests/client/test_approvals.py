@@ -17,11 +17,11 @@ def test_what_waits_is_listed_and_read_to_its_end(home: Home, desk: Desk) -> Non
     assert home.cli("--approvals").out == "nothing waits for your decision\n"
     home.cli("do it")
     wait_for(desk.queue, package("moonphase"), package("tidewave", " " + "long " * 60 + "end"))
-    said = home.cli("--approvals")
-    assert said.code == 0
-    assert "package:moonphase" in said.out
-    assert "1: May the task use the package moonphase?" in said.out
-    assert "long end" in said.out
+    result = home.cli("--approvals")
+    assert result.code == 0
+    assert "package:moonphase" in result.out
+    assert "1: May the task use the package moonphase?" in result.out
+    assert "long end" in result.out
     rows = home.cli("--approvals", "--json").json["approvals"]
     assert [(row["approval_id"], row["granted"]) for row in rows] == [(1, None), (2, None)]
 
@@ -29,8 +29,8 @@ def test_what_waits_is_listed_and_read_to_its_end(home: Home, desk: Desk) -> Non
 def test_approving_and_denying(home: Home, desk: Desk) -> None:
     home.cli("do it")
     wait_for(desk.queue, package("moonphase"), package("tidewave"))
-    said = home.cli("--approve", "1")
-    assert (said.code, said.out) == (0, "approval 1 granted: package:moonphase (task 1)\n")
+    result = home.cli("--approve", "1")
+    assert (result.code, result.out) == (0, "approval 1 granted: package:moonphase (task 1)\n")
     denied = home.cli("--deny", "2", "--remark", "use math", "--json").json
     assert (denied["granted"], denied["answer"]) == (False, "use math")
     assert desk.queue.get(1).status is Status.QUEUED
@@ -53,12 +53,12 @@ def test_a_question_is_answered(home: Home, desk: Desk) -> None:
 def test_what_is_assumed_and_when_is_shown_and_taken_by_approving(home: Home, desk: Desk) -> None:
     home.cli("do it")
     wait_for(desk.queue, question("Which port?", "8080"), package("moonphase"))
-    said = home.cli("--approvals").out
+    result = home.cli("--approvals").out
     asked, other = home.cli("--approvals", "--json").json["approvals"]
     waited = datetime.fromisoformat(asked["assumed_at"]) - datetime.fromisoformat(asked["asked_at"])
     assert (asked["default"], waited) == ("8080", timedelta(hours=4))
     assert (other["default"], other["assumed_at"]) == ("", None)
-    assert f"assumed from {asked['assumed_at'][:19]}Z on: 8080" in said
+    assert f"assumed from {asked['assumed_at'][:19]}Z on: 8080" in result
     assert home.cli("--approve", "1").out == "approval 1 answered: Which port? (task 1): 8080\n"
     assert desk.queue.answers(1)[0] == ("Which port?", "8080")
 
@@ -86,9 +86,9 @@ def test_a_decision_takes_no_answer_and_a_question_no_remark(home: Home, desk: D
     ],
 )
 def test_an_answer_that_is_none_is_refused(home: Home, arguments: tuple[str, ...], sentence: str) -> None:
-    said = home.cli(*arguments)
-    assert (said.code, said.out) == (2, "")
-    assert sentence in said.err
+    result = home.cli(*arguments)
+    assert (result.code, result.out) == (2, "")
+    assert sentence in result.err
 
 
 def test_what_cannot_be_decided_has_its_exit_code(home: Home, desk: Desk) -> None:
@@ -120,9 +120,9 @@ def test_the_status_counts_what_waits(home: Home) -> None:
 
 
 def test_a_remark_belongs_to_a_decision(home: Home) -> None:
-    said = home.cli("--status", "--remark", "x")
-    assert said.code == 2
-    assert "--remark belongs to --fork, --approve or --deny" in said.err
+    result = home.cli("--status", "--remark", "x")
+    assert result.code == 2
+    assert "--remark belongs to --fork, --approve or --deny" in result.err
 
 
 def test_packages_of_a_task_reach_the_queue(home: Home) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from client.unit import Service, unit_text
+from client.service import Service, unit_text
 from core.errors import ConfigError
 
 STRANGE = '/srv/night shift/100%s/$HOME "q" \\ ü'
@@ -59,7 +59,7 @@ def test_a_program_that_systemd_would_not_start_is_refused_at_once() -> None:
         lines(python=Path(STRANGE))
 
 
-def test_a_line_break_cannot_be_said_and_is_refused() -> None:
+def test_a_line_break_is_refused() -> None:
     with pytest.raises(ConfigError, match="line break"):
         lines(environment={"NIGHTSHIFT_HOME": "/srv\nExecStartPre=/bin/evil"})
 

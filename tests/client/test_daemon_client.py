@@ -1,9 +1,11 @@
-"""Both doors through the same calls: a real server, and the database alone."""
+"""The client over the network and in process, by the same calls of the command line."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
+import sqlite3
 import threading
 import time
 from collections.abc import Iterator
@@ -12,7 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from client.daemon_client import connect
+from client.errors import NotFound
 from config import load_settings
+from core.errors import StoreError
 from core.queueing import HoldSource
 from core.states import Ending
 from db import checkpoints
@@ -20,7 +25,7 @@ from db.holds import Holds
 from maintenance.instance_lock import InstanceLock
 from server.desk import Desk
 from server.gate.access import kept_token
-from tests.support.home import Home, Said
+from tests.support.home import CliResult, Home
 
 
 @pytest.fixture
@@ -57,12 +62,12 @@ def a_worker(desk: Desk, ending: Ending) -> Iterator[None]:
     thread.join()
 
 
-def faults(said: Said) -> dict[str, str]:
-    fields: dict[str, str] = json.loads(said.err)["fields"]
+def faults(result: CliResult) -> dict[str, str]:
+    fields: dict[str, str] = json.loads(result.err)["fields"]
     return fields
 
 
-# --- the same through either door
+# --- the same with a daemon and without one
 
 
 def test_a_task_is_added_shown_and_listed(either: Home) -> None:
@@ -78,20 +83,20 @@ def test_a_key_makes_one_task(either: Home) -> None:
 
 
 def test_an_invalid_task_is_refused_with_its_fields_and_exit_code_2(either: Home) -> None:
-    said = either.cli(" ", "--limit", "iterations=0", "--depends-on", "7", "--json")
-    assert (said.code, said.out) == (2, "")
-    assert faults(said).keys() == {"description", "limits.iterations"}
+    result = either.cli(" ", "--limit", "iterations=0", "--depends-on", "7", "--json")
+    assert (result.code, result.out) == (2, "")
+    assert faults(result).keys() == {"description", "limits.iterations"}
     assert faults(either.cli("a", "--depends-on", "7", "--json")) == {"depends_on": "there is no task 7"}
     assert either.cli("a", "--depends-on", "7").err == "error: depends_on: there is no task 7\n"
 
 
-def test_of_many_faults_the_first_are_told_and_the_others_counted(either: Home) -> None:
+def test_of_many_faults_the_first_are_listed_and_the_others_counted(either: Home) -> None:
     sent = [part for number in range(80) for part in ("--allow", f"A{number}")]
-    said = either.cli("do it", *sent)
-    assert (said.code, said.err.count("\n")) == (2, 51)
-    assert said.err.endswith("error: and 30 more\n")
-    told = json.loads(either.cli("do it", *sent, "--json").err)
-    assert (len(told["fields"]), told["more"]) == (50, 30)
+    result = either.cli("do it", *sent)
+    assert (result.code, result.err.count("\n")) == (2, 51)
+    assert result.err.endswith("error: and 30 more\n")
+    errors = json.loads(either.cli("do it", *sent, "--json").err)
+    assert (len(errors["fields"]), errors["more"]) == (50, 30)
 
 
 def test_cancel_and_retry_move_a_task(either: Home) -> None:
@@ -103,11 +108,11 @@ def test_cancel_and_retry_move_a_task(either: Home) -> None:
 def test_what_is_not_there_exits_with_4_and_what_may_not_be_with_5(either: Home) -> None:
     either.cli("do it")
     for option in ("--show", "--cancel", "--retry", "--wait"):
-        said = either.cli(option, "9")
-        assert (said.code, said.err) == (4, "error: there is no task 9\n")
-    said = either.cli("--retry", "1")
-    assert said.code == 5
-    assert "task 1 is queued" in said.err
+        result = either.cli(option, "9")
+        assert (result.code, result.err) == (4, "error: there is no task 9\n")
+    result = either.cli("--retry", "1")
+    assert result.code == 5
+    assert "task 1 is queued" in result.err
 
 
 def test_pause_and_resume_are_kept(either: Home) -> None:
@@ -120,8 +125,8 @@ def test_pause_and_resume_are_kept(either: Home) -> None:
 
 
 def test_a_checkpoint_is_asked_for_once(either: Home) -> None:
-    said = either.cli("--checkpoint-now")
-    assert (said.code, said.out.partition(":")[0]) == (0, "checkpoint")
+    result = either.cli("--checkpoint-now")
+    assert (result.code, result.out.partition(":")[0]) == (0, "checkpoint")
     desk = either.desk()
     assert checkpoints.read(desk.database.reader()).asked
     desk.database.write(
@@ -134,18 +139,18 @@ def test_a_checkpoint_is_asked_for_once(either: Home) -> None:
 
 
 def test_a_checkpoint_without_a_daemon_is_for_its_next_start(home: Home) -> None:
-    said = home.cli("--checkpoint-now")
-    assert said.err == "the daemon is not running; its next start holds the checkpoint\n"
+    result = home.cli("--checkpoint-now")
+    assert result.err == "the daemon is not running; its next start holds the checkpoint\n"
 
 
-def test_a_resume_tells_what_else_holds_tasks_back(either: Home) -> None:
+def test_a_resume_lists_what_else_holds_tasks_back(either: Home) -> None:
     desk = either.desk()
     desk.queue.pause("lunch").result()
     desk.queue.hold_back(HoldSource.REVIEW, "20 commits wait to be read").result()
-    said = either.cli("--resume")
-    assert (said.code, said.out.splitlines()[0]) == (0, "paused")
-    assert "held back (review): 20 commits wait to be read; goes on by itself, once you have read some" in said.out
-    assert "lunch" not in said.out
+    result = either.cli("--resume")
+    assert (result.code, result.out.splitlines()[0]) == (0, "paused")
+    assert "held back (review): 20 commits wait to be read; goes on by itself, once you have read some" in result.out
+    assert "lunch" not in result.out
     desk.queue.let_go(HoldSource.REVIEW).result()
     desk.database.close()
     assert "held back" not in either.cli("--resume").out
@@ -184,32 +189,32 @@ def test_the_tasks_of_a_file_are_submitted_once(either: Home) -> None:
 def test_a_broken_file_of_tasks_is_refused_whole(either: Home) -> None:
     path = either.path / "list.yaml"
     path.write_text("tasks:\n- good\n- description: bad\n  priority: high\n")
-    said = either.cli("--load-tasks", str(path))
-    assert (said.code, said.out) == (2, "")
-    assert said.err == "error: list.yaml:4:3: priority: Input should be a valid integer\n"
+    result = either.cli("--load-tasks", str(path))
+    assert (result.code, result.out) == (2, "")
+    assert result.err == "error: list.yaml:4:3: priority: Input should be a valid integer\n"
     assert either.cli("--history", "--json").json == []
 
 
-def test_waiting_for_a_task_that_ended_tells_how(either: Home) -> None:
+def test_waiting_for_a_task_that_ended_prints_how(either: Home) -> None:
     desk = either.desk()
     for ending in (Ending.COMMITTED, Ending.STUCK):
         either.cli(f"to be {ending}")
         ended(desk, ending)
     desk.database.close()
     assert either.cli("--wait", "1").code == 0
-    said = either.cli("--wait", "2")
-    assert (said.code, said.out) == (1, "task 2 failed: stuck, because (0 iterations, 0 tokens)\n")
+    result = either.cli("--wait", "2")
+    assert (result.code, result.out) == (1, "task 2 failed: stuck, because (0 iterations, 0 tokens)\n")
 
 
-# --- the daemon's door
+# --- with a daemon
 
 
 def test_with_a_daemon_the_status_is_its_own_with_exit_code_0(home: Home, desk: Desk) -> None:
     home.cli("do it")
-    said = home.cli("--status")
-    assert (said.code, said.err) == (0, "")
-    assert "daemon      version 0.1.0, process 4711, up 1h 2m" in said.out
-    assert "checkpoint  2026-11-28T06:00:00Z" in said.out
+    result = home.cli("--status")
+    assert (result.code, result.err) == (0, "")
+    assert "daemon      version 0.1.0, process 4711, up 1h 2m" in result.out
+    assert "checkpoint  2026-11-28T06:00:00Z" in result.out
     report = home.cli("--status", "--json").json
     assert (report["state"], report["queue"], report["pid"]) == ("running", {"queued": 1}, 4711)
 
@@ -218,9 +223,9 @@ def test_control_characters_of_a_model_do_not_reach_the_terminal(home: Home, des
     assert "\\x1b[31m!" in home.cli("--status").out
     home.cli("clear \x1b[2J the screen\u202e")
     for arguments in (("--history",), ("--logs",), ("--show", "1")):
-        said = home.cli(*arguments)
-        assert "\x1b" not in said.out
-        assert "\u202e" not in said.out
+        result = home.cli(*arguments)
+        assert "\x1b" not in result.out
+        assert "\u202e" not in result.out
 
 
 def test_a_running_task_is_asked_to_end(home: Home, desk: Desk) -> None:
@@ -239,19 +244,19 @@ def test_running_in_the_foreground_shows_the_progress_and_the_end(home: Home, de
     home.cli("an older task")
     ended(desk, Ending.COMMITTED)
     with a_worker(desk, Ending.STUCK):
-        said = home.cli("--run", "do it")
-    lines = said.out.splitlines()
+        result = home.cli("--run", "do it")
+    lines = result.out.splitlines()
     assert [line.split()[3] for line in lines[:-1]] == ["task_submitted", "task_claimed", "task_moved"]
-    assert (said.code, lines[-1]) == (1, "task 2 failed: stuck, because (0 iterations, 0 tokens)")
+    assert (result.code, lines[-1]) == (1, "task 2 failed: stuck, because (0 iterations, 0 tokens)")
 
 
 def test_a_foreground_task_as_json_is_its_result_alone(home: Home, desk: Desk) -> None:
     with a_worker(desk, Ending.COMMITTED):
-        said = home.cli("--run", "do it", "--json")
-    assert (said.code, said.json["status"], said.json["ending"]) == (0, "done", "committed")
+        result = home.cli("--run", "do it", "--json")
+    assert (result.code, result.json["status"], result.json["ending"]) == (0, "done", "committed")
 
 
-def test_waiting_while_the_daemon_is_paused_says_so(home: Home, desk: Desk) -> None:
+def test_waiting_while_the_daemon_is_paused_prints_why(home: Home, desk: Desk) -> None:
     home.cli("--pause")
 
     def cancel_it() -> None:
@@ -261,10 +266,10 @@ def test_waiting_while_the_daemon_is_paused_says_so(home: Home, desk: Desk) -> N
 
     thread = threading.Thread(target=cancel_it)
     thread.start()
-    said = home.cli("--run", "do it")
+    result = home.cli("--run", "do it")
     thread.join()
-    assert said.err.startswith("held back (owner); goes on when you resume: `cli.py --resume`")
-    assert (said.code, said.out.splitlines()[-1][:16]) == (1, "task 1 cancelled")
+    assert result.err.startswith("held back (owner); goes on when you resume: `cli.py --resume`")
+    assert (result.code, result.out.splitlines()[-1][:16]) == (1, "task 1 cancelled")
 
 
 def test_a_task_that_waits_for_an_answer_ends_the_waiting(home: Home, desk: Desk) -> None:
@@ -272,15 +277,15 @@ def test_a_task_that_waits_for_an_answer_ends_the_waiting(home: Home, desk: Desk
     task = desk.queue.claim("worker-1").result()
     assert task is not None
     desk.queue.hold(task.id, task.fence, "Which port?").result()
-    said = home.cli("--wait", "1")
-    assert (said.code, said.out) == (1, "task 1 waiting: Which port?\n")
+    result = home.cli("--wait", "1")
+    assert (result.code, result.out) == (1, "task 1 waiting: Which port?\n")
 
 
 def test_a_token_is_sent_where_one_is_set_and_missed_where_not(home: Home) -> None:
     with home.daemon(token="t" * 20):
-        said = home.cli("do it")
-        assert (said.code, said.out) == (5, "")
-        assert "token" in said.err
+        result = home.cli("do it")
+        assert (result.code, result.out) == (5, "")
+        assert "token" in result.err
         (home.path / "config.yaml").write_text(f"api_token: {'t' * 20}\n")
         assert home.cli("do it").out == "task 1 queued\n"
 
@@ -288,9 +293,9 @@ def test_a_token_is_sent_where_one_is_set_and_missed_where_not(home: Home) -> No
 def test_with_a_token_reading_needs_it_too(home: Home) -> None:
     with home.daemon(token="t" * 20):
         for asked in (("--status",), ("--history",), ("--logs",), ("--show", "1"), ("--approvals",)):
-            said = home.cli(*asked)
-            assert (said.code, said.out) == (5, "")
-            assert said.err == (
+            result = home.cli(*asked)
+            assert (result.code, result.out) == (5, "")
+            assert result.err == (
                 "error: the daemon asks for its token: set API_TOKEN here as it was set where the daemon started\n"
             )
         (home.path / "config.yaml").write_text(f"api_token: {'t' * 20}\n")
@@ -305,7 +310,7 @@ def test_a_token_that_the_daemon_made_itself_is_found(home: Home) -> None:
         assert home.cli("do it").out == "task 1 queued\n"
 
 
-def test_a_long_list_waits_when_the_daemon_says_that_it_comes_too_fast(home: Home) -> None:
+def test_a_long_list_is_sent_slower_when_the_daemon_asks_for_it(home: Home) -> None:
     path = home.path / "list.yaml"
     path.write_text("tasks: [a, b, c]")
     with home.daemon(writes_per_s=1.5, writes_burst=2):
@@ -313,13 +318,13 @@ def test_a_long_list_waits_when_the_daemon_says_that_it_comes_too_fast(home: Hom
         assert len(home.cli("--history", "--json").json) == 3
 
 
-# --- no daemon
+# --- without a daemon
 
 
 def test_without_a_daemon_waiting_for_an_open_task_exits_with_3(home: Home) -> None:
     home.cli("do it")
-    said = home.cli("--wait", "1")
-    assert (said.code, said.err) == (3, "error: task 1 is queued, and the daemon is not running\n")
+    result = home.cli("--wait", "1")
+    assert (result.code, result.err) == (3, "error: task 1 is queued, and the daemon is not running\n")
 
 
 def test_looking_creates_no_database(home: Home) -> None:
@@ -331,7 +336,7 @@ def test_looking_creates_no_database(home: Home) -> None:
     assert not (home.path / "db").exists()
 
 
-def test_a_pause_for_the_next_start_is_told(home: Home) -> None:
+def test_a_pause_for_the_next_start_is_noted(home: Home) -> None:
     assert home.cli("--pause").err == "the daemon is not running; it will start without claiming tasks\n"
     assert "held back (owner); goes on when you resume: `cli.py --resume`" in home.cli("--status").out
 
@@ -347,27 +352,69 @@ def test_the_daemon_of_another_home_is_left_alone(home: Home, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("answer", "message"),
     [
         (b'HTTP/1.1 200 OK\r\nContent-Length: 15\r\n\r\n{"state": "on"}', "something that is not Nightshift answers"),
         (b"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno", "something that is not Nightshift answers"),
+        (
+            b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n",
+            "something that is not Nightshift answers (HTTP 302)",
+        ),
         (b"SSH-2.0-OpenSSH_9.2\r\n", "something that does not speak HTTP answers"),
         (b"", "something that does not speak HTTP answers"),
         (None, "gave no answer in 2 s"),
     ],
 )
-def test_a_stranger_on_the_port_is_recognised(home: Home, answer: bytes | None, told: str) -> None:
+def test_a_stranger_on_the_port_is_recognised(home: Home, answer: bytes | None, message: str) -> None:
     home.cli("do it")
     settings = load_settings(home=home.path)
     with InstanceLock(settings.lock_file), socket.create_server(("127.0.0.1", 0)) as stranger:
         settings.port_file.write_text(str(stranger.getsockname()[1]))
         thread = threading.Thread(target=_answer_once, args=(stranger, answer))
         thread.start()
-        said = home.cli("--status")
+        result = home.cli("--status")
         thread.join()
-    assert said.code == 3
-    assert "queue       1 queued" in said.out
-    assert told in said.err
+    assert result.code == 3
+    assert "queue       1 queued" in result.out
+    assert message in result.err
+
+
+def test_an_answer_beyond_all_bounds_is_not_read_to_its_end(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("client.daemon_client.MAX_ANSWER_BYTES", 100)
+    with home.daemon():
+        result = home.cli("--status")
+    assert (result.code, "something answers without an end" in result.err) == (3, True)
+
+
+def test_a_proxy_of_the_environment_gets_neither_requests_nor_token(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{closed.getsockname()[1]}")
+    monkeypatch.delenv("no_proxy", raising=False)
+    with home.daemon():
+        assert home.cli("--status").code == 0
+
+
+def test_one_client_looks_at_an_empty_home_then_adds_to_it_and_looks_again(home: Home) -> None:
+    client = connect(load_settings(home=home.path))
+    with contextlib.closing(client):
+        assert (client.live, client.tasks(5).tasks) == (False, [])
+        assert not (home.path / "db").exists()
+        assert client.submit({"description": "do it"}).new
+        assert [task.description for task in client.tasks(5).tasks] == ["do it"]
+        with pytest.raises(NotFound, match="there is no task 2"):
+            client.cancel(2)
+
+
+def test_a_fault_of_the_database_is_raised_as_it_is_where_no_daemon_logs_it(home: Home) -> None:
+    home.cli("do it")
+    with contextlib.closing(connect(load_settings(home=home.path))) as client:
+        database = sqlite3.connect(home.path / "db" / "agent_logs.sqlite")
+        database.execute("DROP TABLE tasks")
+        database.close()
+        with pytest.raises(StoreError, match="no such table"):
+            client.submit({"description": "do it"})
 
 
 def _answer_once(server: socket.socket, answer: bytes | None) -> None:
@@ -380,11 +427,11 @@ def _answer_once(server: socket.socket, answer: bytes | None) -> None:
             connection.recv(1)  # until the other side gives up
 
 
-def test_a_daemon_that_only_starts_is_told_from_one_that_is_down(home: Home) -> None:
+def test_a_daemon_that_is_still_starting_is_not_taken_for_one_that_is_down(home: Home) -> None:
     settings = load_settings(home=home.path)
     with InstanceLock(settings.lock_file), socket.create_server(("127.0.0.1", 0)) as closed:
         settings.port_file.write_text(str(closed.getsockname()[1]))
         closed.close()
-        said = home.cli("--status")
-    assert said.code == 3
-    assert "a process works on this home, but no daemon answers: Connection refused" in said.err
+        result = home.cli("--status")
+    assert result.code == 3
+    assert "a process works on this home, but no daemon answers: Connection refused" in result.err

@@ -1,4 +1,4 @@
-"""`cli.py verify`: its words, its exit codes, and that it leaves nothing behind."""
+"""`cli.py verify`: its output, its exit codes, and that it leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ def add_note(repo: Path, **other: Any) -> None:
 
 
 def test_a_commit_without_evidence_or_no_commit_at_all_is_exit_code_4(home: Home, repo: Path) -> None:
-    said = home.cli("verify", "HEAD", "--repo", str(repo))
-    assert (said.code, said.out) == (4, "")
-    assert "git fetch origin refs/notes/nightshift:refs/notes/nightshift" in said.err
+    result = home.cli("verify", "HEAD", "--repo", str(repo))
+    assert (result.code, result.out) == (4, "")
+    assert "git fetch origin refs/notes/nightshift:refs/notes/nightshift" in result.err
     unknown = home.cli("--verify", "no-such-branch", "--repo", str(repo), "--json")
     assert (unknown.code, json.loads(unknown.err)["error"]) == (
         4,
@@ -59,28 +59,28 @@ def test_a_commit_without_evidence_or_no_commit_at_all_is_exit_code_4(home: Home
 def test_a_note_of_another_commit_is_exit_code_1_and_nothing_runs(home: Home, repo: Path) -> None:
     add_note(repo, commit="0" * 40)
     before = fingerprint(repo)
-    said = home.cli("verify", "main", "--repo", str(repo))
-    assert said.code == 1
-    lines = said.out.splitlines()
+    result = home.cli("verify", "main", "--repo", str(repo))
+    assert result.code == 1
+    lines = result.out.splitlines()
     assert lines[1] == "subject  Make a"
     assert [line.split()[0] for line in lines if line.split()[1:2] == ["commit"]] == ["FAILED"]
     assert lines[-1] == "does not hold: commit"
     assert fingerprint(repo) == before
 
 
-def test_where_nothing_may_be_executed_it_says_so_with_exit_code_5(home: Home, repo: Path) -> None:
+def test_where_nothing_may_be_executed_the_exit_code_is_5(home: Home, repo: Path) -> None:
     add_note(repo)
-    said = home.run("verify", "HEAD", "--repo", str(repo), "--json", **NO_SANDBOX)
-    assert said.code == 5, said.err
-    assert said.json["holds"] is False
-    assert said.json["judgement"] == "not verified: nothing was run"
-    last = said.json["checks"][-1]
+    result = home.run("verify", "HEAD", "--repo", str(repo), "--json", **NO_SANDBOX)
+    assert result.code == 5, result.err
+    assert result.json["holds"] is False
+    assert result.json["judgement"] == "not verified: nothing was run"
+    last = result.json["checks"][-1]
     assert (last["what"], last["result"]) == ("tests", "not checked")
     assert "docker" in last["detail"]
 
 
 def test_verify_takes_one_commit(home: Home) -> None:
     for words in (("verify",), ("verify", "a", "b")):
-        said = home.cli(*words)
-        assert said.code == 2
-        assert "verify takes one commit" in said.err
+        result = home.cli(*words)
+        assert result.code == 2
+        assert "verify takes one commit" in result.err

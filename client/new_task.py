@@ -1,7 +1,8 @@
-"""Makes the body of a new task from what was typed; the validation proper is the same as at every other door."""
+"""Makes the body of a new task from what was typed; the API validates it, as every other task."""
 
 from __future__ import annotations
 
+import math
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
@@ -30,7 +31,7 @@ def task_body(text: str, options: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         click.UsageError: a value cannot be understood, or a file cannot be read.
     """
-    body = {"description": spoken(text)}
+    body = {"description": text_or_stdin(text)}
     body |= {name: options[name] for name in SAME_NAME if options[name] is not None}
     made = {
         "repo": _repo(options["repo"]),
@@ -49,7 +50,7 @@ def task_body(text: str, options: Mapping[str, Any]) -> dict[str, Any]:
     return body | {name: value for name, value in made.items() if value}
 
 
-def spoken(text: str) -> str:
+def text_or_stdin(text: str) -> str:
     """The text itself; `-` stands for what comes over the standard input."""
     return sys.stdin.read() if text == "-" else text
 
@@ -127,6 +128,9 @@ def _pairs(option: str, texts: Sequence[str]) -> list[tuple[str, str]]:
 
 def _number(name: str, text: str) -> int | float:
     try:
-        return float(text) if name in FRACTIONS else int(text)
+        number = float(text) if name in FRACTIONS else int(text)
     except ValueError:
-        raise click.UsageError(f"--limit: {name}: {text!r} is no number") from None
+        number = math.nan
+    if not math.isfinite(number):  # JSON has no infinity
+        raise click.UsageError(f"--limit: {name}: {text!r} is no number")
+    return number

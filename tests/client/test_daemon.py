@@ -28,9 +28,9 @@ def database(home: Home) -> Path:
 
 
 def test_a_week_is_written_as_markdown_and_html_and_their_paths_are_printed(home: Home, database: Path) -> None:
-    said = home.cli("--report", "2026-W39")
-    paths = [Path(name) for name in said.out.split()]
-    assert (said.code, said.err) == (0, "")
+    result = home.cli("--report", "2026-W39")
+    paths = [Path(name) for name in result.out.split()]
+    assert (result.code, result.err) == (0, "")
     assert paths == [home.path / "reports" / f"2026-W39.{end}" for end in ("md", "html")]
     assert "\n2026-09-21 00:00 to 2026-09-28 00:00 UTC\n" in paths[0].read_text()
     assert paths[1].read_text().startswith("<!doctype html>")
@@ -41,23 +41,23 @@ def test_without_a_week_it_is_the_time_since_the_last_checkpoint(home: Home, dat
     last = (utc_now() - timedelta(days=3)).replace(second=0, microsecond=0)
     with Database(database) as opened:
         opened.write(lambda conn: checkpoints.count_from(conn, last)).result()
-    said = home.cli("--report", "--json")
-    assert from_text(said.json["since"]) == last
-    assert timedelta(0) <= utc_now() - from_text(said.json["until"]) < timedelta(minutes=5)
-    assert Path(said.json["report"]).exists()
-    assert Path(said.json["html"]).exists()
+    result = home.cli("--report", "--json")
+    assert from_text(result.json["since"]) == last
+    assert timedelta(0) <= utc_now() - from_text(result.json["until"]) < timedelta(minutes=5)
+    assert Path(result.json["report"]).exists()
+    assert Path(result.json["html"]).exists()
 
 
 def test_before_the_first_checkpoint_it_is_as_long_as_one_is_apart_from_the_next(home: Home, database: Path) -> None:
-    said = home.cli("--report", "--json")
-    assert from_text(said.json["until"]) - from_text(said.json["since"]) == timedelta(days=7)
+    result = home.cli("--report", "--json")
+    assert from_text(result.json["until"]) - from_text(result.json["since"]) == timedelta(days=7)
     assert database.exists()
 
 
 def test_a_week_that_is_not_over_is_written_up_to_now(home: Home, database: Path) -> None:
     now = datetime.now(UTC)
-    said = home.cli("--report", f"{now:%G-W%V}", "--json")
-    assert from_text(said.json["until"]) <= utc_now()
+    result = home.cli("--report", f"{now:%G-W%V}", "--json")
+    assert from_text(result.json["until"]) <= utc_now()
     assert database.exists()
 
 
@@ -71,29 +71,29 @@ def test_a_week_that_is_not_over_is_written_up_to_now(home: Home, database: Path
     ],
 )
 def test_what_is_no_week_is_refused_with_the_right_form(home: Home, database: Path, week: str, why: str) -> None:
-    said = home.cli("--report", week)
-    assert said.code == 2
-    assert why in said.err
+    result = home.cli("--report", week)
+    assert result.code == 2
+    assert why in result.err
     assert not (home.path / "reports").exists()
     assert database.exists()
 
 
 def test_without_a_database_nothing_is_made(home: Home) -> None:
-    said = home.cli("--report")
-    assert said.code == 1
-    assert "there is no database yet" in said.err
+    result = home.cli("--report")
+    assert result.code == 1
+    assert "there is no database yet" in result.err
     assert list(home.path.iterdir()) == []
 
 
 def test_a_folder_that_cannot_be_written_is_named(home: Home, database: Path) -> None:
     (home.path / "reports").write_text("a file")
-    said = home.cli("--report", "2026-W39")
-    assert said.code == 1
-    assert f"the report cannot be written to {home.path / 'reports'}" in said.err
+    result = home.cli("--report", "2026-W39")
+    assert result.code == 1
+    assert f"the report cannot be written to {home.path / 'reports'}" in result.err
     assert database.exists()
 
 
 def test_two_actions_at_once_are_refused(home: Home) -> None:
-    said = home.cli("--report", "2026-W39", "--status")
-    assert said.code == 2
-    assert "--report" in said.err
+    result = home.cli("--report", "2026-W39", "--status")
+    assert result.code == 2
+    assert "--report" in result.err

@@ -1,7 +1,8 @@
-"""Prints blocks: aligned text in a pipe, Rich on a terminal, JSON where it was asked for.
+"""What is printed, as plain values (fields, tables and lines made of toned cells), and how it is printed.
 
-Rich is imported only for a terminal, because it costs a script more than the answer does. A pipe gets no colour, no
-lines of boxes and nothing cut: columns are padded with spaces, a dash stands for nothing.
+A terminal gets Rich's tables and colours. A pipe gets aligned text without colours and with nothing cut: columns are
+padded with spaces, and a dash stands for an empty value. Rich is imported only for a terminal, because it costs a
+script more time than the answer does.
 """
 
 from __future__ import annotations
@@ -10,14 +11,91 @@ import json
 import select
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, TextIO
 
-from client.blocks import Block, Cell, Fields, Table, Tone
+from core.clock import utc_now
+from core.masking import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
+
+
+class Tone(StrEnum):
+    """How a cell is meant; only a terminal with colours shows it."""
+
+    PLAIN = "plain"
+    GOOD = "good"
+    BAD = "bad"
+    WARN = "warn"
+    BUSY = "busy"
+    DIM = "dim"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One line of text; control characters and line breaks in it become visible or spaces."""
+
+    text: str
+    tone: Tone = Tone.PLAIN
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", printable(self.text).replace("\n", " ").replace("\t", " "))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fields:
+    """Names with their values, one a line."""
+
+    pairs: Sequence[tuple[str, Cell]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Rows of cells; the last column may be long."""
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lines:
+    """Text as it is, a line a cell."""
+
+    lines: Sequence[Cell]
+
+
+Block = Fields | Table | Lines
+
+
+def cell(value: object, tone: Tone = Tone.PLAIN) -> Cell:
+    """A value as a cell; nothing is shown as a dash, so that columns can be counted."""
+    text = "" if value is None else str(value)
+    return Cell(text if text.strip() else "-", tone)
+
+
+def stamp(at: datetime | None, *, local: bool) -> Cell:
+    """A time: the owner's own and short on a terminal, UTC to the second where a program may read it."""
+    if at is None:
+        return cell(None)
+    if not local:
+        return Cell(at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
+    own = at.astimezone()
+    today = own.date() == utc_now().astimezone().date()
+    return Cell(own.strftime("%H:%M:%S" if today else "%Y-%m-%d %H:%M"))
+
+
+def span(seconds: float) -> str:
+    """A length of time in its two largest units."""
+    whole = int(seconds)
+    for size, unit, below_size, below in ((86400, "d", 3600, "h"), (3600, "h", 60, "m"), (60, "m", 1, "s")):
+        if whole >= size:
+            return f"{whole // size}{unit} {whole % size // below_size}{below}"
+    return f"{seconds:.1f}s" if seconds < 10 else f"{whole}s"
+
 
 LAST_COLUMN = 20
 """Characters that are kept for the last column, however narrow the terminal is."""
@@ -87,11 +165,11 @@ class Printer:
         self.document(json.dumps(fields, ensure_ascii=False))
 
     def note(self, text: str, stream: TextIO | None = None) -> None:
-        """Tell the person something that is not the answer, on the standard error stream."""
+        """Print what is not part of the answer, on the standard error stream."""
         print(Cell(text).text, file=stream or sys.stderr, flush=True)
 
     def reader_has_gone(self) -> bool:
-        """Tell whether nobody reads our output any more (`… | head -1`), without writing to it."""
+        """Whether nobody reads our output any more (`… | head -1`), without writing to it."""
         try:
             pipe = select.poll()
             pipe.register(sys.stdout.fileno(), 0)

@@ -1,0 +1,121 @@
+"""What is done with the daemon as a whole: its status, pausing, a checkpoint, new settings, a report, a test notice."""
+
+from __future__ import annotations
+
+import asyncio
+
+import click
+
+from client.errors import Exit
+from client.output import Cell, Lines
+from client.session import Session
+from client.views import pause_reasons
+from core.clock import to_text, utc_now
+from core.errors import ConfigError, NightshiftError
+from core.masking import Masker
+from db.database import Database
+
+SINCE_CHECKPOINT = "now"
+"""The week that `--report` means where none is given: the time since the last checkpoint."""
+
+
+def status(session: Session) -> int:
+    """What the daemon does now."""
+    report = session.client.report()
+    session.print(report, session.views.report(report))
+    return live_or_noted(session)
+
+
+def live_or_noted(session: Session) -> int:
+    """The exit code of what was read; where no daemon runs, a note adds that the database answered."""
+    if session.client.live:
+        return Exit.OK
+    session.out.note(f"{session.client.why_offline}; this is what the database says")
+    return Exit.DAEMON_DOWN
+
+
+def pause(session: Session) -> int:
+    """Have no more tasks claimed."""
+    answer = session.client.pause()
+    state = str(answer.state) if session.client.live else "paused"
+    session.print(answer, Cell(state))
+    session.note_if_down("it will start without claiming tasks")
+    return Exit.OK
+
+
+def resume(session: Session) -> int:
+    """Have tasks claimed again, and show what else holds them back."""
+    answer = session.client.resume()
+    state = str(answer.state) if session.client.live else ("paused" if answer.holds else "not paused")
+    session.print(answer, [Lines(lines=[Cell(state), *pause_reasons(answer.holds).lines])])
+    session.note_if_down(f"it will start {'without claiming tasks' if answer.holds else 'working'}")
+    return Exit.OK
+
+
+def checkpoint(session: Session) -> int:
+    """Have a checkpoint held now."""
+    answer = session.client.checkpoint()
+    if answer.asked:
+        line = "checkpoint: what runs finishes, then the report is written and nothing is begun until you resume"
+    else:
+        line = "a checkpoint is under way or waits for you already; `cli.py --resume` lets tasks go on"
+    session.print(answer, Cell(line))
+    session.note_if_down(
+        "its next start holds the checkpoint" if answer.asked else "it will start without claiming tasks"
+    )
+    return Exit.OK
+
+
+def reload(session: Session) -> int:
+    """Have the daemon read its settings and tasks.yaml again."""
+    done = session.client.reload()
+    session.print(done, Cell(f"changed: {', '.join(done.changed)}" if done.changed else "nothing has changed"))
+    for each in () if session.out.as_json else done.later:
+        session.out.note(f"{each.name} needs a restart; until then it is {each.holds}")
+    return Exit.OK
+
+
+def report(session: Session, week: str) -> int:
+    """Write the report of a week, or of the time since the last checkpoint, from the database alone.
+
+    Raises:
+        StoreError: there is no database yet, or it cannot be read.
+        NightshiftError: the folder of reports cannot be written.
+        click.UsageError: there is no such week, or it has not begun.
+    """
+    from report.spans import asked_span  # noqa: PLC0415  no other action needs it
+    from weekly_summary import summarise, write_report  # noqa: PLC0415  as above
+
+    settings = session.settings
+    with Database(settings.db_path, readonly=True) as database:
+        try:
+            asked = "" if week == SINCE_CHECKPOINT else week
+            since, until = asked_span(database, asked, utc_now(), settings.checkpoint_days)
+        except ValueError as error:
+            raise click.UsageError(f"--report: {error}.") from None
+        summary = summarise(database, since, until)
+    try:
+        path = write_report(summary, settings.reports_dir, Masker(settings.secrets))
+    except OSError as error:
+        raise NightshiftError(f"the report cannot be written to {settings.reports_dir}: {error}") from error
+    html = path.with_suffix(".html")
+    fields = {"report": str(path), "html": str(html), "since": to_text(since), "until": to_text(until)}
+    session.print(fields, [Lines(lines=[Cell(str(path)), Cell(str(html))])])
+    return Exit.OK
+
+
+def notify_test(session: Session) -> int:
+    """Send one notice in each way that is set.
+
+    Raises:
+        ConfigError: none is set.
+    """
+    from bootstrap.notices import channels, send_test  # noqa: PLC0415  # the queue and the database come with it
+
+    ways = channels(session.settings)
+    if not ways.names:
+        raise ConfigError(["notify_command, notify_desktop, notify_url: none is set, so nobody would be told"])
+    faults = asyncio.run(send_test(ways, "with cli.py --notify-test", utc_now))
+    fields = {"told": [name for name, fault in faults.items() if not fault], "faults": dict(faults)}
+    session.print(fields, [Lines(lines=[Cell(f"{name}: {fault or 'told'}") for name, fault in faults.items()])])
+    return Exit.FAILED if any(faults.values()) else Exit.OK

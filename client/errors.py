@@ -1,0 +1,85 @@
+"""How a call of the command line can fail: its own exceptions, the exit code of each, and how one is printed."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import Any
+
+from core import faults
+from core.errors import (
+    ConfigError,
+    IllegalMove,
+    InvalidTask,
+    NightshiftError,
+    NoEvidence,
+    NotLessons,
+    NotReverted,
+    UnknownCommit,
+    UnknownTask,
+)
+from core.masking import printable
+from intake.marked_yaml import BrokenFile
+
+
+class DaemonGone(NightshiftError):
+    """No daemon answers."""
+
+
+class Stranger(DaemonGone):
+    """Something answers at the daemon's address that is not Nightshift."""
+
+
+class NotAllowed(NightshiftError):
+    """The daemon refused the request."""
+
+
+class NotFound(NightshiftError):
+    """What a request names is not there: a task, an approval, a commit or a step."""
+
+
+class Exit(IntEnum):
+    """How a call ended, for scripts."""
+
+    OK = 0
+    FAILED = 1
+    USAGE = 2
+    DAEMON_DOWN = 3
+    NOT_FOUND = 4
+    REFUSED = 5
+    INTERRUPTED = 130
+
+
+CODES: tuple[tuple[tuple[type[NightshiftError], ...], Exit], ...] = (
+    ((InvalidTask, ConfigError, BrokenFile, NotLessons), Exit.USAGE),
+    ((DaemonGone,), Exit.DAEMON_DOWN),
+    ((NotFound, UnknownTask, UnknownCommit, NoEvidence), Exit.NOT_FOUND),
+    ((NotAllowed, IllegalMove, NotReverted), Exit.REFUSED),
+    ((NightshiftError,), Exit.FAILED),
+)
+
+
+def exit_of(error: NightshiftError) -> Exit:
+    """The exit code of an error."""
+    return next(code for kinds, code in CODES if isinstance(error, kinds))
+
+
+def print_error(error: NightshiftError, *, as_json: bool) -> None:
+    """Write an error to the standard error stream, as JSON in the API's shape where that was asked for."""
+    if not as_json:
+        for line in _lines(error):
+            print(f"error: {printable(line)}", file=sys.stderr)
+        return
+    fields: dict[str, Any] = {"error": str(error), "fields": {}}
+    if isinstance(error, InvalidTask):
+        fields |= {"fields": error.fields, **({"more": error.more} if error.more else {})}
+    print(json.dumps(fields), file=sys.stderr)
+
+
+def _lines(error: NightshiftError) -> Sequence[str]:
+    if isinstance(error, InvalidTask):
+        lines = [f"{name}: {why}" for name, why in error.fields.items()]
+        return [*lines, faults.and_more(error.more)] if error.more else lines
+    return str(error).split("\n")

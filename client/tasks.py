@@ -1,0 +1,169 @@
+"""What is done with tasks: submit them, look at them, cancel, retry, fork, and make them more urgent."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+from pydantic import ValidationError
+
+from client.errors import Exit
+from client.output import Cell
+from client.session import Session
+from core.errors import InvalidTask
+from core.states import Status
+from server.course.forking import ForkIn
+from server.lists.bulk import MAX_PRIORITY, Action, BulkIn, BulkResult, FilterIn
+from server.schemas import Moved
+
+_PLACE = re.compile(r"([0-9]{1,18})(?::([0-9]{1,9}))??(?::([0-9]{1,9}))?", re.ASCII)
+_FAILED = FilterIn(status=frozenset({Status.FAILED}))
+
+
+def add(session: Session, body: Mapping[str, Any]) -> int:
+    """Submit a task, given as the API's body."""
+    added = session.client.submit(body)
+    task = added.task
+    known = "" if added.new else ", known by its key"
+    fields = {"task_id": task.task_id, "status": task.status, "new": added.new, "differs": list(task.differs)}
+    session.print(fields, Cell(f"task {task.task_id} {task.status}{known}"))
+    if task.differs:
+        session.out.note(
+            f"this key made another task before: {', '.join(task.differs)} differ; send it under another key"
+        )
+    session.note_if_down("the task waits in the queue until it starts")
+    return Exit.OK
+
+
+def load(session: Session, path: Path) -> int:
+    """Submit the entries of a file, each under its key; a broken file is refused whole."""
+    from core.submission import as_input  # noqa: PLC0415  # no other action needs it
+    from intake.inbox import with_ids  # noqa: PLC0415  # it brings YAML and the watcher of files
+    from intake.tasks_file import load_file  # noqa: PLC0415  # as above
+
+    reading, ids = load_file(path), dict[str, int]()
+    rows: list[Mapping[str, object]] = []
+    for entry in reading.entries:
+        added = session.client.submit(as_input(with_ids(entry, ids)))
+        ids[entry.key] = added.task.task_id
+        rows.append({"task_id": added.task.task_id, "status": added.task.status, "new": added.new, "line": entry.line})
+    if session.out.as_json:
+        session.out.mapping({"tasks": rows, "notices": list(reading.notices)})
+        return Exit.OK
+    for row in rows:
+        what = row["status"] if row["new"] else "known"
+        session.out.line(Cell(f"task {row['task_id']} {what} (line {row['line']})"))
+    for notice in reading.notices:
+        session.out.note(notice)
+    session.out.note(f"{sum(bool(row['new']) for row in rows)} new of {len(rows)} tasks")
+    session.note_if_down("the tasks wait in the queue until it starts")
+    return Exit.OK
+
+
+def history(session: Session, count: int) -> int:
+    """The newest tasks."""
+    tasks = session.client.tasks(count)
+    if session.out.as_json:
+        session.out.documents([task.model_dump_json() for task in tasks.tasks])
+    else:
+        session.out.blocks(session.views.tasks(tasks))
+    return Exit.OK
+
+
+def show(session: Session, task_id: int) -> int:
+    """One task in full."""
+    task = session.client.task(task_id)
+    session.print(task, session.views.task(task))
+    return Exit.OK
+
+
+def cancel(session: Session, task_id: int) -> int:
+    """Cancel a task."""
+    return _moved(session, session.client.cancel(task_id))
+
+
+def retry(session: Session, task_id: int) -> int:
+    """Queue a task again that ended."""
+    return _moved(session, session.client.retry(task_id))
+
+
+def _moved(session: Session, moved: Moved) -> int:
+    later = ", to be cancelled at its next safe point" if moved.cancel_requested else ""
+    session.print(moved, Cell(f"task {moved.task_id} {moved.status}{later}"))
+    return Exit.OK
+
+
+def retry_failed(session: Session) -> int:
+    """Queue all again that failed; what still depends on a failure is named, and the others go on."""
+    results, after = list[BulkResult](), 0
+    while True:
+        done = session.client.act_on_many(BulkIn(action=Action.RETRY, filter=_FAILED, after=after))
+        results += done.results
+        if done.next_after is None:
+            break
+        after = done.next_after
+    refused = [each for each in results if not each.ok]
+    if session.out.as_json:
+        session.out.mapping({"tasks": [each.model_dump(mode="json") for each in results]})
+    else:
+        session.out.line(Cell(f"{len(results) - len(refused)} of {len(results)} failed tasks queued again"))
+        for each in refused:
+            session.out.note(f"task {each.task_id}: {each.error}")
+    session.note_if_down("they wait in the queue until it starts")
+    return Exit.REFUSED if refused else Exit.OK
+
+
+def prioritise(session: Session, text: str) -> int:
+    """Make a task more or less urgent, given as `ID=N`.
+
+    Raises:
+        click.UsageError: it was not given so.
+    """
+    found = re.fullmatch(r"(\d{1,18})=([+-]?\d{1,7})", text)
+    if not found or abs(int(found[2])) > MAX_PRIORITY or not int(found[1]):
+        raise click.UsageError(f"--prioritise takes ID=N, as in 7=5, not {text!r}.")
+    done = session.client.prioritise(int(found[1]), int(found[2]))
+    session.print(done, Cell(f"task {done.task_id} {done.status}, priority {done.priority}"))
+    return Exit.OK
+
+
+def fork(session: Session, place: str, *, model: str | None = None, note: str = "") -> int:
+    """Submit a task with the files and the plan that a step of another one left behind.
+
+    Args:
+        session: where to.
+        place: of the step, as `parse_place` reads it.
+        model: who is asked first in the new task.
+        note: added to the task's words.
+
+    Raises:
+        InvalidTask: names what is wrong, such as a model that is not configured.
+    """
+    task_id, attempt, step_no = parse_place(place)
+    try:
+        body = ForkIn.model_validate({"attempt": attempt, "step_no": step_no, "model": model or None, "note": note})
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise InvalidTask({".".join(map(str, first["loc"])): first["msg"]}) from None
+    made = session.client.fork(task_id, body)
+    by = f", by {made.model}" if made.model else ""
+    where = f"after step {made.step_no} of attempt {made.attempt} of task {made.source}"
+    session.print(made, Cell(f"task {made.task_id} {made.status}, begins {where}{by}"))
+    session.note_if_down("the task waits in the queue until it starts")
+    return Exit.OK
+
+
+def parse_place(text: str) -> tuple[int, int | None, int | None]:
+    """Task, attempt and step of `ID`, `ID:STEP` or `ID:ATTEMPT:STEP`.
+
+    Raises:
+        click.UsageError: it is none of these.
+    """
+    found = _PLACE.fullmatch(text)
+    if found is None:
+        raise click.UsageError(f"--fork takes ID, ID:STEP or ID:ATTEMPT:STEP, not {text!r}.")
+    attempt, step = (None if part is None else int(part) for part in found.groups()[1:])
+    return int(found[1]), attempt, step

@@ -1,0 +1,113 @@
+"""The urgency of tasks, all that failed once more, and forks at the terminal, with a daemon and without one."""
+
+from __future__ import annotations
+
+import click
+import pytest
+
+from client.tasks import parse_place
+from core.states import Ending
+from server.desk import Desk
+from tests.support.home import Home
+from tests.support.worked_task import submit, work_on
+
+
+def fail(desk: Desk, task_id: int) -> None:
+    task = desk.queue.claim("worker-1", only=task_id).result()
+    assert task is not None
+    desk.queue.finish(task.id, task.fence, Ending.GAVE_UP).result()
+
+
+def test_a_task_is_made_more_urgent(home: Home, desk: Desk) -> None:
+    home.cli("first")
+    home.cli("second")
+    assert home.cli("--prioritise", "2=-5").out == "task 2 queued, priority -5\n"
+    result = home.cli("--prioritise", "2=9", "--json")
+    assert result.json == {"task_id": 2, "status": "queued", "priority": 9}
+    assert home.cli("--prioritise", "9=1").code == 4
+    claimed = desk.queue.claim("worker-1").result()
+    assert claimed is not None
+    assert claimed.id == 2
+
+
+def test_a_task_is_made_more_urgent_while_no_daemon_runs(home: Home) -> None:
+    assert home.cli("--prioritise", "1=2").code == 4
+    home.cli("first")
+    assert home.cli("--prioritise", "1=7").out == "task 1 queued, priority 7\n"
+    assert home.cli("--show", "1", "--json").json["priority"] == 7
+
+
+@pytest.mark.parametrize("text", ["7", "7=", "=7", "x=1", "0=1", "1=99999999", "1=1000001", "1=2=3"])
+def test_what_is_no_task_and_priority_is_refused(home: Home, text: str) -> None:
+    result = home.cli("--prioritise", text)
+    assert result.code == 2
+    assert "--prioritise takes ID=N" in result.err
+
+
+def test_all_that_failed_is_queued_again(home: Home, desk: Desk) -> None:
+    for text in ("first", "second", "third"):
+        home.cli(text)
+    home.cli("fourth", "--depends-on", "1")
+    fail(desk, 1)
+    fail(desk, 2)
+    result = home.cli("--retry-failed")
+    assert (result.code, result.out) == (0, "3 of 3 failed tasks queued again\n")
+    assert home.cli("--retry-failed", "--json").json == {"tasks": []}
+    assert [str(desk.queue.get(task_id).status) for task_id in (1, 2, 3, 4)] == ["queued"] * 3 + ["blocked"]
+
+
+def test_a_task_that_cannot_be_queued_again_is_named(home: Home, desk: Desk) -> None:
+    home.cli("first")
+    home.cli("second", "--depends-on", "1")
+    home.cli("third")
+    fail(desk, 3)
+    home.cli("--cancel", "1")  # which fails the second
+    result = home.cli("--retry-failed")
+    assert (result.code, result.out) == (5, "1 of 2 failed tasks queued again\n")
+    assert "task 2: depends on what did not succeed: task 1 (cancelled)" in result.err
+
+
+def test_nothing_failed_where_nothing_ever_was(home: Home) -> None:
+    result = home.cli("--retry-failed")
+    assert (result.code, result.out) == (0, "0 of 0 failed tasks queued again\n")
+    assert not (home.path / "db").exists()
+
+
+def test_a_fork_begins_after_the_step_that_is_named_or_the_last(home: Home, desk: Desk) -> None:
+    submit(desk, "Write calc.py")
+    work_on(desk)
+    result = home.cli("--fork", "1:3", "--remark", "Use the other sign.")
+    assert result.code == 0, result.err
+    assert result.out == "task 2 queued, begins after step 3 of attempt 1 of task 1\n"
+    assert desk.queue.get(2).spec.description.endswith("Use the other sign.")
+    assert home.cli("--fork", "1", "--json").json["step_no"] == 5
+
+
+def test_what_cannot_be_forked_has_its_own_exit_code(home: Home, desk: Desk) -> None:
+    submit(desk, "Write calc.py")
+    for place, code, message in (
+        ("1", 4, "not begun yet"),
+        ("1:9:9", 4, "attempt 9"),
+        ("7", 4, "7"),
+        ("1:0:1", 2, "attempt"),
+    ):
+        result = home.cli("--fork", place)
+        assert (result.code, message in result.err) == (code, True), result.err
+    work_on(desk)
+    assert home.cli("--fork", "1", "--model", "gpt-9").code == 2
+    assert desk.queue.find(limit=2) == [desk.queue.get(1)]
+
+
+def test_a_fork_of_nothing_is_not_found(home: Home) -> None:
+    assert home.cli("--fork", "1").code == 4
+
+
+@pytest.mark.parametrize(("text", "place"), [("7", (7, None, None)), ("7:0", (7, None, 0)), ("7:2:12", (7, 2, 12))])
+def test_a_place_is_a_task_a_step_or_a_step_of_an_attempt(text: str, place: tuple[int, int | None, int | None]) -> None:
+    assert parse_place(text) == place
+
+
+@pytest.mark.parametrize("text", ["", "x", "7:", ":7", "7:1:2:3", "7:-1", "٧"])
+def test_what_is_no_place_is_a_usage_error(text: str) -> None:
+    with pytest.raises(click.UsageError, match="--fork takes"):
+        parse_place(text)
