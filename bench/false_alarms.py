@@ -53,7 +53,7 @@ from core.verdicts import SuiteJob, Verdict
 from environments.layers import LayerStore
 from environments.wheels import Unobtainable, Unreachable
 from sandbox import SNIPPET_LIMITS, choose, run_python
-from sandbox.runtime import Runtime, open_runtime
+from sandbox.runtime import Program, Runtime, open_runtime
 from sandbox.warming import Warmed, warmed
 from test_runner import SuiteRunner
 from verdict import mutation
@@ -176,9 +176,9 @@ class Judge:
 
 
 @asynccontextmanager
-async def opened(name: str, size: int) -> AsyncIterator[tuple[Warmed, Runtime, Path]]:
+async def opened(name: str, size: int, programs: Sequence[Program] = ()) -> AsyncIterator[tuple[Warmed, Runtime, Path]]:
     """The chosen sandbox with some kept waiting, what runs inside, and a folder."""
-    runtime = open_runtime(ROOT / ".runner")
+    runtime = open_runtime(ROOT / ".runner", programs=programs)
     with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
         choice = await choose(name, runtime=runtime, scratch=Path(folder))
         if choice.sandbox is None:

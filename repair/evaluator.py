@@ -21,8 +21,8 @@ from typing import Any
 from core.errors import SandboxError
 from core.javascript import SOURCES
 from core.verdicts import SuiteJob
+from repair import PROGRAM
 from repair.evaluation import Answered, Call, Candidate, How, Observed, Outcome, Patience, Sight, TrialJob, Trouble
-from repair.inside_program import PROGRAM
 from verdict.answer import ProgramAnswer, read_program
 from verdict.plan import Plan, ProgramRun, tests_alone
 from verdict.shaping import Names

@@ -22,6 +22,7 @@ from core.held import SHARE, HeldOut
 from core.masking import Masker
 from core.tasks import Change, TaskSpec, digest
 from core.verdicts import Result, SuiteJob, Verdict
+from repair import PROGRAM
 from repair.bench.task_files import Row
 from repair.engine import Engine
 from repair.evaluation import Synthesiser, TrialJob, Trials
@@ -212,7 +213,7 @@ def _on(cores: int) -> Iterator[None]:
 async def room(cores: int, sandbox: str = "auto") -> AsyncIterator[Room]:
     """A room whose sandboxes run on so many cores."""
     with _on(cores):
-        async with opened(sandbox, cores) as (kept, runtime, folder):
+        async with opened(sandbox, cores, [PROGRAM]) as (kept, runtime, folder):
             staging, mask = folder / "staging", Masker()
             rounds = Rounds(kept.sandbox, runtime, staging, mask=mask)
             suite = SuiteRunner(kept.sandbox, runtime, emit=lambda _event: None, staging_dir=staging, mask=mask)

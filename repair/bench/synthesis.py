@@ -26,6 +26,7 @@ from dataclasses import dataclass
 
 from agent.library import FileTree
 from core.ports import Sandbox
+from repair import PROGRAM
 from repair.bench.stubs import STUBS, Task
 from repair.evaluation import Synthesised, SynthesisJob, TrialJob
 from repair.synthesis import SynthesisRunner
@@ -62,8 +63,8 @@ def job_of(task: Task, budget_s: float) -> SynthesisJob:
 @asynccontextmanager
 async def opened() -> AsyncIterator[tuple[Sandbox, SynthesisRunner]]:
     """The strongest sandbox, and the runner in it."""
-    prepare(ROOT / ".runner")
-    runtime = open_runtime(ROOT / ".runner")
+    prepare(ROOT / ".runner", [PROGRAM])
+    runtime = open_runtime(ROOT / ".runner", programs=[PROGRAM])
     with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
         os.chmod(folder, 0o755)  # noqa: PTH101 (nothing else runs in this loop yet)
         choice = await choose("auto", runtime=runtime, scratch=Path(folder))
