@@ -4,18 +4,24 @@ It looks at the suite, tries mends that need no search, asks for a synthesis whe
 chooses. What it chose is put into the file's own text and run once more as the suite will run it. Variants that passed
 and were not chosen are kept: when a suite refuses the first, the next is there without a new search. What takes longer
 than a moment is thought in a thread: the loop belongs to all workers.
+
+A change that a suite has refused is the answer to a search that began elsewhere. Going on from there would mend the
+wrong mend; so a problem whose change is a known answer is taken back to where that search began.
 """
 
 from __future__ import annotations
 
 import ast
 import asyncio
-from collections.abc import Sequence
-from dataclasses import replace
+import time
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
-from core.tasks import Change
-from repair import choose, stubs, telling
+from core.tasks import Change, digest
+from repair import choose, localise, stubs
+from repair.edit import Vocabulary, vocabulary
 from repair.evaluation import (
     Candidate,
     How,
@@ -27,17 +33,14 @@ from repair.evaluation import (
     SynthesisJob,
     TrialJob,
     Trials,
+    Trouble,
+    order_of,
+    patience_for,
 )
-from repair.files import sources
-from repair.ground import Vocabulary
-from repair.memory import Memory, rebased
-from repair.patience import order_of, patience_for
-from repair.problem import Finding, Problem, Tell
+from repair.problem import Finding, Problem, Progress, Tell
 from repair.quick import Mend, quick_mends
-from repair.rendering import render
-from repair.search import Field, Found, Search
-from repair.state import State
-from repair.vocabulary import vocabulary
+from repair.search import Field, Found, Search, Variant
+from repair.sources import Sources, render, sources
 
 QUICK_ROUNDS = 4
 """A mend without search may lay bare the next fault of its kind."""
@@ -147,7 +150,7 @@ class Engine:
         best, outcome = pairs[0]
         if outcome.how is How.PASSED or outcome.passed:
             return best
-        known = {trouble.message for _, trouble in telling.troubles(state.sight)}
+        known = {trouble.message for _, trouble in troubles(state.sight)}
         return next((mend for mend, out in zip(mends, outcomes, strict=True) if _gets_further(out, known)), None)
 
     # From examples.
@@ -190,7 +193,7 @@ class Engine:
         found = await Search(self._trials, ground, state.deadline, state.hear, state.accepts).run()
         state.tried, state.estimated = state.tried + found.tried, state.estimated + found.estimated
         if not found.passing:
-            return [state.nothing(telling.why_not(found, state.problem.budget_s))]
+            return [state.nothing(why_not(found, state.problem.budget_s))]
         return await self._answers(state, found)
 
     async def _answers(self, state: State, found: Found) -> list[Finding]:
@@ -207,7 +210,7 @@ class Engine:
             ]
         chosen = [(change, made[id(change)]) for change in fine]
         return await asyncio.to_thread(
-            lambda: [state.finding(change, one.kind, telling.of_variant(one), choice.warning) for change, one in chosen]
+            lambda: [state.finding(change, one.kind, of_variant(one), choice.warning) for change, one in chosen]
         )
 
     async def _confirmed(self, state: State, changes: Sequence[Change]) -> list[Change]:
@@ -243,7 +246,7 @@ def _gets_further(outcome: Outcome, known: set[str]) -> bool:
 
 def _mends(state: State) -> list[Mend]:
     """Mends that need no search and that no suite has refused."""
-    made = islice(quick_mends(state.sources.texts, telling.troubles(state.sight)), MOST_QUICK)
+    made = islice(quick_mends(state.sources.texts, troubles(state.sight)), MOST_QUICK)
     return [mend for mend in made if not state.problem.refuses({mend.path: mend.text})]
 
 
@@ -251,3 +254,202 @@ def _words(state: State) -> dict[str, Vocabulary]:
     """What edits of each file may use."""
     tests, told = list(state.job.tests.values()), [state.problem.description]
     return {path: vocabulary(text, tests, told) for path, text in state.sources.texts.items()}
+
+
+# What a search has come to.
+
+
+@dataclass(slots=True, kw_only=True)
+class State:
+    """`job` grows by the quick `mends` that were taken; `deadline` is one of `time.monotonic()`."""
+
+    problem: Problem
+    tell: Tell
+    job: TrialJob
+    began: float = field(default_factory=time.monotonic)
+    sources: Sources = field(default_factory=Sources)
+    sight: Sight = field(default_factory=Sight)
+    mends: list[Mend] = field(default_factory=list)
+    tried: int = 0
+    estimated: int = 0
+    saw_held_out: bool = False
+
+    @property
+    def deadline(self) -> float:
+        """When the search must be over."""
+        return self.began + self.problem.budget_s
+
+    @property
+    def left_s(self) -> float:
+        """The time that is left."""
+        return self.deadline - time.monotonic()
+
+    @property
+    def is_fine(self) -> bool:
+        """Whether tests ran and none of them fails."""
+        return bool(self.sight.tests) and not self.sight.failing and not self.sight.broken
+
+    def say(self, text: str) -> None:
+        """One line of progress."""
+        self.tell(Progress(tried=self.tried, estimated=self.estimated, text=text))
+
+    def hear(self, progress: Progress) -> None:
+        """Pass a search's progress on, with what was tried before it."""
+        self.tell(replace(progress, tried=progress.tried + self.tried))
+
+    def rendered(self, variant: Variant) -> Change:
+        """A variant, and the mends below it, in the text of their files."""
+        mended = {mend.path: self.sources.texts[mend.path] for mend in self.mends}
+        return {**mended, variant.path: render(self.sources.texts[variant.path], variant.tree)}
+
+    def accepts(self, variant: Variant) -> bool:
+        """Whether a variant is none that a suite has refused."""
+        return not self.problem.excluded or not self.problem.refuses(self.rendered(variant))
+
+    def finding(self, change: Change, kind: str, told: str, warning: str = "") -> Finding:
+        """A change that passes."""
+        return replace(
+            self.nothing(""), change=change, kind=kind, told=told, warning=warning,
+            plan=plan(self.sources.trees, self.sight, told), reflection=refused(self.problem),
+        )  # fmt: skip
+
+    def nothing(self, why: str) -> Finding:
+        """Nothing, and why."""
+        return Finding(
+            plan=plan(self.sources.trees, self.sight, ""),
+            reflection=refused(self.problem) or why,
+            tried=self.tried,
+            estimated=max(self.estimated, self.tried),
+            seconds=time.monotonic() - self.began,
+            why_not=why,
+            saw_held_out=self.saw_held_out,
+        )
+
+
+# What earlier searches have left.
+
+
+REMEMBERED = 64
+
+
+@dataclass(slots=True)
+class Origin:
+    """Where a search began, and what it found besides its answer."""
+
+    job: TrialJob
+    left: list[Finding]
+
+
+class Memory:
+    """Remembers the searches of the last tasks."""
+
+    def __init__(self) -> None:
+        self._origins: OrderedDict[tuple[int, str], Origin] = OrderedDict()
+
+    def origin(self, problem: Problem) -> Origin | None:
+        """The search whose answer is this problem's change, or that began there; None where there is none."""
+        if problem.task_id is None:
+            return None
+        return self._origins.get((problem.task_id, digest(problem.job.change)))
+
+    def keep(self, problem: Problem, job: TrialJob, findings: Sequence[Finding]) -> None:
+        """Remember what a search on `job` found; the first is what was answered."""
+        if problem.task_id is None or findings[0].change is None:
+            return
+        origin = Origin(job, list(findings[1:]))
+        self._origins[problem.task_id, digest(job.change)] = origin
+        for finding in findings:
+            self._origins[problem.task_id, digest({**job.change, **(finding.change or {})})] = origin
+        while len(self._origins) > REMEMBERED:
+            self._origins.popitem(last=False)
+
+    def next_of(self, origin: Origin, problem: Problem) -> Finding | None:
+        """The next variant that no suite has refused, as a change on top of the problem's."""
+        while origin.left:
+            finding = origin.left.pop(0)
+            whole = replace(problem, job=origin.job)
+            if finding.change is not None and not whole.refuses(finding.change):
+                return replace(finding, change=rebased(finding.change, origin.job, problem.job), seconds=0.0)
+        return None
+
+
+def rebased(change: Change, origin: TrialJob, now: TrialJob) -> Change:
+    """A change of `origin` as one of `now`: what differs between the two is put back first."""
+    back = dict[str, str | None]()
+    for path in origin.change.keys() | now.change.keys():
+        if path in origin.change:
+            back[path] = origin.change[path]
+        else:
+            back[path] = origin.base.read(path).decode("utf-8", "replace") if path in origin.base.entries() else None
+    differs = {path: text for path, text in back.items() if now.change.get(path, "\0") != text}
+    return {**differs, **change}
+
+
+# What the engine says of its work.
+
+
+MOST_PLACES = 6
+
+
+def troubles(sight: Sight) -> list[tuple[str, Trouble]]:
+    """What files and failing tests ended with, files first, each kind of trouble once."""
+    found = [*sight.broken.items(), *((test.id, test.trouble) for test in sight.failing if test.trouble)]
+    distinct = {(trouble.kind, trouble.message, trouble.frames[-1:]): (where, trouble) for where, trouble in found}
+    return list(distinct.values())
+
+
+def plan(trees: Mapping[str, ast.Module], sight: Sight, told: str) -> str:
+    """A numbered plan: what was seen, which lines are suspected, what is done about it."""
+    lines = [f"1. {_seen(sight)}"]
+    ranked = [
+        (score, f"`{suspect.path}:{line}`" + (f" in `{suspect.scope.name}`" if suspect.scope.name else ""))
+        for suspect in localise.suspects(trees, sight)[:MOST_PLACES]
+        for line, score in sorted(suspect.lines.items(), key=lambda pair: -pair[1])[:MOST_PLACES]
+    ]
+    ranked.sort(key=lambda pair: -pair[0])
+    if ranked:
+        places = ", ".join(f"{where} ({score:.2f})" for score, where in ranked[:MOST_PLACES])
+        lines.append(f"2. Suspected lines by Ochiai's coefficient: {places}.")
+    lines.append(f"{len(lines) + 1}. " + (f"Change: {told}." if told else "Try edits there, the likeliest first."))
+    return "\n".join(lines)
+
+
+def _seen(sight: Sight) -> str:
+    if sight.broken:
+        path, trouble = next(iter(sight.broken.items()))
+        return f"`{path}` cannot be imported: {trouble.kind}: {_line(trouble.message)}"
+    kinds = sorted({test.trouble.kind for test in sight.failing if test.trouble})
+    with_what = f", with {', '.join(kinds[:4])}" if kinds else ""
+    return f"{len(sight.failing)} of {len(sight.tests)} tests fail{with_what}."
+
+
+def of_variant(variant: Variant) -> str:
+    """What a variant changes, in one line."""
+    where = f" in `{variant.scope}`" if variant.scope else f" in `{variant.path}`"
+    notes = [f"{edit.note or edit.kind} (line {edit.line})" for edit in variant.edits]
+    return "; ".join(notes) + where
+
+
+def refused(problem: Problem) -> str:
+    """That a suite refused what was found before; empty when none did."""
+    count = len(problem.excluded)
+    if not count:
+        return ""
+    return (
+        f"{count} change{'s' if count > 1 else ''} that passed the shown tests failed the whole suite and is excluded"
+    )
+
+
+def why_not(found: Found, budget_s: float) -> str:
+    """Why a search found nothing."""
+    tried = f"{found.tried:,} candidates"
+    if not found.tried:
+        return "no line that failing tests run can be edited"
+    best = f"; the best passes {found.best} of the tests" if found.best else ""
+    if found.exhausted:
+        return f"all {tried} that one edit or two can make were tried, and none passes{best}"
+    return f"{tried} were tried within {budget_s:g} s, and none passes{best}"
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())[:200]

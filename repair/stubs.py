@@ -1,4 +1,4 @@
-"""Reads a stub: what stays of its text, its parameters, and what its docstring tells. Nothing of it is run."""
+"""Functions without a body: which there are, and what is read of one. Nothing of it is run."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from core import literals
 from core.parsing import parse_expression, parse_quietly
 from core.stubs import is_stub
 from repair.evaluation import Sight
-from repair.scopes import functions
-from repair.tree import Place, replaced
+from repair.tree import Place, functions, replaced
 
 _RESULT = re.compile(r"\s*(?:->|→|=>|==|=|returns|gives|is)\s*")
 _WORDS = re.compile(r"[A-Za-z]{3,}")

@@ -1,22 +1,152 @@
-"""Edits of names: a variable, an attribute or a called function replaced by another visible one of fitting kind."""
+"""Edits of names, and expressions of the same file put in the place of others.
+
+What mends a program is most often in the program already: the plastic surgery hypothesis (E. T. Barr, Y. Brun,
+P. Devanbu, M. Harman and F. Sarro, “The plastic surgery hypothesis”, FSE 2014). So each expression of the file, also
+with one of its names replaced, is a candidate wherever its names are visible and its kind fits. Those that resemble
+what they replace come first, for a fault is more often a slip than a wholly wrong idea.
+"""
 
 from __future__ import annotations
 
 import ast
+import heapq
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
 
-from repair.edit import Edit
-from repair.edits.scene import Scene, scene_of
-from repair.edits.spot import Spot
-from repair.edits.swapping import LOAD, become, likeliest, name, swap
-from repair.ground import Ground
-from repair.kinds import CALLABLE, NUMBER, SEQUENCE, SIZED, Kind, fits
-from repair.tree import Function
+from repair.edit import Edit, Ground
+from repair.edits.expression import LOAD, Scene, Spot, become, likeliest, name, once, scene_of, swap
+from repair.kinds import BUILTINS, CALLABLE, NUMBER, SEQUENCE, SIZED, Kind, fits
+from repair.tree import Function, replaced
 
-KIND = "name"
+_MOST_LOCAL, _MOST_FOREIGN, _MOST_VARIANTS = 120, 160, 6
+_LOCAL, _FOREIGN, _CHANGED = 0.3, 0.15, 0.15
+"""How likely an expression of the scope itself, of the rest of the file, or with another name, is what was meant."""
+_LARGEST = 24
+"""Nodes of the largest expression that is moved."""
+_MOVED = (
+    *(ast.BinOp, ast.Call, ast.Subscript, ast.Attribute, ast.Compare, ast.BoolOp, ast.UnaryOp),
+    *(ast.List, ast.Tuple, ast.ListComp),
+)
+_FIXED = (ast.Yield, ast.YieldFrom, ast.Await, ast.NamedExpr, ast.Lambda, ast.JoinedStr, ast.Starred)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Donor:
+    """An expression that may be put elsewhere.
+
+    Attributes:
+        names: those that it reads.
+        parts: the texts of all expressions in it.
+        local: whether it is of the scope itself.
+        changed: whether one of its names was replaced.
+        prior: how likely such an expression is what was meant.
+    """
+
+    node: ast.expr
+    text: str
+    kind: Kind
+    names: frozenset[str]
+    parts: frozenset[str]
+    local: bool
+    changed: bool = False
+    prior: float
+
+
+@once
+def donors(scene: Scene) -> tuple[Donor, ...]:
+    """The expressions of the scope, then those of the rest of the file, then those of the scope with another name."""
+    found: dict[str, Donor] = {}
+    own = [node for node in ast.walk(scene.root) if isinstance(node, ast.expr)]
+    for nodes, local in ((own, True), (scene.file.expressions, False)):
+        for node in nodes:
+            if len(found) >= (_MOST_LOCAL if local else _MOST_FOREIGN):
+                break
+            donor = _donor(scene, node, local=local)
+            if donor:
+                found.setdefault(donor.text, donor)
+    plain = list(found.values())
+    known = {donor.text for donor in plain}
+    for donor in plain:
+        if donor.local:
+            others = [one for one in _changed(scene, donor) if one.text not in known]
+            known.update(one.text for one in others)
+            found.update((one.text, one) for one in others)
+    return tuple(found.values())[: 3 * _MOST_LOCAL]
+
+
+def allowed(scene: Scene, spot: Spot) -> frozenset[str]:
+    """The names that an expression from elsewhere may use at a spot."""
+    outer = scene.outside
+    return frozenset(
+        (*spot.visible.near, *outer.functions, *outer.classes, *outer.imports, *outer.variables, *BUILTINS)
+    )
+
+
+def _donor(scene: Scene, node: ast.expr, *, local: bool) -> Donor | None:
+    if not isinstance(node, _MOVED) or not isinstance(getattr(node, "ctx", None), ast.Load | None):
+        return None
+    below = list(ast.walk(node))
+    if len(below) > _LARGEST or any(isinstance(part, _FIXED) or getattr(part, "is_async", 0) for part in below):
+        return None
+    if isinstance(node, ast.Tuple | ast.List) and not node.elts:
+        return None
+    if isinstance(node, ast.Tuple) and any(isinstance(part, ast.Slice) for part in node.elts):
+        return None
+    stored = {part.id for part in below if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
+    read = {part.id for part in below if isinstance(part, ast.Name)} - stored
+    return Donor(
+        node=node,
+        text=scene.text(node),
+        kind=scene.kind(node),
+        names=frozenset(read),
+        parts=scene.file.parts(node),
+        local=local,
+        prior=_LOCAL if local else _FOREIGN,
+    )
+
+
+def _changed(scene: Scene, donor: Donor) -> Iterator[Donor]:
+    """The donor with one of its names replaced by another of the same kind."""
+    spots = [(spot, spot.node) for spot in scene.spots if isinstance(spot.node, ast.Name)]
+    words = dict.fromkeys(word for spot, _ in spots[:1] for word in (*spot.visible.near, *spot.visible.later))
+    made = 0
+    for place, node in _name_places(donor.node):
+        kind = scene.kinds.of_name(node.id)
+        if kind == CALLABLE or node.id in scene.outside.imports:
+            continue
+        for word in words:
+            if word != node.id and kind and fits(scene.kinds.of_name(word), kind) == 1.0 and made < _MOST_VARIANTS:
+                made += 1
+                new = replaced(donor.node, place, name(word))
+                yield Donor(
+                    node=new,
+                    text=ast.unparse(new),
+                    kind=donor.kind,
+                    names=donor.names | {word},
+                    parts=donor.parts | {word},
+                    local=True,
+                    changed=True,
+                    prior=_CHANGED,
+                )
+
+
+def _name_places(node: ast.AST, place: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], ast.Name]]:
+    if isinstance(node, ast.Name):
+        if isinstance(node.ctx, ast.Load):
+            yield place, node
+        return
+    for field, value in ast.iter_fields(node):
+        many = enumerate(value) if isinstance(value, list) else [(None, value)]
+        for index, child in many:
+            if isinstance(child, ast.AST) and not (isinstance(node, ast.Call) and field == "func"):
+                yield from _name_places(child, (*place, (field, index)))
+
+
+NAME = "name"
 _NAMED = re.compile(r"'(\w+)'")
-_MOST = 1200
+_MOST_NAMES = 1200
 _OF_WRONG_KIND = ("TypeError", "AttributeError", "KeyError")
 _LATER, _OUTER = 0.15, 0.3
 """What is set only later, and variables of the module, are meant less often than what is set before."""
@@ -25,7 +155,7 @@ _LATER, _OUTER = 0.15, 0.3
 def names(ground: Ground) -> Iterator[Edit]:
     """Another name where one is read, called, or given a value."""
     scene = scene_of(ground)
-    yield from likeliest(_all(scene), ground, _MOST)
+    yield from likeliest(_all(scene), ground, _MOST_NAMES)
 
 
 def _all(scene: Scene) -> Iterator[Edit]:
@@ -77,7 +207,7 @@ def _other_variable(scene: Scene, spot: Spot, node: ast.Name | ast.Attribute) ->
             fit = 0.9
         if word != text:
             prior = 0.9 if _alike(word, text) else 0.6 * near
-            yield from swap(spot, name(word), KIND, prior * fit, become(text, word))
+            yield from swap(spot, name(word), NAME, prior * fit, become(text, word))
 
 
 def _without_value(ground: Ground) -> frozenset[str]:
@@ -116,7 +246,7 @@ def _any_variable(scene: Scene, spot: Spot, node: ast.Name) -> Iterator[Edit]:
     """Each visible variable for a name without a value: nothing can be told of the kind that was meant."""
     for word, near in variables(scene, spot):
         if word != node.id and near > _LATER:
-            yield from swap(spot, name(word), KIND, 0.7 * near, become(node.id, word))
+            yield from swap(spot, name(word), NAME, 0.7 * near, become(node.id, word))
 
 
 def _functions(scene: Scene) -> tuple[str, ...]:
@@ -136,7 +266,7 @@ def _variable_instead(scene: Scene, spot: Spot, node: ast.expr) -> Iterator[Edit
         # Where only the truth counts, what may be empty, zero or false is as good as any.
         fit = 1.0 if spot.truth and kind & (SIZED | NUMBER) else fits(kind, wanted)
         if fit:
-            yield from swap(spot, name(word), KIND, prior * near * fit, become(text, word))
+            yield from swap(spot, name(word), NAME, prior * near * fit, become(text, word))
 
 
 def _other_function(scene: Scene, spot: Spot, node: ast.Call) -> Iterator[Edit]:
@@ -149,13 +279,13 @@ def _other_function(scene: Scene, spot: Spot, node: ast.Call) -> Iterator[Edit]:
             if word != node.func.id and takes(function, given):
                 fit = fits(scene.kinds.of_call(word), scene.kind(node))
                 new = ast.Call(func=name(word), args=node.args, keywords=node.keywords)
-                yield from swap(spot, new, KIND, 0.4 * fit, become(f"{node.func.id}(…)", f"{word}(…)"))
+                yield from swap(spot, new, NAME, 0.4 * fit, become(f"{node.func.id}(…)", f"{word}(…)"))
     elif isinstance(node.func, ast.Attribute) and scene.text(node.func.value) == spot.visible.owner:
         for word, function in spot.visible.methods.items():
             if word != node.func.attr and takes(function, given + 1) and not word.startswith("__"):
                 func = ast.Attribute(value=node.func.value, attr=word, ctx=LOAD)
                 new = ast.Call(func=func, args=node.args, keywords=node.keywords)
-                yield from swap(spot, new, KIND, 0.4, become(f"{node.func.attr}(…)", f"{word}(…)"))
+                yield from swap(spot, new, NAME, 0.4, become(f"{node.func.attr}(…)", f"{word}(…)"))
 
 
 def takes(function: Function, count: int) -> bool:
@@ -176,7 +306,7 @@ def _other_target(scene: Scene, spot: Spot, node: ast.Name) -> Iterator[Edit]:
         fit = fits(scene.kinds.of_name(word), wanted)
         if word != node.id and fit and word != spot.visible.owner:
             new = ast.Name(id=word, ctx=ast.Store())
-            yield from swap(spot, new, KIND, 0.3 * fit, f"the value goes to `{word}` instead of `{node.id}`")
+            yield from swap(spot, new, NAME, 0.3 * fit, f"the value goes to `{word}` instead of `{node.id}`")
 
 
 def _other_attribute(scene: Scene, spot: Spot, node: ast.Attribute) -> Iterator[Edit]:
@@ -190,4 +320,50 @@ def _other_attribute(scene: Scene, spot: Spot, node: ast.Attribute) -> Iterator[
         prior = 0.5 * (fits(scene.kinds.of_name(f"self.{attr}"), scene.kind(node)) if own else 0.8)
         if attr != node.attr and (not own or isinstance(node.ctx, ast.Store)):
             new = ast.Attribute(value=node.value, attr=attr, ctx=node.ctx)
-            yield from swap(spot, new, KIND, prior, become(f".{node.attr}", f".{attr}"))
+            yield from swap(spot, new, NAME, prior, become(f".{node.attr}", f".{attr}"))
+
+
+TRANSPLANT = "surgery"
+_MOST_TRANSPLANTS = 1400
+_SMALL = 3
+"""Parts of an expression that is so small that it need resemble nothing."""
+
+
+def surgery(ground: Ground) -> Iterator[Edit]:
+    """Each whole expression replaced by others of the file that fit, the most similar first."""
+    scene = scene_of(ground)
+    suspicion = ground.lines
+    likely = heapq.nlargest(
+        _MOST_TRANSPLANTS, _pairs(scene), key=lambda pair: pair[0] * (0.02 + suspicion.get(pair[1].line, 0))
+    )
+    for weight, spot, donor in likely:
+        yield from swap(spot, donor.node, TRANSPLANT, weight, become(scene.text(spot.node), donor.text))
+
+
+def _pairs(scene: Scene) -> Iterator[tuple[float, Spot, Donor]]:
+    fitting: dict[tuple[str, ...], list[Donor]] = {}
+    for spot, node in scene.values:
+        if isinstance(node, ast.Lambda) or isinstance(spot.parent, ast.Expr):
+            continue
+        if spot.visible.near not in fitting:
+            names = allowed(scene, spot)
+            fitting[spot.visible.near] = [donor for donor in donors(scene) if donor.names <= names]
+        yield from _at(scene, spot, node, fitting[spot.visible.near])
+
+
+def _at(scene: Scene, spot: Spot, node: ast.expr, given: list[Donor]) -> Iterator[tuple[float, Spot, Donor]]:
+    """What may be put at one spot, with weights."""
+    wanted, truth, text, parts = scene.wanted(spot), spot.truth, scene.text(node), scene.file.parts(node)
+    simple, form = isinstance(node, ast.Constant), type(node)
+    for donor in given:
+        fit = 0.5 if truth else fits(donor.kind, wanted)
+        if fit and donor.text != text:
+            alike = 1.0
+            if simple or text not in donor.parts:
+                common = len(parts & donor.parts) / len(parts | donor.parts)
+                alike = (
+                    (0.3 if len(donor.parts) <= _SMALL else 0.15)
+                    + (0.3 if type(donor.node) is form else 0.0)
+                    + 0.55 * common
+                )
+            yield donor.prior * fit * alike, spot, donor

@@ -7,9 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from repair.evaluation import Trouble
-from repair.quick.lexing import indent_of
-from repair.quick.mend import Mend
-from repair.quick.source import Change, Source, place_of
+from repair.quick.mend import Change, Mend, Source, indent_of, place_of
 from repair.tree import Function
 
 _TOO_MANY = re.compile(

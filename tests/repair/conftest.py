@@ -7,10 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
-from repair.edit import Edit, Generator
-from repair.ground import Ground
-from repair.scopes import scopes
-from repair.vocabulary import vocabulary
+from repair.edit import Edit, Generator, Ground, vocabulary
+from repair.tree import scopes
 from sandbox import inside
 
 # Code of the engine's that runs inside imports its neighbours under the name that they have there.

@@ -24,7 +24,7 @@ from core.states import Phase
 from core.tasks import digest
 from core.work import Work
 from models.faults import BackendUnfit
-from repair import replies, reporting
+from repair import backend
 from repair.backend import RepairBackend
 from repair.problem import Finding, Problem, Progress, Tell
 from tests.support import sandboxes
@@ -275,11 +275,11 @@ async def test_once_there_is_a_sandbox_it_searches_there(folder: Path) -> None:
 
 def test_progress_is_told_now_and_then_with_a_sign_of_life_each_time() -> None:
     events, signs = list[Event](), list[str]()
-    reporter = reporting.Reporter(asked(emit=events, within_s=9.0), signs.append)
+    reporter = backend.Reporter(asked(emit=events, within_s=9.0), signs.append)
     for tried in range(50):
         reporter.progress(Progress(tried=tried, estimated=400, best=1, text="editing conditions"))
     assert events == []
-    reporter._told_at_s -= reporting.EVERY_S
+    reporter._told_at_s -= backend.EVERY_S
     reporter.progress(Progress(tried=1234, estimated=4000, best=2, text="editing conditions"))
     reporter.progress(Progress(tried=1235, estimated=4000, best=2, text="editing conditions"))
     (event,) = events
@@ -291,7 +291,7 @@ def test_progress_is_told_now_and_then_with_a_sign_of_life_each_time() -> None:
 
 def test_where_nobody_stands_by_its_beginning_is_told_at_once() -> None:
     events = list[Event]()
-    reporter = reporting.Reporter(asked(emit=events), None)
+    reporter = backend.Reporter(asked(emit=events), None)
     for _ in range(2):
         reporter.progress(Progress(tried=1200, estimated=900))
     assert [event.message for event in events] == ["repair: tried 1,200 of about 1,200 candidates"]
@@ -316,12 +316,12 @@ TEXTS = st.text(st.characters(codec="ascii", exclude_characters="\r\x00"), max_s
 @given(st.dictionaries(st.sampled_from(["add.py", "pkg/mod.py", "my data/x.py", "a/b.txt"]), TEXTS, min_size=1))
 def test_files_come_out_of_the_reply_as_they_went_in(files: dict[str, str]) -> None:
     texts = {path: text if text.endswith("\n") or not text else text + "\n" for path, text in files.items()}
-    said = replies.coding_text(Finding(told="x", kind="swap"), texts)
+    said = backend.coding_text(Finding(told="x", kind="swap"), texts)
     assert parse(Completion(text=said, backend="repair", model="repair")).files == texts
 
 
 def test_a_file_that_goes_is_said_to_go() -> None:
-    said = replies.coding_text(Finding(told="x"), {"old.py": None, "new.py": "A = 1\n"})
+    said = backend.coding_text(Finding(told="x"), {"old.py": None, "new.py": "A = 1\n"})
     parsed = parse(Completion(text=said, backend="repair", model="repair"))
     assert (parsed.deletions, parsed.files) == (("old.py",), {"new.py": "A = 1\n"})
 
@@ -330,10 +330,10 @@ def test_the_reflection_of_a_search_is_json_that_the_agent_reads() -> None:
     finding = Finding(plan="1. line 3", told="replaces `-`", reflection="two changes were refused", tried=9)
     material = asked().material
     assert material is not None
-    said = replies.reflection_text(finding, material)
+    said = backend.reflection_text(finding, material)
     assert json.loads(said)["root_cause"] == "two changes were refused"
     reflection = read(said)
     assert reflection is not None
     assert reflection.suggested_fix == "replaces `-`"
     untold = replace(finding, reflection="", plan="1. Two fail.\n2. Suspected: `a.py:3`.\n3. Change it.")
-    assert json.loads(replies.reflection_text(untold, material))["root_cause"] == "Two fail. Suspected: `a.py:3`."
+    assert json.loads(backend.reflection_text(untold, material))["root_cause"] == "Two fail. Suspected: `a.py:3`."

@@ -3,12 +3,9 @@ from collections.abc import Callable
 import pytest
 
 from repair.edit import Generator
-from repair.edits import EXPRESSIONS
-from repair.edits.arguments import arguments
-from repair.edits.calling import calling
+from repair.edits import EXPRESSION_EDITS
+from repair.edits.calls import arguments, calling, keywords, methods
 from repair.edits.comprehensions import comprehensions
-from repair.edits.keywords import keywords
-from repair.edits.methods import methods
 from repair.edits.subscripts import subscripts
 
 Table = list[tuple[str, int]]
@@ -99,7 +96,7 @@ COMPREHENSIONS = [
 
 @pytest.mark.parametrize(("program", "most"), [*ARGUMENTS, *KEYWORDS, *CALLING, *METHODS, *SUBSCRIPTS, *COMPREHENSIONS])
 def test_the_mend_of_a_call_comes_early_among_all_edits(program: str, most: int, mend_rank: Rank) -> None:
-    found = mend_rank(program, EXPRESSIONS)
+    found = mend_rank(program, EXPRESSION_EDITS)
     assert found is not None
     assert found <= most
 

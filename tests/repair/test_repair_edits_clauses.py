@@ -3,10 +3,9 @@ from collections.abc import Callable
 import pytest
 
 from repair.edit import Generator
-from repair.edits import EXPRESSIONS
-from repair.edits.clauses import clauses
-from repair.edits.raising import raising
-from repair.edits.resulting import resulting
+from repair.edits import EXPRESSION_EDITS
+from repair.edits.comprehensions import clauses
+from repair.edits.results import raising, resulting
 
 Table = list[tuple[str, int]]
 Rank = Callable[..., int | None]
@@ -57,7 +56,7 @@ RAISING = [
 def test_the_mend_of_a_condition_a_result_or_an_exception_comes_early_among_all_edits(
     program: str, most: int, mend_rank: Rank
 ) -> None:
-    found = mend_rank(program, EXPRESSIONS)
+    found = mend_rank(program, EXPRESSION_EDITS)
     assert found is not None
     assert found <= most
 

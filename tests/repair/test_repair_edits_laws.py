@@ -8,12 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from repair.edit import Edit
-from repair.edits import EXPRESSIONS
-from repair.ground import Ground
-from repair.scopes import scopes
-from repair.tree import at, places
-from repair.vocabulary import vocabulary
+from repair.edit import Edit, Ground, vocabulary
+from repair.edits import EXPRESSION_EDITS
+from repair.tree import at, places, scopes
 from tests.support import tiers
 
 MARKET = '''
@@ -126,7 +123,7 @@ GROUNDS = grounds()
 
 
 def edits(ground: Ground) -> Iterator[Edit]:
-    for generator in EXPRESSIONS:
+    for generator in EXPRESSION_EDITS:
         yield from generator(ground)
 
 

@@ -3,11 +3,9 @@ from collections.abc import Callable
 import pytest
 
 from repair.edit import Generator
-from repair.edits import EXPRESSIONS
-from repair.edits.comparisons import comparisons
-from repair.edits.off_by_one import off_by_one
-from repair.edits.operands import new_operands
-from repair.edits.operators import operators
+from repair.edits import EXPRESSION_EDITS
+from repair.edits.constants import off_by_one
+from repair.edits.operators import comparisons, new_operands, operators
 
 Table = list[tuple[str, int]]
 Rank = Callable[..., int | None]
@@ -79,7 +77,7 @@ OFF_BY_ONE = [
 
 @pytest.mark.parametrize(("program", "most"), [*OPERATORS, *COMPARISONS, *OFF_BY_ONE, *NEW_OPERANDS])
 def test_the_mend_of_an_operator_comes_early_among_all_edits(program: str, most: int, mend_rank: Rank) -> None:
-    found = mend_rank(program, EXPRESSIONS)
+    found = mend_rank(program, EXPRESSION_EDITS)
     assert found is not None
     assert found <= most
 

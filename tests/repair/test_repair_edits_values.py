@@ -3,16 +3,12 @@ from dataclasses import replace
 
 import pytest
 
-from repair.edit import Generator
-from repair.edits import EXPRESSIONS
-from repair.edits.bounding import bounding, remainders
+from repair.edit import Generator, Ground
+from repair.edits import EXPRESSION_EDITS
 from repair.edits.constants import constants
-from repair.edits.joining import joining
-from repair.edits.names import names
-from repair.edits.slices import slices
-from repair.edits.surgery import surgery
-from repair.edits.wrapping import wrapping
-from repair.ground import Ground
+from repair.edits.names import names, surgery
+from repair.edits.subscripts import slices
+from repair.edits.wrapping import bounding, joining, remainders, wrapping
 
 Table = list[tuple[str, int]]
 Rank = Callable[..., int | None]
@@ -122,7 +118,7 @@ SURGERY = [
     ("program", "most"), [*CONSTANTS, *SLICES, *NAMES, *WRAPPING, *BOUNDING, *REMAINDERS, *JOINING, *SURGERY]
 )
 def test_the_mend_of_a_value_comes_early_among_all_edits(program: str, most: int, mend_rank: Rank) -> None:
-    found = mend_rank(program, EXPRESSIONS)
+    found = mend_rank(program, EXPRESSION_EDITS)
     assert found is not None
     assert found <= most
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from repair.choose import further
 from repair.evaluation import Call
-from repair.inputs import further
 from sandbox.inside import values
 
 

@@ -2,7 +2,6 @@ import ast
 
 import pytest
 
-from repair.inference import annotated, inferred
 from repair.kinds import (
     BOOL,
     DICT,
@@ -17,11 +16,13 @@ from repair.kinds import (
     UNKNOWN,
     Kind,
     Kinds,
+    annotated,
     fits,
+    inferred,
     is_number,
+    outside,
     seen,
 )
-from repair.scoping import outside
 
 KINDS = Kinds(
     {"n": INT, "x": FLOAT, "s": STR, "xs": LIST, "xs[]": INT, "d": DICT}, {"make": SET, "Node": frozenset({"Node"})}

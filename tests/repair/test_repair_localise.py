@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repair.dataflow import distances
 from repair.evaluation import How, Observed, Sight, Trouble
-from repair.localise import ochiai, suspects
-from repair.scopes import scopes
+from repair.localise import distances, ochiai, suspects
+from repair.tree import scopes
 
 TEXT = """RATE = 3
 

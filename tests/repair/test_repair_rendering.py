@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from repair.rendering import render
+from repair.sources import render
 
 TEXT = '''"""Prices."""
 

@@ -1,6 +1,6 @@
 import ast
 
-from repair.scoping import Locals, Visible, attributes, bound, methods, outside, parameters
+from repair.kinds import Locals, Visible, attributes, bound, methods, outside, parameters
 
 PROGRAM = """
 import os.path as where

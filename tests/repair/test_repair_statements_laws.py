@@ -4,9 +4,8 @@ import ast
 
 import pytest
 
-from repair.edit import Edit
-from repair.edits.statement_set import STATEMENT_EDITS
-from repair.ground import Ground
+from repair.edit import Edit, Ground
+from repair.edits import STATEMENT_EDITS
 from repair.tree import Function, Place, places
 
 PROGRAMS = {

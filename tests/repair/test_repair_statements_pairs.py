@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from repair.edit import Ground
+from repair.edits import STATEMENT_EDITS
+from repair.edits.attributes import own_attributes
 from repair.edits.guards import guards
-from repair.edits.selves import own_attributes
-from repair.edits.statement_set import STATEMENT_EDITS
-from repair.ground import Ground
 from repair.tree import Function, places
 
 

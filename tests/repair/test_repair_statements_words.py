@@ -2,12 +2,11 @@
 
 import ast
 
-from repair.edits.flow import flow
-from repair.edits.reading import awaited
-from repair.edits.statement_set import STATEMENT_EDITS
-from repair.ground import Ground
+from repair.edit import Ground, vocabulary
+from repair.edits import STATEMENT_EDITS
+from repair.edits.exits import flow
+from repair.edits.survey import awaited
 from repair.tree import Function, places
-from repair.vocabulary import vocabulary
 
 
 def ground_of(source: str, tests: str = "", troubles: tuple[tuple[str, str], ...] = (), **kinds: str) -> Ground:

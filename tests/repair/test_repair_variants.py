@@ -6,9 +6,9 @@ import ast
 from collections.abc import Mapping
 
 from repair import localise
+from repair.edit import vocabulary
 from repair.evaluation import How, Observed, Sight
-from repair.variants import Known, Merged, Stream, Variant
-from repair.vocabulary import vocabulary
+from repair.search import Known, Merged, Stream, Variant
 
 TEXT = """LIMIT = 10
 

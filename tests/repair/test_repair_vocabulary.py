@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repair.vocabulary import vocabulary
+from repair.edit import vocabulary
 
 FILE = '''
 """Roads are 7 or "wide"."""

@@ -1,4 +1,4 @@
-"""Edits that give a `return` its expression back, where nothing, or no more than a literal, is returned.
+"""Edits of what is returned and raised: an expression where nothing or a literal is returned, another exception.
 
 The lost expression is built like those of the other branches, from the parameters, or of an expression of the file.
 """
@@ -6,17 +6,27 @@ The lost expression is built like those of the other branches, from the paramete
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Iterator
 from typing import Any
 
-from repair.edit import Edit
-from repair.edits.donors import allowed, donors
-from repair.edits.names import takes
+from repair.edit import Edit, Ground
+from repair.edits.expression import (
+    LOAD,
+    Scene,
+    Spot,
+    become,
+    binary,
+    call,
+    likeliest,
+    name,
+    parsed,
+    same,
+    scene_of,
+    swap,
+)
+from repair.edits.names import allowed, donors, takes
 from repair.edits.operators import SIGNS, fitting
-from repair.edits.scene import Scene, scene_of
-from repair.edits.spot import Spot
-from repair.edits.swapping import LOAD, become, binary, call, likeliest, name, parsed, swap
-from repair.ground import Ground
 from repair.kinds import (
     CALLABLE,
     DICT,
@@ -32,12 +42,12 @@ from repair.kinds import (
     Kind,
     fits,
     is_number,
+    parameters,
 )
-from repair.scoping import parameters
 from repair.tree import Function, places, replaced
 
-KIND = "result"
-_MOST, _LARGEST, _MOST_DONORS = 500, 30, 150
+RESULT = "result"
+_MOST_RESULTS, _LARGEST, _MOST_DONORS = 500, 30, 150
 _SEPARATORS = ("", " ", "\n", ", ", ",")
 _ASKED = ("{x}", "not {x}", "{x} is not None", "{x} > 0", "{x} % 2 == 0", "{x} % 2", "isinstance({x}, int)")
 _DONE = ("str({x})", "int({x})", "len({x})", "{x} * {x}", "{x} * 2", "{x} + 1", "{x}.lower()", "{x}.strip()", "{x}[0]")
@@ -49,12 +59,14 @@ Value = tuple[ast.expr, float]
 def resulting(ground: Ground) -> Iterator[Edit]:
     """`return` and `return None` become `return <expression>`; the same for literals, which is less likely."""
     scene = scene_of(ground)
-    if not isinstance(scene.root, Function) or any(isinstance(n, ast.Yield | ast.YieldFrom) for n in _all(scene)):
+    if not isinstance(scene.root, Function) or any(
+        isinstance(n, ast.Yield | ast.YieldFrom) for n in _all_results(scene)
+    ):
         return
-    yield from likeliest(_mended(scene), ground, _MOST)
+    yield from likeliest(_mended(scene), ground, _MOST_RESULTS)
 
 
-def _all(scene: Scene) -> Iterator[ast.AST]:
+def _all_results(scene: Scene) -> Iterator[ast.AST]:
     return ast.walk(scene.root)
 
 
@@ -63,7 +75,7 @@ def _mended(scene: Scene) -> Iterator[Edit]:
         scale = _emptiness(node.value)
         for value, weight in _values(scene, spot, node) if scale else ():
             note = become(scene.text(node), f"return {ast.unparse(value)}")
-            yield from swap(spot, ast.Return(value=value), KIND, weight * scale, note)
+            yield from swap(spot, ast.Return(value=value), RESULT, weight * scale, note)
 
 
 def _emptiness(value: ast.expr | None) -> float:
@@ -76,7 +88,9 @@ def _emptiness(value: ast.expr | None) -> float:
 
 
 def _values(scene: Scene, spot: Spot, node: ast.Return) -> Iterator[Value]:
-    others = [other for other in _all(scene) if isinstance(other, ast.Return) and other is not node and other.value]
+    others = [
+        other for other in _all_results(scene) if isinstance(other, ast.Return) and other is not node and other.value
+    ]
     kinds: Kind = UNKNOWN.union(*(scene.kind(other.value) for other in others if other.value)) - {"NoneType"}
     words = [word for word in spot.visible.near if word != spot.visible.owner]
     for other in others:
@@ -216,3 +230,82 @@ def _of_items(scene: Scene, words: list[str], kinds: Kind) -> Iterator[Value]:
             if takes(scene.outside.functions[function], 1):
                 yield parsed(f"[item for item in {word} if {function}(item)]"), 0.15 * sure
                 yield parsed(f"[{function}(item) for item in {word}]"), 0.12 * sure
+
+
+EXCEPTION = "exception"
+_MOST_RAISED = 200
+_USUAL = ("ValueError", "TypeError", "KeyError", "IndexError", "Exception")
+_LOOKED_UP = frozenset({"KeyError", "IndexError", "AttributeError", "LookupError"})
+_CONVERTED = frozenset({"ValueError", "TypeError", "ArithmeticError", "ZeroDivisionError", "OverflowError"})
+
+
+def raising(ground: Ground) -> Iterator[Edit]:
+    """Another exception in `raise` and `except`, two for one, and `raise "…"` with an exception around the text."""
+    scene = scene_of(ground)
+    yield from likeliest(_all_raised(scene), ground, _MOST_RAISED)
+
+
+def _all_raised(scene: Scene) -> Iterator[Edit]:
+    known = _known(scene)
+    for spot, node in scene.values:
+        if isinstance(spot.parent, ast.Raise) and spot.field == "exc":
+            yield from _raised(scene, spot, node, known)
+    for spot, tried in scene.of(ast.Try):
+        for index, handler in enumerate(tried.handlers):
+            if handler.type is not None:  # what ended a test is caught by the edits of jumps
+                yield from _caught(scene, spot, (index, handler), known)
+
+
+def _known(scene: Scene) -> dict[str, float]:
+    """Exceptions by name, with how likely each is meant: those that the file or its tests name come first."""
+    words = scene.ground.words
+    tested = [word for text in words.texts[1:] for word in _USUAL if word in text]
+    found = dict.fromkeys(_USUAL, 0.2) | dict.fromkeys((*words.names, *tested), 0.6)
+    own = {word for word, item in scene.outside.classes.items() if _is_exception_class(item)}
+    return {word: weight for word, weight in found.items() if word in own or _is_builtin(word)}
+
+
+def _is_exception_class(node: ast.ClassDef) -> bool:
+    bases = [base.id for base in node.bases if isinstance(base, ast.Name)]
+    return any(base.endswith(("Error", "Exception")) for base in bases)
+
+
+def _is_builtin(word: str) -> bool:
+    kind = getattr(builtins, word, None)
+    return isinstance(kind, type) and issubclass(kind, Exception) and not issubclass(kind, Warning)
+
+
+def _raised(scene: Scene, spot: Spot, node: ast.expr, known: dict[str, float]) -> Iterator[Edit]:
+    text, made = scene.text(node), node.func if isinstance(node, ast.Call) else node
+    loose = isinstance(node, ast.Constant | ast.JoinedStr) or scene.kind(node) == STR
+    for word, weight in known.items():
+        if loose:
+            yield from swap(spot, call(word, node), EXCEPTION, 0.4 + 0.5 * weight, become(text, f"{word}({text})"))
+        elif isinstance(made, ast.Name) and made.id != word:
+            args = node.args if isinstance(node, ast.Call) else []
+            new = ast.Call(func=name(word), args=args, keywords=[]) if isinstance(node, ast.Call) else name(word)
+            yield from swap(spot, new, EXCEPTION, 0.5 * weight * _near(made.id, word), become(made.id, word))
+
+
+def _near(old: str, new: str) -> float:
+    """How readily two exceptions are taken for each other."""
+    return 1.0 if any({old, new} <= group for group in (_LOOKED_UP, _CONVERTED)) else 0.6
+
+
+def _caught(scene: Scene, spot: Spot, found: tuple[int, ast.ExceptHandler], known: dict[str, float]) -> Iterator[Edit]:
+    """Another exception caught, or one more."""
+    index, handler = found
+    old, text = handler.type, scene.text(handler.type) if handler.type else ""
+    present = old.elts if isinstance(old, ast.Tuple) else [old] if old else []
+    if any(isinstance(one, ast.Name) and one.id == "Exception" for one in present):
+        return
+    line = handler.lineno if handler.lineno in scene.ground.lines else spot.line
+    place = (*spot.place, ("handlers", index), ("type", None))
+    for word, weight in known.items():
+        if any(isinstance(one, ast.Name) and one.id == word for one in present):
+            continue
+        both = ast.Tuple(elts=[*present, name(word)], ctx=LOAD)
+        for new, share in ((name(word), 0.6 * _near(text, word)), (both, 0.4)):
+            if not same(old, new):
+                note = become(f"except {text}", f"except {ast.unparse(new)}")
+                yield Edit(kind=EXCEPTION, place=place, new=(new,), weight=weight * share, line=line, note=note)

@@ -1,4 +1,4 @@
-"""How the families of statement edits make their edits: from proposals, each text once, thinned out by weight."""
+"""How operators on statements make their edits: from proposals, each text once, thinned out by weight."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ import heapq
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from repair.edit import Edit
-from repair.edits.blocks import Block, Site
+from repair.edit import Edit, Ground
 from repair.edits.build import Piece, piece
-from repair.edits.survey import Survey
-from repair.ground import Ground
+from repair.edits.survey import Block, Site, Survey
 from repair.tree import Place, at
 
 MOST_CHOICES = 400
