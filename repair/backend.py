@@ -27,15 +27,15 @@ from core.tasks import Change, Files, Language, digest
 from models.base import BackendSettings, BaseModelHandler, OnText
 from models.faults import BackendUnfit
 from models.line import event_of
-from repair.evaluation import TrialJob
-from repair.evaluator import TrialRunner
-from repair.problem import Finding, Problem, Progress, Tell, settled
-from repair.synthesis import SynthesisRunner
+from repair.evaluation import EvaluationJob
+from repair.evaluator import SandboxEvaluator
+from repair.problem import Finding, OnProgress, Problem, Progress, settled
+from repair.synthesis import SandboxSynthesiser
 from verdict.suite_runs import Rounds
 
 log = logging.getLogger(__name__)
 
-Solver = Callable[[Problem, Tell], Awaitable[Finding]]
+Solver = Callable[[Problem, OnProgress], Awaitable[Finding]]
 """Looks for a change; raises `SandboxError` where nothing can be run."""
 
 REMEMBERED = 64
@@ -168,7 +168,7 @@ class RepairBackend(BaseModelHandler):
             return start, change
         return (first := first_change(material)), first
 
-    async def _sought(self, problem: Problem, tell: Tell) -> Finding:
+    async def _sought(self, problem: Problem, tell: OnProgress) -> Finding:
         try:
             async with asyncio.timeout(problem.budget_s + self._grace_s):
                 return await self._solve(problem, tell)
@@ -187,14 +187,14 @@ def _solver(runs: Callable[[], Rounds | str]) -> Solver:
     """The engine, made when it is first asked: its generators are many modules."""
     made: list[Solver] = []
 
-    async def solve(problem: Problem, tell: Tell) -> Finding:
+    async def solve(problem: Problem, tell: OnProgress) -> Finding:
         if not made:
             found = runs()
             if isinstance(found, str):
                 raise SandboxError(found)
             from repair.engine import Engine  # noqa: PLC0415 - see above
 
-            made.append(Engine(TrialRunner(found), SynthesisRunner(found)).solve)
+            made.append(Engine(SandboxEvaluator(found), SandboxSynthesiser(found)).solve)
         return await made[0](problem, tell)
 
     return solve
@@ -234,11 +234,11 @@ def why_unfit(request: ModelRequest) -> str:
     return ""
 
 
-def job_of(material: Material, start: Change) -> TrialJob:
-    """Where trials take place: the task's tree with a change on top, judged by the tests that a model may see."""
+def job_of(material: Material, start: Change) -> EvaluationJob:
+    """Where candidates are evaluated: the task's tree with a change on top, by the tests that a model may see."""
     case, work = material.case, material.work
     spec = case.task.spec
-    return TrialJob(
+    return EvaluationJob(
         base=material.tree,
         change=start,
         tests=case.shown_tests,
@@ -316,7 +316,7 @@ class Reporter:
         if finding.change is None:
             return
         data = {"tried": finding.tried, "estimated": finding.estimated, "kind": finding.kind}
-        self._tell(f"repair: found after {finding.tried:,} candidates: {finding.told}", data)
+        self._tell(f"repair: found after {finding.tried:,} candidates: {finding.description}", data)
         if finding.warning:
             self._tell(f"repair: {finding.warning}", data, Level.WARNING)
 
@@ -336,7 +336,7 @@ _MAX_SUMMARY = 180
 
 def plan_text(finding: Finding) -> str:
     """The plan, with what was found and how."""
-    found = f"Found in {finding.seconds:.1f} s: {finding.told}. {_count(finding)}"
+    found = f"Found in {finding.seconds:.1f} s: {finding.description}. {_count(finding)}"
     return "\n".join(part for part in (finding.plan.strip(), found, _warned(finding)) if part)
 
 
@@ -360,7 +360,7 @@ def reflection_text(finding: Finding, material: Material) -> str:
         "pattern": kind,
         "root_cause": finding.reflection or _refused(material) or _seen(finding.plan),
         "hypothesis": f"With it all tests that are shown pass; {finding.tried} candidates were tried",
-        "suggested_fix": finding.told,
+        "suggested_fix": finding.description,
         "replan": False,
         "tests_at_fault": False,
     }
@@ -370,7 +370,7 @@ def reflection_text(finding: Finding, material: Material) -> str:
 def summary(finding: Finding, changed: Change) -> str:
     """What the change does, in one line that can head a commit."""
     files = ", ".join(sorted(changed)) if len(changed) < 3 else f"{len(changed)} files"
-    said = " ".join(finding.told.replace("`", "").split()) or "let the failing tests pass"
+    said = " ".join(finding.description.replace("`", "").split()) or "let the failing tests pass"
     return f"Mend {files}: {said}"[:_MAX_SUMMARY]
 
 

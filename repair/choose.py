@@ -27,7 +27,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from core import literals
-from repair.evaluation import Answered, Call, How, Patience, Sight, TrialJob, Trials
+from repair.evaluation import Call, CallResult, EvaluationJob, EvaluationLimits, Evaluator, RunStatus, SuiteObservation
 from repair.search import Variant
 from repair.tree import scopes
 
@@ -53,34 +53,34 @@ class Choice:
 
 
 async def choose(
-    trials: Trials,
-    job: TrialJob,
-    sight: Sight,
+    evaluator: Evaluator,
+    job: EvaluationJob,
+    observation: SuiteObservation,
     trees: Mapping[str, ast.Module],
     passing: Sequence[Variant],
-    patience: Patience,
+    limits: EvaluationLimits,
 ) -> Choice:
     """Rank the variants that pass.
 
     Args:
-        trials: runs what is to be run.
+        evaluator: runs what is to be run.
         job: the tree that the variants are of.
-        sight: what the tests were seen to do before.
+        observation: what the tests were seen to do before.
         trees: the syntax trees of its files.
         passing: by likelihood.
-        patience: for one call.
+        limits: of one call.
     """
     some = list(passing[:MOST])
-    some = await _agreeing(trials, job, some, patience)
+    some = await _agreeing(evaluator, job, some, limits)
     scores = {
         id(one): math.log(max(one.likelihood, 1e-12)) - TOKEN_PENALTY * _size(trees[one.path], one) for one in some
     }
-    warning = _few(sight, some[0])
+    warning = _few(observation, some[0])
     alike = [one for one in some if (one.path, one.scope) == (some[0].path, some[0].scope)]
-    calls = [call for call in sight.calls if (call.path, call.scope) == (some[0].path, some[0].scope)]
+    calls = [call for call in observation.calls if (call.path, call.scope) == (some[0].path, some[0].scope)]
     if len(alike) > 1 and calls:
         asked = [*await asyncio.to_thread(further, calls, INPUTS), *calls[:5]]
-        answers = await trials.probe(job, [one.candidate for one in alike], asked, patience)
+        answers = await evaluator.probe(job, [one.candidate for one in alike], asked, limits)
         for one, share in zip(alike, _agreement(alike, answers), strict=True):
             scores[id(one)] += AGREEMENT * share
         warning = _disagreement(alike, answers, asked) or warning
@@ -88,19 +88,21 @@ async def choose(
     return Choice(ranked=(*ranked, *passing[MOST:]), warning=warning)
 
 
-async def _agreeing(trials: Trials, job: TrialJob, variants: list[Variant], patience: Patience) -> list[Variant]:
+async def _agreeing(
+    evaluator: Evaluator, job: EvaluationJob, variants: list[Variant], limits: EvaluationLimits
+) -> list[Variant]:
     """Those that agree with the examples in the docstring; all where none does, or where there are none."""
     module = ast.get_docstring(variants[0].tree) or ""
     text, ids = as_tests(variants[0].path, variants[0].scope, variants[0].text, module)
     if not ids:
         return variants
     wider = replace(job, tests={**job.tests, PATH: text})
-    outcomes = await trials.attempt(wider, [one.candidate for one in variants], ids, patience)
-    fine = [one for one, outcome in zip(variants, outcomes, strict=True) if outcome.how is How.PASSED]
+    outcomes = await evaluator.evaluate(wider, [one.candidate for one in variants], ids, limits)
+    fine = [one for one, outcome in zip(variants, outcomes, strict=True) if outcome.how is RunStatus.PASSED]
     return fine or variants
 
 
-def _agreement(variants: Sequence[Variant], answers: Sequence[Sequence[Answered]]) -> list[float]:
+def _agreement(variants: Sequence[Variant], answers: Sequence[Sequence[CallResult]]) -> list[float]:
     """For each variant the mean logarithm of the share that its answers have, by weight; 0 is full agreement."""
     total = sum(one.likelihood for one in variants)
     sums = [0.0] * len(variants)
@@ -115,7 +117,7 @@ def _agreement(variants: Sequence[Variant], answers: Sequence[Sequence[Answered]
     return [value / count for value in sums] if count else sums
 
 
-def _said(answer: Answered) -> str:
+def _said(answer: CallResult) -> str:
     """An answer as a text that is the same for equal ones."""
     return json.dumps([answer.how.value, _canonical(answer.value), answer.raised[:1]])
 
@@ -142,15 +144,15 @@ def _size(tree: ast.Module, variant: Variant) -> int:
     return max(len(old), len(new)) - matched
 
 
-def _few(sight: Sight, variant: Variant) -> str:
-    through = [test for test in sight.tests if test.lines.get(variant.path)] or list(sight.tests)
+def _few(observation: SuiteObservation, variant: Variant) -> str:
+    through = [test for test in observation.tests if test.lines.get(variant.path)] or list(observation.tests)
     if len(through) >= FEW_TESTS:
         return ""
     count = f"only {len(through)} test{'s' if len(through) != 1 else ''}"
     return f"{count} run this code, so that the change may fit these alone"
 
 
-def _disagreement(variants: Sequence[Variant], answers: Sequence[Sequence[Answered]], calls: Sequence[Call]) -> str:
+def _disagreement(variants: Sequence[Variant], answers: Sequence[Sequence[CallResult]], calls: Sequence[Call]) -> str:
     """A warning where variants that pass all tests give different answers to inputs that no test has."""
     first = [_said(answer) for answer in answers[0]]
     other = sum([_said(answer) for answer in row] != first for row in answers[1:])

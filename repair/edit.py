@@ -25,7 +25,7 @@ class Vocabulary:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ground:
+class EditContext:
     """One scope of one file.
 
     Attributes:
@@ -44,7 +44,7 @@ class Ground:
     lines: Mapping[int, float]
     kinds: Mapping[str, frozenset[str]] = field(default_factory=dict)
     words: Vocabulary = field(default_factory=Vocabulary)
-    troubles: tuple[tuple[str, str], ...] = ()
+    errors: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,8 +77,8 @@ class Edit:
         return spliced(tree, self.place, self.count, self.new)  # type: ignore[arg-type] # statements, by construction
 
 
-Generator = Callable[[Ground], Iterator[Edit]]
-"""Makes the edits of one family for a ground. The same edit may come from several; twins are tried once."""
+EditOperator = Callable[[EditContext], Iterator[Edit]]
+"""Makes all edits of one kind in a scope. The same edit may come from several operators, and is tried once."""
 
 
 __all__ = ["Vocabulary", "vocabulary"]

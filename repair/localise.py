@@ -18,7 +18,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from repair.evaluation import Observed, Sight
+from repair.evaluation import ObservedTest, SuiteObservation
 from repair.tree import Scope, scopes
 
 
@@ -129,27 +129,27 @@ class Suspect:
         return max(self.lines.values(), default=0.0)
 
 
-def suspects(files: Mapping[str, ast.Module], sight: Sight) -> list[Suspect]:
+def suspects(files: Mapping[str, ast.Module], observation: SuiteObservation) -> list[Suspect]:
     """All scopes with suspected lines, the most suspected first; of equals the smaller one.
 
     Args:
         files: the syntax trees of the files that may be changed.
-        sight: what the tests were seen to do.
+        observation: what the tests were seen to do.
     """
     found = list[Suspect]()
-    seen_any = any(test.lines for test in sight.failing)
+    seen_any = any(test.lines for test in observation.failing)
     for path, tree in files.items():
-        raw = ochiai(path, sight.tests)
-        frames = _frames(path, sight)
+        raw = ochiai(path, observation.tests)
+        frames = _frames(path, observation)
         for scope in scopes(tree):
             known = raw if seen_any or frames else dict.fromkeys(scope.lines, UNSEEN)
-            lines = _of_scope(tree, scope, known, frames, _at_import(sight.tests))
+            lines = _of_scope(tree, scope, known, frames, _at_import(observation.tests))
             if lines:
                 found.append(Suspect(path=path, scope=scope, lines=lines))
     return sorted(found, key=lambda one: (-one.most, len(one.lines)))
 
 
-def ochiai(path: str, tests: Iterable[Observed]) -> dict[int, float]:
+def ochiai(path: str, tests: Iterable[ObservedTest]) -> dict[int, float]:
     """Line to suspicion, for the lines of a file that failing tests ran."""
     failed, passed, total = Counter[int](), Counter[int](), 0
     for test in tests:
@@ -158,16 +158,16 @@ def ochiai(path: str, tests: Iterable[Observed]) -> dict[int, float]:
     return {line: count / math.sqrt(total * (count + passed[line])) for line, count in failed.items()}
 
 
-def _at_import(tests: Iterable[Observed]) -> float:
+def _at_import(tests: Iterable[ObservedTest]) -> float:
     """The suspicion of what every test runs, because it is run when the file is imported."""
     results = [test.passed for test in tests]
     return math.sqrt(results.count(False) / len(results)) if results else UNSEEN
 
 
-def _frames(path: str, sight: Sight) -> Counter[int]:
+def _frames(path: str, observation: SuiteObservation) -> Counter[int]:
     """The lines in which failing tests, or imports, ended, and how often."""
-    troubles = [test.trouble for test in sight.failing if test.trouble] + list(sight.broken.values())
-    last = [frame for trouble in troubles for frame in trouble.frames[-1:]]
+    errors = [test.error for test in observation.failing if test.error] + list(observation.broken.values())
+    last = [frame for error in errors for frame in error.frames[-1:]]
     return Counter(line for where, line, _ in last if where == path)
 
 

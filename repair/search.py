@@ -20,11 +20,21 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from repair import localise
-from repair.edit import Edit, Generator, Ground, Vocabulary
+from repair.edit import Edit, EditContext, EditOperator, Vocabulary
 from repair.edits import EXPRESSION_EDITS, STATEMENT_EDITS
-from repair.evaluation import Candidate, How, Outcome, Patience, Sight, TrialJob, Trials, order_of, patience_for
+from repair.evaluation import (
+    Candidate,
+    CandidateResult,
+    EvaluationJob,
+    EvaluationLimits,
+    Evaluator,
+    RunStatus,
+    SuiteObservation,
+    limits_for,
+    order_of,
+)
 from repair.localise import Suspect
-from repair.problem import Progress, Tell
+from repair.problem import OnProgress, Progress
 from repair.tree import at
 
 BATCH_S = 1.2
@@ -47,9 +57,9 @@ PATIENT, SLOW_STEPS, SLOW_S = 72, 20, 4.0
 class Field:
     """What is searched: the job, its trees, what its tests did, and the words that edits may use."""
 
-    job: TrialJob
+    job: EvaluationJob
     trees: Mapping[str, ast.Module]
-    sight: Sight
+    observation: SuiteObservation
     words: Mapping[str, Vocabulary]
 
 
@@ -69,8 +79,8 @@ class Search:
     """One search.
 
     Args:
-        trials: runs the candidates.
-        ground: what is searched.
+        evaluator: runs the candidates.
+        field: what is searched.
         deadline: `time.monotonic()` at which it must end.
         tell: takes progress.
         accepts: whether a variant may be an answer at all.
@@ -78,16 +88,22 @@ class Search:
 
     def __init__(
         self,
-        trials: Trials,
-        ground: Field,
+        evaluator: Evaluator,
+        context: Field,
         deadline: float,
-        tell: Tell,
+        tell: OnProgress,
         accepts: Callable[[Variant], bool] = lambda _variant: True,
     ) -> None:
-        self._trials, self._field, self._deadline, self._tell, self._accepts = trials, ground, deadline, tell, accepts
+        self._evaluator, self._field, self._deadline, self._tell, self._accepts = (
+            evaluator,
+            context,
+            deadline,
+            tell,
+            accepts,
+        )
         self._known, self._found = Known(), Found()
-        self._order = order_of(ground.sight)
-        self._patience = patience_for(ground.sight)
+        self._order = order_of(context.observation)
+        self._limits = limits_for(context.observation)
         self._partial: list[tuple[int, Variant]] = []
         self._slow: list[Variant] = []
         self._likely: list[Variant] = []
@@ -99,8 +115,8 @@ class Search:
 
     async def run(self) -> Found:
         """Search until enough was found, everything was tried, or the time is over."""
-        suspects = await asyncio.to_thread(localise.suspects, self._field.trees, self._field.sight)
-        self._merged.add(await asyncio.to_thread(self._stream, self._field.trees, suspects, self._field.sight))
+        suspects = await asyncio.to_thread(localise.suspects, self._field.trees, self._field.observation)
+        self._merged.add(await asyncio.to_thread(self._stream, self._field.trees, suspects, self._field.observation))
         await self._through()
         for step in (self._be_patient, self._grow_on, lambda: self._grow_blindly(suspects)):
             if not self._is_over():
@@ -115,11 +131,11 @@ class Search:
         self,
         trees: Mapping[str, ast.Module],
         suspects: Sequence[localise.Suspect],
-        sight: Sight,
+        observation: SuiteObservation,
         before: Variant | None = None,
     ) -> Stream:
         made = Stream(
-            trees, suspects, sight, self._field.words, self._known,
+            trees, suspects, observation, self._field.words, self._known,
             before=before.edits if before else (), likelihood=before.likelihood if before else 1.0,
         )  # fmt: skip
         self._found.estimated += made.size
@@ -146,20 +162,20 @@ class Search:
         while batch and not self._has_enough(batch[0].likelihood):
             ahead = asyncio.create_task(asyncio.to_thread(self._merged.take, self._size))
             try:
-                await self._try(batch, self._patience)
+                await self._try(batch, self._limits)
             finally:
                 batch = await ahead
             if self._partial and self._found.tried >= self._grow_at and not self._is_over():
                 await self._grow()
 
-    async def _try(self, batch: Sequence[Variant], patience: Patience) -> None:
+    async def _try(self, batch: Sequence[Variant], limits: EvaluationLimits) -> None:
         """Run a batch and draw its consequences."""
         began = time.monotonic()
         left_s = max(1.0, self._deadline - began)
-        wall_s = min(patience.wall_s, left_s)
+        wall_s = min(limits.wall_s, left_s)
         candidates = [variant.candidate for variant in batch]
-        outcomes = await self._trials.attempt(
-            self._field.job, candidates, self._order, replace(patience, wall_s=wall_s)
+        outcomes = await self._evaluator.evaluate(
+            self._field.job, candidates, self._order, replace(limits, wall_s=wall_s)
         )
         took = max(0.01, time.monotonic() - began)
         self._size = int(min(MOST_BATCH, 2 * self._size, max(16, len(batch) * BATCH_S / took)))
@@ -168,9 +184,9 @@ class Search:
             self._note(variant, outcome)
         self._tell_progress()
 
-    def _note(self, variant: Variant, outcome: Outcome) -> None:
+    def _note(self, variant: Variant, outcome: CandidateResult) -> None:
         found = self._found
-        if outcome.how is How.PASSED:
+        if outcome.how is RunStatus.PASSED:
             if self._accepts(variant):
                 found.passing.append(variant)
                 self._won_at = self._won_at or (time.monotonic(), variant.likelihood, found.tried)
@@ -179,9 +195,9 @@ class Search:
         found.best = max(found.best, outcome.passed)
         if outcome.passed and len(variant.edits) == 1:
             self._partial.append((outcome.passed, variant))
-        if outcome.how in {How.STEPS, How.TIMEOUT}:
+        if outcome.how in {RunStatus.STEPS, RunStatus.TIMEOUT}:
             self._slow.append(variant)
-        elif outcome.how is not How.INVALID and len(self._likely) < BLIND and len(variant.edits) == 1:
+        elif outcome.how is not RunStatus.INVALID and len(self._likely) < BLIND and len(variant.edits) == 1:
             self._likely.append(variant)
 
     async def _grow_on(self) -> None:
@@ -203,10 +219,10 @@ class Search:
         """Keep of those with a part mended what passes more tests in all than the original, the best first."""
         ranked = sorted(self._partial, key=lambda entry: (-entry[0], -entry[1].likelihood))[:LOOKED_AT]
         self._partial, variants = [], [variant for _, variant in ranked]
-        whole = replace(self._patience, misses=len(self._order))
+        whole = replace(self._limits, misses=len(self._order))
         candidates = [variant.candidate for variant in variants]
-        outcomes = await self._trials.attempt(self._field.job, candidates, self._order, whole) if candidates else ()
-        failing = len(self._field.sight.failing)
+        outcomes = await self._evaluator.evaluate(self._field.job, candidates, self._order, whole) if candidates else ()
+        failing = len(self._field.observation.failing)
         before = len(self._order) - failing
         shares = [((outcome.passed - before) / max(1, failing)) for outcome in outcomes]
         self._better += [(share, one) for share, one in zip(shares, variants, strict=True) if share > 0]
@@ -217,15 +233,15 @@ class Search:
         """The edits to a variant, which is looked at like the original."""
         text = await asyncio.to_thread(ast.unparse, variant.tree)
         job = replace(self._field.job, change={**self._field.job.change, variant.path: text})
-        sight = await self._trials.observe(job)
+        observation = await self._evaluator.observe(job)
         trees = {**self._field.trees, variant.path: ast.parse(text)}
-        suspects = [one for one in localise.suspects(trees, sight) if one.path == variant.path]
-        return await asyncio.to_thread(self._stream, trees, suspects, sight, variant)
+        suspects = [one for one in localise.suspects(trees, observation) if one.path == variant.path]
+        return await asyncio.to_thread(self._stream, trees, suspects, observation, variant)
 
     async def _be_patient(self) -> None:
         """Give what was cut short another chance."""
-        patience = self._patience
-        longer = replace(patience, steps=patience.steps * SLOW_STEPS, wall_s=patience.wall_s * SLOW_S, misses=1)
+        limits = self._limits
+        longer = replace(limits, steps=limits.steps * SLOW_STEPS, wall_s=limits.wall_s * SLOW_S, misses=1)
         slow, self._slow = self._slow[:PATIENT], []
         for batch in _batched(slow, 24):
             if self._has_enough(batch[0].likelihood):
@@ -239,7 +255,7 @@ class Search:
                 return
             trees = {**self._field.trees, variant.path: ast.fix_missing_locations(variant.tree)}
             where = [one for one in suspects if (one.path, one.scope.name) == (variant.path, variant.scope)]
-            self._merged.add(await asyncio.to_thread(self._stream, trees, where, self._field.sight, variant))
+            self._merged.add(await asyncio.to_thread(self._stream, trees, where, self._field.observation, variant))
             if number % BLIND_AT_ONCE == 0:
                 await self._through()
 
@@ -263,7 +279,7 @@ def _batched(items: Sequence[Variant], size: int) -> list[Sequence[Variant]]:
 # Variants, the likeliest first.
 
 
-GENERATORS: tuple[Generator, ...] = (*EXPRESSION_EDITS, *STATEMENT_EDITS)
+EDIT_OPERATORS: tuple[EditOperator, ...] = (*EXPRESSION_EDITS, *STATEMENT_EDITS)
 MOST_EDITS = 40_000
 """So many edits of one stream are kept; what is less likely is let go."""
 NONSENSE = 0.03
@@ -316,7 +332,7 @@ class Stream:
     Args:
         trees: path to syntax tree.
         suspects: where to edit.
-        sight: what the tests were seen to do.
+        observation: what the tests were seen to do.
         words: what edits may use, by path.
         known: the texts that were tried; grows.
         before: the edits that the trees hold already.
@@ -327,7 +343,7 @@ class Stream:
         self,
         trees: Mapping[str, ast.Module],
         suspects: Sequence[Suspect],
-        sight: Sight,
+        observation: SuiteObservation,
         words: Mapping[str, Vocabulary],
         known: Known,
         *,
@@ -340,7 +356,7 @@ class Stream:
         found = [
             (edit.weight * _suspicion(suspect, edit) * _sense(trees[suspect.path], edit), number, edit, suspect)
             for suspect in suspects
-            for number, edit in enumerate(_edits(trees[suspect.path], suspect, sight, words.get(suspect.path)))
+            for number, edit in enumerate(_edits(trees[suspect.path], suspect, observation, words.get(suspect.path)))
         ]
         found.sort(key=lambda entry: (-entry[0], entry[1]))
         self._queue, self._next = found[:MOST_EDITS], 0
@@ -413,19 +429,21 @@ class Merged:
             heapq.heappush(self._heap, (-stream.likelihood, number))
 
 
-def _edits(tree: ast.Module, suspect: Suspect, sight: Sight, words: Vocabulary | None) -> Iterable[Edit]:
-    troubles = [test.trouble for test in sight.failing if test.trouble] + list(sight.broken.values())
-    ground = Ground(
+def _edits(
+    tree: ast.Module, suspect: Suspect, observation: SuiteObservation, words: Vocabulary | None
+) -> Iterable[Edit]:
+    errors = [test.error for test in observation.failing if test.error] + list(observation.broken.values())
+    context = EditContext(
         path=suspect.path,
         tree=tree,
         scope=suspect.scope.place,
         lines=suspect.lines,
-        kinds=sight.kinds.get(f"{suspect.path}:{suspect.scope.name}", {}),
+        kinds=observation.kinds.get(f"{suspect.path}:{suspect.scope.name}", {}),
         words=words or Vocabulary(),
-        troubles=tuple(dict.fromkeys((trouble.kind, trouble.message) for trouble in troubles)),
+        errors=tuple(dict.fromkeys((error.kind, error.message) for error in errors)),
     )
-    for generator in GENERATORS:
-        yield from generator(ground)
+    for operator in EDIT_OPERATORS:
+        yield from operator(context)
 
 
 def _suspicion(suspect: Suspect, edit: Edit) -> float:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core.parsing import parse_quietly
-from repair.evaluation import Sight, TrialJob
+from repair.evaluation import EvaluationJob, SuiteObservation
 
 MOST_FILES = 40
 
@@ -29,15 +29,16 @@ class Sources:
     trees: Mapping[str, ast.Module] = field(default_factory=dict)
 
 
-def sources(job: TrialJob, sight: Sight) -> Sources:
+def sources(job: EvaluationJob, observation: SuiteObservation) -> Sources:
     """Read what may be changed: Python files that are no tests and steer none.
 
     Args:
         job: the tree.
-        sight: what the tests were seen to do; files of the base take part if failing tests ran them, or ended there.
+        observation: what the tests were seen to do; files of the base take part if failing tests ran them, or ended
+            there.
     """
     texts = dict[str, str]()
-    for path in list(dict.fromkeys(_paths(job, sight)))[:MOST_FILES]:
+    for path in list(dict.fromkeys(_paths(job, observation)))[:MOST_FILES]:
         text = _text(job, path)
         if text is not None and _may_change(job, path):
             texts[path] = text
@@ -45,16 +46,16 @@ def sources(job: TrialJob, sight: Sight) -> Sources:
     return Sources(texts=texts, trees={path: tree for path, tree in parsed.items() if tree is not None})
 
 
-def _paths(job: TrialJob, sight: Sight) -> Iterator[str]:
+def _paths(job: EvaluationJob, observation: SuiteObservation) -> Iterator[str]:
     yield from (path for path, text in {**job.start, **job.change}.items() if text is not None)
-    for trouble in (*sight.broken.values(), *(test.trouble for test in sight.failing if test.trouble)):
-        yield from (frame[0] for frame in trouble.frames)
-    yield from sight.broken
-    for test in sight.failing:
+    for error in (*observation.broken.values(), *(test.error for test in observation.failing if test.error)):
+        yield from (frame[0] for frame in error.frames)
+    yield from observation.broken
+    for test in observation.failing:
         yield from test.lines
 
 
-def _text(job: TrialJob, path: str) -> str | None:
+def _text(job: EvaluationJob, path: str) -> str | None:
     for files in (job.change, job.start):
         if path in files:
             return files[path]
@@ -66,7 +67,7 @@ def _text(job: TrialJob, path: str) -> str | None:
         return None
 
 
-def _may_change(job: TrialJob, path: str) -> bool:
+def _may_change(job: EvaluationJob, path: str) -> bool:
     name = path.rpartition("/")[2]
     is_test = path in job.tests or name.startswith("test_") or name.endswith("_test.py") or name == "conftest.py"
     return path.endswith(".py") and not is_test and path not in job.base.unwritable()

@@ -4,7 +4,7 @@ Each takes one scope of a file with what is known about it, and makes all edits 
 edits that are equally likely.
 """
 
-from repair.edit import Generator
+from repair.edit import EditOperator
 from repair.edits.assignments import assignments, initial_values, remembering, running
 from repair.edits.attributes import missing_keys, own_attributes, shared_defaults, unset_fields
 from repair.edits.calls import arguments, calling, keywords, methods
@@ -20,11 +20,11 @@ from repair.edits.results import raising, resulting
 from repair.edits.subscripts import slices, subscripts
 from repair.edits.wrapping import bounding, joining, remainders, wrapping
 
-EXPRESSION_EDITS: tuple[Generator, ...] = (
+EXPRESSION_EDITS: tuple[EditOperator, ...] = (
     comparisons, operators, off_by_one, constants, slices, arguments, keywords, calling, methods, names, subscripts,
     comprehensions, wrapping, bounding, remainders, clauses, resulting, raising, surgery, joining, new_operands,
 )  # fmt: skip
-STATEMENT_EDITS: tuple[Generator, ...] = (
+STATEMENT_EDITS: tuple[EditOperator, ...] = (
     conditions, branches, guards, wrapped, returns, yields, initial_values, moves, copies, updates, assignments, flow,
     declarations, own_attributes, shared_defaults, missing_keys, remembering, unset_fields, siblings, running,
 )  # fmt: skip

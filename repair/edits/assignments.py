@@ -10,11 +10,11 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from repair.edit import Edit, Ground
+from repair.edit import Edit, EditContext
 from repair.edits import build
 from repair.edits.build import Piece, call, constant, item, method, name, piece, statement, stored
 from repair.edits.conditions import BUILTINS
-from repair.edits.statement import changed, choices, inserted, lives, spots, thinned
+from repair.edits.statement import changed, choices, inserted, lives, statement_expressions, thinned
 from repair.edits.survey import JUMPS, Block, Site, Survey, chain, survey_of
 from repair.kinds import BOOL, MAPPING, SIZED, is_number
 from repair.tree import Function
@@ -22,11 +22,11 @@ from repair.tree import Function
 _MOST_ASSIGNMENTS = 300
 
 
-def assignments(ground: Ground) -> Iterator[Edit]:
+def assignments(context: EditContext) -> Iterator[Edit]:
     """The same values assigned in another way."""
-    survey = survey_of(ground)
+    survey = survey_of(context)
     made = (edit for site in survey.sites for edit in _assignments_at(survey, site))
-    yield from lives(ground, thinned(survey, made, _MOST_ASSIGNMENTS))
+    yield from lives(context, thinned(survey, made, _MOST_ASSIGNMENTS))
 
 
 def _assignments_at(survey: Survey, site: Site) -> Iterator[Edit]:
@@ -140,18 +140,18 @@ _COPIES = ("list", "set", "dict")
 _UNBOUND = ("UnboundLocalError", "NameError")
 
 
-def initial_values(ground: Ground) -> Iterator[Edit]:
+def initial_values(context: EditContext) -> Iterator[Edit]:
     """Other first values of variables, and first values put in or moved."""
-    survey = survey_of(ground)
+    survey = survey_of(context)
     made = [edit for site in survey.sites for edit in _initial_at(survey, site)]
     made += [edit for gap in survey.gaps for edit in (*_missing(survey, gap), *_lost(survey, gap))]
-    yield from lives(ground, thinned(survey, made, _MOST_INITIAL))
+    yield from lives(context, thinned(survey, made, _MOST_INITIAL))
 
 
 def _initial_at(survey: Survey, site: Site) -> Iterator[Edit]:
     node = site.node
     if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
-        for spot in spots(site):
+        for spot in statement_expressions(site):
             tuple_of = isinstance(node.value, ast.Tuple) and spot.parent is node.value
             if (spot.node is node.value or tuple_of) and is_initial(spot.node):
                 yield from choices("initial", spot, _values(survey, site, spot.node))
@@ -258,7 +258,7 @@ def _missing(survey: Survey, gap: tuple[Block, int, int]) -> Iterator[Edit]:
     head = index == block.first
     loops = isinstance(following, ast.For | ast.While)
     for text in survey.names(block):
-        unbound = any(kind in _UNBOUND and f"'{text}'" in message for kind, message in survey.ground.troubles)
+        unbound = any(kind in _UNBOUND and f"'{text}'" in message for kind, message in survey.context.errors)
         if not (head or loops or unbound) or text not in _stored(following, block):
             continue
         for value, weight in _firsts(survey, text):
@@ -326,12 +326,12 @@ _RunningGap = tuple[Block, int, int]
 _Pair = tuple[str, Piece, ast.Compare]
 
 
-def running(ground: Ground) -> Iterator[Edit]:
+def running(context: EditContext) -> Iterator[Edit]:
     """`best = value` and `best, place = value, here` where `value > best` is asked and `best` stays as it began."""
-    survey = survey_of(ground)
+    survey = survey_of(context)
     compared = list(_compared(survey.node))
     made = (edit for gap in survey.gaps if gap[0].loops for edit in _running_at(survey, gap, compared))
-    yield from lives(ground, thinned(survey, made, _MOST_RUNNING))
+    yield from lives(context, thinned(survey, made, _MOST_RUNNING))
 
 
 def _compared(node: ast.AST) -> Iterator[_Pair]:
@@ -414,12 +414,12 @@ class Asked:
         return isinstance(self.test.ops[0], ast.NotIn)
 
 
-def remembering(ground: Ground) -> Iterator[Edit]:
+def remembering(context: EditContext) -> Iterator[Edit]:
     """`seen.add(x)` and the like, where `x in seen` is asked."""
-    survey = survey_of(ground)
+    survey = survey_of(context)
     questions = list(_questions(survey))
     made = (edit for asked in questions for gap in survey.gaps for edit in _recorded_at(survey, gap, asked))
-    yield from lives(ground, thinned(survey, made, _MOST_RECORDED))
+    yield from lives(context, thinned(survey, made, _MOST_RECORDED))
 
 
 def _questions(survey: Survey) -> Iterator[Asked]:

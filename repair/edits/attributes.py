@@ -6,10 +6,19 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterator
 
-from repair.edit import Edit, Ground
+from repair.edit import Edit, EditContext
 from repair.edits import build
 from repair.edits.build import Piece, assign, compare, constant, method, name
-from repair.edits.statement import Spot, changed, choices, inserted, lives, replacement, spots, thinned
+from repair.edits.statement import (
+    StatementExpression,
+    changed,
+    choices,
+    inserted,
+    lives,
+    replacement,
+    statement_expressions,
+    thinned,
+)
 from repair.edits.survey import Block, Site, Survey, survey_of
 from repair.tree import Function, Place, at, places
 
@@ -18,21 +27,26 @@ _EMPTY = ast.List | ast.Dict | ast.Set | ast.Call
 _DEFAULTS = (constant(0), constant(None), constant(""), build.empty("list"), build.empty("dict"))
 
 
-def own_attributes(ground: Ground) -> Iterator[Edit]:
+def own_attributes(context: EditContext) -> Iterator[Edit]:
     """`x` becomes `self.x` where the class has such an attribute or method."""
-    owner = next((node for node in _around(ground) if isinstance(node, ast.ClassDef)), None)
-    function = at(ground.tree, ground.scope)
+    owner = next((node for node in _around(context) if isinstance(node, ast.ClassDef)), None)
+    function = at(context.tree, context.scope)
     if owner is None or not isinstance(function, Function) or not function.args.args:
         return
     first = function.args.args[0].arg
     known = _members(owner)
-    survey = survey_of(ground)
-    made = (edit for site in survey.sites for spot in spots(site) for edit in _prefixed(survey, spot, first, known))
-    yield from lives(ground, thinned(survey, made, _MOST_OWN))
+    survey = survey_of(context)
+    made = (
+        edit
+        for site in survey.sites
+        for spot in statement_expressions(site)
+        for edit in _prefixed(survey, spot, first, known)
+    )
+    yield from lives(context, thinned(survey, made, _MOST_OWN))
 
 
-def _around(ground: Ground) -> list[ast.AST]:
-    return [at(ground.tree, ground.scope[:end]) for end in range(len(ground.scope) - 1, 0, -1)]
+def _around(context: EditContext) -> list[ast.AST]:
+    return [at(context.tree, context.scope[:end]) for end in range(len(context.scope) - 1, 0, -1)]
 
 
 def _members(owner: ast.ClassDef) -> set[str]:
@@ -44,24 +58,24 @@ def _members(owner: ast.ClassDef) -> set[str]:
     return attributes | {node.name for node in owner.body if isinstance(node, Function)}
 
 
-def _prefixed(survey: Survey, spot: Spot, first: str, known: set[str]) -> Iterator[Edit]:
+def _prefixed(survey: Survey, spot: StatementExpression, first: str, known: set[str]) -> Iterator[Edit]:
     node = spot.node
     if isinstance(node, ast.Name) and node.id in known and node.id != first:
-        loud = any(kind == "NameError" and f"'{node.id}'" in message for kind, message in survey.ground.troubles)
+        loud = any(kind == "NameError" and f"'{node.id}'" in message for kind, message in survey.context.errors)
         owner = ast.Name(id=first, ctx=ast.Load())
         new = ast.Attribute(value=owner, attr=node.id, ctx=node.ctx)
         weight = 1.0 if loud else 0.15
         yield replacement("self", spot, Piece(new, f"{first}.{node.id}"), weight, node.id)
 
 
-def shared_defaults(ground: Ground) -> Iterator[Edit]:
+def shared_defaults(context: EditContext) -> Iterator[Edit]:
     """`def f(x=[])` becomes `def f(x=None)` with `if x is None: x = []` at its head."""
-    for place, node in places(ground.tree, ground.scope):
+    for place, node in places(context.tree, context.scope):
         if not isinstance(node, Function):
             continue
-        lines = [line for line in ground.lines if node.lineno <= line <= (node.end_lineno or 0)]
+        lines = [line for line in context.lines if node.lineno <= line <= (node.end_lineno or 0)]
         if lines:
-            line = max(lines, key=lambda each: ground.lines[each])
+            line = max(lines, key=lambda each: context.lines[each])
             yield from _mended(place, node, line)
 
 
@@ -89,17 +103,17 @@ def _with_default(node: Function, index: int, head: ast.stmt) -> ast.AST:
     return ast.copy_location(made, node)
 
 
-def missing_keys(ground: Ground) -> Iterator[Edit]:
+def missing_keys(context: EditContext) -> Iterator[Edit]:
     """`d[k]` with a default, or with the key put there first."""
-    survey = survey_of(ground)
+    survey = survey_of(context)
     made = (edit for site in survey.sites for edit in _keys_at(survey, site))
-    yield from lives(ground, thinned(survey, made, _MOST_OWN))
+    yield from lives(context, thinned(survey, made, _MOST_OWN))
 
 
 def _keys_at(survey: Survey, site: Site) -> Iterator[Edit]:
-    kinds = {kind for kind, _ in survey.ground.troubles}
+    kinds = {kind for kind, _ in survey.context.errors}
     scale = 3.0 if "KeyError" in kinds else 1.0
-    for spot in spots(site):
+    for spot in statement_expressions(site):
         node = spot.node
         if not isinstance(node, ast.Subscript) or not _is_mapping(survey, node, kinds):
             continue
@@ -140,12 +154,12 @@ _LATER: dict[str, tuple[object, ...]] = {"bool": (True, False), "int": (1, 0, -1
 _Gap = tuple[Block, int, int]
 
 
-def unset_fields(ground: Ground) -> Iterator[Edit]:
+def unset_fields(context: EditContext) -> Iterator[Edit]:
     """`thing.flag = True` and the like at the ends of blocks, for attributes that only ever have their first value."""
-    survey = survey_of(ground)
-    unset = list(_unset(ground.tree))
+    survey = survey_of(context)
+    unset = list(_unset(context.tree))
     made = (edit for gap in survey.gaps for edit in _at(survey, gap, unset)) if unset else ()
-    yield from lives(ground, thinned(survey, made, _MOST_FIELDS))
+    yield from lives(context, thinned(survey, made, _MOST_FIELDS))
 
 
 def _unset(tree: ast.Module) -> Iterator[tuple[ast.ClassDef, str, ast.Constant]]:

@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterator, Mapping
 from itertools import combinations, permutations
 
-from repair.edit import Edit, Ground
+from repair.edit import Edit, EditContext
 from repair.edits.expression import (
     LOAD,
-    Scene,
+    ExpressionView,
     Spot,
     become,
     call,
@@ -18,8 +18,8 @@ from repair.edits.expression import (
     name,
     number,
     parsed,
-    scene_of,
     swap,
+    view_of,
     with_item,
     without,
 )
@@ -38,43 +38,43 @@ _OF_ONE = {
 _WITH_DEFAULT = {"get": 2, "pop": 2, "setdefault": 2, "next": 2, "getattr": 3}
 
 
-def arguments(ground: Ground) -> Iterator[Edit]:
+def arguments(context: EditContext) -> Iterator[Edit]:
     """Other arguments of the calls that are there."""
-    scene = scene_of(ground)
-    yield from likeliest(_all_arguments(scene), ground, _MOST_ARGUMENTS)
+    view = view_of(context)
+    yield from likeliest(_all_arguments(view), context, _MOST_ARGUMENTS)
 
 
-def _all_arguments(scene: Scene) -> Iterator[Edit]:
-    for spot, node in scene.of(ast.Call):
-        yield from _reordered(scene, spot, node)
-        yield from _dropped(scene, spot, node)
-        yield from _unpacked(scene, spot, node)
-        yield from _usual(scene, spot, node)
-        yield from _added(scene, spot, node)
+def _all_arguments(view: ExpressionView) -> Iterator[Edit]:
+    for spot, node in view.of(ast.Call):
+        yield from _reordered(view, spot, node)
+        yield from _dropped(view, spot, node)
+        yield from _unpacked(view, spot, node)
+        yield from _usual(view, spot, node)
+        yield from _added(view, spot, node)
 
 
-def _callee(scene: Scene, spot: Spot, node: ast.Call) -> tuple[Function | None, int]:
+def _callee(view: ExpressionView, spot: Spot, node: ast.Call) -> tuple[Function | None, int]:
     """The function of the file that is called, and how many of its parameters are filled by the object."""
     if isinstance(node.func, ast.Name):
-        owner = scene.outside.classes.get(node.func.id)
+        owner = view.outside.classes.get(node.func.id)
         if owner is not None:
             inits = (item for item in owner.body if isinstance(item, Function) and item.name == "__init__")
             return next(inits, None), 1
-        return scene.outside.functions.get(node.func.id), 0
+        return view.outside.functions.get(node.func.id), 0
     if isinstance(node.func, ast.Attribute):
-        own = scene.text(node.func.value) == spot.visible.owner
-        return (spot.visible.methods if own else scene.file.methods).get(node.func.attr), 1
+        own = view.text(node.func.value) == spot.visible.owner
+        return (spot.visible.methods if own else view.file.methods).get(node.func.attr), 1
     return None, 0
 
 
-def _reordered(scene: Scene, spot: Spot, node: ast.Call) -> Iterator[Edit]:
-    args, text = node.args, scene.text(node)
+def _reordered(view: ExpressionView, spot: Spot, node: ast.Call) -> Iterator[Edit]:
+    args, text = node.args, view.text(node)
     if len(args) < 2 or any(isinstance(arg, ast.Starred) for arg in args) or called(node) in ("max", "min"):
         return
     for one, other in combinations(range(len(args)), 2):
         turned = list(args)
         turned[one], turned[other] = args[other], args[one]
-        fit = fits(scene.kind(args[one]), scene.kind(args[other]))
+        fit = fits(view.kind(args[one]), view.kind(args[other]))
         new = ast.Call(func=node.func, args=turned, keywords=node.keywords)
         yield from swap(spot, new, ARGUMENTS, 0.25 + 0.5 * fit, f"arguments of `{text}` swapped")
     if len(args) == 3:
@@ -83,27 +83,27 @@ def _reordered(scene: Scene, spot: Spot, node: ast.Call) -> Iterator[Edit]:
             yield from swap(spot, new, ARGUMENTS, 0.2, f"arguments of `{text}` in another order")
 
 
-def _dropped(scene: Scene, spot: Spot, node: ast.Call) -> Iterator[Edit]:
-    callee, bound = _callee(scene, spot, node)
+def _dropped(view: ExpressionView, spot: Spot, node: ast.Call) -> Iterator[Edit]:
+    callee, bound = _callee(view, spot, node)
     least = _least(callee, bound) if callee else 0
     few = len(node.args) + len(node.keywords)
-    text = scene.text(node)
+    text = view.text(node)
     for index, arg in enumerate(node.args):
         if few - 1 < least or (callee is None and few == 1 and not isinstance(node.func, ast.Attribute)):
             break
         new = ast.Call(func=node.func, args=without(node.args, index), keywords=node.keywords)
         prior = 0.4 if callee or isinstance(node.func, ast.Attribute) else 0.2
-        yield from swap(spot, new, ARGUMENTS, prior, f"the argument `{scene.text(arg)}` of `{text}` dropped")
+        yield from swap(spot, new, ARGUMENTS, prior, f"the argument `{view.text(arg)}` of `{text}` dropped")
 
 
-def _unpacked(scene: Scene, spot: Spot, node: ast.Call) -> Iterator[Edit]:
+def _unpacked(view: ExpressionView, spot: Spot, node: ast.Call) -> Iterator[Edit]:
     for index, arg in enumerate(node.args):
         if isinstance(arg, ast.Starred):
             new = _with_args(node, with_item(node.args, index, arg.value))
-            yield from swap(spot, new, ARGUMENTS, 0.3, f"`{scene.text(arg)}` not unpacked")
-        elif scene.kind(arg) & {"list", "tuple"} and len(node.args) == 1:
+            yield from swap(spot, new, ARGUMENTS, 0.3, f"`{view.text(arg)}` not unpacked")
+        elif view.kind(arg) & {"list", "tuple"} and len(node.args) == 1:
             new = _with_args(node, [ast.Starred(value=arg, ctx=LOAD)])
-            yield from swap(spot, new, ARGUMENTS, 0.1, f"`{scene.text(arg)}` unpacked")
+            yield from swap(spot, new, ARGUMENTS, 0.1, f"`{view.text(arg)}` unpacked")
 
 
 def _least(function: Function, bound: int) -> int:
@@ -112,9 +112,9 @@ def _least(function: Function, bound: int) -> int:
     return len(args.posonlyargs) + len(args.args) - len(args.defaults) - bound + needed
 
 
-def _usual(scene: Scene, spot: Spot, node: ast.Call) -> Iterator[Edit]:
+def _usual(view: ExpressionView, spot: Spot, node: ast.Call) -> Iterator[Edit]:
     """An argument that well-known methods and builtins may have besides: a default, an end, a separator."""
-    text, word = scene.text(node), called(node)
+    text, word = view.text(node), called(node)
     if len(node.args) + 1 == _WITH_DEFAULT.get(word):
         for default in _DEFAULTS:
             new = _with_args(node, [*node.args, parsed(default)])
@@ -129,20 +129,20 @@ def _usual(scene: Scene, spot: Spot, node: ast.Call) -> Iterator[Edit]:
             )
 
 
-def _added(scene: Scene, spot: Spot, node: ast.Call) -> Iterator[Edit]:
+def _added(view: ExpressionView, spot: Spot, node: ast.Call) -> Iterator[Edit]:
     """An argument more, where the function takes one; a variable of the parameter's own name first."""
-    text = scene.text(node)
-    callee, bound = _callee(scene, spot, node)
+    text = view.text(node)
+    callee, bound = _callee(view, spot, node)
     if any(isinstance(arg, ast.Starred) for arg in node.args):
         return
     if callee is None:
-        yield from _added_to_unknown(scene, spot, node)
+        yield from _added_to_unknown(view, spot, node)
         return
     params = [*callee.args.posonlyargs, *callee.args.args][bound:]
     if len(node.args) >= len(params) or {keyword.arg for keyword in node.keywords} & {arg.arg for arg in params}:
         return
     missing = params[len(node.args)].arg
-    for word, near in variables(scene, spot):
+    for word, near in variables(view, spot):
         prior = 0.8 if word.split(".")[-1] == missing else 0.25
         for index in (len(node.args), *range(len(node.args))):
             new = _with_args(node, [*node.args[:index], name(word), *node.args[index:]])
@@ -153,12 +153,12 @@ def _added(scene: Scene, spot: Spot, node: ast.Call) -> Iterator[Edit]:
         yield from swap(spot, new, ARGUMENTS, 0.15, f"`{default}` added to `{text}`")
 
 
-def _added_to_unknown(scene: Scene, spot: Spot, node: ast.Call) -> Iterator[Edit]:
+def _added_to_unknown(view: ExpressionView, spot: Spot, node: ast.Call) -> Iterator[Edit]:
     """An argument more for a function of which nothing is known; builtins of one argument are known."""
-    text = scene.text(node)
+    text = view.text(node)
     if called(node) in _OF_ONE:
         return
-    for word, near in variables(scene, spot):
+    for word, near in variables(view, spot):
         new = _with_args(node, [*node.args, name(word)])
         yield from swap(spot, new, ARGUMENTS, 0.05 * near, f"`{word}` added to `{text}`")
 
@@ -185,22 +185,22 @@ _KEYS_OF_PAIRS = (
 )
 
 
-def keywords(ground: Ground) -> Iterator[Edit]:
+def keywords(context: EditContext) -> Iterator[Edit]:
     """Other keywords of the calls that are there."""
-    scene = scene_of(ground)
-    yield from likeliest(_all_keywords(scene), ground, _MOST_KEYWORDS)
+    view = view_of(context)
+    yield from likeliest(_all_keywords(view), context, _MOST_KEYWORDS)
 
 
-def _all_keywords(scene: Scene) -> Iterator[Edit]:
-    for spot, node in scene.of(ast.Call):
-        yield from _keywords(scene, spot, node)
-        yield from _missing(scene, spot, node)
+def _all_keywords(view: ExpressionView) -> Iterator[Edit]:
+    for spot, node in view.of(ast.Call):
+        yield from _keywords(view, spot, node)
+        yield from _missing(view, spot, node)
         if called(node) in _KEYED:
-            yield from _sorting(scene, spot, node)
+            yield from _sorting(view, spot, node)
 
 
-def _keywords(scene: Scene, spot: Spot, node: ast.Call) -> Iterator[Edit]:
-    text = scene.text(node)
+def _keywords(view: ExpressionView, spot: Spot, node: ast.Call) -> Iterator[Edit]:
+    text = view.text(node)
     for index, keyword in enumerate(node.keywords):
         rest = [*node.keywords[:index], *node.keywords[index + 1 :]]
         new = ast.Call(func=node.func, args=node.args, keywords=rest)
@@ -214,15 +214,15 @@ def _keywords(scene: Scene, spot: Spot, node: ast.Call) -> Iterator[Edit]:
         yield from swap(spot, new, KEYWORD, 0.3, f"values of keywords of `{text}` swapped")
 
 
-def _missing(scene: Scene, spot: Spot, node: ast.Call) -> Iterator[Edit]:
+def _missing(view: ExpressionView, spot: Spot, node: ast.Call) -> Iterator[Edit]:
     """A keyword that other calls of the same function have, or that the function takes."""
-    text, present = scene.text(node), {keyword.arg for keyword in node.keywords}
-    for keyword in scene.file.keywords.get(called(node), ()):
+    text, present = view.text(node), {keyword.arg for keyword in node.keywords}
+    for keyword in view.file.keywords.get(called(node), ()):
         if keyword.arg and keyword.arg not in present:
             new = _with_keyword(node, keyword.arg, keyword.value)
-            note = f"`{keyword.arg}={scene.text(keyword.value)}` added to `{text}`"
+            note = f"`{keyword.arg}={view.text(keyword.value)}` added to `{text}`"
             yield from swap(spot, new, KEYWORD, 0.4, note)
-    function = scene.outside.functions.get(called(node)) or scene.file.methods.get(called(node))
+    function = view.outside.functions.get(called(node)) or view.file.methods.get(called(node))
     known = [arg.arg for arg in (*function.args.args, *function.args.kwonlyargs)] if function else []
     for word in known[len(node.args) :]:
         for value in (word, "True", "False", "None"):
@@ -233,8 +233,8 @@ def _missing(scene: Scene, spot: Spot, node: ast.Call) -> Iterator[Edit]:
                 )
 
 
-def _sorting(scene: Scene, spot: Spot, node: ast.Call) -> Iterator[Edit]:
-    word, text = called(node), scene.text(node)
+def _sorting(view: ExpressionView, spot: Spot, node: ast.Call) -> Iterator[Edit]:
+    word, text = called(node), view.text(node)
     present = {keyword.arg: keyword.value for keyword in node.keywords}
     if word in ("sorted", "sort") and "reverse" not in present:
         new = _with_keyword(node, "reverse", ast.Constant(value=True))
@@ -244,16 +244,16 @@ def _sorting(scene: Scene, spot: Spot, node: ast.Call) -> Iterator[Edit]:
             new = _with_keyword(node, "default", parsed(default))
             yield from swap(spot, new, KEYWORD, 0.3, f"`default={default}` added to `{text}`")
     keys = [(key, 0.2) for key in _KEYS] + [(key, 0.12) for key in _KEYS_OF_PAIRS]
-    keys += [(own, 0.2) for own in scene.outside.functions]
-    keys += [(f"{own}.get", 0.3) for own in spot.visible.near if scene.kinds.of_name(own) & {"dict", "Counter"}]
+    keys += [(own, 0.2) for own in view.outside.functions]
+    keys += [(f"{own}.get", 0.3) for own in spot.visible.near if view.kinds.of_name(own) & {"dict", "Counter"}]
     for key, weight in keys:
         new = _with_keyword(node, "key", parsed(key))
         yield from swap(spot, new, KEYWORD, weight, f"`{text}` with `key={key}`")
     if isinstance(present.get("key"), ast.Lambda):
-        yield from _other_key(scene, spot, node, present["key"])
+        yield from _other_key(view, spot, node, present["key"])
 
 
-def _other_key(scene: Scene, spot: Spot, node: ast.Call, key: ast.expr) -> Iterator[Edit]:
+def _other_key(view: ExpressionView, spot: Spot, node: ast.Call, key: ast.expr) -> Iterator[Edit]:
     """The parts of a key in another order, or each of them turned round."""
     assert isinstance(key, ast.Lambda)
     bodies: list[ast.expr] = []
@@ -265,7 +265,7 @@ def _other_key(scene: Scene, spot: Spot, node: ast.Call, key: ast.expr) -> Itera
         bodies.append(_turned(key.body))
     for body in bodies:
         new = _with_keyword(node, "key", ast.Lambda(args=key.args, body=body))
-        yield from swap(spot, new, KEYWORD, 0.4, f"`{scene.text(node)}` with `key` by `{ast.unparse(body)}`")
+        yield from swap(spot, new, KEYWORD, 0.4, f"`{view.text(node)}` with `key` by `{ast.unparse(body)}`")
 
 
 def _turned(node: ast.expr) -> ast.expr:
@@ -286,28 +286,28 @@ _PLAIN_METHODS = frozenset(
 """Methods without arguments that are also forgotten to be called."""
 
 
-def calling(ground: Ground) -> Iterator[Edit]:
+def calling(context: EditContext) -> Iterator[Edit]:
     """`x.f` becomes `x.f()` and `x` becomes `f(x)` for a parameter `f`, a coroutine of the file is awaited."""
-    scene = scene_of(ground)
-    for spot, node in scene.of(ast.Call):
-        if called(node) in scene.file.coroutines and spot.whole and _could_await(scene, spot):
-            text = scene.text(node)
+    view = view_of(context)
+    for spot, node in view.of(ast.Call):
+        if called(node) in view.file.coroutines and spot.whole and _could_await(view, spot):
+            text = view.text(node)
             yield from swap(spot, ast.Await(value=node), CALL, 0.9, become(text, f"await {text}"))
-    held = _held(scene)
-    for spot, value in scene.values:
-        yield from _not_called(scene, spot, value)
-        yield from _by_parameter(scene, spot, value, held)
+    held = _held(view)
+    for spot, value in view.values:
+        yield from _not_called(view, spot, value)
+        yield from _by_parameter(view, spot, value, held)
 
 
-def _held(scene: Scene) -> dict[str, float]:
+def _held(view: ExpressionView) -> dict[str, float]:
     """Parameters that hold functions, or may: those asked whether they are None. What is called already comes later."""
-    nodes = list(ast.walk(scene.root))
+    nodes = list(ast.walk(view.root))
     given = {arg.arg for node in nodes if isinstance(node, ast.arguments) for arg in (*node.args, *node.kwonlyargs)}
     asked = {_asked(node) for node in nodes}
     used = {called(node) for node in nodes if isinstance(node, ast.Call)}
     found: dict[str, float] = {}
     for word in given:
-        kind = scene.kinds.of_name(word)
+        kind = view.kinds.of_name(word)
         if CALLABLE & kind or (word in asked and kind <= NONE):
             found[word] = 0.25 if word in used else 0.6
     return found
@@ -323,36 +323,36 @@ def _asked(node: ast.AST) -> str:
     return test.id if isinstance(test, ast.Name) and test is not node else ""
 
 
-def _by_parameter(scene: Scene, spot: Spot, node: ast.expr, held: Mapping[str, float]) -> Iterator[Edit]:
+def _by_parameter(view: ExpressionView, spot: Spot, node: ast.expr, held: Mapping[str, float]) -> Iterator[Edit]:
     """`x` becomes `f(x)` for a parameter `f`."""
     if spot.field in ("test", "func") or isinstance(node, ast.Constant | ast.Lambda | ast.Compare):
         return
-    text = scene.text(node)
+    text = view.text(node)
     for word, weight in held.items():
-        if word in spot.visible.near and word not in scene.file.parts(node):
+        if word in spot.visible.near and word not in view.file.parts(node):
             near = 1.0 if _asked(spot.parent or node) == word else 0.4
             yield from swap(spot, call(word, node), CALL, weight * near, become(text, f"{word}({text})"))
 
 
-def _not_called(scene: Scene, spot: Spot, node: ast.expr) -> Iterator[Edit]:
+def _not_called(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[Edit]:
     """`x.f` becomes `x.f()`."""
-    text = scene.text(node)
+    text = view.text(node)
     if isinstance(node, ast.Attribute):
-        own = node.attr in scene.file.methods
-        if own or node.attr in _PLAIN_METHODS or node.attr in scene.file.calls:
+        own = node.attr in view.file.methods
+        if own or node.attr in _PLAIN_METHODS or node.attr in view.file.calls:
             new = ast.Call(func=node, args=[], keywords=[])
             yield from swap(spot, new, CALL, 0.9 if own else 0.5, become(text, f"{text}()"))
-    elif isinstance(node, ast.Name) and scene.kind(node) == CALLABLE and node.id not in scene.outside.classes:
+    elif isinstance(node, ast.Name) and view.kind(node) == CALLABLE and node.id not in view.outside.classes:
         new = ast.Call(func=node, args=[], keywords=[])
         yield from swap(spot, new, CALL, 0.3, become(text, f"{text}()"))
 
 
-def _could_await(scene: Scene, spot: Spot) -> bool:
+def _could_await(view: ExpressionView, spot: Spot) -> bool:
     """Whether what stands at a spot is not awaited, and the innermost function around is a coroutine."""
     if isinstance(spot.parent, ast.Await):
         return False
     for end in range(len(spot.place), 0, -1):
-        node = at(scene.ground.tree, spot.place[:end])
+        node = at(view.context.tree, spot.place[:end])
         if isinstance(node, Function | ast.Lambda):
             return isinstance(node, ast.AsyncFunctionDef)
     return False
@@ -412,20 +412,20 @@ _IN_MODULES: tuple[tuple[float, tuple[str, ...]], ...] = (
 )
 
 
-def methods(ground: Ground) -> Iterator[Edit]:
+def methods(context: EditContext) -> Iterator[Edit]:
     """Another builtin, another function of the same module, another method of the same object."""
-    scene = scene_of(ground)
-    for spot, node in scene.of(ast.Call):
+    view = view_of(context)
+    for spot, node in view.of(ast.Call):
         if isinstance(node.func, ast.Attribute):
-            yield from _other_method(scene, spot, node, node.func)
-            yield from _another_way(scene, spot, node, node.func)
+            yield from _other_method(view, spot, node, node.func)
+            yield from _another_way(view, spot, node, node.func)
         elif isinstance(node.func, ast.Name):
-            yield from _other_function(scene, spot, node, node.func.id)
+            yield from _other_function(view, spot, node, node.func.id)
 
 
-def _other_method(scene: Scene, spot: Spot, node: ast.Call, func: ast.Attribute) -> Iterator[Edit]:
-    kind, told = scene.kind(func.value), dict[str, float]()
-    if isinstance(func.value, ast.Name) and func.value.id in scene.outside.imports:
+def _other_method(view: ExpressionView, spot: Spot, node: ast.Call, func: ast.Attribute) -> Iterator[Edit]:
+    kind, told = view.kind(func.value), dict[str, float]()
+    if isinstance(func.value, ast.Name) and func.value.id in view.outside.imports:
         families = [(weight, family) for weight, family in _IN_MODULES if func.attr in family]
     else:
         near = [(weight * (1.0 if kind else 0.6), family) for of, weight, family in _FAMILIES if not kind or kind & of]
@@ -452,9 +452,9 @@ def _takes(word: str, given: int) -> bool:
     return least <= given <= most
 
 
-def _another_way(scene: Scene, spot: Spot, node: ast.Call, func: ast.Attribute) -> Iterator[Edit]:
+def _another_way(view: ExpressionView, spot: Spot, node: ast.Call, func: ast.Attribute) -> Iterator[Edit]:
     """The same object changed or read in another way, with other arguments."""
-    text, holder, args = scene.text(node), func.value, node.args
+    text, holder, args = view.text(node), func.value, node.args
     if func.attr in ("append", "appendleft") and len(args) == 1:
         front = [ast.Constant(value=0), args[0]]
         yield from _method(spot, holder, "insert", front, 0.4, text)
@@ -471,7 +471,7 @@ def _another_way(scene: Scene, spot: Spot, node: ast.Call, func: ast.Attribute) 
     elif func.attr in ("sort", "reverse") and isinstance(spot.parent, ast.Return | ast.Assign):
         function = "sorted" if func.attr == "sort" else "reversed"
         new = ast.Call(func=name(function), args=[holder], keywords=node.keywords)
-        yield from swap(spot, new, METHOD, 0.9, become(text, f"{function}({scene.text(holder)})"))
+        yield from swap(spot, new, METHOD, 0.9, become(text, f"{function}({view.text(holder)})"))
 
 
 def _method(spot: Spot, holder: ast.expr, word: str, args: list[ast.expr], weight: float, text: str) -> Iterator[Edit]:
@@ -479,13 +479,13 @@ def _method(spot: Spot, holder: ast.expr, word: str, args: list[ast.expr], weigh
     yield from swap(spot, new, METHOD, weight, become(text, ast.unparse(new)))
 
 
-def _other_function(scene: Scene, spot: Spot, node: ast.Call, called: str) -> Iterator[Edit]:
+def _other_function(view: ExpressionView, spot: Spot, node: ast.Call, called: str) -> Iterator[Edit]:
     told = dict[str, float]()
-    families = _IN_MODULES if called in scene.outside.imports else _FUNCTIONS
+    families = _IN_MODULES if called in view.outside.imports else _FUNCTIONS
     for weight, family in families:
         if called in family:
             for word in family:
-                if families is _FUNCTIONS or word in scene.outside.imports:
+                if families is _FUNCTIONS or word in view.outside.imports:
                     told[word] = max(told.get(word, 0.0), weight)
     for word, weight in told.items():
         new = ast.Call(func=name(word), args=node.args, keywords=node.keywords)

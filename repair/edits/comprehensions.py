@@ -9,10 +9,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from repair.edit import Edit, Ground
+from repair.edit import Edit, EditContext
 from repair.edits.expression import (
     LOAD,
-    Scene,
+    ExpressionView,
     Spot,
     become,
     binary,
@@ -22,8 +22,8 @@ from repair.edits.expression import (
     name,
     negation,
     number,
-    scene_of,
     swap,
+    view_of,
     with_item,
     without,
 )
@@ -36,36 +36,36 @@ Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp
 _FORMS: tuple[type[Comprehension], ...] = (ast.ListComp, ast.SetComp, ast.GeneratorExp)
 
 
-def comprehensions(ground: Ground) -> Iterator[Edit]:
+def comprehensions(context: EditContext) -> Iterator[Edit]:
     """Other conditions, elements and forms of comprehensions, and other ways to go through a collection."""
-    scene = scene_of(ground)
-    yield from likeliest(_all_comprehensions(scene), ground, _MOST_COMPREHENSIONS)
+    view = view_of(context)
+    yield from likeliest(_all_comprehensions(view), context, _MOST_COMPREHENSIONS)
 
 
-def _all_comprehensions(scene: Scene) -> Iterator[Edit]:
-    for spot, clause in scene.of(ast.comprehension):
-        yield from _conditions(scene, spot, clause)
-    for spot, node in scene.of(*_FORMS, ast.DictComp):
-        yield from _nesting(scene, spot, node)
+def _all_comprehensions(view: ExpressionView) -> Iterator[Edit]:
+    for spot, clause in view.of(ast.comprehension):
+        yield from _conditions(view, spot, clause)
+    for spot, node in view.of(*_FORMS, ast.DictComp):
+        yield from _nesting(view, spot, node)
         if isinstance(node, ast.DictComp):
             new = ast.DictComp(key=node.value, value=node.key, generators=node.generators)
-            yield from swap(spot, new, COMPREHENSION, 0.4, f"key and value swapped in `{scene.text(node)}`")
+            yield from swap(spot, new, COMPREHENSION, 0.4, f"key and value swapped in `{view.text(node)}`")
         else:
-            yield from _forms(scene, spot, node)
-            yield from _elements(scene, spot, node)
-    for spot, value in scene.values:
+            yield from _forms(view, spot, node)
+            yield from _elements(view, spot, node)
+    for spot, value in view.values:
         if spot.field == "iter":
-            yield from _iterables(scene, spot, value)
+            yield from _iterables(view, spot, value)
 
 
-def _conditions(scene: Scene, spot: Spot, node: ast.comprehension) -> Iterator[Edit]:
+def _conditions(view: ExpressionView, spot: Spot, node: ast.comprehension) -> Iterator[Edit]:
     for index, condition in enumerate(node.ifs):
-        text = scene.text(condition)
+        text = view.text(condition)
         yield from swap(spot, _with_ifs(node, without(node.ifs, index)), COMPREHENSION, 0.5, f"`if {text}` dropped")
         if not isinstance(condition, ast.Compare):
             negated = with_item(node.ifs, index, negation(condition))
             yield from swap(spot, _with_ifs(node, negated), COMPREHENSION, 0.5, f"`if {text}` negated")
-    for condition, weight in _new_conditions(scene, spot, node):
+    for condition, weight in _new_conditions(view, spot, node):
         new = _with_ifs(node, [*node.ifs, condition])
         yield from swap(spot, new, COMPREHENSION, weight, f"only those `if {ast.unparse(condition)}`")
 
@@ -74,30 +74,30 @@ def _with_ifs(node: ast.comprehension, ifs: list[ast.expr]) -> ast.comprehension
     return ast.comprehension(target=node.target, iter=node.iter, ifs=ifs, is_async=node.is_async)
 
 
-def _new_conditions(scene: Scene, spot: Spot, node: ast.comprehension) -> Iterator[tuple[ast.expr, float]]:
+def _new_conditions(view: ExpressionView, spot: Spot, node: ast.comprehension) -> Iterator[tuple[ast.expr, float]]:
     """Conditions on the variables of the clause: their truth, and how they compare with what else is visible."""
     own = [part.id for part in ast.walk(node.target) if isinstance(part, ast.Name)]
     for word in own:
-        kind = scene.kinds.of_name(word)
+        kind = view.kinds.of_name(word)
         yield name(word), 0.25
         if is_number(kind) or not kind:
             yield ast.Compare(left=name(word), ops=[ast.Gt()], comparators=[number(0)]), 0.12 if kind else 0.03
         yield ast.Compare(left=name(word), ops=[ast.IsNot()], comparators=[ast.Constant(value=None)]), 0.15
         for other in spot.visible.near:
             if other not in own and other != spot.visible.owner:
-                yield from ((made, weight * 0.4) for made, weight in _by_part(scene, word, kind, other))
-                for op, weight in _relations(kind, scene.kinds.of_name(other), scene.kinds.of_name(f"{other}[]")):
+                yield from ((made, weight * 0.4) for made, weight in _by_part(view, word, kind, other))
+                for op, weight in _relations(kind, view.kinds.of_name(other), view.kinds.of_name(f"{other}[]")):
                     yield ast.Compare(left=name(word), ops=[op()], comparators=[name(other)]), weight
 
 
-def _by_part(scene: Scene, word: str, kind: Kind, other: str) -> Iterator[tuple[ast.expr, float]]:
+def _by_part(view: ExpressionView, word: str, kind: Kind, other: str) -> Iterator[tuple[ast.expr, float]]:
     """What an item or an attribute of a variable is, or is not, where the file takes such parts."""
-    wanted = scene.kinds.of_name(other)
+    wanted = view.kinds.of_name(other)
     if wanted & (CALLABLE | SIZED - STR) or kind & (NUMBER | STR):
         return
-    parts: list[ast.expr] = [ast.Subscript(value=name(word), slice=index, ctx=LOAD) for index in scene.file.indices]
+    parts: list[ast.expr] = [ast.Subscript(value=name(word), slice=index, ctx=LOAD) for index in view.file.indices]
     if not kind & SIZED:
-        parts += [ast.Attribute(value=name(word), attr=attr, ctx=LOAD) for attr in scene.file.attributes[:4]]
+        parts += [ast.Attribute(value=name(word), attr=attr, ctx=LOAD) for attr in view.file.attributes[:4]]
     for part in parts:
         for op in (ast.NotEq, ast.Eq):
             yield ast.Compare(left=part, ops=[op()], comparators=[name(other)]), 0.2
@@ -114,7 +114,7 @@ def _relations(kind: Kind, other: Kind, items: Kind) -> Iterator[tuple[type[ast.
             yield from ((op, 0.1) for op in (ast.Lt, ast.LtE, ast.Gt, ast.GtE))
 
 
-def _nesting(scene: Scene, spot: Spot, node: Comprehension | ast.DictComp) -> Iterator[Edit]:
+def _nesting(view: ExpressionView, spot: Spot, node: Comprehension | ast.DictComp) -> Iterator[Edit]:
     """The clauses of a comprehension in another order, where the later does not need the earlier."""
     clauses = node.generators
     for index in range(len(clauses) - 1):
@@ -125,7 +125,7 @@ def _nesting(scene: Scene, spot: Spot, node: Comprehension | ast.DictComp) -> It
             continue
         turned = [*clauses[:index], two, one, *clauses[index + 2 :]]
         yield from swap(
-            spot, _with_clauses(node, turned), COMPREHENSION, 0.3, f"clauses of `{scene.text(node)}` swapped"
+            spot, _with_clauses(node, turned), COMPREHENSION, 0.3, f"clauses of `{view.text(node)}` swapped"
         )
 
 
@@ -135,8 +135,8 @@ def _with_clauses(node: Comprehension | ast.DictComp, clauses: list[ast.comprehe
     return type(node)(elt=node.elt, generators=clauses)
 
 
-def _forms(scene: Scene, spot: Spot, node: Comprehension) -> Iterator[Edit]:
-    text = scene.text(node)
+def _forms(view: ExpressionView, spot: Spot, node: Comprehension) -> Iterator[Edit]:
+    text = view.text(node)
     for form in _FORMS:
         # The parentheses of a generator that is the only argument are those of the call.
         weight = 0.15 if form is not ast.GeneratorExp else 0.03
@@ -145,21 +145,21 @@ def _forms(scene: Scene, spot: Spot, node: Comprehension) -> Iterator[Edit]:
         )
 
 
-def _elements(scene: Scene, spot: Spot, node: Comprehension) -> Iterator[Edit]:
+def _elements(view: ExpressionView, spot: Spot, node: Comprehension) -> Iterator[Edit]:
     """The element as it is iterated, without what is made of it."""
     words = [part.id for clause in node.generators for part in ast.walk(clause.target) if isinstance(part, ast.Name)]
     if not isinstance(node.elt, ast.Name):
         for word in words:
             new = type(node)(elt=name(word), generators=node.generators)
-            yield from swap(spot, new, COMPREHENSION, 0.25, become(scene.text(node.elt), word))
+            yield from swap(spot, new, COMPREHENSION, 0.25, become(view.text(node.elt), word))
     if len(words) > 1:
         pair = ast.Tuple(elts=[name(word) for word in words], ctx=LOAD)
         new = type(node)(elt=pair, generators=node.generators)
-        yield from swap(spot, new, COMPREHENSION, 0.15, become(scene.text(node.elt), f"({', '.join(words)})"))
+        yield from swap(spot, new, COMPREHENSION, 0.15, become(view.text(node.elt), f"({', '.join(words)})"))
 
 
-def _iterables(scene: Scene, spot: Spot, node: ast.expr) -> Iterator[Edit]:
-    kind, text = scene.kind(node), scene.text(node)
+def _iterables(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[Edit]:
+    kind, text = view.kind(node), view.text(node)
     for new, weight in (*_unwrapped(node), *_gone_through(spot, node, kind)):
         yield from swap(spot, new, "iterable", weight, become(text, ast.unparse(new)))
 
@@ -216,23 +216,23 @@ Clause = tuple[ast.expr, float, tuple[type[ast.boolop], ...]]
 """A clause, its weight, and the connectives that suit it."""
 
 
-def clauses(ground: Ground) -> Iterator[Edit]:
+def clauses(context: EditContext) -> Iterator[Edit]:
     """`c` becomes `c and x != y`, `x == first or c`, `c or a[i] > a[j]`."""
-    scene = scene_of(ground)
-    yield from likeliest(_all_clauses(scene), ground, _MOST_CLAUSES)
+    view = view_of(context)
+    yield from likeliest(_all_clauses(view), context, _MOST_CLAUSES)
 
 
-def _all_clauses(scene: Scene) -> Iterator[Edit]:
-    first = dict(_first_values(scene))
-    for spot, node in scene.values:
+def _all_clauses(view: ExpressionView) -> Iterator[Edit]:
+    first = dict(_first_values(view))
+    for spot, node in view.values:
         if spot.field in ("test", "ifs") and not isinstance(node, ast.Constant):
-            yield from _at(scene, spot, node, first)
+            yield from _at(view, spot, node, first)
 
 
-def _at(scene: Scene, spot: Spot, node: ast.expr, first: dict[str, ast.expr]) -> Iterator[Edit]:
-    present, used = scene.file.parts(node), {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+def _at(view: ExpressionView, spot: Spot, node: ast.expr, first: dict[str, ast.expr]) -> Iterator[Edit]:
+    present, used = view.file.parts(node), {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
     made = 0
-    for clause, weight, connectives in _proposed(scene, spot, node, first):
+    for clause, weight, connectives in _proposed(view, spot, node, first):
         shown = ast.unparse(clause)
         if shown in present or made > _MOST_AT_ONE:
             continue
@@ -242,7 +242,7 @@ def _at(scene: Scene, spot: Spot, node: ast.expr, first: dict[str, ast.expr]) ->
             new = _joined(op, node, clause)
             word = "and" if op is ast.And else "or"
             near = 1.0 if names & used else 0.5
-            yield from swap(spot, new, CLAUSE, weight * near, f"`{word} {shown}` added to `{scene.text(node)}`")
+            yield from swap(spot, new, CLAUSE, weight * near, f"`{word} {shown}` added to `{view.text(node)}`")
 
 
 def _joined(op: type[ast.boolop], node: ast.expr, clause: ast.expr) -> ast.expr:
@@ -263,16 +263,16 @@ def _is_safe(node: ast.expr) -> bool:
     )
 
 
-def _proposed(scene: Scene, spot: Spot, node: ast.expr, first: dict[str, ast.expr]) -> Iterator[Clause]:
-    yield from _convertible(scene, node)
+def _proposed(view: ExpressionView, spot: Spot, node: ast.expr, first: dict[str, ast.expr]) -> Iterator[Clause]:
+    yield from _convertible(view, node)
     yield from _with_first(spot, node, first)
-    yield from _of_items(scene, spot, node)
-    yield from _of_variables(scene, spot)
+    yield from _of_items(view, spot, node)
+    yield from _of_variables(view, spot)
 
 
-def _convertible(scene: Scene, node: ast.expr) -> Iterator[Clause]:
+def _convertible(view: ExpressionView, node: ast.expr) -> Iterator[Clause]:
     """`x.isdigit() and …` where `int(x)` is asked about."""
-    loud = any(trouble == "ValueError" for trouble, _ in scene.ground.troubles)
+    loud = any(error == "ValueError" for error, _ in view.context.errors)
     for part in ast.walk(node):
         if isinstance(part, ast.Call) and called(part) == "int" and isinstance(next(iter(part.args), None), ast.Name):
             asked = ast.Call(func=ast.Attribute(value=part.args[0], attr="isdigit", ctx=LOAD), args=[], keywords=[])
@@ -280,9 +280,9 @@ def _convertible(scene: Scene, node: ast.expr) -> Iterator[Clause]:
             yield negation(asked), 0.4 if loud else 0.15, (ast.Or,)
 
 
-def _first_values(scene: Scene) -> Iterator[tuple[str, ast.expr]]:
+def _first_values(view: ExpressionView) -> Iterator[tuple[str, ast.expr]]:
     """The variables of the scope that begin with a literal, or with a parameter's default, that tells `not yet`."""
-    for node in ast.walk(scene.root):
+    for node in ast.walk(view.root):
         if isinstance(node, ast.Assign) and _is_first(node.value):
             yield from ((target.id, node.value) for target in node.targets if isinstance(target, ast.Name))
         elif isinstance(node, Function):
@@ -310,11 +310,11 @@ def _with_first(spot: Spot, node: ast.expr, first: dict[str, ast.expr]) -> Itera
             yield set_since, 0.12, (ast.And,)
 
 
-def _of_items(scene: Scene, spot: Spot, node: ast.expr) -> Iterator[Clause]:
+def _of_items(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[Clause]:
     """Items of one collection at two visible indices, of which the condition speaks."""
-    numbers = [word for word in spot.visible.near if scene.kinds.of_name(word) & INT]
-    holders = [word for word in spot.visible.near if scene.kinds.of_name(word) & (SEQUENCE | MAPPING)]
-    used = [word for word in numbers if word in scene.file.parts(node)]
+    numbers = [word for word in spot.visible.near if view.kinds.of_name(word) & INT]
+    holders = [word for word in spot.visible.near if view.kinds.of_name(word) & (SEQUENCE | MAPPING)]
+    used = [word for word in numbers if word in view.file.parts(node)]
     for holder in holders[-_SIZE:]:
         for one in used[:_SIZE]:
             for other in numbers[-_SIZE:]:
@@ -325,13 +325,13 @@ def _of_items(scene: Scene, spot: Spot, node: ast.expr) -> Iterator[Clause]:
                         yield made, weight, (ast.And, ast.Or)
 
 
-def _of_variables(scene: Scene, spot: Spot) -> Iterator[Clause]:
+def _of_variables(view: ExpressionView, spot: Spot) -> Iterator[Clause]:
     """Two visible variables of one kind: whether they differ, or which is the greater."""
     words = [word for word in spot.visible.near if word != spot.visible.owner][-2 * _SIZE :]
     for index, one in enumerate(words):
-        kind = scene.kinds.of_name(one)
+        kind = view.kinds.of_name(one)
         for other in words[index + 1 :]:
-            if _alike(kind, scene.kinds.of_name(other)):
+            if _alike(kind, view.kinds.of_name(other)):
                 for op, weight, connectives in _RELATIONS:
                     if op in (ast.NotEq, ast.Eq) or kind & NUMBER:
                         made = ast.Compare(left=name(one), ops=[op()], comparators=[name(other)])

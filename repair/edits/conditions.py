@@ -7,10 +7,10 @@ import builtins
 from collections.abc import Iterator
 from typing import TypeGuard
 
-from repair.edit import Edit, Ground
+from repair.edit import Edit, EditContext
 from repair.edits import build
 from repair.edits.build import Piece, compare, constant, joined, name, negated, refused, renamed
-from repair.edits.statement import Spot, best_of, changed, choices, lives, spots, thinned
+from repair.edits.statement import StatementExpression, best_of, changed, choices, lives, statement_expressions, thinned
 from repair.edits.survey import Block, Site, Survey, fits, parts_of, survey_of
 
 BUILTINS = frozenset(dir(builtins))
@@ -23,26 +23,26 @@ _ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 Proposals = Iterator[tuple[Piece, float]]
 
 
-def conditions(ground: Ground) -> Iterator[Edit]:
+def conditions(context: EditContext) -> Iterator[Edit]:
     """Other tests for `if`, `while`, ternaries, comprehensions, and for comparisons that are returned."""
-    survey = survey_of(ground)
+    survey = survey_of(context)
     made = (edit for spot in tests(survey) for edit in choices("condition", spot, _others(survey, spot)))
-    yield from lives(ground, thinned(survey, made, _MOST_CONDITIONS))
+    yield from lives(context, thinned(survey, made, _MOST_CONDITIONS))
 
 
-def tests(survey: Survey) -> Iterator[Spot]:
-    """The spots of conditions."""
+def tests(survey: Survey) -> Iterator[StatementExpression]:
+    """The expressions of conditions."""
     for site in survey.sites:
-        for spot in spots(site):
+        for spot in statement_expressions(site):
             if any(spot.node is test for test in parts_of(spot.parent)) or _is_returned(spot):
                 yield spot
 
 
-def _is_returned(spot: Spot) -> bool:
+def _is_returned(spot: StatementExpression) -> bool:
     return isinstance(spot.parent, ast.Return) and isinstance(spot.node, ast.Compare | ast.BoolOp)
 
 
-def _others(survey: Survey, spot: Spot) -> Proposals:
+def _others(survey: Survey, spot: StatementExpression) -> Proposals:
     old = spot.piece
     fixed = isinstance(old.node, ast.Constant)
     yield negated(old), 0.5
@@ -107,7 +107,7 @@ def questions(subject: Piece) -> Iterator[Piece]:
     yield from (compare(length, ast.Eq, zero), compare(subject, ast.Eq, zero), compare(subject, ast.NotEq, zero))
 
 
-def _bare(survey: Survey, spot: Spot, scale: float) -> Proposals:
+def _bare(survey: Survey, spot: StatementExpression, scale: float) -> Proposals:
     used = set(survey.seen_names(spot.node))
     for part in survey.pieces(spot.site.block):
         weight = 0.1 if part.text in used else 0.05
@@ -123,7 +123,7 @@ def _bare(survey: Survey, spot: Spot, scale: float) -> Proposals:
         yield constant(value), 0.06 if value else 0.04
 
 
-def _alien(survey: Survey, spot: Spot, old: Piece) -> Proposals:
+def _alien(survey: Survey, spot: StatementExpression, old: Piece) -> Proposals:
     """Other conditions of the file, so far as their names are known here."""
     for part, weight in occurring(survey, spot.site.block):
         yield part, weight
@@ -144,7 +144,7 @@ def occurring(survey: Survey, block: Block) -> Proposals:
             yield part, 0.12 if near else 0.03
 
 
-def _additions(survey: Survey, spot: Spot) -> Proposals:
+def _additions(survey: Survey, spot: StatementExpression) -> Proposals:
     yield from guards_of(survey, spot.node)
     inside = spot.parent.body if isinstance(spot.parent, ast.If | ast.While) else []
     for node in inside[:3]:
@@ -160,7 +160,7 @@ def _additions(survey: Survey, spot: Spot) -> Proposals:
     yield from comparisons(survey, names, set(survey.seen_names(spot.node)))
 
 
-def _likewise(survey: Survey, spot: Spot, names: list[str]) -> Proposals:
+def _likewise(survey: Survey, spot: StatementExpression, names: list[str]) -> Proposals:
     """The same question about another variable: what is asked of `i` is often to be asked of `j`.
 
     Each is given with its opposite, since a part may be joined by `and` or by `or`.
@@ -195,7 +195,7 @@ def comparisons(survey: Survey, names: list[str], used: set[str]) -> Proposals:
 
 def guards_of(survey: Survey, node: ast.AST) -> Proposals:
     """What must hold so that a tree can be evaluated: what it looks into is there, its indices are in range."""
-    kinds = {kind for kind, _ in survey.ground.troubles}
+    kinds = {kind for kind, _ in survey.context.errors}
     for part in ast.walk(node):
         if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name | ast.Attribute):
             yield from _not_none(survey, part.value, 0.5 if kinds & {"AttributeError", "TypeError"} else 0.15)
@@ -257,11 +257,11 @@ _MIRRORED: dict[type[ast.cmpop], ast.cmpop] = {
 }  # fmt: skip
 
 
-def branches(ground: Ground) -> Iterator[Edit]:
+def branches(context: EditContext) -> Iterator[Edit]:
     """Other shapes of the same branches."""
-    survey = survey_of(ground)
+    survey = survey_of(context)
     made = (edit for site in survey.sites for edit in _at(survey, site))
-    yield from lives(ground, thinned(survey, made, _MOST_BRANCHES))
+    yield from lives(context, thinned(survey, made, _MOST_BRANCHES))
 
 
 def _at(survey: Survey, site: Site) -> Iterator[Edit]:
@@ -269,7 +269,7 @@ def _at(survey: Survey, site: Site) -> Iterator[Edit]:
         yield from _of_if(survey, site, site.node)
     elif isinstance(site.node, ast.While):
         yield from _of_while(site, site.node)
-    for spot in spots(site):
+    for spot in statement_expressions(site):
         if isinstance(spot.node, ast.IfExp):
             yield from choices("ternary", spot, _of_ternary(spot.node))
 

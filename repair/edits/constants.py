@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from repair.edit import Edit, Ground
+from repair.edit import Edit, EditContext
 from repair.edits.expression import (
     LOAD,
-    Scene,
+    ExpressionView,
     Spot,
     become,
     binary,
@@ -18,8 +18,8 @@ from repair.edits.expression import (
     likeliest,
     number,
     parsed,
-    scene_of,
     swap,
+    view_of,
 )
 from repair.kinds import DICT, INT, LIST, NONE, NUMBER, SET, SIZED, STR, TUPLE, is_number
 
@@ -30,37 +30,37 @@ _COMMON = 12
 """So many of the commonest constants of the vocabulary are likely; the others come much later."""
 
 
-def constants(ground: Ground) -> Iterator[Edit]:
+def constants(context: EditContext) -> Iterator[Edit]:
     """Other numbers, strings, truths and empty values where a literal stands."""
-    scene = scene_of(ground)
-    words = _words(ground)
-    yield from likeliest(_all(scene, words), ground, _MOST)
+    view = view_of(context)
+    words = _words(context)
+    yield from likeliest(_all(view, words), context, _MOST)
 
 
-def _all(scene: Scene, words: list[object]) -> Iterator[Edit]:
-    for spot, node in scene.values:
+def _all(view: ExpressionView, words: list[object]) -> Iterator[Edit]:
+    for spot, node in view.values:
         if isinstance(node, ast.Constant):
             for new, weight in _instead_of(spot, node.value, words):
-                yield from _edit(scene, spot, node, new, weight)
+                yield from _edit(view, spot, node, new, weight)
         elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
             for new, weight in _instead_of_number(-_plain(node.operand.value), words):
-                yield from _edit(scene, spot, node, new, weight)
+                yield from _edit(view, spot, node, new, weight)
         else:
             for new, weight in _instead_of_empty(node):
-                yield from _edit(scene, spot, node, new, weight)
+                yield from _edit(view, spot, node, new, weight)
             for new, weight in _instead_of_infinite(node):
-                yield from _edit(scene, spot, node, new, weight)
+                yield from _edit(view, spot, node, new, weight)
             if spot.field == "value" and isinstance(spot.parent, ast.Return | ast.Assign):
-                yield from _simple_result(scene, spot, node)
+                yield from _simple_result(view, spot, node)
 
 
-def _edit(scene: Scene, spot: Spot, node: ast.expr, new: ast.expr, weight: float) -> Iterator[Edit]:
-    yield from swap(spot, new, CONSTANT, weight, become(scene.text(node), ast.unparse(new)))
+def _edit(view: ExpressionView, spot: Spot, node: ast.expr, new: ast.expr, weight: float) -> Iterator[Edit]:
+    yield from swap(spot, new, CONSTANT, weight, become(view.text(node), ast.unparse(new)))
 
 
-def _words(ground: Ground) -> list[object]:
+def _words(context: EditContext) -> list[object]:
     found = list[object]()
-    for word in ground.words.constants:
+    for word in context.words.constants:
         try:
             found.append(ast.literal_eval(word))
         except (SyntaxError, ValueError):
@@ -187,9 +187,9 @@ def _instead_of_infinite(node: ast.expr) -> Iterator[tuple[ast.expr, float]]:
         yield number(0), 0.2
 
 
-def _simple_result(scene: Scene, spot: Spot, node: ast.expr) -> Iterator[Edit]:
+def _simple_result(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[Edit]:
     """A whole result or initial value replaced by a plain one of its kind."""
-    kind = scene.kind(node)
+    kind = view.kind(node)
     plain: list[tuple[ast.expr, float]] = []
     if is_number(kind):
         plain += [(number(value), 0.15) for value in (0, 1, -1)]
@@ -203,7 +203,7 @@ def _simple_result(scene: Scene, spot: Spot, node: ast.expr) -> Iterator[Edit]:
     if not kind:
         plain += [(ast.Constant(value=value), 0.05) for value in (None, True, False, 0)]
     for new, weight in plain:
-        yield from _edit(scene, spot, node, new, weight if isinstance(spot.parent, ast.Return) else weight * 0.5)
+        yield from _edit(view, spot, node, new, weight if isinstance(spot.parent, ast.Return) else weight * 0.5)
 
 
 def _plain(value: object) -> float:
@@ -214,35 +214,35 @@ OFF_BY_ONE = "off_by_one"
 _HOLDERS = ast.Tuple | ast.List | ast.Dict | ast.keyword | ast.IfExp | ast.ListComp | ast.JoinedStr
 
 
-def off_by_one(ground: Ground) -> Iterator[Edit]:
+def off_by_one(context: EditContext) -> Iterator[Edit]:
     """Ones added, taken away or dropped where integers stand: indices, bounds, arguments, comparands, results."""
-    scene = scene_of(ground)
-    for spot, node in scene.values:
+    view = view_of(context)
+    for spot, node in view.values:
         if isinstance(node, ast.Constant):
             continue
-        prior = _prior(scene, spot, node)
+        prior = _prior(view, spot, node)
         if prior:
-            yield from _shifted(scene, spot, node, prior)
+            yield from _shifted(view, spot, node, prior)
 
 
-def _prior(scene: Scene, spot: Spot, node: ast.expr) -> float:
-    kind = scene.kind(node)
+def _prior(view: ExpressionView, spot: Spot, node: ast.expr) -> float:
+    kind = view.kind(node)
     if (kind and not is_number(kind)) or isinstance(node, ast.Compare | ast.BoolOp | ast.Lambda | ast.IfExp):
         return 0.0
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         return 0.0
-    place = _place(scene, spot)
+    place = _place(view, spot)
     sure = 1.0 if kind >= INT else 0.6 if kind else 0.35
     return place * sure
 
 
-def _place(scene: Scene, spot: Spot) -> float:
+def _place(view: ExpressionView, spot: Spot) -> float:
     """How usual the slip is at this place."""
     parent = spot.parent
     if isinstance(parent, ast.Slice):
         return 1.0
     if isinstance(parent, ast.Subscript):
-        keyed = scene.kind(parent.value) == frozenset({"dict"})
+        keyed = view.kind(parent.value) == frozenset({"dict"})
         return 0.0 if spot.field != "slice" else 0.3 if keyed else 1.0
     if isinstance(parent, ast.Call):
         ranged = isinstance(parent.func, ast.Name) and parent.func.id == "range"
@@ -259,24 +259,24 @@ def _place(scene: Scene, spot: Spot) -> float:
     return 0.4 if isinstance(parent, _HOLDERS) else 0.0
 
 
-def _shifted(scene: Scene, spot: Spot, node: ast.expr, prior: float) -> Iterator[Edit]:
-    text = scene.text(node)
+def _shifted(view: ExpressionView, spot: Spot, node: ast.expr, prior: float) -> Iterator[Edit]:
+    text = view.text(node)
     amount = _amount(node)
     if isinstance(node, ast.BinOp) and amount:
-        yield from swap(spot, node.left, OFF_BY_ONE, 0.9 * prior, become(text, scene.text(node.left)))
-        yield from _moved(scene, spot, node, amount, prior)
+        yield from swap(spot, node.left, OFF_BY_ONE, 0.9 * prior, become(text, view.text(node.left)))
+        yield from _moved(view, spot, node, amount, prior)
         return
     for op, sign in ((ast.Add, "+"), (ast.Sub, "-")):
         new = binary(node, op, ast.Constant(value=1))
         yield from swap(spot, new, OFF_BY_ONE, 0.9 * prior, become(text, f"{text} {sign} 1"))
 
 
-def _moved(scene: Scene, spot: Spot, node: ast.BinOp, present: int, prior: float) -> Iterator[Edit]:
+def _moved(view: ExpressionView, spot: Spot, node: ast.BinOp, present: int, prior: float) -> Iterator[Edit]:
     """`e + 2` becomes `e + 1` and `e + 3`, `e + 1` becomes `e - 1`."""
     for shift, weight in ((present + 1, 0.5), (present - 1, 0.5), (-present, 0.8)):
         if shift:
             new = binary(node.left, ast.Add if shift > 0 else ast.Sub, number(abs(shift)))
-            note = become(scene.text(node), f"{scene.text(node.left)} {'+' if shift > 0 else '-'} {abs(shift)}")
+            note = become(view.text(node), f"{view.text(node.left)} {'+' if shift > 0 else '-'} {abs(shift)}")
             yield from swap(spot, new, OFF_BY_ONE, weight * prior, note)
 
 

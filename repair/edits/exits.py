@@ -7,11 +7,20 @@ import builtins
 import re
 from collections.abc import Iterator
 
-from repair.edit import Edit, Ground
+from repair.edit import Edit, EditContext
 from repair.edits import build
 from repair.edits.build import Piece, calculated, constant, name, refused
 from repair.edits.conditions import occurring, questions
-from repair.edits.statement import Spot, changed, choices, inserted, lives, replacement, spots, thinned
+from repair.edits.statement import (
+    StatementExpression,
+    changed,
+    choices,
+    inserted,
+    lives,
+    replacement,
+    statement_expressions,
+    thinned,
+)
 from repair.edits.survey import Block, Site, Survey, survey_of
 from repair.tree import Function, at, places, replaced, spliced
 
@@ -49,7 +58,7 @@ def outcomes(survey: Survey, block: Block) -> Iterator[tuple[ast.stmt, str, floa
 def _wanted(survey: Survey) -> Iterator[tuple[str, str, float]]:
     """The exceptions that tests wait for, those that failing ones wait for in vain first: (kind, words, share)."""
     missed = set[str]()
-    for _, message in survey.ground.troubles:
+    for _, message in survey.context.errors:
         found = _NOT_RAISED.search(message)
         missed.add((found.group(1) or found.group(2)).rpartition(".")[2] if found else "")
     told = {kind for kind, _ in survey.awaited}
@@ -112,12 +121,12 @@ _WRAPPERS = (
 _IDLE = ast.Constant | ast.Tuple | ast.List | ast.Dict | ast.Set | ast.Name | ast.Attribute | ast.UnaryOp | ast.BoolOp
 
 
-def returns(ground: Ground) -> Iterator[Edit]:
+def returns(context: EditContext) -> Iterator[Edit]:
     """Values returned, put in, wrapped, and moved across the edges of loops."""
-    survey = survey_of(ground)
+    survey = survey_of(context)
     made = [edit for site in survey.sites for edit in _returns_at(survey, site)]
     made += [edit for gap in survey.gaps for edit in _missing_return(survey, gap)]
-    yield from lives(ground, thinned(survey, made, _MOST_RETURNS))
+    yield from lives(context, thinned(survey, made, _MOST_RETURNS))
 
 
 def _returns_at(survey: Survey, site: Site) -> Iterator[Edit]:
@@ -126,7 +135,7 @@ def _returns_at(survey: Survey, site: Site) -> Iterator[Edit]:
         return
     nodes = survey.nodes_of(block.function)
     if isinstance(node, ast.Return):
-        for spot in spots(site):
+        for spot in statement_expressions(site):
             if spot.parent is node:
                 yield from choices("returned", spot, _values(survey, spot, nodes))
         if node.value is None and not survey.is_generator(block.function):
@@ -141,7 +150,7 @@ def _returns_at(survey: Survey, site: Site) -> Iterator[Edit]:
         yield from _into_loop(site)
 
 
-def _values(survey: Survey, spot: Spot, nodes: list[ast.AST]) -> Iterator[tuple[Piece, float]]:
+def _values(survey: Survey, spot: StatementExpression, nodes: list[ast.AST]) -> Iterator[tuple[Piece, float]]:
     """Other values in the place of a returned one, and the same one taken further."""
     old, block = spot.piece, spot.site.block
     for value, share in results(survey, block, nodes):
@@ -263,12 +272,12 @@ def _into_loop(site: Site) -> Iterator[Edit]:
 _MOST_YIELDS = 300
 
 
-def yields(ground: Ground) -> Iterator[Edit]:
+def yields(context: EditContext) -> Iterator[Edit]:
     """Values handed on in another way."""
-    survey = survey_of(ground)
+    survey = survey_of(context)
     made = [edit for site in survey.sites for edit in _yields_at(survey, site)]
     made += list(_missing_yield(survey))
-    yield from lives(ground, thinned(survey, made, _MOST_YIELDS))
+    yield from lives(context, thinned(survey, made, _MOST_YIELDS))
 
 
 def _yields_at(survey: Survey, site: Site) -> Iterator[Edit]:
@@ -313,7 +322,7 @@ def _ways(survey: Survey, site: Site, function: Function, value: ast.expr, gener
 
 
 def _awaits(site: Site) -> Iterator[Edit]:
-    for spot in spots(site):
+    for spot in statement_expressions(site):
         if isinstance(spot.node, ast.Call) and not isinstance(spot.parent, ast.Await):
             awaited = build.Piece(ast.Await(value=spot.node), f"await {spot.piece.text}")
             yield replacement("await", spot, awaited, 0.3)
@@ -341,12 +350,12 @@ _MOST_JUMPS = 300
 _ANY = "Exception"
 
 
-def flow(ground: Ground) -> Iterator[Edit]:
+def flow(context: EditContext) -> Iterator[Edit]:
     """Other jumps, jumps put in, exceptions caught that were not."""
-    survey = survey_of(ground)
+    survey = survey_of(context)
     made = [edit for site in survey.sites for edit in _jumps_at(survey, site)]
     made += [edit for gap in survey.gaps for edit in _jumps(gap)]
-    yield from lives(ground, thinned(survey, made, _MOST_JUMPS))
+    yield from lives(context, thinned(survey, made, _MOST_JUMPS))
 
 
 def _jumps_at(survey: Survey, site: Site) -> Iterator[Edit]:
@@ -378,7 +387,7 @@ def _jumps(gap: tuple[Block, int, int]) -> Iterator[Edit]:
 
 def _widened(survey: Survey, site: Site, node: ast.Try) -> Iterator[Edit]:
     """Handlers that also take what ended the failing tests."""
-    seen = list(dict.fromkeys(kind for kind, _ in survey.ground.troubles if kind.isidentifier()))
+    seen = list(dict.fromkeys(kind for kind, _ in survey.context.errors if kind.isidentifier()))
     for index, handler in enumerate(node.handlers):
         old = handler.type
         if old is None:
@@ -396,24 +405,24 @@ def _widened(survey: Survey, site: Site, node: ast.Try) -> Iterator[Edit]:
             yield Edit(kind="except", place=place, new=(made,), weight=weight, line=site.line, note=note)
 
 
-def declarations(ground: Ground) -> Iterator[Edit]:
+def declarations(context: EditContext) -> Iterator[Edit]:
     """`global` and `nonlocal` for variables that a function assigns and an outer level has too."""
-    survey = survey_of(ground)
-    made = [edit for place, node in places(ground.tree, ground.scope) for edit in _declared(survey, place, node)]
-    yield from lives(ground, made)
+    survey = survey_of(context)
+    made = [edit for place, node in places(context.tree, context.scope) for edit in _declared(survey, place, node)]
+    yield from lives(context, made)
 
 
 def _declared(survey: Survey, place: tuple[tuple[str, int | None], ...], node: ast.AST) -> Iterator[Edit]:
-    lines = [line for line in survey.ground.lines if _covers(node, line)]
-    if not isinstance(node, Function) or not lines or not survey.ground.scope:
+    lines = [line for line in survey.context.lines if _covers(node, line)]
+    if not isinstance(node, Function) or not lines or not survey.context.scope:
         return
-    line = max(lines, key=lambda each: survey.ground.lines[each])
+    line = max(lines, key=lambda each: survey.context.lines[each])
     own = survey.bound.get(id(node), {})
     outer = {text for text in _enclosing(survey, place) if text in own}
     for text in own:
         if any(argument.arg == text for argument in ast.walk(node.args) if isinstance(argument, ast.arg)):
             continue
-        loud = any(kind == "UnboundLocalError" and f"'{text}'" in message for kind, message in survey.ground.troubles)
+        loud = any(kind == "UnboundLocalError" and f"'{text}'" in message for kind, message in survey.context.errors)
         for word, fits, maker in (
             ("nonlocal", text in outer, ast.Nonlocal), ("global", text in survey.globals, ast.Global),
         ):  # fmt: skip
@@ -431,7 +440,7 @@ def _covers(node: ast.AST, line: int) -> bool:
 
 def _enclosing(survey: Survey, place: tuple[tuple[str, int | None], ...]) -> Iterator[str]:
     """The variables of the functions around a place of the scope."""
-    for end in range(len(survey.ground.scope), len(place)):
-        node = at(survey.ground.tree, place[:end])
+    for end in range(len(survey.context.scope), len(place)):
+        node = at(survey.context.tree, place[:end])
         if isinstance(node, Function):
             yield from survey.bound.get(id(node), ())

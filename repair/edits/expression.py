@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache, wraps
 from typing import Generic, TypeVar
 
-from repair.edit import Edit, Ground
+from repair.edit import Edit, EditContext
 from repair.kinds import (
     INT,
     ITERABLE,
@@ -174,9 +174,9 @@ _LITERALS = (
 )
 
 
-def likeliest(edits: Iterable[Edit], ground: Ground, most: int) -> Iterator[Edit]:
+def likeliest(edits: Iterable[Edit], context: EditContext, most: int) -> Iterator[Edit]:
     """The `most` edits that come first by weight and suspicion; the bound of families that grow with the square."""
-    yield from heapq.nlargest(most, edits, key=lambda edit: edit.weight * (0.02 + ground.lines.get(edit.line, 0.0)))
+    yield from heapq.nlargest(most, edits, key=lambda edit: edit.weight * (0.02 + context.lines.get(edit.line, 0.0)))
 
 
 def number(value: float) -> ast.expr:
@@ -242,7 +242,7 @@ def without(items: Sequence[ast.expr], index: int) -> list[ast.expr]:
     return [*items[:index], *items[index + 1 :]]
 
 
-class Surroundings:
+class FileView:
     """A file as seen from one of its scopes."""
 
     def __init__(self, tree: ast.Module) -> None:
@@ -328,9 +328,9 @@ class Surroundings:
 
 
 @once
-def surroundings(tree: ast.Module) -> Surroundings:
+def file_view(tree: ast.Module) -> FileView:
     """What the file with this tree offers."""
-    return Surroundings(tree)
+    return FileView(tree)
 
 
 _SKIPPED = {
@@ -347,26 +347,26 @@ _SKIPPED = {
 class Walk:
     """Goes through the statements of a scope, knowing the names that are visible."""
 
-    def __init__(self, ground: Ground) -> None:
-        self._ground = ground
+    def __init__(self, context: EditContext) -> None:
+        self._context = context
         self._found: list[Spot] = []
 
     def spots(self) -> list[Spot]:
         """The spots of the scope, outer ones first."""
-        scope = at(self._ground.tree, self._ground.scope)
+        scope = at(self._context.tree, self._context.scope)
         if isinstance(scope, Function):
             visible = Visible(near=parameters(scope.args))
             owner = self._owner()
             if owner is not None:
                 visible = _of_method(owner, scope)
-            self._body(scope.body, (*self._ground.scope, ("body", 0)), visible, Locals(scope.body, visible.near))
+            self._body(scope.body, (*self._context.scope, ("body", 0)), visible, Locals(scope.body, visible.near))
         else:
-            body = self._ground.tree.body
+            body = self._context.tree.body
             self._body(body, (("body", 0),), Visible(), Locals(body))
         return self._found
 
     def _owner(self) -> ast.ClassDef | None:
-        holder = at(self._ground.tree, self._ground.scope[:-1]) if len(self._ground.scope) > 1 else None
+        holder = at(self._context.tree, self._context.scope[:-1]) if len(self._context.scope) > 1 else None
         return holder if isinstance(holder, ast.ClassDef) else None
 
     def _body(self, body: list[ast.stmt], first: Place, visible: Visible, names: Locals) -> None:
@@ -385,7 +385,7 @@ class Walk:
     def _statement(self, node: ast.stmt, place: Place, seen: Visible, around: Visible, names: Locals) -> None:
         line = getattr(node, "lineno", 0)
         spot = Spot(place=place, node=node, up=None, line=line, statement=node, visible=seen, whole=False)
-        if line in self._ground.lines and not isinstance(node, Function | ast.ClassDef):
+        if line in self._context.lines and not isinstance(node, Function | ast.ClassDef):
             self._found.append(spot)
         if isinstance(node, Function):
             self._function(node, spot)
@@ -413,7 +413,7 @@ class Walk:
             for index, default in enumerate(getattr(node.args, name)):
                 if default is not None:
                     self._expression(default, (*spot.place, ("args", None), (name, index)), spot, spot.visible)
-        if self._ground.scope:
+        if self._context.scope:
             inner = spot.visible.within(parameters(node.args))
             self._body(node.body, (*spot.place, ("body", 0)), inner, Locals(node.body, inner.near))
 
@@ -449,7 +449,7 @@ class Walk:
             self._expression(condition, (*place, ("ifs", index)), spot, inner)
 
     def _spot(self, node: ast.AST, place: Place, up: Spot, visible: Visible) -> Spot:
-        lines = self._ground.lines
+        lines = self._context.lines
         quoted = up.quoted or isinstance(up.node, ast.JoinedStr)
         # Python 3.11 does not tell on which line of a long f-string an expression stands.
         line = up.line if quoted else getattr(node, "lineno", up.line)
@@ -559,19 +559,19 @@ def _comparand(spot: Spot, parent: ast.Compare, kinds: Kinds) -> Kind:
 Node = TypeVar("Node", bound=ast.AST)
 
 
-class Scene:
-    """All spots of a ground, outer ones first in the order of the text."""
+class ExpressionView:
+    """All spots of a scope, outer ones first in the order of the text."""
 
-    def __init__(self, ground: Ground) -> None:
-        self.ground = ground
-        self.file: Surroundings = surroundings(ground.tree)
+    def __init__(self, context: EditContext) -> None:
+        self.context = context
+        self.file: FileView = file_view(context.tree)
         self.outside: Outside = self.file.outside
-        self.spots = tuple(Walk(ground).spots())
+        self.spots = tuple(Walk(context).spots())
 
     @cached_property
     def kinds(self) -> Kinds:
         """Tells the kinds of the scope's expressions."""
-        return inferred(list(ast.walk(self.root)), self.outside, self.ground.kinds)
+        return inferred(list(ast.walk(self.root)), self.outside, self.context.kinds)
 
     def of(self, *types: type[Node]) -> Iterator[tuple[Spot, Node]]:
         """The spots whose nodes have one of these types."""
@@ -587,7 +587,7 @@ class Scene:
     @property
     def root(self) -> ast.AST:
         """The function of the scope, or the module."""
-        return at(self.ground.tree, self.ground.scope)
+        return at(self.context.tree, self.context.scope)
 
     def kind(self, node: ast.AST) -> Kind:
         """The kind of an expression of the tree."""
@@ -609,6 +609,6 @@ class Scene:
 
 
 @once
-def scene_of(ground: Ground) -> Scene:
-    """The scene of a ground; made once for the generators that ask one after the other."""
-    return Scene(ground)
+def view_of(context: EditContext) -> ExpressionView:
+    """The expressions of a scope; laid out once for the operators that ask one after the other."""
+    return ExpressionView(context)

@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Iterator
 from typing import TypeGuard
 
-from repair.edit import Edit, Ground
+from repair.edit import Edit, EditContext
 from repair.edits import build
 from repair.edits.build import Piece, compare, constant, method, name, refused, renamed
 from repair.edits.conditions import BUILTINS, guards_of, occurring
@@ -73,12 +73,12 @@ _Gap = tuple[Block, int, int]
 _Plan = tuple[float, _Gap, Piece, ast.stmt, str]
 
 
-def guards(ground: Ground) -> Iterator[Edit]:
+def guards(context: EditContext) -> Iterator[Edit]:
     """`if …: return …` and the like before a statement."""
-    survey = survey_of(ground)
+    survey = survey_of(context)
     plans = (plan for gap in survey.gaps for plan in _at(survey, gap))
     best = heapq.nlargest(_MOST_GUARDS, plans, key=lambda plan: plan[0] * survey.suspicion(plan[1][2]))
-    yield from lives(ground, (_built(*plan) for plan in best))
+    yield from lives(context, (_built(*plan) for plan in best))
 
 
 def _built(weight: float, gap: _Gap, test: Piece, ending: ast.stmt, text: str) -> Edit:
@@ -137,7 +137,7 @@ def _place_weight(survey: Survey, block: Block, index: int) -> float:
         return 0.3
     if not isinstance(block.owner, ast.FunctionDef | ast.AsyncFunctionDef):
         return 0.6
-    return 3.0 if any(kind == "RecursionError" for kind, _ in survey.ground.troubles) else 1.0
+    return 3.0 if any(kind == "RecursionError" for kind, _ in survey.context.errors) else 1.0
 
 
 def guard_tests(
@@ -246,13 +246,13 @@ _LARGEST = 24  # nodes of a statement that is copied with a guard
 _MOST_SOURCES = 8
 
 
-def wrapped(ground: Ground) -> Iterator[Edit]:
+def wrapped(context: EditContext) -> Iterator[Edit]:
     """`if …:` around a statement, and short statements of the scope put in with what they need."""
-    survey = survey_of(ground)
+    survey = survey_of(context)
     made = [edit for site in survey.sites if isinstance(site.node, _SIMPLE) for edit in _around(survey, site)]
     made += [edit for site in survey.sites if isinstance(site.node, JUMPS) for edit in _made_conditional(survey, site)]
     made += [edit for gap in survey.gaps for edit in _left_over(survey, gap)]
-    yield from lives(ground, thinned(survey, made, _MOST_WRAPPED))
+    yield from lives(context, thinned(survey, made, _MOST_WRAPPED))
 
 
 def _made_conditional(survey: Survey, site: Site) -> Iterator[Edit]:

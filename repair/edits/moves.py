@@ -11,7 +11,7 @@ import ast
 import itertools
 from collections.abc import Iterator
 
-from repair.edit import Edit, Ground
+from repair.edit import Edit, EditContext
 from repair.edits import build
 from repair.edits.build import Piece, augmented, constant, method, name, renamed, statement
 from repair.edits.conditions import BUILTINS
@@ -25,11 +25,11 @@ _HOLDERS = ast.If | ast.For | ast.While | ast.With | ast.Try
 _FIXED = ast.Global | ast.Nonlocal | ast.Import | ast.ImportFrom
 
 
-def moves(ground: Ground) -> Iterator[Edit]:
+def moves(context: EditContext) -> Iterator[Edit]:
     """The same statements in another order, or without one of them."""
-    survey = survey_of(ground)
+    survey = survey_of(context)
     made = (edit for site in survey.sites if not isinstance(site.node, _FIXED) for edit in _moves_at(site))
-    yield from lives(ground, thinned(survey, made, _MOST_MOVES))
+    yield from lives(context, thinned(survey, made, _MOST_MOVES))
 
 
 def _moves_at(site: Site) -> Iterator[Edit]:
@@ -152,27 +152,27 @@ _LARGEST_COPY = 30  # nodes: a longer statement is hardly needed twice
 _Gap = tuple[Block, int, int]
 
 
-def copies(ground: Ground) -> Iterator[Edit]:
+def copies(context: EditContext) -> Iterator[Edit]:
     """Statements of the scope and the file put in at each gap, also with one variable replaced by a visible one."""
-    survey = survey_of(ground)
+    survey = survey_of(context)
     sources = list(_sources(survey))
     made = (edit for gap in survey.gaps for edit in _copies_at(survey, gap, sources))
-    yield from lives(ground, thinned(survey, made, _MOST_COPIES))
+    yield from lives(context, thinned(survey, made, _MOST_COPIES))
 
 
-def updates(ground: Ground) -> Iterator[Edit]:
+def updates(context: EditContext) -> Iterator[Edit]:
     """Counters moved, elements added: for visible variables of fitting kind, at each gap."""
-    survey = survey_of(ground)
+    survey = survey_of(context)
     made = (edit for gap in survey.gaps for edit in _updates_at(survey, gap))
-    yield from lives(ground, thinned(survey, made, _MOST_UPDATES))
+    yield from lives(context, thinned(survey, made, _MOST_UPDATES))
 
 
 def _sources(survey: Survey) -> Iterator[tuple[ast.stmt, frozenset[str], float]]:
     """Short statements, each text once: (statement, the names in it, the weight of such a copy)."""
     seen: set[str] = set()
-    ground = survey.ground
-    owner = at(ground.tree, ground.scope[:-1]) if ground.scope else ground.tree
-    for root, weight in ((survey.node, _NEAR), (owner, 0.04), (ground.tree, 0.015)):
+    context = survey.context
+    owner = at(context.tree, context.scope[:-1]) if context.scope else context.tree
+    for root, weight in ((survey.node, _NEAR), (owner, 0.04), (context.tree, 0.015)):
         for node in ast.walk(root):
             if (
                 not isinstance(node, _COPIED | ast.If)
@@ -183,7 +183,7 @@ def _sources(survey: Survey) -> Iterator[tuple[ast.stmt, frozenset[str], float]]
             text = ast.unparse(node)
             if text not in seen:
                 seen.add(text)
-                yield node, frozenset(survey.seen_names(node)), weight if root is not ground.tree else 0.015
+                yield node, frozenset(survey.seen_names(node)), weight if root is not context.tree else 0.015
 
 
 def _is_text(node: ast.stmt) -> bool:
@@ -289,13 +289,13 @@ _OPPOSITES: dict[type[ast.operator], ast.operator] = {
 _Version = tuple[ast.stmt, float]
 
 
-def siblings(ground: Ground) -> Iterator[Edit]:
+def siblings(context: EditContext) -> Iterator[Edit]:
     """An `else` for an `if` that has none, a body for an idle branch; each like a statement beside it."""
-    survey = survey_of(ground)
+    survey = survey_of(context)
     made = (
         edit for site in survey.sites if isinstance(site.node, ast.If) for edit in _siblings_at(survey, site, site.node)
     )
-    yield from lives(ground, thinned(survey, made, _MOST_SIBLINGS))
+    yield from lives(context, thinned(survey, made, _MOST_SIBLINGS))
 
 
 def _siblings_at(survey: Survey, site: Site, node: ast.If) -> Iterator[Edit]:

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from repair.edit import Edit, Ground
-from repair.edits.expression import LOAD, Scene, Spot, become, likeliest, name, once, scene_of, swap
+from repair.edit import Edit, EditContext
+from repair.edits.expression import LOAD, ExpressionView, Spot, become, likeliest, name, once, swap, view_of
 from repair.kinds import BUILTINS, CALLABLE, NUMBER, SEQUENCE, SIZED, Kind, fits
 from repair.tree import Function, replaced
 
@@ -55,36 +55,36 @@ class Donor:
 
 
 @once
-def donors(scene: Scene) -> tuple[Donor, ...]:
+def donors(view: ExpressionView) -> tuple[Donor, ...]:
     """The expressions of the scope, then those of the rest of the file, then those of the scope with another name."""
     found: dict[str, Donor] = {}
-    own = [node for node in ast.walk(scene.root) if isinstance(node, ast.expr)]
-    for nodes, local in ((own, True), (scene.file.expressions, False)):
+    own = [node for node in ast.walk(view.root) if isinstance(node, ast.expr)]
+    for nodes, local in ((own, True), (view.file.expressions, False)):
         for node in nodes:
             if len(found) >= (_MOST_LOCAL if local else _MOST_FOREIGN):
                 break
-            donor = _donor(scene, node, local=local)
+            donor = _donor(view, node, local=local)
             if donor:
                 found.setdefault(donor.text, donor)
     plain = list(found.values())
     known = {donor.text for donor in plain}
     for donor in plain:
         if donor.local:
-            others = [one for one in _changed(scene, donor) if one.text not in known]
+            others = [one for one in _changed(view, donor) if one.text not in known]
             known.update(one.text for one in others)
             found.update((one.text, one) for one in others)
     return tuple(found.values())[: 3 * _MOST_LOCAL]
 
 
-def allowed(scene: Scene, spot: Spot) -> frozenset[str]:
+def allowed(view: ExpressionView, spot: Spot) -> frozenset[str]:
     """The names that an expression from elsewhere may use at a spot."""
-    outer = scene.outside
+    outer = view.outside
     return frozenset(
         (*spot.visible.near, *outer.functions, *outer.classes, *outer.imports, *outer.variables, *BUILTINS)
     )
 
 
-def _donor(scene: Scene, node: ast.expr, *, local: bool) -> Donor | None:
+def _donor(view: ExpressionView, node: ast.expr, *, local: bool) -> Donor | None:
     if not isinstance(node, _MOVED) or not isinstance(getattr(node, "ctx", None), ast.Load | None):
         return None
     below = list(ast.walk(node))
@@ -98,26 +98,26 @@ def _donor(scene: Scene, node: ast.expr, *, local: bool) -> Donor | None:
     read = {part.id for part in below if isinstance(part, ast.Name)} - stored
     return Donor(
         node=node,
-        text=scene.text(node),
-        kind=scene.kind(node),
+        text=view.text(node),
+        kind=view.kind(node),
         names=frozenset(read),
-        parts=scene.file.parts(node),
+        parts=view.file.parts(node),
         local=local,
         prior=_LOCAL if local else _FOREIGN,
     )
 
 
-def _changed(scene: Scene, donor: Donor) -> Iterator[Donor]:
+def _changed(view: ExpressionView, donor: Donor) -> Iterator[Donor]:
     """The donor with one of its names replaced by another of the same kind."""
-    spots = [(spot, spot.node) for spot in scene.spots if isinstance(spot.node, ast.Name)]
+    spots = [(spot, spot.node) for spot in view.spots if isinstance(spot.node, ast.Name)]
     words = dict.fromkeys(word for spot, _ in spots[:1] for word in (*spot.visible.near, *spot.visible.later))
     made = 0
     for place, node in _name_places(donor.node):
-        kind = scene.kinds.of_name(node.id)
-        if kind == CALLABLE or node.id in scene.outside.imports:
+        kind = view.kinds.of_name(node.id)
+        if kind == CALLABLE or node.id in view.outside.imports:
             continue
         for word in words:
-            if word != node.id and kind and fits(scene.kinds.of_name(word), kind) == 1.0 and made < _MOST_VARIANTS:
+            if word != node.id and kind and fits(view.kinds.of_name(word), kind) == 1.0 and made < _MOST_VARIANTS:
                 made += 1
                 new = replaced(donor.node, place, name(word))
                 yield Donor(
@@ -152,34 +152,34 @@ _LATER, _OUTER = 0.15, 0.3
 """What is set only later, and variables of the module, are meant less often than what is set before."""
 
 
-def names(ground: Ground) -> Iterator[Edit]:
+def names(context: EditContext) -> Iterator[Edit]:
     """Another name where one is read, called, or given a value."""
-    scene = scene_of(ground)
-    yield from likeliest(_all(scene), ground, _MOST_NAMES)
+    view = view_of(context)
+    yield from likeliest(_all(view), context, _MOST_NAMES)
 
 
-def _all(scene: Scene) -> Iterator[Edit]:
-    lost = _without_value(scene.ground)
-    for spot, node in scene.values:
+def _all(view: ExpressionView) -> Iterator[Edit]:
+    lost = _without_value(view.context)
+    for spot, node in view.values:
         if isinstance(node, ast.Name) and node.id in lost:
-            yield from _any_variable(scene, spot, node)
+            yield from _any_variable(view, spot, node)
         if isinstance(node, ast.Name | ast.Attribute):
-            yield from _other_variable(scene, spot, node)
+            yield from _other_variable(view, spot, node)
         elif (
             isinstance(node, ast.Subscript | ast.Call | ast.Constant | ast.BinOp | ast.UnaryOp | ast.JoinedStr)
             or spot.truth
         ):
-            yield from _variable_instead(scene, spot, node)
-    for spot, called in scene.of(ast.Call):
-        yield from _other_function(scene, spot, called)
-    for spot, target in scene.of(ast.Name):
+            yield from _variable_instead(view, spot, node)
+    for spot, called in view.of(ast.Call):
+        yield from _other_function(view, spot, called)
+    for spot, target in view.of(ast.Name):
         if isinstance(target.ctx, ast.Store):
-            yield from _other_target(scene, spot, target)
-    for spot, attribute in scene.of(ast.Attribute):
-        yield from _other_attribute(scene, spot, attribute)
+            yield from _other_target(view, spot, target)
+    for spot, attribute in view.of(ast.Attribute):
+        yield from _other_attribute(view, spot, attribute)
 
 
-def variables(scene: Scene, spot: Spot) -> Iterator[tuple[str, float]]:
+def variables(view: ExpressionView, spot: Spot) -> Iterator[tuple[str, float]]:
     """The variables that are visible at a spot, attributes of the own object among them, and how readily they serve."""
     visible = spot.visible
     for word in visible.near:
@@ -189,17 +189,17 @@ def variables(scene: Scene, spot: Spot) -> Iterator[tuple[str, float]]:
         yield f"{visible.owner}.{word}", 0.8
     for word in visible.later:
         yield word, _LATER
-    for word in scene.outside.variables:
+    for word in view.outside.variables:
         if word not in visible.near:
             yield word, _OUTER
 
 
-def _other_variable(scene: Scene, spot: Spot, node: ast.Name | ast.Attribute) -> Iterator[Edit]:
-    text, wanted, least = scene.text(node), scene.wanted(spot), _least(scene.ground)
-    if isinstance(node, ast.Name) and (node.id in scene.outside.imports or node.id in _functions(scene)):
+def _other_variable(view: ExpressionView, spot: Spot, node: ast.Name | ast.Attribute) -> Iterator[Edit]:
+    text, wanted, least = view.text(node), view.wanted(spot), _least(view.context)
+    if isinstance(node, ast.Name) and (node.id in view.outside.imports or node.id in _functions(view)):
         return
-    for word, near in variables(scene, spot):
-        kind = scene.kinds.of_name(word)
+    for word, near in variables(view, spot):
+        kind = view.kinds.of_name(word)
         fit = max(fits(kind, wanted), least)
         if _is_gone_into(spot) and kind & SEQUENCE and wanted & SEQUENCE:
             fit = max(fit, 0.5)
@@ -210,9 +210,9 @@ def _other_variable(scene: Scene, spot: Spot, node: ast.Name | ast.Attribute) ->
             yield from swap(spot, name(word), NAME, prior * fit, become(text, word))
 
 
-def _without_value(ground: Ground) -> frozenset[str]:
+def _without_value(context: EditContext) -> frozenset[str]:
     """The names that were read in failing tests before they had a value."""
-    messages = [message for kind, message in ground.troubles if kind in ("NameError", "UnboundLocalError")]
+    messages = [message for kind, message in context.errors if kind in ("NameError", "UnboundLocalError")]
     return frozenset(word for message in messages for word in _NAMED.findall(message))
 
 
@@ -237,50 +237,50 @@ def _alike(one: str, other: str) -> bool:
     return long == short or (len(short) > 2 and long in (f"{short}s", f"{short}es"))
 
 
-def _least(ground: Ground) -> float:
+def _least(context: EditContext) -> float:
     """How well a variable of another kind may do: better where something was seen to have the wrong one."""
-    return 0.3 if any(kind in _OF_WRONG_KIND for kind, _ in ground.troubles) else 0.05
+    return 0.3 if any(kind in _OF_WRONG_KIND for kind, _ in context.errors) else 0.05
 
 
-def _any_variable(scene: Scene, spot: Spot, node: ast.Name) -> Iterator[Edit]:
+def _any_variable(view: ExpressionView, spot: Spot, node: ast.Name) -> Iterator[Edit]:
     """Each visible variable for a name without a value: nothing can be told of the kind that was meant."""
-    for word, near in variables(scene, spot):
+    for word, near in variables(view, spot):
         if word != node.id and near > _LATER:
             yield from swap(spot, name(word), NAME, 0.7 * near, become(node.id, word))
 
 
-def _functions(scene: Scene) -> tuple[str, ...]:
-    return (*scene.outside.functions, *scene.outside.classes)
+def _functions(view: ExpressionView) -> tuple[str, ...]:
+    return (*view.outside.functions, *view.outside.classes)
 
 
-def _variable_instead(scene: Scene, spot: Spot, node: ast.expr) -> Iterator[Edit]:
+def _variable_instead(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[Edit]:
     """A variable where a larger expression or a constant stands."""
-    text, wanted = scene.text(node), scene.wanted(spot)
+    text, wanted = view.text(node), view.wanted(spot)
     if isinstance(spot.parent, ast.Attribute) and not wanted:
         return
     prior = 0.3 if isinstance(node, ast.Constant | ast.Subscript) else 0.2
     if spot.truth and isinstance(node, ast.Constant):
         prior = 0.6
-    for word, near in variables(scene, spot):
-        kind = scene.kinds.of_name(word)
+    for word, near in variables(view, spot):
+        kind = view.kinds.of_name(word)
         # Where only the truth counts, what may be empty, zero or false is as good as any.
         fit = 1.0 if spot.truth and kind & (SIZED | NUMBER) else fits(kind, wanted)
         if fit:
             yield from swap(spot, name(word), NAME, prior * near * fit, become(text, word))
 
 
-def _other_function(scene: Scene, spot: Spot, node: ast.Call) -> Iterator[Edit]:
+def _other_function(view: ExpressionView, spot: Spot, node: ast.Call) -> Iterator[Edit]:
     """A call of another function of the file that takes as many arguments; of another method of the same object."""
     given = len(node.args) + len(node.keywords)
     if isinstance(node.func, ast.Name) and node.func.id not in spot.visible.near:
-        if scene.kinds.of_name(node.func.id) != CALLABLE and node.func.id not in _functions(scene):
+        if view.kinds.of_name(node.func.id) != CALLABLE and node.func.id not in _functions(view):
             return
-        for word, function in scene.outside.functions.items():
+        for word, function in view.outside.functions.items():
             if word != node.func.id and takes(function, given):
-                fit = fits(scene.kinds.of_call(word), scene.kind(node))
+                fit = fits(view.kinds.of_call(word), view.kind(node))
                 new = ast.Call(func=name(word), args=node.args, keywords=node.keywords)
                 yield from swap(spot, new, NAME, 0.4 * fit, become(f"{node.func.id}(…)", f"{word}(…)"))
-    elif isinstance(node.func, ast.Attribute) and scene.text(node.func.value) == spot.visible.owner:
+    elif isinstance(node.func, ast.Attribute) and view.text(node.func.value) == spot.visible.owner:
         for word, function in spot.visible.methods.items():
             if word != node.func.attr and takes(function, given + 1) and not word.startswith("__"):
                 func = ast.Attribute(value=node.func.value, attr=word, ctx=LOAD)
@@ -296,28 +296,28 @@ def takes(function: Function, count: int) -> bool:
     return count >= least and (count <= most or bool(args.vararg or args.kwarg))
 
 
-def _other_target(scene: Scene, spot: Spot, node: ast.Name) -> Iterator[Edit]:
+def _other_target(view: ExpressionView, spot: Spot, node: ast.Name) -> Iterator[Edit]:
     """Another variable gets the value."""
     if not isinstance(spot.parent, ast.Assign | ast.AugAssign | ast.Tuple) or spot.up is None:
         return
     value = getattr(spot.parent, "value", None)
-    wanted: Kind = scene.kind(value) if value is not None else scene.kinds.of_name(node.id)
+    wanted: Kind = view.kind(value) if value is not None else view.kinds.of_name(node.id)
     for word in (*spot.visible.near, *spot.visible.later):
-        fit = fits(scene.kinds.of_name(word), wanted)
+        fit = fits(view.kinds.of_name(word), wanted)
         if word != node.id and fit and word != spot.visible.owner:
             new = ast.Name(id=word, ctx=ast.Store())
             yield from swap(spot, new, NAME, 0.3 * fit, f"the value goes to `{word}` instead of `{node.id}`")
 
 
-def _other_attribute(scene: Scene, spot: Spot, node: ast.Attribute) -> Iterator[Edit]:
+def _other_attribute(view: ExpressionView, spot: Spot, node: ast.Attribute) -> Iterator[Edit]:
     """Another attribute of the same object: one of the class for the own object, one that the file reads for others."""
     if spot.field == "func" or isinstance(node.ctx, ast.Del):
         return
     own = isinstance(node.value, ast.Name) and node.value.id == spot.visible.owner
-    if isinstance(node.value, ast.Name) and node.value.id in scene.outside.imports:
+    if isinstance(node.value, ast.Name) and node.value.id in view.outside.imports:
         return
-    for attr in spot.visible.attributes if own else scene.file.attributes:
-        prior = 0.5 * (fits(scene.kinds.of_name(f"self.{attr}"), scene.kind(node)) if own else 0.8)
+    for attr in spot.visible.attributes if own else view.file.attributes:
+        prior = 0.5 * (fits(view.kinds.of_name(f"self.{attr}"), view.kind(node)) if own else 0.8)
         if attr != node.attr and (not own or isinstance(node.ctx, ast.Store)):
             new = ast.Attribute(value=node.value, attr=attr, ctx=node.ctx)
             yield from swap(spot, new, NAME, prior, become(f".{node.attr}", f".{attr}"))
@@ -329,31 +329,31 @@ _SMALL = 3
 """Parts of an expression that is so small that it need resemble nothing."""
 
 
-def surgery(ground: Ground) -> Iterator[Edit]:
+def surgery(context: EditContext) -> Iterator[Edit]:
     """Each whole expression replaced by others of the file that fit, the most similar first."""
-    scene = scene_of(ground)
-    suspicion = ground.lines
+    view = view_of(context)
+    suspicion = context.lines
     likely = heapq.nlargest(
-        _MOST_TRANSPLANTS, _pairs(scene), key=lambda pair: pair[0] * (0.02 + suspicion.get(pair[1].line, 0))
+        _MOST_TRANSPLANTS, _pairs(view), key=lambda pair: pair[0] * (0.02 + suspicion.get(pair[1].line, 0))
     )
     for weight, spot, donor in likely:
-        yield from swap(spot, donor.node, TRANSPLANT, weight, become(scene.text(spot.node), donor.text))
+        yield from swap(spot, donor.node, TRANSPLANT, weight, become(view.text(spot.node), donor.text))
 
 
-def _pairs(scene: Scene) -> Iterator[tuple[float, Spot, Donor]]:
+def _pairs(view: ExpressionView) -> Iterator[tuple[float, Spot, Donor]]:
     fitting: dict[tuple[str, ...], list[Donor]] = {}
-    for spot, node in scene.values:
+    for spot, node in view.values:
         if isinstance(node, ast.Lambda) or isinstance(spot.parent, ast.Expr):
             continue
         if spot.visible.near not in fitting:
-            names = allowed(scene, spot)
-            fitting[spot.visible.near] = [donor for donor in donors(scene) if donor.names <= names]
-        yield from _at(scene, spot, node, fitting[spot.visible.near])
+            names = allowed(view, spot)
+            fitting[spot.visible.near] = [donor for donor in donors(view) if donor.names <= names]
+        yield from _at(view, spot, node, fitting[spot.visible.near])
 
 
-def _at(scene: Scene, spot: Spot, node: ast.expr, given: list[Donor]) -> Iterator[tuple[float, Spot, Donor]]:
+def _at(view: ExpressionView, spot: Spot, node: ast.expr, given: list[Donor]) -> Iterator[tuple[float, Spot, Donor]]:
     """What may be put at one spot, with weights."""
-    wanted, truth, text, parts = scene.wanted(spot), spot.truth, scene.text(node), scene.file.parts(node)
+    wanted, truth, text, parts = view.wanted(spot), spot.truth, view.text(node), view.file.parts(node)
     simple, form = isinstance(node, ast.Constant), type(node)
     for donor in given:
         fit = 0.5 if truth else fits(donor.kind, wanted)

@@ -10,10 +10,10 @@ import builtins
 from collections.abc import Iterator
 from typing import Any
 
-from repair.edit import Edit, Ground
+from repair.edit import Edit, EditContext
 from repair.edits.expression import (
     LOAD,
-    Scene,
+    ExpressionView,
     Spot,
     become,
     binary,
@@ -22,8 +22,8 @@ from repair.edits.expression import (
     name,
     parsed,
     same,
-    scene_of,
     swap,
+    view_of,
 )
 from repair.edits.names import allowed, donors, takes
 from repair.edits.operators import SIGNS, fitting
@@ -56,25 +56,23 @@ _DONE = ("str({x})", "int({x})", "len({x})", "{x} * {x}", "{x} * 2", "{x} + 1", 
 Value = tuple[ast.expr, float]
 
 
-def resulting(ground: Ground) -> Iterator[Edit]:
+def resulting(context: EditContext) -> Iterator[Edit]:
     """`return` and `return None` become `return <expression>`; the same for literals, which is less likely."""
-    scene = scene_of(ground)
-    if not isinstance(scene.root, Function) or any(
-        isinstance(n, ast.Yield | ast.YieldFrom) for n in _all_results(scene)
-    ):
+    view = view_of(context)
+    if not isinstance(view.root, Function) or any(isinstance(n, ast.Yield | ast.YieldFrom) for n in _all_results(view)):
         return
-    yield from likeliest(_mended(scene), ground, _MOST_RESULTS)
+    yield from likeliest(_mended(view), context, _MOST_RESULTS)
 
 
-def _all_results(scene: Scene) -> Iterator[ast.AST]:
-    return ast.walk(scene.root)
+def _all_results(view: ExpressionView) -> Iterator[ast.AST]:
+    return ast.walk(view.root)
 
 
-def _mended(scene: Scene) -> Iterator[Edit]:
-    for spot, node in scene.of(ast.Return):
+def _mended(view: ExpressionView) -> Iterator[Edit]:
+    for spot, node in view.of(ast.Return):
         scale = _emptiness(node.value)
-        for value, weight in _values(scene, spot, node) if scale else ():
-            note = become(scene.text(node), f"return {ast.unparse(value)}")
+        for value, weight in _values(view, spot, node) if scale else ():
+            note = become(view.text(node), f"return {ast.unparse(value)}")
             yield from swap(spot, ast.Return(value=value), RESULT, weight * scale, note)
 
 
@@ -87,38 +85,38 @@ def _emptiness(value: ast.expr | None) -> float:
     return 0.4 if isinstance(value, ast.Constant) or (isinstance(value, ast.Dict) and not value.keys) else 0.0
 
 
-def _values(scene: Scene, spot: Spot, node: ast.Return) -> Iterator[Value]:
+def _values(view: ExpressionView, spot: Spot, node: ast.Return) -> Iterator[Value]:
     others = [
-        other for other in _all_results(scene) if isinstance(other, ast.Return) and other is not node and other.value
+        other for other in _all_results(view) if isinstance(other, ast.Return) and other is not node and other.value
     ]
-    kinds: Kind = UNKNOWN.union(*(scene.kind(other.value) for other in others if other.value)) - {"NoneType"}
+    kinds: Kind = UNKNOWN.union(*(view.kind(other.value) for other in others if other.value)) - {"NoneType"}
     words = [word for word in spot.visible.near if word != spot.visible.owner]
     for other in others:
         if other.value and len(list(ast.walk(other.value))) <= _LARGEST:
-            yield from _like(scene, spot, other.value)
-    yield from _elsewhere(scene, spot, kinds)
-    yield from _calls(scene, words)
-    yield from _turned(scene, words, kinds)
-    yield from _items(scene, spot, words)
-    yield from _joined(scene, words, kinds)
-    yield from _operations(scene, words, kinds)
-    yield from _of_items(scene, words, kinds)
+            yield from _like(view, spot, other.value)
+    yield from _elsewhere(view, spot, kinds)
+    yield from _calls(view, words)
+    yield from _turned(view, words, kinds)
+    yield from _items(view, spot, words)
+    yield from _joined(view, words, kinds)
+    yield from _operations(view, words, kinds)
+    yield from _of_items(view, words, kinds)
 
 
-def _like(scene: Scene, spot: Spot, value: ast.expr) -> Iterator[Value]:
+def _like(view: ExpressionView, spot: Spot, value: ast.expr) -> Iterator[Value]:
     """What another branch returns, also with one of its operators or names replaced."""
-    if isinstance(value, ast.Constant) or not _names(value) <= allowed(scene, spot):
+    if isinstance(value, ast.Constant) or not _names(value) <= allowed(view, spot):
         return
     yield value, 0.3
     for place, part in places(value):
         if isinstance(part, ast.BinOp):
-            for op in fitting(scene.kind(part.left), scene.kind(part.right)):
+            for op in fitting(view.kind(part.left), view.kind(part.right)):
                 if op in SIGNS and not isinstance(part.op, op):
                     yield _with(value, place, binary(part.left, op, part.right)), 0.2
         elif isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load):
-            kind = scene.kinds.of_name(part.id)
+            kind = view.kinds.of_name(part.id)
             for word in spot.visible.near if kind != CALLABLE else ():
-                fit = fits(scene.kinds.of_name(word), kind)
+                fit = fits(view.kinds.of_name(word), kind)
                 if word != part.id and fit:
                     yield _with(value, place, name(word)), 0.15 * fit
 
@@ -135,47 +133,47 @@ def _names(value: ast.expr) -> frozenset[str]:
     return frozenset(part.id for part in names if part.id not in stored)
 
 
-def _elsewhere(scene: Scene, spot: Spot, kinds: Kind) -> Iterator[Value]:
-    visible = allowed(scene, spot)
-    for donor in donors(scene)[:_MOST_DONORS]:
+def _elsewhere(view: ExpressionView, spot: Spot, kinds: Kind) -> Iterator[Value]:
+    visible = allowed(view, spot)
+    for donor in donors(view)[:_MOST_DONORS]:
         if donor.names <= visible and (fit := fits(donor.kind, kinds)):
             yield donor.node, 0.5 * donor.prior * fit
 
 
-def _calls(scene: Scene, words: list[str]) -> Iterator[Value]:
+def _calls(view: ExpressionView, words: list[str]) -> Iterator[Value]:
     """Functions of the file, called with the function's own parameters or with one variable."""
-    assert isinstance(scene.root, Function)
-    given = [word for word in parameters(scene.root.args) if word in words]
-    for word, function in scene.outside.functions.items():
-        if len(given) > 1 and takes(function, len(given)) and function is not scene.root:
+    assert isinstance(view.root, Function)
+    given = [word for word in parameters(view.root.args) if word in words]
+    for word, function in view.outside.functions.items():
+        if len(given) > 1 and takes(function, len(given)) and function is not view.root:
             yield call(word, *map(name, given)), 0.2
         for other in words if takes(function, 1) else ():
-            if scene.kinds.of_name(other) != CALLABLE:
+            if view.kinds.of_name(other) != CALLABLE:
                 yield call(word, name(other)), 0.12
 
 
-def _items(scene: Scene, spot: Spot, words: list[str]) -> Iterator[Value]:
+def _items(view: ExpressionView, spot: Spot, words: list[str]) -> Iterator[Value]:
     """Items of what is visible, of own attributes and of the module's variables, by a visible index or key."""
     own = [f"{spot.visible.owner}.{word}" for word in spot.visible.attributes]
-    for holder in (*words, *own, *scene.outside.variables):
-        kind = scene.kinds.of_name(holder)
+    for holder in (*words, *own, *view.outside.variables):
+        kind = view.kinds.of_name(holder)
         if kind and not kind & (SEQUENCE | MAPPING):
             continue
         for word in words:
-            index = scene.kinds.of_name(word)
+            index = view.kinds.of_name(word)
             if word != holder and (index & INT or not index or (index & STR and not kind & SEQUENCE)):
                 made = ast.Subscript(value=name(holder), slice=name(word), ctx=LOAD)
                 yield made, 0.15 * (1.0 if kind else 0.6) * (1.0 if index else 0.6)
 
 
-def _turned(scene: Scene, words: list[str], kinds: Kind) -> Iterator[Value]:
+def _turned(view: ExpressionView, words: list[str], kinds: Kind) -> Iterator[Value]:
     """A collection in another form, or what is told of it."""
     for word in words:
-        holder = scene.kinds.of_name(word)
+        holder = view.kinds.of_name(word)
         for function, weight in _TURNS if holder & (ITERABLE - STR) else ():
             new = call(function, name(word))
-            fit = fits(scene.kind(new), kinds)
-            if fit and scene.kind(new) != holder:
+            fit = fits(view.kind(new), kinds)
+            if fit and view.kind(new) != holder:
                 yield new, weight * fit
         if holder & (LIST | SET):
             yield call("sorted", name(word)), 0.25
@@ -184,12 +182,12 @@ def _turned(scene: Scene, words: list[str], kinds: Kind) -> Iterator[Value]:
 _TURNS = (("list", 0.2), ("tuple", 0.12), ("len", 0.15), ("sum", 0.12), ("set", 0.08), ("dict", 0.08))
 
 
-def _joined(scene: Scene, words: list[str], kinds: Kind) -> Iterator[Value]:
+def _joined(view: ExpressionView, words: list[str], kinds: Kind) -> Iterator[Value]:
     """The texts of a list as one."""
-    told = [word[1:-1] for word in scene.ground.words.constants if word[:1] == "'" and len(word) <= 4]
+    told = [word[1:-1] for word in view.context.words.constants if word[:1] == "'" and len(word) <= 4]
     plain = [separator for separator in told if "\\" not in separator][:4]
     for word in words if not kinds or kinds & STR else ():
-        holder, items = scene.kinds.of_name(word), scene.kinds.of_name(f"{word}[]")
+        holder, items = view.kinds.of_name(word), view.kinds.of_name(f"{word}[]")
         if holder & (LIST | TUPLE) and (not items or items & STR):
             sure = 1.0 if items or kinds else 0.5
             for separator in dict.fromkeys((*plain, *_SEPARATORS)):
@@ -198,12 +196,12 @@ def _joined(scene: Scene, words: list[str], kinds: Kind) -> Iterator[Value]:
                 yield made, sure * (0.25 if separator in plain else 0.2)
 
 
-def _operations(scene: Scene, words: list[str], kinds: Kind) -> Iterator[Value]:
+def _operations(view: ExpressionView, words: list[str], kinds: Kind) -> Iterator[Value]:
     """An operation of two visible numbers, or of two visible sequences."""
     for one in words[-6:]:
         for other in words[-6:]:
-            kind = scene.kinds.of_name(one)
-            if one != other and kind & scene.kinds.of_name(other) and fits(kind, kinds):
+            kind = view.kinds.of_name(one)
+            if one != other and kind & view.kinds.of_name(other) and fits(kind, kinds):
                 number = is_number(kind)
                 for op in _ARITHMETIC if number else (ast.Add,) if kind & (LIST | STR | TUPLE) else ():
                     if one < other or op not in (ast.Add, ast.Mult) or not number:
@@ -213,12 +211,12 @@ def _operations(scene: Scene, words: list[str], kinds: Kind) -> Iterator[Value]:
 _ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Div, ast.Mod)
 
 
-def _of_items(scene: Scene, words: list[str], kinds: Kind) -> Iterator[Value]:
+def _of_items(view: ExpressionView, words: list[str], kinds: Kind) -> Iterator[Value]:
     """`[x for x in xs if …]` and `[… for x in xs]` with what is usually asked of items, or is asked in the file."""
     if kinds and not kinds & LIST:
         return
     for word in words:
-        kind = scene.kinds.of_name(word)
+        kind = view.kinds.of_name(word)
         if (kind and not kind & ITERABLE) or kind & DICT or kind == STR:
             continue
         sure = 1.0 if kind else 0.4
@@ -226,8 +224,8 @@ def _of_items(scene: Scene, words: list[str], kinds: Kind) -> Iterator[Value]:
             yield parsed(f"[item for item in {word} if {text.format(x='item')}]"), 0.1 * sure
         for text in _DONE:
             yield parsed(f"[{text.format(x='item')} for item in {word}]"), 0.08 * sure
-        for function in scene.outside.functions:
-            if takes(scene.outside.functions[function], 1):
+        for function in view.outside.functions:
+            if takes(view.outside.functions[function], 1):
                 yield parsed(f"[item for item in {word} if {function}(item)]"), 0.15 * sure
                 yield parsed(f"[{function}(item) for item in {word}]"), 0.12 * sure
 
@@ -239,29 +237,29 @@ _LOOKED_UP = frozenset({"KeyError", "IndexError", "AttributeError", "LookupError
 _CONVERTED = frozenset({"ValueError", "TypeError", "ArithmeticError", "ZeroDivisionError", "OverflowError"})
 
 
-def raising(ground: Ground) -> Iterator[Edit]:
+def raising(context: EditContext) -> Iterator[Edit]:
     """Another exception in `raise` and `except`, two for one, and `raise "…"` with an exception around the text."""
-    scene = scene_of(ground)
-    yield from likeliest(_all_raised(scene), ground, _MOST_RAISED)
+    view = view_of(context)
+    yield from likeliest(_all_raised(view), context, _MOST_RAISED)
 
 
-def _all_raised(scene: Scene) -> Iterator[Edit]:
-    known = _known(scene)
-    for spot, node in scene.values:
+def _all_raised(view: ExpressionView) -> Iterator[Edit]:
+    known = _known(view)
+    for spot, node in view.values:
         if isinstance(spot.parent, ast.Raise) and spot.field == "exc":
-            yield from _raised(scene, spot, node, known)
-    for spot, tried in scene.of(ast.Try):
+            yield from _raised(view, spot, node, known)
+    for spot, tried in view.of(ast.Try):
         for index, handler in enumerate(tried.handlers):
             if handler.type is not None:  # what ended a test is caught by the edits of jumps
-                yield from _caught(scene, spot, (index, handler), known)
+                yield from _caught(view, spot, (index, handler), known)
 
 
-def _known(scene: Scene) -> dict[str, float]:
+def _known(view: ExpressionView) -> dict[str, float]:
     """Exceptions by name, with how likely each is meant: those that the file or its tests name come first."""
-    words = scene.ground.words
+    words = view.context.words
     tested = [word for text in words.texts[1:] for word in _USUAL if word in text]
     found = dict.fromkeys(_USUAL, 0.2) | dict.fromkeys((*words.names, *tested), 0.6)
-    own = {word for word, item in scene.outside.classes.items() if _is_exception_class(item)}
+    own = {word for word, item in view.outside.classes.items() if _is_exception_class(item)}
     return {word: weight for word, weight in found.items() if word in own or _is_builtin(word)}
 
 
@@ -275,9 +273,9 @@ def _is_builtin(word: str) -> bool:
     return isinstance(kind, type) and issubclass(kind, Exception) and not issubclass(kind, Warning)
 
 
-def _raised(scene: Scene, spot: Spot, node: ast.expr, known: dict[str, float]) -> Iterator[Edit]:
-    text, made = scene.text(node), node.func if isinstance(node, ast.Call) else node
-    loose = isinstance(node, ast.Constant | ast.JoinedStr) or scene.kind(node) == STR
+def _raised(view: ExpressionView, spot: Spot, node: ast.expr, known: dict[str, float]) -> Iterator[Edit]:
+    text, made = view.text(node), node.func if isinstance(node, ast.Call) else node
+    loose = isinstance(node, ast.Constant | ast.JoinedStr) or view.kind(node) == STR
     for word, weight in known.items():
         if loose:
             yield from swap(spot, call(word, node), EXCEPTION, 0.4 + 0.5 * weight, become(text, f"{word}({text})"))
@@ -292,14 +290,16 @@ def _near(old: str, new: str) -> float:
     return 1.0 if any({old, new} <= group for group in (_LOOKED_UP, _CONVERTED)) else 0.6
 
 
-def _caught(scene: Scene, spot: Spot, found: tuple[int, ast.ExceptHandler], known: dict[str, float]) -> Iterator[Edit]:
+def _caught(
+    view: ExpressionView, spot: Spot, found: tuple[int, ast.ExceptHandler], known: dict[str, float]
+) -> Iterator[Edit]:
     """Another exception caught, or one more."""
     index, handler = found
-    old, text = handler.type, scene.text(handler.type) if handler.type else ""
+    old, text = handler.type, view.text(handler.type) if handler.type else ""
     present = old.elts if isinstance(old, ast.Tuple) else [old] if old else []
     if any(isinstance(one, ast.Name) and one.id == "Exception" for one in present):
         return
-    line = handler.lineno if handler.lineno in scene.ground.lines else spot.line
+    line = handler.lineno if handler.lineno in view.context.lines else spot.line
     place = (*spot.place, ("handlers", index), ("type", None))
     for word, weight in known.items():
         if any(isinstance(one, ast.Name) and one.id == word for one in present):

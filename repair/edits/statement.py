@@ -7,7 +7,7 @@ import heapq
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from repair.edit import Edit, Ground
+from repair.edit import Edit, EditContext
 from repair.edits.build import Piece, piece
 from repair.edits.survey import Block, Site, Survey
 from repair.tree import Place, at
@@ -19,7 +19,7 @@ _BLOCK_FIELDS = frozenset({"body", "orelse", "finalbody", "handlers", "cases"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spot:
+class StatementExpression:
     """An expression of a statement's own, where it stands, and its text."""
 
     site: Site
@@ -33,12 +33,12 @@ class Spot:
         return piece(self.node)
 
 
-def spots(site: Site) -> Iterator[Spot]:
+def statement_expressions(site: Site) -> Iterator[StatementExpression]:
     """The expressions of a statement, those of the statements in it left out."""
-    yield from _spots(site, site.node, site.place)
+    yield from _expressions(site, site.node, site.place)
 
 
-def _spots(site: Site, node: ast.AST, place: Place) -> Iterator[Spot]:
+def _expressions(site: Site, node: ast.AST, place: Place) -> Iterator[StatementExpression]:
     for field, value in ast.iter_fields(node):
         if node is site.node and field in _BLOCK_FIELDS:
             continue
@@ -47,11 +47,11 @@ def _spots(site: Site, node: ast.AST, place: Place) -> Iterator[Spot]:
                 continue
             below = (*place, (field, index))
             if isinstance(child, ast.expr):
-                yield Spot(site=site, place=below, node=child, parent=node)
-            yield from _spots(site, child, below)
+                yield StatementExpression(site=site, place=below, node=child, parent=node)
+            yield from _expressions(site, child, below)
 
 
-def replacement(kind: str, spot: Spot, new: Piece, weight: float, old: str = "") -> Edit:
+def replacement(kind: str, spot: StatementExpression, new: Piece, weight: float, old: str = "") -> Edit:
     """Another expression at a spot."""
     note = f"`{old or spot.piece.text}` becomes `{new.text}`"
     return Edit(kind=kind, place=spot.place, new=(new.node,), weight=weight, line=spot.site.line, note=note)
@@ -66,7 +66,7 @@ def best_of(proposals: Iterable[tuple[Piece, float]], most: int) -> list[tuple[P
     return heapq.nlargest(most, best.values(), key=lambda pair: pair[1])
 
 
-def choices(kind: str, spot: Spot, proposals: Iterable[tuple[Piece, float]]) -> Iterator[Edit]:
+def choices(kind: str, spot: StatementExpression, proposals: Iterable[tuple[Piece, float]]) -> Iterator[Edit]:
     """An edit for each proposed text that differs from what stands there, with the greatest weight proposed for it."""
     old = spot.piece.text
     best = best_of(proposals, MOST_CHOICES)
@@ -93,18 +93,18 @@ def thinned(survey: Survey, edits: Iterable[Edit], most: int) -> list[Edit]:
     return heapq.nlargest(most, edits, key=lambda edit: edit.weight * survey.suspicion(edit.line))
 
 
-def lives(ground: Ground, edits: Iterable[Edit]) -> Iterator[Edit]:
+def lives(context: EditContext, edits: Iterable[Edit]) -> Iterator[Edit]:
     """The edits whose scope compiles.
 
     Only where a scope holds what the rules of the families do not know: declarations of outer variables, and `async`.
     """
-    node = at(ground.tree, ground.scope)
+    node = at(context.tree, context.scope)
     if not any(isinstance(part, _DELICATE) for part in ast.walk(node)):
         yield from edits
         return
     for edit in edits:
         try:
-            compile(ast.unparse(at(edit.apply(ground.tree), ground.scope)), "<edit>", "exec", dont_inherit=True)
+            compile(ast.unparse(at(edit.apply(context.tree), context.scope)), "<edit>", "exec", dont_inherit=True)
         except (SyntaxError, ValueError, RecursionError):
             continue
         yield edit

@@ -7,10 +7,11 @@ import builtins
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 
-from repair.edit import Ground
+from repair.edit import EditContext
 from repair.edits.build import Piece, name, negated, piece
+from repair.edits.expression import once
 from repair.kinds import CALLABLE, DICT, INT, LIST, NUMBER, SET, SIZED, STR, UNKNOWN, Kind, Kinds, inferred, outside
 from repair.tree import Function, Place, at
 
@@ -74,11 +75,11 @@ class Site:
         return self.block.place(self.index)
 
 
-def blocks(ground: Ground) -> Iterator[Block]:
-    """The blocks of the ground's scope, outer ones first; functions are left out of the empty scope."""
-    node = at(ground.tree, ground.scope)
+def blocks(context: EditContext) -> Iterator[Block]:
+    """The blocks of the scope, outer ones first; functions are left out of the empty scope."""
+    node = at(context.tree, context.scope)
     outside = Block(holder=(), field="body", owner=node, statements=(), function=None, loops=0)
-    yield from _inside(node, ground.scope, outside, bool(ground.scope))
+    yield from _inside(node, context.scope, outside, bool(context.scope))
 
 
 def _inside(node: ast.AST, place: Place, outer: Block, functions: bool) -> Iterator[Block]:
@@ -119,34 +120,34 @@ def _statement(above: tuple[Block, int]) -> ast.stmt:
     return block.statements[index]
 
 
-def sites(ground: Ground) -> Iterator[Site]:
-    """The statements whose own lines are among the ground's; docstrings are none."""
-    for block in blocks(ground):
+def sites(context: EditContext) -> Iterator[Site]:
+    """The statements whose own lines are among the context's; docstrings are none."""
+    for block in blocks(context):
         for index in range(block.first, len(block.statements)):
             node = block.statements[index]
-            line = line_of(ground, node)
+            line = line_of(context, node)
             if line is not None:
                 yield Site(block=block, index=index, node=node, line=line)
 
 
-def gaps(ground: Ground) -> Iterator[tuple[Block, int, int]]:
+def gaps(context: EditContext) -> Iterator[tuple[Block, int, int]]:
     """The places where a statement may be put in, with the line of a neighbour: (block, index, line).
 
     Nothing is put after what leaves the block; a `pass` is a place, not a neighbour.
     """
-    for block in blocks(ground):
+    for block in blocks(context):
         for index in range(block.first, len(block.statements) + 1):
             before = block.statements[index - 1] if index > block.first else None
             if isinstance(before, JUMPS | ast.Pass):
                 continue
             after = block.statements[index] if index < len(block.statements) else None
-            lines = [line_of(ground, node) for node in (after, before) if node is not None]
+            lines = [line_of(context, node) for node in (after, before) if node is not None]
             found = [line for line in lines if line is not None]
             if found:
-                yield block, index, max(found, key=lambda line: ground.lines[line])
+                yield block, index, max(found, key=lambda line: context.lines[line])
 
 
-def line_of(ground: Ground, node: ast.AST) -> int | None:
+def line_of(context: EditContext, node: ast.AST) -> int | None:
     """The most suspicious of the node's own lines, those of the statements in it left out; None if none counts."""
     first = getattr(node, "lineno", 0)
     for decorator in getattr(node, "decorator_list", ()):
@@ -155,8 +156,8 @@ def line_of(ground: Ground, node: ast.AST) -> int | None:
     last = getattr(node, "end_lineno", None) or first
     if isinstance(inner, list) and inner:
         last = max(first, inner[0].lineno - 1) if inner[0].lineno > first else first
-    own = [line for line in range(first, last + 1) if line in ground.lines]
-    return max(own, key=lambda line: ground.lines[line]) if own else None
+    own = [line for line in range(first, last + 1) if line in context.lines]
+    return max(own, key=lambda line: context.lines[line]) if own else None
 
 
 def fits(statement: ast.stmt, block: Block) -> bool:
@@ -362,11 +363,11 @@ _BINDING = ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom
 
 
 class Survey:
-    """A ground, looked over once; everything is computed when first asked for."""
+    """A scope, looked over once; everything is computed when first asked for."""
 
-    def __init__(self, ground: Ground) -> None:
-        self.ground = ground
-        self.node = at(ground.tree, ground.scope)
+    def __init__(self, context: EditContext) -> None:
+        self.context = context
+        self.node = at(context.tree, context.scope)
         self._opposites: dict[str, Piece] = {}
         self._stale: dict[int, frozenset[str]] = {}
         self._own: dict[int, list[ast.AST]] = {}
@@ -378,7 +379,7 @@ class Survey:
     @cached_property
     def gaps(self) -> list[tuple[Block, int, int]]:
         """Where a statement may be put in: (block, index, line)."""
-        return list(gaps(self.ground))
+        return list(gaps(self.context))
 
     def nodes_of(self, function: Function) -> list[ast.AST]:
         """The nodes of a function without those of functions in it."""
@@ -394,15 +395,15 @@ class Survey:
     @cached_property
     def sites(self) -> list[Site]:
         """The statements where edits may begin."""
-        return list(sites(self.ground))
+        return list(sites(self.context))
 
     def suspicion(self, line: int) -> float:
         """The suspicion of a line; a little for lines that have none, so that weights still order them."""
-        return max(self.ground.lines.get(line, 0.0), 0.01)
+        return max(self.context.lines.get(line, 0.0), 0.01)
 
     @cached_property
     def _nodes(self) -> list[ast.AST]:
-        return list(ast.walk(self.node)) if self.ground.scope else list(outside_functions(self.node))
+        return list(ast.walk(self.node)) if self.context.scope else list(outside_functions(self.node))
 
     @cached_property
     def bound(self) -> dict[int, dict[str, int]]:
@@ -443,7 +444,7 @@ class Survey:
     @cached_property
     def lost(self) -> list[str]:
         """Names that the scope's function reads and that nobody binds: what gave them a value is missing."""
-        if not self.ground.scope:
+        if not self.context.scope:
             return []
         known = {text for own in self.bound.values() for text in own} | self.globals | set(dir(builtins))
         inner = {
@@ -482,7 +483,7 @@ class Survey:
     def conditions(self) -> list[tuple[Piece, bool]]:
         """The conditions that occur and bind nothing, each once, and whether it is in the scope; others come last."""
         found: dict[str, tuple[Piece, bool]] = {}
-        for nodes, near in ((self._nodes, True), (list(ast.walk(self.ground.tree)), False)):
+        for nodes, near in ((self._nodes, True), (list(ast.walk(self.context.tree)), False)):
             for node in nodes:
                 for part in conditions_in(node):
                     if not any(isinstance(inner, _BINDING) for inner in ast.walk(part)):
@@ -502,7 +503,7 @@ class Survey:
 
     @cached_property
     def _words(self) -> list[object]:
-        return [ast.literal_eval(word) for word in self.ground.words.constants]
+        return [ast.literal_eval(word) for word in self.context.words.constants]
 
     @cached_property
     def looked_into(self) -> frozenset[str]:
@@ -512,7 +513,7 @@ class Survey:
     @cached_property
     def awaited(self) -> tuple[tuple[str, str], ...]:
         """The exceptions that the tests wait for, so far as they are known here: (kind, words of its message)."""
-        told = dict.fromkeys(pair for text in self.ground.words.texts[1:] for pair in awaited(text))
+        told = dict.fromkeys(pair for text in self.context.words.texts[1:] for pair in awaited(text))
         return tuple(pair for pair in told if pair[0] in self.globals or pair[0] in dir(builtins))
 
     @cached_property
@@ -558,7 +559,7 @@ class Survey:
 
     @cached_property
     def _kinds(self) -> Kinds:
-        return inferred(self._nodes, outside(self.ground.tree), self.ground.kinds)
+        return inferred(self._nodes, outside(self.context.tree), self.context.kinds)
 
     @cached_property
     def _used(self) -> dict[str, Kind]:
@@ -604,7 +605,7 @@ class Survey:
     def globals(self) -> frozenset[str]:
         """The names that the module's own statements bind."""
         names: dict[int, dict[str, int]] = {}
-        bindings(self.ground.tree, names, names.setdefault(0, {}))
+        bindings(self.context.tree, names, names.setdefault(0, {}))
         return frozenset(names[0])
 
     def pieces(self, block: Block) -> list[Piece]:
@@ -612,26 +613,7 @@ class Survey:
         return [name(text) for text in (*self.names(block), *self.chains)]
 
 
-def survey_of(ground: Ground) -> Survey:
-    """The survey of a ground, made once for the generators that ask one after the other."""
-    return _survey(_Same(ground))
-
-
-class _Same:
-    """A ground as a key: the same object, and no comparison of what it holds."""
-
-    __slots__ = ("ground",)
-
-    def __init__(self, ground: Ground) -> None:
-        self.ground = ground
-
-    def __hash__(self) -> int:
-        return id(self.ground)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and other.ground is self.ground
-
-
-@lru_cache(maxsize=2)
-def _survey(key: _Same) -> Survey:
-    return Survey(key.ground)
+@once
+def survey_of(context: EditContext) -> Survey:
+    """The survey of a scope, made once for the operators that ask one after the other."""
+    return Survey(context)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from core.parsing import parse_quietly
-from repair.evaluation import Trouble
+from repair.evaluation import ErrorInfo
 from repair.tree import Function
 
 
@@ -213,9 +213,9 @@ def sources(files: Mapping[str, str]) -> dict[str, Source]:
     return found
 
 
-def place_of(told: str, trouble: Trouble, files: Mapping[str, Source]) -> tuple[Source, int] | None:
-    """The innermost frame that is in one of the files, or the first line of the file that the trouble is about."""
-    for path, line, _ in reversed(trouble.frames):
+def place_of(told: str, error: ErrorInfo, files: Mapping[str, Source]) -> tuple[Source, int] | None:
+    """The innermost frame that is in one of the files, or the first line of the file that the error is about."""
+    for path, line, _ in reversed(error.frames):
         if path in files:
             return files[path], line
     return (files[told], 0) if told in files else None

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from types import ModuleType
 
-from repair.evaluation import Trouble
+from repair.evaluation import ErrorInfo
 from repair.quick.mend import Change, Mend, Source, near, place_of
 from repair.tree import Function
 
@@ -64,11 +64,11 @@ _NO_NAME = re.compile(r"cannot import name '(\w+)' from (?:partially initialized
 _MOST = 3
 
 
-def missing_imports(told: str, trouble: Trouble, files: Mapping[str, Source]) -> Iterator[Mend]:
+def missing_imports(told: str, error: ErrorInfo, files: Mapping[str, Source]) -> Iterator[Mend]:
     """A NameError of what a module offers: of the standard library, or another file of the tree."""
-    found = _UNKNOWN_NAME.search(trouble.message)
-    place = place_of(told, trouble, files)
-    if trouble.kind != "NameError" or found is None or place is None:
+    found = _UNKNOWN_NAME.search(error.message)
+    place = place_of(told, error, files)
+    if error.kind != "NameError" or found is None or place is None:
         return
     name, (source, _) = found.group(1), place
     for module, part in _offers(name, source, files):
@@ -179,13 +179,13 @@ def _place(source: Source, wants_from: bool) -> tuple[int, bool]:
     return start, True
 
 
-def misspelt_imports(_: str, trouble: Trouble, files: Mapping[str, Source]) -> Iterator[Mend]:
+def misspelt_imports(_: str, error: ErrorInfo, files: Mapping[str, Source]) -> Iterator[Mend]:
     """A module or a name to import that has one near spelling."""
-    lost = _NO_MODULE.search(trouble.message)
-    if lost and trouble.kind == "ModuleNotFoundError":
+    lost = _NO_MODULE.search(error.message)
+    if lost and error.kind == "ModuleNotFoundError":
         yield from _other_module(lost.group(1), files)
-    named = _NO_NAME.search(trouble.message)
-    if named and trouble.kind == "ImportError":
+    named = _NO_NAME.search(error.message)
+    if named and error.kind == "ImportError":
         yield from _other_name(named.group(1), named.group(2), files)
 
 
@@ -295,17 +295,17 @@ _OTHER_METHODS = {
 _BUILTIN = {kind.__name__: kind for kind in (list, dict, str, set, tuple, int, float, bytes)}
 
 
-def misspelt(told: str, trouble: Trouble, files: Mapping[str, Source]) -> Iterator[Mend]:
+def misspelt(told: str, error: ErrorInfo, files: Mapping[str, Source]) -> Iterator[Mend]:
     """Mends of names that do not exist, by the kind of what was raised."""
-    place = place_of(told, trouble, files)
-    if trouble.kind in {"NameError", "UnboundLocalError"} and place:
-        yield from _names(*place, trouble)
-    elif trouble.kind == "AttributeError":
-        yield from _attributes(place, trouble, files)
-    elif trouble.kind == "KeyError" and place:
-        yield from _keys(*place, trouble)
-    elif trouble.kind == "TypeError":
-        yield from _keywords(place, trouble, files)
+    place = place_of(told, error, files)
+    if error.kind in {"NameError", "UnboundLocalError"} and place:
+        yield from _names(*place, error)
+    elif error.kind == "AttributeError":
+        yield from _attributes(place, error, files)
+    elif error.kind == "KeyError" and place:
+        yield from _keys(*place, error)
+    elif error.kind == "TypeError":
+        yield from _keywords(place, error, files)
 
 
 def _meant(message: str) -> list[str]:
@@ -313,17 +313,17 @@ def _meant(message: str) -> list[str]:
     return _MEANT.findall(message)
 
 
-def _names(source: Source, line: int, trouble: Trouble) -> Iterator[Mend]:
-    found = _MISSPELT.search(trouble.message)
+def _names(source: Source, line: int, error: ErrorInfo) -> Iterator[Mend]:
+    found = _MISSPELT.search(error.message)
     if found is None:
         return
     name = found.group(1) or found.group(2)
     uses = [node for node in source.nodes if isinstance(node, ast.Name) and node.id == name]
     here = [node for node in uses if node.lineno == line]
-    if trouble.kind == "UnboundLocalError":
+    if error.kind == "UnboundLocalError":
         uses = here
     known = [*_visible(source, line), *source.names, *dir(builtins)]
-    options = [*_meant(trouble.message), *filter(None, [_OTHER_WORDS.get(name)]), *near(name, known)]
+    options = [*_meant(error.message), *filter(None, [_OTHER_WORDS.get(name)]), *near(name, known)]
     for new in dict.fromkeys(options):
         yield from source.renamed(uses, name, new, "name")
         if len(here) < len(uses):
@@ -351,9 +351,9 @@ def _visible(source: Source, line: int) -> list[str]:
 
 
 def _attributes(
-    place: tuple[Source, int] | None, trouble: Trouble, files: Mapping[str, Source]
+    place: tuple[Source, int] | None, error: ErrorInfo, files: Mapping[str, Source]
 ) -> Iterator[Mend]:  # fmt: skip
-    found = _NO_ATTRIBUTE.search(trouble.message)
+    found = _NO_ATTRIBUTE.search(error.message)
     if found is None:
         return
     owner, lost = found.group(1) or found.group(2) or found.group(3), found.group(4)
@@ -361,14 +361,14 @@ def _attributes(
         source, line = place
         nodes = [node for node in source.nodes if isinstance(node, ast.Attribute) and node.attr == lost]
         here = [node for node in nodes if line in {node.lineno, node.end_lineno}] or nodes
-        for new in _near_attributes(owner, lost, trouble, files):
+        for new in _near_attributes(owner, lost, error, files):
             changes = [Change(*source.attribute_spot(node), new) for node in here]
             yield from source.mend(source.with_changes(changes), "attribute", f"`.{lost}` becomes `.{new}`")
     yield from _defined_otherwise(owner, lost, files)
 
 
-def _near_attributes(owner: str, lost: str, trouble: Trouble, files: Mapping[str, Source]) -> list[str]:
-    options = _meant(trouble.message)
+def _near_attributes(owner: str, lost: str, error: ErrorInfo, files: Mapping[str, Source]) -> list[str]:
+    options = _meant(error.message)
     kind = _BUILTIN.get(owner)
     if kind is not None:
         other = _OTHER_METHODS.get(lost)
@@ -407,9 +407,9 @@ def _defined_otherwise(owner: str, lost: str, files: Mapping[str, Source]) -> It
                 yield from source.mend(text, "attribute", f"`{old}` is called `{lost}`")
 
 
-def _keys(source: Source, line: int, trouble: Trouble) -> Iterator[Mend]:
+def _keys(source: Source, line: int, error: ErrorInfo) -> Iterator[Mend]:
     try:
-        lost = ast.literal_eval(trouble.message.strip())
+        lost = ast.literal_eval(error.message.strip())
     except (ValueError, SyntaxError):
         return
     texts = [node for node in source.nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
@@ -423,9 +423,9 @@ def _keys(source: Source, line: int, trouble: Trouble) -> Iterator[Mend]:
 
 
 def _keywords(
-    place: tuple[Source, int] | None, trouble: Trouble, files: Mapping[str, Source]
+    place: tuple[Source, int] | None, error: ErrorInfo, files: Mapping[str, Source]
 ) -> Iterator[Mend]:  # fmt: skip
-    found = _NO_KEYWORD.search(trouble.message)
+    found = _NO_KEYWORD.search(error.message)
     if found is None:
         return
     name, lost = found.groups()

@@ -26,7 +26,7 @@ from core.work import Work
 from models.faults import BackendUnfit
 from repair import backend
 from repair.backend import RepairBackend
-from repair.problem import Finding, Problem, Progress, Tell
+from repair.problem import Finding, OnProgress, Problem, Progress
 from tests.support import sandboxes
 from tests.support.agent_parts import Bench, PlainSuite, case_for, model_for
 from tests.support.tiny_solver import BUGGY, MENDED, TESTS, TinySolver, asked
@@ -37,15 +37,15 @@ LOOSE = {"test_add.py": "from add import add\n\n\ndef test_add():\n    assert ad
 STRICT = {"test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 7\n"}
 
 
-def saying(finding: Finding) -> Callable[[Problem, Tell], Awaitable[Finding]]:
-    async def solve(_problem: Problem, _tell: Tell) -> Finding:
+def saying(finding: Finding) -> Callable[[Problem, OnProgress], Awaitable[Finding]]:
+    async def solve(_problem: Problem, _tell: OnProgress) -> Finding:
         return finding
 
     return solve
 
 
-def failing(error: Exception) -> Callable[[Problem, Tell], Awaitable[Finding]]:
-    async def solve(_problem: Problem, _tell: Tell) -> Finding:
+def failing(error: Exception) -> Callable[[Problem, OnProgress], Awaitable[Finding]]:
+    async def solve(_problem: Problem, _tell: OnProgress) -> Finding:
         raise error
 
     return solve
@@ -108,9 +108,12 @@ async def test_a_refused_change_is_excluded_and_the_search_goes_on_from_where_it
 
 async def test_the_answer_to_another_refused_change_takes_that_change_back() -> None:
     """What the engine finds next counts from where its search began, not on top of what was refused."""
-    found = [Finding(change={"a.py": "A = 2\n"}, told="one"), Finding(change={"b.py": "B = 2\n"}, told="two")]
+    found = [
+        Finding(change={"a.py": "A = 2\n"}, description="one"),
+        Finding(change={"b.py": "B = 2\n"}, description="two"),
+    ]
 
-    async def solve(_problem: Problem, _tell: Tell) -> Finding:
+    async def solve(_problem: Problem, _tell: OnProgress) -> Finding:
         return found.pop(0)
 
     backend = RepairBackend(solve)
@@ -223,7 +226,7 @@ async def test_a_search_that_does_not_keep_its_time_is_ended_and_not_begun_again
     solver = TinySolver(slow_s=30.0)
     hurried: list[float] = []
 
-    async def solve(problem: Problem, tell: Tell) -> Finding:
+    async def solve(problem: Problem, tell: OnProgress) -> Finding:
         hurried.append(problem.budget_s)
         return await solver(replace(problem, budget_s=60.0), tell)
 
@@ -316,18 +319,18 @@ TEXTS = st.text(st.characters(codec="ascii", exclude_characters="\r\x00"), max_s
 @given(st.dictionaries(st.sampled_from(["add.py", "pkg/mod.py", "my data/x.py", "a/b.txt"]), TEXTS, min_size=1))
 def test_files_come_out_of_the_reply_as_they_went_in(files: dict[str, str]) -> None:
     texts = {path: text if text.endswith("\n") or not text else text + "\n" for path, text in files.items()}
-    said = backend.coding_text(Finding(told="x", kind="swap"), texts)
+    said = backend.coding_text(Finding(description="x", kind="swap"), texts)
     assert parse(Completion(text=said, backend="repair", model="repair")).files == texts
 
 
 def test_a_file_that_goes_is_said_to_go() -> None:
-    said = backend.coding_text(Finding(told="x"), {"old.py": None, "new.py": "A = 1\n"})
+    said = backend.coding_text(Finding(description="x"), {"old.py": None, "new.py": "A = 1\n"})
     parsed = parse(Completion(text=said, backend="repair", model="repair"))
     assert (parsed.deletions, parsed.files) == (("old.py",), {"new.py": "A = 1\n"})
 
 
 def test_the_reflection_of_a_search_is_json_that_the_agent_reads() -> None:
-    finding = Finding(plan="1. line 3", told="replaces `-`", reflection="two changes were refused", tried=9)
+    finding = Finding(plan="1. line 3", description="replaces `-`", reflection="two changes were refused", tried=9)
     material = asked().material
     assert material is not None
     said = backend.reflection_text(finding, material)

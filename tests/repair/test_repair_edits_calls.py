@@ -2,7 +2,7 @@ from collections.abc import Callable
 
 import pytest
 
-from repair.edit import Generator
+from repair.edit import EditOperator
 from repair.edits import EXPRESSION_EDITS
 from repair.edits.calls import arguments, calling, keywords, methods
 from repair.edits.comprehensions import comprehensions
@@ -112,6 +112,8 @@ def test_the_mend_of_a_call_comes_early_among_all_edits(program: str, most: int,
         ([comprehensions], COMPREHENSIONS),
     ],
 )
-def test_each_family_of_calls_finds_its_own_mends(generators: list[Generator], table: Table, mend_rank: Rank) -> None:
+def test_each_family_of_calls_finds_its_own_mends(
+    generators: list[EditOperator], table: Table, mend_rank: Rank
+) -> None:
     missing = [program for program, _ in table if mend_rank(program, generators) is None]
     assert missing == []

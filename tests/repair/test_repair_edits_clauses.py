@@ -2,7 +2,7 @@ from collections.abc import Callable
 
 import pytest
 
-from repair.edit import Generator
+from repair.edit import EditOperator
 from repair.edits import EXPRESSION_EDITS
 from repair.edits.comprehensions import clauses
 from repair.edits.results import raising, resulting
@@ -63,6 +63,6 @@ def test_the_mend_of_a_condition_a_result_or_an_exception_comes_early_among_all_
 
 @pytest.mark.parametrize(("generator", "table"), [(clauses, CLAUSES), (resulting, RESULTS), (raising, RAISING)])
 def test_each_family_of_clauses_and_results_finds_its_own_mends(
-    generator: Generator, table: Table, mend_rank: Rank
+    generator: EditOperator, table: Table, mend_rank: Rank
 ) -> None:
     assert [program for program, _ in table if mend_rank(program, [generator]) is None] == []

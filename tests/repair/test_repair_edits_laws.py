@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from repair.edit import Edit, Ground, vocabulary
+from repair.edit import Edit, EditContext, vocabulary
 from repair.edits import EXPRESSION_EDITS
 from repair.tree import at, places, scopes
 from tests.support import tiers
@@ -108,64 +108,64 @@ class Till:
 CORPUS = (MARKET, SHOP)
 
 
-def grounds() -> list[Ground]:
+def grounds() -> list[EditContext]:
     found = []
     for text in CORPUS:
         tree = ast.parse(text)
         words = vocabulary(text)
         for scope in scopes(tree):
             lines = dict.fromkeys((n.lineno for n in ast.walk(tree) if isinstance(n, ast.stmt)), 1.0)
-            found.append(Ground(path="a.py", tree=tree, scope=scope.place, lines=lines, words=words))
+            found.append(EditContext(path="a.py", tree=tree, scope=scope.place, lines=lines, words=words))
     return found
 
 
 GROUNDS = grounds()
 
 
-def edits(ground: Ground) -> Iterator[Edit]:
-    for generator in EXPRESSION_EDITS:
-        yield from generator(ground)
+def edits(context: EditContext) -> Iterator[Edit]:
+    for operator in EXPRESSION_EDITS:
+        yield from operator(context)
 
 
-ALL = [(ground, list(edits(ground))) for ground in GROUNDS]
-TEXTS = [ast.unparse(ground.tree) for ground in GROUNDS]
+ALL = [(context, list(edits(context))) for context in GROUNDS]
+TEXTS = [ast.unparse(context.tree) for context in GROUNDS]
 
 
 @given(st.data())
 @settings(max_examples=tiers.examples(250), deadline=None)
 def test_every_edit_compiles_without_a_warning_and_changes_the_text(data: st.DataObject) -> None:
     number = data.draw(st.integers(0, len(ALL) - 1))
-    ground, found = ALL[number]
+    context, found = ALL[number]
     edit = data.draw(st.sampled_from(found))
-    text = ast.unparse(edit.apply(ground.tree))
+    text = ast.unparse(edit.apply(context.tree))
     assert text != TEXTS[number]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         compile(text, "a.py", "exec")
     assert 0 < edit.weight <= 1.0
-    assert edit.line in ground.lines
+    assert edit.line in context.lines
     assert edit.note
 
 
 @pytest.mark.parametrize("number", range(len(GROUNDS)))
 def test_no_generator_changes_the_tree_it_works_on(number: int) -> None:
-    ground, found = ALL[number]
-    before = ast.dump(ground.tree)
+    context, found = ALL[number]
+    before = ast.dump(context.tree)
     for edit in found[::7]:
-        edit.apply(ground.tree)
-    assert ast.dump(ground.tree) == before == ast.dump(ast.parse(TEXTS[number]))
+        edit.apply(context.tree)
+    assert ast.dump(context.tree) == before == ast.dump(ast.parse(TEXTS[number]))
 
 
 @pytest.mark.parametrize("number", range(len(GROUNDS)))
 def test_edits_begin_inside_their_scope_and_never_in_heads_formats_or_annotations(number: int) -> None:
-    ground, found = ALL[number]
+    context, found = ALL[number]
     for edit in found:
-        assert edit.place[: len(ground.scope)] == ground.scope
-        way = [at(ground.tree, edit.place[:end]) for end in range(len(ground.scope), len(edit.place))]
-        fields = [field for field, _ in edit.place[len(ground.scope) :]]
+        assert edit.place[: len(context.scope)] == context.scope
+        way = [at(context.tree, edit.place[:end]) for end in range(len(context.scope), len(edit.place))]
+        fields = [field for field, _ in edit.place[len(context.scope) :]]
         assert not any(isinstance(node, ast.pattern) for node in way)
         assert not {"annotation", "returns", "decorator_list", "bases", "format_spec", "conversion"} & set(fields)
-        if ground.scope:
+        if context.scope:
             assert fields[0] == "body"
         elif any(isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) for node in way):
             assert {"defaults", "kw_defaults"} & set(fields)
@@ -173,16 +173,16 @@ def test_edits_begin_inside_their_scope_and_never_in_heads_formats_or_annotation
 
 @pytest.mark.parametrize("number", range(len(GROUNDS)))
 def test_edits_begin_only_in_lines_that_are_suspected(number: int) -> None:
-    ground, _ = ALL[number]
-    lines = dict(list(ground.lines.items())[::3])
-    few = Ground(path="a.py", tree=ground.tree, scope=ground.scope, lines=lines, words=ground.words)
+    context, _ = ALL[number]
+    lines = dict(list(context.lines.items())[::3])
+    few = EditContext(path="a.py", tree=context.tree, scope=context.scope, lines=lines, words=context.words)
     assert all(edit.line in lines for edit in edits(few))
 
 
 def test_a_tree_whose_new_nodes_have_no_locations_can_be_edited_again() -> None:
-    ground, found = ALL[0]
+    context, found = ALL[0]
     for edit in found[::199]:
-        again = Ground(path="a.py", tree=edit.apply(ground.tree), scope=ground.scope, lines=ground.lines)
+        again = EditContext(path="a.py", tree=edit.apply(context.tree), scope=context.scope, lines=context.lines)
         for second in list(edits(again))[::41]:
             assert ast.unparse(second.apply(again.tree))
 
@@ -193,10 +193,10 @@ def test_a_function_of_twenty_lines_has_fewer_edits_than_a_search_can_try() -> N
 
 def test_no_literal_is_held_by_identity_taken_an_item_from_or_a_condition() -> None:
     tree = ast.parse("def f(a: list, b):\n    c = a is b\n    d = a[0]\n    if b:\n        return [1], (2, 3), 4 * 5\n")
-    ground = Ground(path="a.py", tree=tree, scope=(("body", 0),), lines=dict.fromkeys((2, 3, 4, 5), 1.0))
+    context = EditContext(path="a.py", tree=tree, scope=(("body", 0),), lines=dict.fromkeys((2, 3, 4, 5), 1.0))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for edit in edits(ground):
+        for edit in edits(context):
             compile(ast.unparse(edit.apply(tree)), "a.py", "exec")
             condition = edit.place[-1] == ("test", None)
             assert not (condition and isinstance(edit.new[0], ast.List | ast.Tuple))
@@ -204,7 +204,7 @@ def test_no_literal_is_held_by_identity_taken_an_item_from_or_a_condition() -> N
 
 def test_names_that_have_no_value_at_a_place_come_later_than_those_that_have() -> None:
     tree = ast.parse("def f(a: int):\n    x = a\n    b = 1\n    return b\n")
-    ground = Ground(path="a.py", tree=tree, scope=(("body", 0),), lines={2: 1.0})
-    weights = {edit.note: edit.weight for edit in edits(ground) if edit.kind == "name"}
+    context = EditContext(path="a.py", tree=tree, scope=(("body", 0),), lines={2: 1.0})
+    weights = {edit.note: edit.weight for edit in edits(context) if edit.kind == "name"}
     assert weights["`a` becomes `b`"] < 0.2
     assert len(list(places(tree))) > 10

@@ -2,7 +2,7 @@ from collections.abc import Callable
 
 import pytest
 
-from repair.edit import Generator
+from repair.edit import EditOperator
 from repair.edits import EXPRESSION_EDITS
 from repair.edits.constants import off_by_one
 from repair.edits.operators import comparisons, new_operands, operators
@@ -86,5 +86,5 @@ def test_the_mend_of_an_operator_comes_early_among_all_edits(program: str, most:
     ("generator", "table"),
     [(operators, OPERATORS), (new_operands, NEW_OPERANDS), (comparisons, COMPARISONS), (off_by_one, OFF_BY_ONE)],
 )
-def test_each_family_finds_its_own_mends(generator: Generator, table: Table, mend_rank: Rank) -> None:
+def test_each_family_finds_its_own_mends(generator: EditOperator, table: Table, mend_rank: Rank) -> None:
     assert [program for program, _ in table if mend_rank(program, [generator]) is None] == []

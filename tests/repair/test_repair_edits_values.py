@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import pytest
 
-from repair.edit import Generator, Ground
+from repair.edit import EditContext, EditOperator
 from repair.edits import EXPRESSION_EDITS
 from repair.edits.constants import constants
 from repair.edits.names import names, surgery
@@ -136,25 +136,25 @@ def test_the_mend_of_a_value_comes_early_among_all_edits(program: str, most: int
         (surgery, SURGERY),
     ],
 )
-def test_each_family_of_values_finds_its_own_mends(generator: Generator, table: Table, mend_rank: Rank) -> None:
+def test_each_family_of_values_finds_its_own_mends(generator: EditOperator, table: Table, mend_rank: Rank) -> None:
     assert [program for program, _ in table if mend_rank(program, [generator]) is None] == []
 
 
-def test_other_kinds_than_were_seen_come_late_unless_a_kind_was_wrong(ground_for: Callable[..., Ground]) -> None:
+def test_other_kinds_than_were_seen_come_late_unless_a_kind_was_wrong(context_for: Callable[..., EditContext]) -> None:
     kinds = {"n": frozenset({"int"}), "word": frozenset({"str"}), "m": frozenset({"int"})}
-    ground = ground_for("def f(n, word, m):\n    return n + 1\n", kinds)
-    weights = {edit.note: edit.weight for edit in names(ground)}
+    context = context_for("def f(n, word, m):\n    return n + 1\n", kinds)
+    weights = {edit.note: edit.weight for edit in names(context)}
     assert weights["`n` becomes `m`"] > 10 * weights["`n` becomes `word`"]
-    broken = replace(ground, troubles=(("TypeError", "unsupported operand type(s) for +: 'int' and 'str'"),))
+    broken = replace(context, errors=(("TypeError", "unsupported operand type(s) for +: 'int' and 'str'"),))
     weights = {edit.note: edit.weight for edit in names(broken)}
     assert weights["`n` becomes `m`"] < 5 * weights["`n` becomes `word`"]
 
 
-def test_a_name_that_has_no_value_yet_may_become_any_variable(ground_for: Callable[..., Ground]) -> None:
+def test_a_name_that_has_no_value_yet_may_become_any_variable(context_for: Callable[..., EditContext]) -> None:
     text = "def f(word):\n    for part in letters.split():\n        letters = [part]\n    return letters\n"
-    ground = ground_for(text, {"letters": frozenset({"list"}), "word": frozenset({"str"})})
+    context = context_for(text, {"letters": frozenset({"list"}), "word": frozenset({"str"})})
     message = "cannot access local variable 'letters' where it is not associated with a value"
-    broken = replace(ground, troubles=(("UnboundLocalError", message),))
+    broken = replace(context, errors=(("UnboundLocalError", message),))
     best = max(names(broken), key=lambda edit: edit.weight)
     assert best.note == "`letters` becomes `word`"
     assert best.line == 2

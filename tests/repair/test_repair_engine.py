@@ -10,7 +10,7 @@ import pytest
 
 from core.tasks import digest
 from repair.engine import Engine
-from repair.evaluation import TrialJob
+from repair.evaluation import EvaluationJob
 from repair.problem import Finding, Problem, Progress
 from tests.support import trying
 from tests.support.sandboxes import open_folder
@@ -58,12 +58,12 @@ def test_no_zones():
 @pytest.fixture
 async def engine() -> AsyncIterator[Engine]:
     with open_folder() as folder:
-        async with trying.trials("nested", folder) as made:
+        async with trying.evaluator("nested", folder) as made:
             yield Engine(made)
 
 
-def job(files: Mapping[str, str], tests: Mapping[str, str], base: Mapping[str, str] | None = None) -> TrialJob:
-    return TrialJob(base=TextTree(base), change=dict(files), tests=tests, start=dict(files), wall_s=20.0)
+def job(files: Mapping[str, str], tests: Mapping[str, str], base: Mapping[str, str] | None = None) -> EvaluationJob:
+    return EvaluationJob(base=TextTree(base), change=dict(files), tests=tests, start=dict(files), wall_s=20.0)
 
 
 async def solved(
@@ -76,8 +76,8 @@ async def solved(
 async def test_a_wrong_boundary_is_mended_and_all_else_of_the_file_stays(engine: Engine) -> None:
     found, told = await solved(engine, {"fares.py": FARE}, {"test_fares.py": FARE_TESTS})
     assert found.change == {"fares.py": FARE.replace("age <= 65", "age > 65")}
-    assert "`<=` becomes `>`" in found.told
-    assert "in `fare`" in found.told
+    assert "`<=` becomes `>`" in found.description
+    assert "in `fare`" in found.description
     assert "2." in found.plan
     assert "`fares.py:" in found.plan
     assert 0 < found.tried <= found.estimated
@@ -168,7 +168,7 @@ async def test_what_a_suite_refused_is_never_answered_again_and_the_next_comes_w
     change: Mapping[str, str | None] = start.change
     for _ in range(3):
         problem = Problem(
-            job=TrialJob(base=start.base, change=change, tests=tests, wall_s=20.0),
+            job=EvaluationJob(base=start.base, change=change, tests=tests, wall_s=20.0),
             task_id=5,
             excluded=excluded,
             budget_s=40,

@@ -10,7 +10,7 @@ import pytest
 from core.tasks import digest
 from repair import choose, stubs
 from repair.engine import Memory, rebased
-from repair.evaluation import How, Observed, Sight, TrialJob, Trouble
+from repair.evaluation import ErrorInfo, EvaluationJob, ObservedTest, RunStatus, SuiteObservation
 from repair.problem import Finding, Problem
 from repair.sources import sources
 from tests.support.trees import TextTree
@@ -18,13 +18,13 @@ from tests.support.trees import TextTree
 BASE = TextTree({"pkg/a.py": "A = 1\n", "pkg/b.py": "B = 1\n", "tests/test_b.py": "", "conftest.py": "", "x.txt": "x"})
 
 
-def job(change: Mapping[str, str | None] | None = None) -> TrialJob:
-    return TrialJob(base=BASE, change=change or {}, tests={"test_a.py": "import a"})
+def job(change: Mapping[str, str | None] | None = None) -> EvaluationJob:
+    return EvaluationJob(base=BASE, change=change or {}, tests={"test_a.py": "import a"})
 
 
-def failing(**lines: int) -> Sight:
+def failing(**lines: int) -> SuiteObservation:
     ran = {path.replace("__", "/") + ".py": frozenset({line}) for path, line in lines.items()}
-    return Sight(tests=(Observed(id="t", how=How.FAILED, lines=ran),))
+    return SuiteObservation(tests=(ObservedTest(id="t", how=RunStatus.FAILED, lines=ran),))
 
 
 def test_the_tasks_own_files_may_be_changed_and_those_that_failing_tests_run() -> None:
@@ -33,13 +33,13 @@ def test_the_tasks_own_files_may_be_changed_and_those_that_failing_tests_run() -
 
 
 def test_tests_and_what_steers_them_may_not() -> None:
-    sight = failing(tests__test_b=1, conftest=1, test_a=1)
-    assert not sources(job({"test_a.py": "x = 1"}), sight).texts
+    observation = failing(tests__test_b=1, conftest=1, test_a=1)
+    assert not sources(job({"test_a.py": "x = 1"}), observation).texts
 
 
 def test_a_file_that_cannot_be_imported_is_there_even_if_it_does_not_parse() -> None:
-    trouble = Trouble(kind="SyntaxError", message="bad", frames=(("pkg/b.py", 1, ""),))
-    found = sources(job({"pkg/b.py": "B = (\n"}), Sight(broken={"test_a.py": trouble}))
+    error = ErrorInfo(kind="SyntaxError", message="bad", frames=(("pkg/b.py", 1, ""),))
+    found = sources(job({"pkg/b.py": "B = (\n"}), SuiteObservation(broken={"test_a.py": error}))
     assert found.texts == {"pkg/b.py": "B = (\n"}
     assert not found.trees
 
@@ -53,13 +53,13 @@ def test_a_file_that_cannot_be_imported_is_there_even_if_it_does_not_parse() -> 
 )  # fmt: skip
 def test_a_function_without_substance_is_a_stub(body: str) -> None:
     tree = ast.parse(f"def f(a):\n    {body}\n\ndef g(a):\n    return a\n")
-    assert [stub.scope for stub in stubs.find({"m.py": tree}, Sight())] == ["f"]
+    assert [stub.scope for stub in stubs.find({"m.py": tree}, SuiteObservation())] == ["f"]
 
 
 def test_only_stubs_that_failing_tests_run_are_looked_at_where_that_is_known() -> None:
     tree = ast.parse("def f(a):\n    pass\n\ndef g(a):\n    pass\n\nclass A:\n    def m(self): ...\n")
-    sight = Sight(tests=(Observed(id="t", how=How.FAILED, lines={"m.py": frozenset({5})}),))
-    found = stubs.find({"m.py": tree}, sight)
+    observation = SuiteObservation(tests=(ObservedTest(id="t", how=RunStatus.FAILED, lines={"m.py": frozenset({5})}),))
+    found = stubs.find({"m.py": tree}, observation)
     assert [stub.scope for stub in found] == ["g"]
     whole = stubs.filled(tree, found[0], "def g(a):\n    return a + 1")
     assert ast.unparse(whole).endswith("def g(a):\n    return a + 1\n\nclass A:\n\n    def m(self):\n        ...")

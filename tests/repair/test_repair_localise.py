@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repair.evaluation import How, Observed, Sight, Trouble
+from repair.evaluation import ErrorInfo, ObservedTest, RunStatus, SuiteObservation
 from repair.localise import distances, ochiai, suspects
 from repair.tree import scopes
 
@@ -30,9 +30,9 @@ class Till:
 """
 
 
-def ran(passed: bool, *lines: int, trouble: Trouble | None = None) -> Observed:
-    how = How.PASSED if passed else How.FAILED
-    return Observed(id=f"t.py::{lines}", how=how, lines={"m.py": frozenset(lines)}, trouble=trouble)
+def ran(passed: bool, *lines: int, error: ErrorInfo | None = None) -> ObservedTest:
+    how = RunStatus.PASSED if passed else RunStatus.FAILED
+    return ObservedTest(id=f"t.py::{lines}", how=how, lines={"m.py": frozenset(lines)}, error=error)
 
 
 def test_the_coefficient_is_that_of_ochiai() -> None:
@@ -48,43 +48,43 @@ def test_suspicion_lies_between_nothing_and_certainty(rows: list[tuple[bool, set
 
 
 def test_a_line_that_only_failing_tests_run_comes_first() -> None:
-    sight = Sight(tests=(ran(False, 4, 5, 6, 7, 8, 9), ran(True, 4, 5, 7, 8, 9)))
-    first = suspects({"m.py": ast.parse(TEXT)}, sight)[0]
+    observation = SuiteObservation(tests=(ran(False, 4, 5, 6, 7, 8, 9), ran(True, 4, 5, 7, 8, 9)))
+    first = suspects({"m.py": ast.parse(TEXT)}, observation)[0]
     assert first.scope.name == "price"
     assert max(first.lines, key=lambda line: first.lines[line]) == 6
     assert first.lines[9] == first.lines[10], "all lines of a statement share its suspicion"
 
 
 def test_the_frame_in_which_a_test_ended_is_raised_among_equals() -> None:
-    trouble = Trouble(kind="TypeError", message="no", frames=(("m.py", 9, "price"), ("m.py", 4, "price")))
-    sight = Sight(tests=(ran(False, 4, 5, 7, 9, trouble=trouble), ran(True, 4, 5, 7, 9)))
-    first = suspects({"m.py": ast.parse(TEXT)}, sight)[0]
+    error = ErrorInfo(kind="TypeError", message="no", frames=(("m.py", 9, "price"), ("m.py", 4, "price")))
+    observation = SuiteObservation(tests=(ran(False, 4, 5, 7, 9, error=error), ran(True, 4, 5, 7, 9)))
+    first = suspects({"m.py": ast.parse(TEXT)}, observation)[0]
     assert max(first.lines, key=lambda line: first.lines[line]) == 4
 
 
 def test_what_no_result_depends_on_comes_last_among_equals() -> None:
-    sight = Sight(tests=(ran(False, 4, 5, 6, 7, 8, 9), ran(True, 4, 5, 6, 7, 8, 9)))
-    lines = suspects({"m.py": ast.parse(TEXT)}, sight)[0].lines
+    observation = SuiteObservation(tests=(ran(False, 4, 5, 6, 7, 8, 9), ran(True, 4, 5, 6, 7, 8, 9)))
+    lines = suspects({"m.py": ast.parse(TEXT)}, observation)[0].lines
     assert lines[9] > lines[4] > lines[7]
     assert lines[6] > lines[8]
 
 
 def test_what_should_have_run_is_suspected_less_than_what_ran() -> None:
-    sight = Sight(tests=(ran(False, 4, 5, 7, 9), ran(True, 14)))
-    lines = suspects({"m.py": ast.parse(TEXT)}, sight)[0].lines
+    observation = SuiteObservation(tests=(ran(False, 4, 5, 7, 9), ran(True, 14)))
+    lines = suspects({"m.py": ast.parse(TEXT)}, observation)[0].lines
     assert 0 < lines[6] < min(lines[line] for line in (4, 5, 7, 9))
 
 
 def test_what_no_failing_test_runs_is_not_suspected() -> None:
-    sight = Sight(tests=(ran(False, 4, 5), ran(True, 14)))
-    found = {one.scope.name: one for one in suspects({"m.py": ast.parse(TEXT)}, sight)}
+    observation = SuiteObservation(tests=(ran(False, 4, 5), ran(True, 14)))
+    found = {one.scope.name: one for one in suspects({"m.py": ast.parse(TEXT)}, observation)}
     assert set(found) == {"price", ""}
     assert 1 in found[""].lines, "what is run at import belongs to every test"
 
 
 def test_where_nothing_could_be_seen_every_line_is_suspected_a_little() -> None:
-    sight = Sight(tests=(Observed(id="t", how=How.TIMEOUT),))
-    found = {one.scope.name for one in suspects({"m.py": ast.parse(TEXT)}, sight)}
+    observation = SuiteObservation(tests=(ObservedTest(id="t", how=RunStatus.TIMEOUT),))
+    found = {one.scope.name for one in suspects({"m.py": ast.parse(TEXT)}, observation)}
     assert found == {"price", "Till.add", ""}
 
 

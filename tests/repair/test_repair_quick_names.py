@@ -1,4 +1,4 @@
-from repair.evaluation import Trouble
+from repair.evaluation import ErrorInfo
 from repair.quick import Mend, quick_mends
 from repair.quick.mend import fault_of
 
@@ -6,8 +6,8 @@ BOX = "class Box:\n    def __init__(self):\n        self.items = []\n\n    def s
 
 
 def mends(files: dict[str, str], kind: str, message: str, *frames: tuple[str, int, str]) -> list[Mend]:
-    trouble = Trouble(kind=kind, message=message, frames=frames)
-    found = list(quick_mends(files, [("test_a.py::test", trouble)]))
+    error = ErrorInfo(kind=kind, message=message, frames=frames)
+    found = list(quick_mends(files, [("test_a.py::test", error)]))
     assert all(fault_of(mend.text) is None for mend in found)
     assert all(mend.text != files[mend.path] for mend in found)
     assert len({(mend.path, mend.text) for mend in found}) == len(found)
@@ -235,11 +235,11 @@ def test_a_text_that_is_no_python_is_mended_where_tests_stumble_over_it_and_left
 
 def test_troubles_take_turns() -> None:
     text = "def f(value):\n    return vlaue\n\n\ndef g():\n    return math.pi\n"
-    troubles = [
-        ("t::1", Trouble(kind="NameError", message="name 'vlaue' is not defined", frames=(("a.py", 2, "f"),))),
-        ("t::2", Trouble(kind="NameError", message="name 'math' is not defined", frames=(("a.py", 6, "g"),))),
+    errors = [
+        ("t::1", ErrorInfo(kind="NameError", message="name 'vlaue' is not defined", frames=(("a.py", 2, "f"),))),
+        ("t::2", ErrorInfo(kind="NameError", message="name 'math' is not defined", frames=(("a.py", 6, "g"),))),
     ]
-    kinds = [mend.kind for mend in quick_mends({"a.py": text}, troubles)]
+    kinds = [mend.kind for mend in quick_mends({"a.py": text}, errors)]
     assert set(kinds[:2]) == {"name", "import"}
 
 

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from repair.edit import Edit, Ground
+from repair.edit import Edit, EditContext
 from repair.edits import STATEMENT_EDITS
 from repair.tree import Function, Place, places
 
@@ -157,46 +157,46 @@ class Box:
 }
 
 
-def grounds(source: str) -> list[Ground]:
+def grounds(source: str) -> list[EditContext]:
     tree = ast.parse(source)
     found: list[Place] = []
     for place, node in places(tree):
         if isinstance(node, Function) and not any(place[: len(outer)] == outer for outer in found):
             found.append(place)
     lines = dict.fromkeys(range(1, source.count("\n") + 1), 1.0)
-    return [Ground(path="a.py", tree=tree, scope=scope, lines=lines) for scope in [(), *found]]
+    return [EditContext(path="a.py", tree=tree, scope=scope, lines=lines) for scope in [(), *found]]
 
 
-def all_edits(ground: Ground) -> list[Edit]:
-    return [edit for make in STATEMENT_EDITS for edit in make(ground)]
+def all_edits(context: EditContext) -> list[Edit]:
+    return [edit for make in STATEMENT_EDITS for edit in make(context)]
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_every_edited_tree_compiles_and_differs_and_its_edit_has_a_weight_and_a_line(name: str) -> None:
-    for ground in grounds(PROGRAMS[name]):
-        before, original = ast.dump(ground.tree), ast.unparse(ground.tree)
-        for edit in all_edits(ground):
-            text = ast.unparse(edit.apply(ground.tree))
+    for context in grounds(PROGRAMS[name]):
+        before, original = ast.dump(context.tree), ast.unparse(context.tree)
+        for edit in all_edits(context):
+            text = ast.unparse(edit.apply(context.tree))
             assert text != original, edit.note
             assert edit.note
             assert 0 < edit.weight <= 1.2, edit
-            assert edit.line in ground.lines
+            assert edit.line in context.lines
             compile(text, "<edited>", "exec", dont_inherit=True)
-        assert ast.dump(ground.tree) == before
+        assert ast.dump(context.tree) == before
 
 
 def test_edits_begin_only_at_lines_of_the_ground() -> None:
-    ground = grounds(PROGRAMS["loops"])[-1]
+    context = grounds(PROGRAMS["loops"])[-1]
     lines = {18: 1.0}
-    narrow = Ground(path=ground.path, tree=ground.tree, scope=ground.scope, lines=lines)
+    narrow = EditContext(path=context.path, tree=context.tree, scope=context.scope, lines=lines)
     found = all_edits(narrow)
     assert found
     assert {edit.line for edit in found} == {18}
 
 
 def test_a_scope_without_lines_has_no_edits() -> None:
-    ground = grounds(PROGRAMS["loops"])[-1]
-    assert not all_edits(Ground(path="a.py", tree=ground.tree, scope=ground.scope, lines={}))
+    context = grounds(PROGRAMS["loops"])[-1]
+    assert not all_edits(EditContext(path="a.py", tree=context.tree, scope=context.scope, lines={}))
 
 
 def test_a_function_of_twenty_lines_has_some_thousand_edits() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from repair.edit import Ground
+from repair.edit import EditContext
 from repair.edits import STATEMENT_EDITS
 from repair.edits.attributes import own_attributes
 from repair.edits.guards import guards
@@ -18,24 +18,24 @@ def both(difference: str) -> tuple[str, str]:
     return broken, mended
 
 
-def ground_of(source: str, **more: object) -> Ground:
+def context_of(source: str, **more: object) -> EditContext:
     """The last function that is in no other."""
     tree = ast.parse(source)
     found = [(place, node) for place, node in places(tree) if isinstance(node, Function)]
     inner = {id(part) for _, node in found for part in ast.walk(node) if part is not node}
     place, node = [each for each in found if id(each[1]) not in inner][-1]
     lines = dict.fromkeys(range(node.lineno, (node.end_lineno or 0) + 1), 1.0)
-    return Ground(path="a.py", tree=tree, scope=place, lines=lines, **more)  # type: ignore[arg-type]
+    return EditContext(path="a.py", tree=tree, scope=place, lines=lines, **more)  # type: ignore[arg-type]
 
 
 def rank(difference: str, **more: object) -> int:
     """The number of edits that are tried before the mend, all families together."""
     broken, mended = both(difference)
     wanted = ast.unparse(ast.parse(mended))
-    ground = ground_of(broken, **more)
-    edits = sorted((edit for make in STATEMENT_EDITS for edit in make(ground)), key=lambda edit: -edit.weight)
+    context = context_of(broken, **more)
+    edits = sorted((edit for make in STATEMENT_EDITS for edit in make(context)), key=lambda edit: -edit.weight)
     for index, edit in enumerate(edits):
-        if ast.unparse(edit.apply(ground.tree)) == wanted:
+        if ast.unparse(edit.apply(context.tree)) == wanted:
             return index
     raise AssertionError(f"none of {len(edits)} edits makes\n{wanted}")
 
@@ -67,7 +67,7 @@ def test_kinds_that_were_seen_bring_bounds_together() -> None:
     kinds = {"low": frozenset({"int"}), "high": frozenset({"int"}), "values": frozenset({"list"})}
     assert rank(difference, kinds=kinds) < 900
     endless = (("RecursionError", "maximum recursion depth exceeded"),)
-    assert rank(difference, kinds=kinds, troubles=endless) < 250
+    assert rank(difference, kinds=kinds, errors=endless) < 250
 
 
 def test_an_exception_that_ended_a_test_is_caught_too() -> None:
@@ -79,7 +79,7 @@ def test_an_exception_that_ended_a_test_is_caught_too() -> None:
 +     except (TypeError, ValueError):
           return None
 """
-    assert rank(difference, troubles=(("ValueError", "invalid literal"),)) < 30
+    assert rank(difference, errors=(("ValueError", "invalid literal"),)) < 30
 
 
 def test_a_name_that_was_not_found_gets_its_self_first() -> None:
@@ -93,10 +93,9 @@ def test_a_name_that_was_not_found_gets_its_self_first() -> None:
 +         return self.size + 1
 """
     lost = (("NameError", "name 'size' is not defined"),)
-    assert rank(difference, troubles=lost) == 0
+    assert rank(difference, errors=lost) == 0
     weights = [
-        max(edit.weight for edit in own_attributes(ground_of(both(difference)[0], troubles=told)))
-        for told in (lost, ())
+        max(edit.weight for edit in own_attributes(context_of(both(difference)[0], errors=told))) for told in (lost, ())
     ]
     assert weights[0] > weights[1]
 
@@ -114,8 +113,8 @@ def test_a_default_that_calls_share_is_made_anew() -> None:
 
 
 def test_a_guard_speaks_of_no_variable_that_has_no_value_yet() -> None:
-    ground = ground_of("def middle(low, high):\n    half = (low + high) // 2\n    return half\n")
-    first = [edit for edit in guards(ground) if edit.place[-1] == ("body", 0)]
+    context = context_of("def middle(low, high):\n    half = (low + high) // 2\n    return half\n")
+    first = [edit for edit in guards(context) if edit.place[-1] == ("body", 0)]
     assert first
     assert not any("half" in edit.note for edit in first)
 
@@ -128,7 +127,7 @@ def test_an_exception_that_a_test_waits_for_in_vain_is_raised() -> None:
       return total / people
 """
     missed = (("Failed", "DID NOT RAISE <class 'ValueError'>"),)
-    assert rank(difference, kinds={"people": frozenset({"int"})}, troubles=missed) < 60
+    assert rank(difference, kinds={"people": frozenset({"int"})}, errors=missed) < 60
 
 
 def test_a_return_that_hides_what_follows_gets_a_condition() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from repair import localise
 from repair.edit import vocabulary
-from repair.evaluation import How, Observed, Sight
+from repair.evaluation import ObservedTest, RunStatus, SuiteObservation
 from repair.search import Known, Merged, Stream, Variant
 
 TEXT = """LIMIT = 10
@@ -25,15 +25,15 @@ def unrelated(a):
 """
 
 
-def sight(*lines: int) -> Sight:
+def observation(*lines: int) -> SuiteObservation:
     ran = {"m.py": frozenset(lines)}
     kinds = {"m.py:left": dict.fromkeys(("total", "spent", "bonus", "rest"), frozenset({"int"}))}
-    return Sight(tests=(Observed(id="t", how=How.FAILED, lines=ran),), kinds=kinds)
+    return SuiteObservation(tests=(ObservedTest(id="t", how=RunStatus.FAILED, lines=ran),), kinds=kinds)
 
 
-def stream(known: Known | None = None, *, seen: Sight | None = None, likelihood: float = 1.0) -> Stream:
+def stream(known: Known | None = None, *, seen: SuiteObservation | None = None, likelihood: float = 1.0) -> Stream:
     trees: Mapping[str, ast.Module] = {"m.py": ast.parse(TEXT)}
-    looked = seen or sight(5, 6, 8)
+    looked = seen or observation(5, 6, 8)
     words = {"m.py": vocabulary(TEXT)}
     suspects = localise.suspects(trees, looked)
     return Stream(trees, suspects, looked, words, known or Known(), likelihood=likelihood)

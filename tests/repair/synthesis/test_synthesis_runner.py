@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from repair.evaluation import Synthesised, SynthesisJob, TrialJob
-from repair.synthesis import SynthesisRunner
+from repair.evaluation import EvaluationJob, SynthesisJob, SynthesisResult
+from repair.synthesis import SandboxSynthesiser
 from tests.support.sandboxes import bubblewrap, runtime
 from tests.support.trees import TextTree
 from verdict.suite_runs import Rounds
@@ -17,10 +17,12 @@ class Finder:
     """Looks for functions of `work.py`."""
 
     def __init__(self, folder: Path) -> None:
-        self._runner = SynthesisRunner(Rounds(bubblewrap(), runtime(), folder / "staging", mask=str))
+        self._runner = SandboxSynthesiser(Rounds(bubblewrap(), runtime(), folder / "staging", mask=str))
 
-    async def __call__(self, stub: str, tests: str, budget_s: float = 7, **files: str) -> Synthesised:
-        job = TrialJob(base=TextTree(), change={"work.py": stub}, tests={"test_work.py": tests, **files}, wall_s=20)
+    async def __call__(self, stub: str, tests: str, budget_s: float = 7, **files: str) -> SynthesisResult:
+        job = EvaluationJob(
+            base=TextTree(), change={"work.py": stub}, tests={"test_work.py": tests, **files}, wall_s=20
+        )
         name = stub.split("def ", 1)[1].split("(", 1)[0]
         return await self._runner.synthesise(SynthesisJob(job=job, path="work.py", scope=name, budget_s=budget_s))
 
@@ -30,7 +32,7 @@ def find(folder: Path) -> Finder:
     return Finder(folder)
 
 
-def holds(found: Synthesised, *checks: str) -> bool:
+def holds(found: SynthesisResult, *checks: str) -> bool:
     """Whether the first text holds further checks. It is one of our grammar's, so it may run here."""
     space: dict[str, object] = {}
     exec(found.texts[0], space)
@@ -130,7 +132,7 @@ async def test_a_function_with_a_body_is_not_touched(find: Finder) -> None:
     found = await find(
         "def whole(n):\n    return n\n", "from work import whole\n\n\ndef test_it():\n    assert whole(1)\n"
     )
-    assert found == Synthesised(why="`whole` has a body")
+    assert found == SynthesisResult(why="`whole` has a body")
 
 
 async def test_hostile_tests_cost_nothing_but_their_time(find: Finder) -> None:

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import SandboxError
-from repair.evaluation import How, Outcome
+from repair.evaluation import CandidateResult, RunStatus
 from repair.evaluator import AT_ONCE, DEATHS, UNTRIED, Batch, RunReport
 
-PASSED = Outcome(how=How.PASSED, passed=1)
+PASSED = CandidateResult(how=RunStatus.PASSED, passed=1)
 
 
 class Box:
@@ -49,7 +49,7 @@ async def test_the_one_that_ends_a_sandbox_is_found_and_all_others_are_tried(is_
     box = Box(lambda number: number == killer, is_silent=is_silent)
     found = await Batch(61, box.run).outcomes()
     assert [number for number, outcome in enumerate(found) if outcome != PASSED] == [killer]
-    assert found[killer].how is How.CRASHED
+    assert found[killer].how is RunStatus.CRASHED
     assert len(box.runs) <= 2 * DEATHS
 
 
@@ -57,7 +57,7 @@ async def test_too_many_that_end_a_sandbox_leave_the_rest_untried() -> None:
     box = Box(lambda number: number > 3)
     found = await Batch(200, box.run).outcomes()
     assert found[:4] == [PASSED] * 4
-    assert {outcome.how for outcome in found[4:]} == {How.CRASHED}
+    assert {outcome.how for outcome in found[4:]} == {RunStatus.CRASHED}
     assert found[-1] == UNTRIED
     assert len(box.runs) <= 2 * DEATHS
 

@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from repair.evaluation import Answered, Call, Candidate, How, Patience
-from repair.evaluator import TrialRunner
+from repair.evaluation import Call, CallResult, Candidate, EvaluationLimits, RunStatus
+from repair.evaluator import SandboxEvaluator
 from sandbox.inside import values
 from tests.support import trying
 from tests.support.sandboxes import open_folder
@@ -14,13 +14,13 @@ from tests.support.trying import MENDED, MODULE, of_total
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-PATIENCE = Patience(wall_s=0.5, steps=20_000)
+PATIENCE = EvaluationLimits(wall_s=0.5, steps=20_000)
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def runner() -> AsyncIterator[TrialRunner]:
+async def runner() -> AsyncIterator[SandboxEvaluator]:
     with open_folder() as folder:
-        async with trying.trials("nested", folder) as made:
+        async with trying.evaluator("nested", folder) as made:
             yield made
 
 
@@ -28,15 +28,15 @@ def _call(*args: object, scope: str = "total", **named: object) -> Call:
     return Call(path="small.py", scope=scope, args=values.pack(list(args)), kwargs=values.pack(named))
 
 
-def _value(value: object) -> Answered:
-    return Answered(how=How.PASSED, value=values.pack(value))
+def _value(value: object) -> CallResult:
+    return CallResult(how=RunStatus.PASSED, value=values.pack(value))
 
 
-async def test_variants_are_told_apart_by_their_answers(runner: TrialRunner) -> None:
+async def test_variants_are_told_apart_by_their_answers(runner: SandboxEvaluator) -> None:
     variants = [MENDED, of_total("+ 1", "+ 2"), Candidate(path="small.py", scope="", text=MODULE)]
     calls = [_call([1, 2]), _call([]), _call([3], start=4), _call(5, scope="scaled"), _call([None])]
     found = await runner.probe(trying.job(), variants, calls, PATIENCE)
-    raised = Answered(how=How.FAILED, raised=("TypeError", "Exception", "BaseException"))
+    raised = CallResult(how=RunStatus.FAILED, raised=("TypeError", "Exception", "BaseException"))
     assert [list(answers) for answers in found] == [
         [_value(3), _value(None), _value(7), _value(10), raised],
         [_value(5), _value(None), _value(9), _value(10), raised],
@@ -44,7 +44,7 @@ async def test_variants_are_told_apart_by_their_answers(runner: TrialRunner) -> 
     ]
 
 
-async def test_a_call_that_has_to_be_ended_costs_only_its_own_answer(runner: TrialRunner) -> None:
+async def test_a_call_that_has_to_be_ended_costs_only_its_own_answer(runner: SandboxEvaluator) -> None:
     hanging = of_total(
         "count = 0",
         "if numbers == [1]:\n        while True: pass\n"
@@ -55,16 +55,16 @@ async def test_a_call_that_has_to_be_ended_costs_only_its_own_answer(runner: Tri
     calls = [_call([number]) for number in range(6)]
     (found,) = await runner.probe(trying.job(), [hanging], calls, PATIENCE)
     assert [answer.how for answer in found] == [
-        How.PASSED, How.STEPS, How.TIMEOUT, How.CRASHED, How.TIMEOUT, How.PASSED,
+        RunStatus.PASSED, RunStatus.STEPS, RunStatus.TIMEOUT, RunStatus.CRASHED, RunStatus.TIMEOUT, RunStatus.PASSED,
     ]  # fmt: skip
 
 
-async def test_a_variant_that_is_no_python_answers_nothing(runner: TrialRunner) -> None:
+async def test_a_variant_that_is_no_python_answers_nothing(runner: SandboxEvaluator) -> None:
     found = await runner.probe(trying.job(), [of_total("return None", "return (")], [_call([1])] * 2, PATIENCE)
-    assert found == [[Answered(how=How.INVALID)] * 2]
+    assert found == [[CallResult(how=RunStatus.INVALID)] * 2]
 
 
-async def test_a_function_that_changes_its_arguments_is_told_by_them(runner: TrialRunner) -> None:
+async def test_a_function_that_changes_its_arguments_is_told_by_them(runner: SandboxEvaluator) -> None:
     module = "def ordered(numbers, names):\n    numbers.sort()\n\n\ndef left(numbers):\n    return None\n"
     other = Candidate(path="small.py", scope="", text=module.replace("sort()", "sort(key=abs)"))
     same = Candidate(path="small.py", scope="", text=module)
@@ -74,7 +74,7 @@ async def test_a_function_that_changes_its_arguments_is_told_by_them(runner: Tri
     assert two[0] == one[1] == two[1] == _value(None), "what is as it was before, in whatever order, was not changed"
 
 
-async def test_generators_stand_for_what_they_yield_and_long_values_for_their_digest(runner: TrialRunner) -> None:
+async def test_generators_stand_for_what_they_yield_and_long_values_for_their_digest(runner: SandboxEvaluator) -> None:
     module = "def down(number):\n    while number > 0:\n        yield number\n        number -= 1\n"
     same = Candidate(path="pack/small.py", scope="", text=module)
     other = Candidate(path="pack/small.py", scope="", text=module.replace("> 0", ">= 0"))
@@ -84,4 +84,4 @@ async def test_generators_stand_for_what_they_yield_and_long_values_for_their_di
     assert one[0] == _value([2, 1])
     assert three[0] == _value([2, 1, 0])
     assert one[1] == two[1] != three[1]
-    assert one[1].how is How.PASSED
+    assert one[1].how is RunStatus.PASSED

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from repair import evaluator
-from repair.evaluation import Answered, How, Outcome
+from repair.evaluation import CallResult, CandidateResult, RunStatus
 from repair.evaluator import MISSING
 from verdict.answer import ProgramAnswer
 from verdict.shaping import Names
@@ -40,15 +40,15 @@ def test_an_outcome_is_read_with_its_text_cleaned() -> None:
     number, found = evaluator.outcome(row, NAMES) or (None, None)
     assert number == 3
     assert found is not None
-    assert (found.how, found.passed) == (How.FAILED, 2)
-    assert "0x…" in found.trouble
-    assert "\x1b" not in found.trouble
+    assert (found.how, found.passed) == (RunStatus.FAILED, 2)
+    assert "0x…" in found.error
+    assert "\x1b" not in found.error
 
 
 @given(row=st.lists(JSON, min_size=1, max_size=6))
 def test_no_line_makes_reading_fail(row: list[Any]) -> None:
     found = evaluator.outcome(row, NAMES)
-    assert found is None or isinstance(found[1], Outcome)
+    assert found is None or isinstance(found[1], CandidateResult)
     table = evaluator.answers([[str(row[0]), *row[1:]]], 2, 3)
     assert [len(answers) for answers in table] == [3, 3]
 
@@ -57,6 +57,6 @@ def test_no_line_makes_reading_fail(row: list[Any]) -> None:
 def test_answers_stand_at_their_calls_and_never_beyond_them(first: int) -> None:
     row = ["answered", 1, first, [["passed", ["i", hex(n)], []] for n in range(4)]]
     table = evaluator.answers([json.loads(json.dumps(row))], 2, 3)
-    told = [Answered(how=How.PASSED, value=["i", hex(n)]) for n in range(4)]
+    told = [CallResult(how=RunStatus.PASSED, value=["i", hex(n)]) for n in range(4)]
     assert table[0] == [MISSING] * 3
     assert table[1] == [*[MISSING] * min(first, 3), *told[: max(0, 3 - first)]]

@@ -6,7 +6,7 @@ import pytest
 
 from core.errors import SandboxError
 from core.masking import Masker
-from repair.evaluation import TrialJob
+from repair.evaluation import EvaluationJob
 from repair.evaluator import staged
 from tests.support import sandboxes, trying
 from tests.support.trees import TextTree
@@ -49,6 +49,6 @@ async def test_a_run_of_trials_has_no_copies_and_does_not_end_at_a_failure(round
 async def test_what_pytest_does_not_run_is_refused(
     rounds: Rounds, tests: dict[str, str], command: tuple[str, ...]
 ) -> None:
-    job = TrialJob(base=TextTree({"Makefile": "check:\n"}), change={}, tests=tests, command=command)
+    job = EvaluationJob(base=TextTree({"Makefile": "check:\n"}), change={}, tests=tests, command=command)
     with pytest.raises(SandboxError, match="candidates are evaluated by"):
         await staged(job, rounds)
