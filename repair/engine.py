@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from core.tasks import Change, digest
-from repair import choose, localise, stubs
+from repair import choose, fault_localisation, stubs
 from repair.edit import Vocabulary, vocabulary
 from repair.evaluation import (
     Candidate,
@@ -411,7 +411,7 @@ def plan(trees: Mapping[str, ast.Module], observation: SuiteObservation, told: s
     lines = [f"1. {_seen(observation)}"]
     ranked = [
         (score, f"`{suspect.path}:{line}`" + (f" in `{suspect.scope.name}`" if suspect.scope.name else ""))
-        for suspect in localise.suspects(trees, observation)[:MOST_PLACES]
+        for suspect in fault_localisation.suspects(trees, observation)[:MOST_PLACES]
         for line, score in sorted(suspect.lines.items(), key=lambda pair: -pair[1])[:MOST_PLACES]
     ]
     ranked.sort(key=lambda pair: -pair[0])

@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from repair import localise
+from repair import fault_localisation
 from repair.edit import Edit, EditContext, EditOperator, Vocabulary
 from repair.edits import EXPRESSION_EDITS, STATEMENT_EDITS
 from repair.evaluation import (
@@ -33,7 +33,7 @@ from repair.evaluation import (
     limits_for,
     order_of,
 )
-from repair.localise import Suspect
+from repair.fault_localisation import Suspect
 from repair.problem import OnProgress, Progress
 from repair.tree import at
 
@@ -115,7 +115,7 @@ class Search:
 
     async def run(self) -> Found:
         """Search until enough was found, everything was tried, or the time is over."""
-        suspects = await asyncio.to_thread(localise.suspects, self._field.trees, self._field.observation)
+        suspects = await asyncio.to_thread(fault_localisation.suspects, self._field.trees, self._field.observation)
         self._merged.add(await asyncio.to_thread(self._stream, self._field.trees, suspects, self._field.observation))
         await self._through()
         for step in (self._be_patient, self._grow_on, lambda: self._grow_blindly(suspects)):
@@ -130,7 +130,7 @@ class Search:
     def _stream(
         self,
         trees: Mapping[str, ast.Module],
-        suspects: Sequence[localise.Suspect],
+        suspects: Sequence[fault_localisation.Suspect],
         observation: SuiteObservation,
         before: Variant | None = None,
     ) -> Stream:
@@ -235,7 +235,7 @@ class Search:
         job = replace(self._field.job, change={**self._field.job.change, variant.path: text})
         observation = await self._evaluator.observe(job)
         trees = {**self._field.trees, variant.path: ast.parse(text)}
-        suspects = [one for one in localise.suspects(trees, observation) if one.path == variant.path]
+        suspects = [one for one in fault_localisation.suspects(trees, observation) if one.path == variant.path]
         return await asyncio.to_thread(self._stream, trees, suspects, observation, variant)
 
     async def _be_patient(self) -> None:
@@ -248,7 +248,7 @@ class Search:
                 return
             await self._try(batch, longer)
 
-    async def _grow_blindly(self, suspects: Sequence[localise.Suspect]) -> None:
+    async def _grow_blindly(self, suspects: Sequence[fault_localisation.Suspect]) -> None:
         """Edit the likeliest single edits once more, although none of them mended anything alone."""
         for number, variant in enumerate(sorted(self._likely, key=lambda one: -one.likelihood), 1):
             if self._is_over():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
-from repair import localise
+from repair import fault_localisation
 from repair.edit import vocabulary
 from repair.evaluation import ObservedTest, RunStatus, SuiteObservation
 from repair.search import Known, Merged, Stream, Variant
@@ -35,7 +35,7 @@ def stream(known: Known | None = None, *, seen: SuiteObservation | None = None, 
     trees: Mapping[str, ast.Module] = {"m.py": ast.parse(TEXT)}
     looked = seen or observation(5, 6, 8)
     words = {"m.py": vocabulary(TEXT)}
-    suspects = localise.suspects(trees, looked)
+    suspects = fault_localisation.suspects(trees, looked)
     return Stream(trees, suspects, looked, words, known or Known(), likelihood=likelihood)
 
 

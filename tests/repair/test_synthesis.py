@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from repair import synthesis
 from repair.evaluation import EvaluationJob, SynthesisJob, SynthesisResult
-from repair.synthesis import SandboxSynthesiser
+from repair.synthesis import SandboxSynthesiser, recordable
 from tests.support.sandboxes import bubblewrap, runtime
 from tests.support.trees import TextTree
+from verdict.answer import ProgramAnswer
 from verdict.suite_runs import Rounds
 
 
@@ -157,3 +159,65 @@ async def test_exceptions_that_tests_expect_are_raised(find: Finder) -> None:
     assert found.examples == 8
     assert holds(found, "share(100, 7) == 14")
     assert "raise ValueError('too few')" in found.texts[0]
+
+
+def heard(*lines: str) -> synthesis.SearchReport:
+    return synthesis.report_of(ProgramAnswer(how="exited", exit_code=0, lines=lines, output=""))
+
+
+def write(body: str) -> str:
+    return f"def f(x):\n    {body}\n"
+
+
+def test_the_smallest_comes_first_and_twins_of_two_processes_count_once() -> None:
+    found = heard(
+        '["examples", 4]', '["found", "return x + 0", 9, 5]', '["found", "return x", 3, 7]',
+        '["found", "return x", 3, 8]',
+        '["tried", 100, 4, "found"]', '["tried", 50, 3, "found"]',
+    )  # fmt: skip
+    told = synthesis.result_of(found, write, 20)
+    assert told.texts == ("def f(x):\n    return x\n", "def f(x):\n    return x + 0\n")
+    assert (told.examples, told.tried, told.why) == (4, 150, "")
+
+
+def test_what_is_no_function_is_left_out() -> None:
+    assert synthesis.result_of(heard('["found", "return x\\nimport os", 3, 7]'), write, 20).texts == ()
+
+
+def test_lines_of_another_form_are_passed_over() -> None:
+    found = heard("[]", "nonsense", '["found", 1]', '["examples", "many"]', '{"found": 1}', '["examples", 2]')
+    assert found.examples == 2
+
+
+def test_the_reason_tells_what_was_done() -> None:
+    found = heard('["examples", 7]', '["tried", 180000, 9, "time"]', '["tried", 2000, 5, "time"]')
+    why = synthesis.result_of(found, write, 20).why
+    assert why == "7 examples, 182,000 expressions up to size 9 within 20 s, none fits"
+    assert "show what any call must give" in synthesis.result_of(heard('["examples", 0]'), write, 20).why
+    assert "without an answer" in synthesis.result_of(synthesis.report_of(None), write, 20).why
+
+
+def test_identity_with_single_values_becomes_equality() -> None:
+    text = recordable("def test_a():\n    assert f(1) is True\n    assert f(2) is not None\n    assert a is b\n")
+    assert "f(1) == True" in text
+    assert "f(2) != None" in text
+    assert "a is b" in text
+
+
+def test_what_unittest_has_for_identity_becomes_equality() -> None:
+    lines = (
+        "self.assertIs(f(1), True)\nself.assertIsNone(f(2))\nself.assertCountEqual(f(3), [1])\nself.assertTrue(f(4))\n"
+    )
+    text = recordable(lines)
+    for line in ("assertEqual(f(1), True)", "assertEqual(f(2), None)", "assertEqual(f(3), [1])", "assertTrue(f(4))"):
+        assert f"self.{line}" in text
+
+
+def test_imports_from_the_future_stay_first() -> None:
+    text = recordable('"""Tests."""\nfrom __future__ import annotations\nx = 1\n')
+    assert text.startswith("from __future__ import annotations\n")
+    compile(text, "t", "exec")
+
+
+def test_a_file_that_does_not_parse_stays_as_it_is() -> None:
+    assert recordable("def f(:\n") == "def f(:\n"

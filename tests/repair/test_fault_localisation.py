@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from repair.evaluation import ErrorInfo, ObservedTest, RunStatus, SuiteObservation
-from repair.localise import distances, ochiai, suspects
+from repair.fault_localisation import distances, ochiai, suspects
 from repair.tree import scopes
 
 TEXT = """RATE = 3
