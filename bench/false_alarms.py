@@ -54,7 +54,7 @@ from environments.layers import LayerStore
 from environments.wheels import Unobtainable, Unreachable
 from sandbox import SNIPPET_LIMITS, choose, run_python
 from sandbox.pool import Warmed, warmed
-from sandbox.runtime import Runtime, open_runtime
+from sandbox.runtime import Program, Runtime, open_runtime
 from test_runner import SuiteRunner
 from verdict import mutation
 from verdict.held.holding import hold
@@ -177,9 +177,9 @@ class Judge:
 
 
 @asynccontextmanager
-async def opened(name: str, size: int) -> AsyncIterator[tuple[Warmed, Runtime, Path]]:
+async def opened(name: str, size: int, programs: Sequence[Program] = ()) -> AsyncIterator[tuple[Warmed, Runtime, Path]]:
     """The chosen sandbox with some kept waiting, what runs inside, and a folder."""
-    runtime = open_runtime(ROOT / ".runner")
+    runtime = open_runtime(ROOT / ".runner", programs=programs)
     with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
         choice = await choose(name, runtime=runtime, scratch=Path(folder))
         if choice.sandbox is None:

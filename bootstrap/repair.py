@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from repair.inside_program import PROGRAM
+from repair import PROGRAM
 
 if TYPE_CHECKING:
     from models.base import BaseModelHandler

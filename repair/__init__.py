@@ -4,3 +4,12 @@ It works on code: it looks where the failing tests go (`localise`), makes typed 
 (`edits`), tries them in the sandbox (`search`), and chooses among those that pass (`choose`). Nothing in it knows any
 task, program or benchmark.
 """
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sandbox.runtime import Program
+
+PROGRAM = Program(name="nightshift_repair", folder=Path(__file__).resolve().parent / "inside", module="entry")
+"""What of the engine runs inside the sandbox."""

@@ -8,29 +8,33 @@ A search that gave up for want of time is begun anew only when there is more tim
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
+import math
+import re
+import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import Self, TypeVar
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any, Self, TypeVar
 
 from core.dialogue import BUILT_IN, SAW_HELD_OUT, Completion, Material, ModelRequest
 from core.errors import ModelRefused, ModelUnavailable, SandboxError
+from core.events import Kind, Level
+from core.paths import is_test_path
 from core.states import Phase
-from core.tasks import Change, digest
-from models.base import BackendSettings, BaseModelHandler, OnText
+from core.tasks import Change, Files, Language, digest
+from models.base import BackendSettings, BaseModelHandler, OnText, request_event
 from models.errors import BackendUnfit
-from repair import replies
-from repair.evaluator import TrialRunner
-from repair.fitness import first_change, job_of, whole_tests, why_unfit
-from repair.problem import Finding, Problem, Tell, settled
-from repair.reporting import Reporter
-from repair.synthesis import SynthesisRunner
+from repair.evaluation import EvaluationJob
+from repair.evaluator import SandboxEvaluator
+from repair.problem import Finding, OnProgress, Problem, Progress, settled
+from repair.synthesis import SandboxSynthesiser
 from verdict.suite_runs import SuiteRuns
 
 log = logging.getLogger(__name__)
 
-Solver = Callable[[Problem, Tell], Awaitable[Finding]]
+Solver = Callable[[Problem, OnProgress], Awaitable[Finding]]
 """Looks for a change; raises `SandboxError` where nothing can be run."""
 
 REMEMBERED = 64
@@ -122,12 +126,12 @@ class RepairBackend(BaseModelHandler):
 
     def _said(self, request: ModelRequest, material: Material, known: _Known) -> str:
         if request.phase is Phase.PLANNING:
-            return replies.plan_text(known.finding)
+            return plan_text(known.finding)
         if request.phase is Phase.REFLECTING:
-            return replies.reflection_text(known.finding, material)
+            return reflection_text(known.finding, material)
         target = {**known.start, **(known.finding.change or {})}
         _keep(self._starts, (request.task_id, digest(settled(material.tree, target))), known.start)
-        return replies.coding_text(known.finding, replies.changed_files(material, target))
+        return coding_text(known.finding, changed_files(material, target))
 
     async def _known_or_sought(self, request: ModelRequest, material: Material, reporter: Reporter) -> _Known:
         """What is known for this state of the work, where a search would not tell more."""
@@ -163,7 +167,7 @@ class RepairBackend(BaseModelHandler):
             return start, change
         return (first := first_change(material)), first
 
-    async def _sought(self, problem: Problem, tell: Tell) -> Finding:
+    async def _sought(self, problem: Problem, tell: OnProgress) -> Finding:
         try:
             async with asyncio.timeout(problem.budget_s + self._grace_s):
                 return await self._solve(problem, tell)
@@ -182,14 +186,14 @@ def _solver(runs: Callable[[], SuiteRuns | str]) -> Solver:
     """The engine, made when it is first asked: its generators are many modules."""
     made: list[Solver] = []
 
-    async def solve(problem: Problem, tell: Tell) -> Finding:
+    async def solve(problem: Problem, tell: OnProgress) -> Finding:
         if not made:
             found = runs()
             if isinstance(found, str):
                 raise SandboxError(found)
             from repair.engine import Engine  # noqa: PLC0415 - see above
 
-            made.append(Engine(TrialRunner(found), SynthesisRunner(found)).solve)
+            made.append(Engine(SandboxEvaluator(found), SandboxSynthesiser(found)).solve)
         return await made[0](problem, tell)
 
     return solve
@@ -201,3 +205,216 @@ def _keep(shelf: OrderedDict[_K, _V], key: _K, value: _V) -> None:
     shelf.move_to_end(key)
     while len(shelf) > REMEMBERED:
         shelf.popitem(last=False)
+
+
+# Which requests the engine can do anything about, and the problem that such a request sets.
+
+
+ANSWERED = frozenset({Phase.PLANNING, Phase.CODING, Phase.REFLECTING})
+
+
+def why_unfit(request: ModelRequest) -> str:
+    """Why the engine cannot help here, in a sentence that may follow a colon; empty where it may try."""
+    if request.material is None:
+        return "it works on the code of a task, and this request brings none"
+    spec = request.material.context.task.spec
+    if spec.language is not Language.PYTHON:
+        return f"it repairs Python, and the task is in {spec.language}"
+    if request.phase is Phase.CODING and request.call_no:
+        return "its change was not taken, and it has no other words for it"
+    if request.escalation:
+        return "what it found was refused again and again, so that another mind is needed"
+    if not (spec.tests or spec.test_command):
+        return "the task brings no tests that it may see, and without them nothing tells right from wrong"
+    if not _has_code(request.material):
+        return "there is no Python code that it could change, nor a stub that it could fill"
+    if request.phase not in ANSWERED:
+        return f"it changes code until tests pass and writes nothing else, so it has no answer in {request.phase}"
+    return ""
+
+
+def job_of(material: Material, start: Change) -> EvaluationJob:
+    """Where candidates are evaluated: the task's tree with a change on top, by the tests that a model may see."""
+    case, work = material.context, material.state
+    spec = case.task.spec
+    return EvaluationJob(
+        base=material.tree,
+        change=start,
+        tests=case.shown_tests,
+        command=spec.test_command,
+        start=spec.files,
+        packages=work.packages,
+        whole_tree=case.whole_tree,
+        **asdict(case.run_limits),
+    )
+
+
+def whole_tests(material: Material) -> Files:
+    """The tests with what is held out of them; empty where nothing is."""
+    case = material.context
+    return case.task.spec.tests if case.held.shown else {}
+
+
+def first_change(material: Material) -> Change:
+    """The change to begin with where nothing is remembered.
+
+    What the engine itself wrote in an earlier life of the daemon passed all tests that it may see, so there is nothing
+    to learn from it: it begins with what the owner gave.
+    """
+    work, tree = material.state, material.tree
+    ours = bool(work.models) and set(work.models) == {BUILT_IN}
+    return settled(tree, material.context.task.spec.files if ours else work.change)
+
+
+def _has_code(material: Material) -> bool:
+    removed = {path for path, text in material.state.change.items() if text is None}
+    tests = material.context.task.spec.tests
+    paths = {*material.tree.entries(), *material.state.change} - removed - set(tests)
+    return any(path.endswith(".py") and not is_test_path(path) for path in paths)
+
+
+# How far a search is.
+
+
+EVERY_S = 2.0
+
+
+class Reporter:
+    """One search's word to the outside.
+
+    Args:
+        request: names the place of its events; `material.emit` takes them.
+        on_text: gets a sign of life with each progress.
+    """
+
+    def __init__(self, request: ModelRequest, on_text: OnText | None) -> None:
+        self._request, self._on_text = request, on_text
+        self._told_at_s = -math.inf if request.within_s is None else time.monotonic()
+
+    def progress(self, progress: Progress) -> None:
+        """Tell it, unless something was told a moment ago.
+
+        Where a model stands by, a search that is over in a moment tells nothing.
+        """
+        if self._on_text:
+            self._on_text("")
+        now_s = time.monotonic()
+        if now_s - self._told_at_s < EVERY_S:
+            return
+        self._told_at_s = now_s
+        tried = f"tried {progress.tried:,} of about {max(progress.estimated, progress.tried):,} candidates"
+        data = {"tried": progress.tried, "estimated": progress.estimated, "best": progress.best}
+        self._tell(f"repair: {progress.text or tried}", data)
+
+    def found(self, finding: Finding) -> None:
+        """Tell what was found, if anything, and the doubt about it."""
+        if finding.change is None:
+            return
+        data = {"tried": finding.tried, "estimated": finding.estimated, "kind": finding.kind}
+        self._tell(f"repair: found after {finding.tried:,} candidates: {finding.description}", data)
+        if finding.warning:
+            self._tell(f"repair: {finding.warning}", data, Level.WARNING)
+
+    def _tell(self, text: str, data: dict[str, Any], level: Level = Level.INFO) -> None:
+        material = self._request.material
+        if material and material.emit:
+            material.emit(request_event(self._request, Kind.REPAIR_PROGRESS, text[:500], data, level))
+
+
+# The text of its replies.
+
+
+_BACKTICKS = re.compile(r"^\s*(`{3,})", re.MULTILINE)
+_NUMBER = re.compile(r"^\s*\d+\.\s*")
+_MAX_SUMMARY = 180
+
+
+def plan_text(finding: Finding) -> str:
+    """The plan, with what was found and how."""
+    found = f"Found in {finding.seconds:.1f} s: {finding.description}. {_count(finding)}"
+    return "\n".join(part for part in (finding.plan.strip(), found, _warned(finding)) if part)
+
+
+def coding_text(finding: Finding, changed: Change) -> str:
+    """A summary, and each file that changes as one fenced block with its path.
+
+    Args:
+        finding: what was found.
+        changed: path to its whole new text; None removes the file.
+    """
+    head = [f"Summary: {summary(finding, changed)}", _count(finding), _warned(finding)]
+    blocks = [_block(path, text) for path, text in sorted(changed.items())]
+    return "\n\n".join(part for part in (*head, *blocks) if part) + "\n"
+
+
+def reflection_text(finding: Finding, material: Material) -> str:
+    """The reflection that `agent.diagnosis` reads."""
+    verdict = material.state.verdict
+    kind = verdict.failures[0].kind if verdict and verdict.failures else "failing tests"
+    said = {
+        "pattern": kind,
+        "root_cause": finding.reflection or _refused(material) or _seen(finding.plan),
+        "hypothesis": f"With it all tests that are shown pass; {finding.tried} candidates were tried",
+        "suggested_fix": finding.description,
+        "replan": False,
+        "tests_at_fault": False,
+    }
+    return json.dumps(said, ensure_ascii=False)
+
+
+def summary(finding: Finding, changed: Change) -> str:
+    """What the change does, in one line that can head a commit."""
+    files = ", ".join(sorted(changed)) if len(changed) < 3 else f"{len(changed)} files"
+    said = " ".join(finding.description.replace("`", "").split()) or "let the failing tests pass"
+    return f"Mend {files}: {said}"[:_MAX_SUMMARY]
+
+
+def changed_files(material: Material, target: Change) -> Change:
+    """What must be sent so that the work's files become those of `target`, a change of the same base."""
+    now = material.state.change
+    return {path: text for path, text in _wanted(material, target) if path not in now or now[path] != text}
+
+
+def _wanted(material: Material, target: Change) -> Iterator[tuple[str, str | None]]:
+    """The texts of all files that either change touches; where the target leaves one alone, as the base has it."""
+    entries = material.tree.entries()
+    for path in {**material.state.change, **target}:
+        if path in target:
+            yield path, target[path]
+        else:
+            yield path, material.tree.read(path).decode() if path in entries else None
+
+
+def _block(path: str, text: str | None) -> str:
+    where = f'path="{path}"' if " " in path else f"path={path}"
+    if text is None:
+        return f"```text {where} delete\n```"
+    longest = max((len(run) for run in _BACKTICKS.findall(text)), default=2)
+    fence = "`" * (longest + 1)
+    language = "python" if path.endswith(".py") else "text"
+    return f"{fence}{language} {where}\n{text}{'' if text.endswith(chr(10)) or not text else chr(10)}{fence}"
+
+
+def _count(finding: Finding) -> str:
+    how = f", by {finding.kind.replace('_', ' ')}" if finding.kind else ""
+    return f"The built-in engine tried {finding.tried:,} of about {finding.estimated:,} candidates{how}."
+
+
+def _warned(finding: Finding) -> str:
+    return f"Warning: {finding.warning}." if finding.warning else ""
+
+
+def _refused(material: Material) -> str:
+    """That the engine's own changes were refused; empty where somebody else wrote the last one."""
+    work = material.state
+    if not work.seen or set(work.models) != {BUILT_IN}:
+        return ""
+    count = len(set(work.seen))
+    changes = f"{count} changes" if count > 1 else "a change"
+    return f"{changes} of the engine's passed all tests that are shown and failed the suite; excluded now"
+
+
+def _seen(plan: str) -> str:
+    """What the plan begins with: what the tests showed, and which lines are suspected."""
+    lines = [_NUMBER.sub("", line).strip() for line in plan.split("\n") if line.strip()]
+    return " ".join(lines[:2]) or "the tests fail"

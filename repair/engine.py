@@ -4,40 +4,44 @@ It looks at the suite, tries mends that need no search, asks for a synthesis whe
 chooses. What it chose is put into the file's own text and run once more as the suite will run it. Variants that passed
 and were not chosen are kept: when a suite refuses the first, the next is there without a new search. What takes longer
 than a moment is thought in a thread: the loop belongs to all workers.
+
+A change that a suite has refused is the answer to a search that began elsewhere. Going on from there would mend the
+wrong mend; so a problem whose change is a known answer is taken back to where that search began.
 """
 
 from __future__ import annotations
 
 import ast
 import asyncio
-from collections.abc import Sequence
-from dataclasses import replace
+import time
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
-from core.tasks import Change
-from repair import choose, stubs, telling
+from core.tasks import Change, digest
+from core.tree import text_of
+from repair import choose, fault_localisation, stubs
+from repair.edit import Vocabulary, vocabulary
 from repair.evaluation import (
     Candidate,
-    How,
-    Outcome,
-    Patience,
-    Sight,
-    Synthesised,
+    CandidateResult,
+    ErrorInfo,
+    EvaluationJob,
+    EvaluationLimits,
+    Evaluator,
+    RunStatus,
+    SuiteObservation,
     Synthesiser,
     SynthesisJob,
-    TrialJob,
-    Trials,
+    SynthesisResult,
+    limits_for,
+    order_of,
 )
-from repair.files import sources
-from repair.ground import Vocabulary
-from repair.memory import Memory, rebased
-from repair.patience import order_of, patience_for
-from repair.problem import Finding, Problem, Tell
+from repair.problem import Finding, OnProgress, Problem, Progress
 from repair.quick import Mend, quick_mends
-from repair.rendering import render
-from repair.search import Field, Found, Search
-from repair.state import State
-from repair.vocabulary import vocabulary
+from repair.search import Field, Found, Search, Variant
+from repair.sources import Sources, render, sources
 
 QUICK_ROUNDS = 4
 """A mend without search may lay bare the next fault of its kind."""
@@ -53,14 +57,14 @@ class Engine:
     """Looks for changes that let failing tests pass. Used from one event loop, for any number of problems at once.
 
     Args:
-        trials: runs candidates.
+        evaluator: runs candidates.
         synthesiser: fills stubs; None where there is none.
     """
 
-    def __init__(self, trials: Trials, synthesiser: Synthesiser | None = None) -> None:
-        self._trials, self._synthesiser, self._memory = trials, synthesiser, Memory()
+    def __init__(self, evaluator: Evaluator, synthesiser: Synthesiser | None = None) -> None:
+        self._evaluator, self._synthesiser, self._memory = evaluator, synthesiser, Memory()
 
-    async def solve(self, problem: Problem, tell: Tell) -> Finding:
+    async def solve(self, problem: Problem, tell: OnProgress) -> Finding:
         """Look for a change.
 
         Args:
@@ -94,7 +98,7 @@ class Engine:
         found = await self._quickly(state) or await self._synthesised(state)
         if found:
             return found
-        if not state.sight.tests and not state.sight.broken:
+        if not state.observation.tests and not state.observation.broken:
             return [state.nothing("no test could be run")]
         if not state.sources.trees:
             return [state.nothing("there is no file of Python to change")]
@@ -102,8 +106,8 @@ class Engine:
 
     async def _look(self, state: State) -> None:
         """See what the tests do now, and which files that concerns."""
-        state.sight = await self._trials.observe(state.job)
-        state.sources = sources(state.job, state.sight)
+        state.observation = await self._evaluator.observe(state.job)
+        state.sources = sources(state.job, state.observation)
 
     async def _look_at_all(self, state: State) -> None:
         """Go on with the whole tests: what is held out of them is no secret any more."""
@@ -117,9 +121,9 @@ class Engine:
     async def _quickly(self, state: State) -> list[Finding]:
         """Mends that need no search, one after the other; findings when the tests pass.
 
-        Else the state goes on from them if they helped, and from where it was if they only changed the trouble.
+        Else the state goes on from them if they helped, and from where it was if they only changed the error.
         """
-        start = state.job, state.sight, state.sources
+        start = state.job, state.observation, state.sources
         for _ in range(QUICK_ROUNDS):
             best = await self._best_mend(state, await asyncio.to_thread(_mends, state))
             if best is None:
@@ -130,24 +134,26 @@ class Engine:
             if state.is_fine:
                 change = {mend.path: state.sources.texts[mend.path] for mend in state.mends}
                 return [state.finding(change, "quick", "; ".join(mend.note for mend in state.mends))]
-        if not _is_better(start[1], state.sight):
-            state.job, state.sight, state.sources = start
+        if not _is_better(start[1], state.observation):
+            state.job, state.observation, state.sources = start
             state.mends.clear()
         return []
 
     async def _best_mend(self, state: State, mends: Sequence[Mend]) -> Mend | None:
-        """The first that lets everything pass; else one that gets beyond the trouble there is."""
+        """The first that lets everything pass; else one that gets beyond the error there is."""
         if not mends:
             return None
         candidates = [Candidate(path=mend.path, scope="", text=mend.text) for mend in mends]
-        patience = replace(patience_for(state.sight), plain=True)
-        outcomes = await self._trials.attempt(state.job, candidates, order_of(state.sight), patience)
+        limits = replace(limits_for(state.observation), plain=True)
+        outcomes = await self._evaluator.evaluate(state.job, candidates, order_of(state.observation), limits)
         state.tried += len(mends)
-        pairs = sorted(zip(mends, outcomes, strict=True), key=lambda p: (p[1].how is not How.PASSED, -p[1].passed))
+        pairs = sorted(
+            zip(mends, outcomes, strict=True), key=lambda p: (p[1].how is not RunStatus.PASSED, -p[1].passed)
+        )
         best, outcome = pairs[0]
-        if outcome.how is How.PASSED or outcome.passed:
+        if outcome.how is RunStatus.PASSED or outcome.passed:
             return best
-        known = {trouble.message for _, trouble in telling.troubles(state.sight)}
+        known = {error.message for _, error in errors(state.observation)}
         return next((mend for mend, out in zip(mends, outcomes, strict=True) if _gets_further(out, known)), None)
 
     # From examples.
@@ -155,11 +161,11 @@ class Engine:
     async def _synthesised(self, state: State) -> list[Finding]:
         """Bodies for the stubs that failing tests run, one stub after the other."""
         job, changes, told = state.job, list[Change](), list[str]()
-        for stub in stubs.find(state.sources.trees, state.sight) if self._synthesiser else ():
+        for stub in stubs.find(state.sources.trees, state.observation) if self._synthesiser else ():
             made = await self._bodies(state, job, stub)
             if not made.texts:
                 return []
-            text = sources(job, state.sight).texts[stub.path]
+            text = sources(job, state.observation).texts[stub.path]
             bodies = [render(text, stubs.filled(ast.parse(text), stub, body)) for body in made.texts]
             changes = [{**job.change, stub.path: body} for body in bodies]
             job = replace(job, change=changes[0])
@@ -168,7 +174,7 @@ class Engine:
         fine = await self._confirmed(state, changes)
         return [state.finding(change, "synthesis", "; ".join(told), warning) for change in fine]
 
-    async def _bodies(self, state: State, job: TrialJob, stub: stubs.StubPlace) -> Synthesised:
+    async def _bodies(self, state: State, job: EvaluationJob, stub: stubs.StubPlace) -> SynthesisResult:
         assert self._synthesiser is not None
         words = vocabulary(state.sources.texts[stub.path], list(job.tests.values()), [state.problem.description])
         state.say(f"`{stub.scope}` is a stub: looking for a body among expressions")
@@ -186,17 +192,19 @@ class Engine:
 
     async def _searched(self, state: State) -> list[Finding]:
         words = await asyncio.to_thread(_words, state)
-        ground = Field(job=state.job, trees=state.sources.trees, sight=state.sight, words=words)
-        found = await Search(self._trials, ground, state.deadline, state.hear, state.accepts).run()
+        context = Field(job=state.job, trees=state.sources.trees, observation=state.observation, words=words)
+        found = await Search(self._evaluator, context, state.deadline, state.hear, state.accepts).run()
         state.tried, state.estimated = state.tried + found.tried, state.estimated + found.estimated
         if not found.passing:
-            return [state.nothing(telling.why_not(found, state.problem.budget_s))]
+            return [state.nothing(why_not(found, state.problem.budget_s))]
         return await self._answers(state, found)
 
     async def _answers(self, state: State, found: Found) -> list[Finding]:
         """The findings that hold when they are run as the suite will run them, in the order of choice."""
-        patience = patience_for(state.sight)
-        choice = await choose.choose(self._trials, state.job, state.sight, state.sources.trees, found.passing, patience)
+        limits = limits_for(state.observation)
+        choice = await choose.choose(
+            self._evaluator, state.job, state.observation, state.sources.trees, found.passing, limits
+        )
         some = choice.ranked[:KEPT]
         changes = await asyncio.to_thread(lambda: [state.rendered(variant) for variant in some])
         made = {id(change): variant for change, variant in zip(changes, some, strict=True)}
@@ -207,43 +215,47 @@ class Engine:
             ]
         chosen = [(change, made[id(change)]) for change in fine]
         return await asyncio.to_thread(
-            lambda: [state.finding(change, one.kind, telling.of_variant(one), choice.warning) for change, one in chosen]
+            lambda: [state.finding(change, one.kind, of_variant(one), choice.warning) for change, one in chosen]
         )
 
     async def _confirmed(self, state: State, changes: Sequence[Change]) -> list[Change]:
         """Those that pass all tests without any instrument; what comes after the first that do is taken as it is."""
-        order = [test.id for test in (*state.sight.failing, *(test for test in state.sight.tests if test.passed))]
+        order = [
+            test.id for test in (*state.observation.failing, *(test for test in state.observation.tests if test.passed))
+        ]
         wall_s = max(LEAST_WALL_S, state.job.wall_s / 4)
-        patience = replace(patience_for(state.sight), plain=True, wall_s=wall_s)
+        limits = replace(limits_for(state.observation), plain=True, wall_s=wall_s)
         for start in range(0, len(changes), CONFIRMED_AT_ONCE):
             some = [one for one in changes[start : start + CONFIRMED_AT_ONCE] if not state.problem.refuses(one)]
-            outcomes = [await self._afresh(state, change, order, patience) for change in some]
-            fine = [change for change, out in zip(some, outcomes, strict=True) if out.how is How.PASSED]
+            outcomes = [await self._afresh(state, change, order, limits) for change in some]
+            fine = [change for change, out in zip(some, outcomes, strict=True) if out.how is RunStatus.PASSED]
             if fine:
                 return [*fine, *changes[start + CONFIRMED_AT_ONCE :]]
         return []
 
-    async def _afresh(self, state: State, change: Change, order: Sequence[str], patience: Patience) -> Outcome:
+    async def _afresh(
+        self, state: State, change: Change, order: Sequence[str], limits: EvaluationLimits
+    ) -> CandidateResult:
         """Run a whole change: all its files but the last as part of the tree, that one as the candidate."""
         *others, (path, text) = change.items()
         job = replace(state.job, change={**state.job.change, **dict(others)})
         candidate = Candidate(path=path, scope="", text=text or "")
-        return (await self._trials.attempt(job, [candidate], order, patience))[0]
+        return (await self._evaluator.evaluate(job, [candidate], order, limits))[0]
 
 
-def _is_better(before: Sight, now: Sight) -> bool:
+def _is_better(before: SuiteObservation, now: SuiteObservation) -> bool:
     """Tell whether more tests pass than before, or there were files that could not be imported."""
     return bool(before.broken) or sum(t.passed for t in now.tests) > sum(t.passed for t in before.tests)
 
 
-def _gets_further(outcome: Outcome, known: set[str]) -> bool:
-    """Tell whether a try ended with another trouble than there was."""
-    return bool(outcome.trouble) and not any(message and message in outcome.trouble for message in known)
+def _gets_further(outcome: CandidateResult, known: set[str]) -> bool:
+    """Tell whether a try ended with another error than there was."""
+    return bool(outcome.error) and not any(message and message in outcome.error for message in known)
 
 
 def _mends(state: State) -> list[Mend]:
     """Mends that need no search and that no suite has refused."""
-    made = islice(quick_mends(state.sources.texts, telling.troubles(state.sight)), MOST_QUICK)
+    made = islice(quick_mends(state.sources.texts, errors(state.observation)), MOST_QUICK)
     return [mend for mend in made if not state.problem.refuses({mend.path: mend.text})]
 
 
@@ -251,3 +263,202 @@ def _words(state: State) -> dict[str, Vocabulary]:
     """What edits of each file may use."""
     tests, told = list(state.job.tests.values()), [state.problem.description]
     return {path: vocabulary(text, tests, told) for path, text in state.sources.texts.items()}
+
+
+# What a search has come to.
+
+
+@dataclass(slots=True, kw_only=True)
+class State:
+    """`job` grows by the quick `mends` that were taken; `deadline` is one of `time.monotonic()`."""
+
+    problem: Problem
+    tell: OnProgress
+    job: EvaluationJob
+    began: float = field(default_factory=time.monotonic)
+    sources: Sources = field(default_factory=Sources)
+    observation: SuiteObservation = field(default_factory=SuiteObservation)
+    mends: list[Mend] = field(default_factory=list)
+    tried: int = 0
+    estimated: int = 0
+    saw_held_out: bool = False
+
+    @property
+    def deadline(self) -> float:
+        """When the search must be over."""
+        return self.began + self.problem.budget_s
+
+    @property
+    def left_s(self) -> float:
+        """The time that is left."""
+        return self.deadline - time.monotonic()
+
+    @property
+    def is_fine(self) -> bool:
+        """Whether tests ran and none of them fails."""
+        return bool(self.observation.tests) and not self.observation.failing and not self.observation.broken
+
+    def say(self, text: str) -> None:
+        """One line of progress."""
+        self.tell(Progress(tried=self.tried, estimated=self.estimated, text=text))
+
+    def hear(self, progress: Progress) -> None:
+        """Pass a search's progress on, with what was tried before it."""
+        self.tell(replace(progress, tried=progress.tried + self.tried))
+
+    def rendered(self, variant: Variant) -> Change:
+        """A variant, and the mends below it, in the text of their files."""
+        mended = {mend.path: self.sources.texts[mend.path] for mend in self.mends}
+        return {**mended, variant.path: render(self.sources.texts[variant.path], variant.tree)}
+
+    def accepts(self, variant: Variant) -> bool:
+        """Whether a variant is none that a suite has refused."""
+        return not self.problem.excluded or not self.problem.refuses(self.rendered(variant))
+
+    def finding(self, change: Change, kind: str, description: str, warning: str = "") -> Finding:
+        """A change that passes."""
+        return replace(
+            self.nothing(""), change=change, kind=kind, description=description, warning=warning,
+            plan=plan(self.sources.trees, self.observation, description), reflection=refused(self.problem),
+        )  # fmt: skip
+
+    def nothing(self, why: str) -> Finding:
+        """Nothing, and why."""
+        return Finding(
+            plan=plan(self.sources.trees, self.observation, ""),
+            reflection=refused(self.problem) or why,
+            tried=self.tried,
+            estimated=max(self.estimated, self.tried),
+            seconds=time.monotonic() - self.began,
+            why_not=why,
+            saw_held_out=self.saw_held_out,
+        )
+
+
+# What earlier searches have left.
+
+
+REMEMBERED = 64
+
+
+@dataclass(slots=True)
+class Origin:
+    """Where a search began, and what it found besides its answer."""
+
+    job: EvaluationJob
+    left: list[Finding]
+
+
+class Memory:
+    """Remembers the searches of the last tasks."""
+
+    def __init__(self) -> None:
+        self._origins: OrderedDict[tuple[int, str], Origin] = OrderedDict()
+
+    def origin(self, problem: Problem) -> Origin | None:
+        """The search whose answer is this problem's change, or that began there; None where there is none."""
+        if problem.task_id is None:
+            return None
+        return self._origins.get((problem.task_id, digest(problem.job.change)))
+
+    def keep(self, problem: Problem, job: EvaluationJob, findings: Sequence[Finding]) -> None:
+        """Remember what a search on `job` found; the first is what was answered."""
+        if problem.task_id is None or findings[0].change is None:
+            return
+        origin = Origin(job, list(findings[1:]))
+        self._origins[problem.task_id, digest(job.change)] = origin
+        for finding in findings:
+            self._origins[problem.task_id, digest({**job.change, **(finding.change or {})})] = origin
+        while len(self._origins) > REMEMBERED:
+            self._origins.popitem(last=False)
+
+    def next_of(self, origin: Origin, problem: Problem) -> Finding | None:
+        """The next variant that no suite has refused, as a change on top of the problem's."""
+        while origin.left:
+            finding = origin.left.pop(0)
+            whole = replace(problem, job=origin.job)
+            if finding.change is not None and not whole.refuses(finding.change):
+                return replace(finding, change=rebased(finding.change, origin.job, problem.job), seconds=0.0)
+        return None
+
+
+def rebased(change: Change, origin: EvaluationJob, now: EvaluationJob) -> Change:
+    """A change of `origin` as one of `now`: what differs between the two is put back first."""
+    back = dict[str, str | None]()
+    for path in origin.change.keys() | now.change.keys():
+        if path in origin.change:
+            back[path] = origin.change[path]
+        else:
+            back[path] = text_of(origin.base, path)
+    differs = {path: text for path, text in back.items() if now.change.get(path, "\0") != text}
+    return {**differs, **change}
+
+
+# What the engine says of its work.
+
+
+MOST_PLACES = 6
+
+
+def errors(observation: SuiteObservation) -> list[tuple[str, ErrorInfo]]:
+    """What files and failing tests ended with, files first, each kind of error once."""
+    found = [*observation.broken.items(), *((test.id, test.error) for test in observation.failing if test.error)]
+    distinct = {(error.kind, error.message, error.frames[-1:]): (where, error) for where, error in found}
+    return list(distinct.values())
+
+
+def plan(trees: Mapping[str, ast.Module], observation: SuiteObservation, told: str) -> str:
+    """A numbered plan: what was seen, which lines are suspected, what is done about it."""
+    lines = [f"1. {_seen(observation)}"]
+    ranked = [
+        (score, f"`{suspect.path}:{line}`" + (f" in `{suspect.scope.name}`" if suspect.scope.name else ""))
+        for suspect in fault_localisation.suspects(trees, observation)[:MOST_PLACES]
+        for line, score in sorted(suspect.lines.items(), key=lambda pair: -pair[1])[:MOST_PLACES]
+    ]
+    ranked.sort(key=lambda pair: -pair[0])
+    if ranked:
+        places = ", ".join(f"{where} ({score:.2f})" for score, where in ranked[:MOST_PLACES])
+        lines.append(f"2. Suspected lines by Ochiai's coefficient: {places}.")
+    lines.append(f"{len(lines) + 1}. " + (f"Change: {told}." if told else "Try edits there, the likeliest first."))
+    return "\n".join(lines)
+
+
+def _seen(observation: SuiteObservation) -> str:
+    if observation.broken:
+        path, error = next(iter(observation.broken.items()))
+        return f"`{path}` cannot be imported: {error.kind}: {_line(error.message)}"
+    kinds = sorted({test.error.kind for test in observation.failing if test.error})
+    with_what = f", with {', '.join(kinds[:4])}" if kinds else ""
+    return f"{len(observation.failing)} of {len(observation.tests)} tests fail{with_what}."
+
+
+def of_variant(variant: Variant) -> str:
+    """What a variant changes, in one line."""
+    where = f" in `{variant.scope}`" if variant.scope else f" in `{variant.path}`"
+    notes = [f"{edit.note or edit.kind} (line {edit.line})" for edit in variant.edits]
+    return "; ".join(notes) + where
+
+
+def refused(problem: Problem) -> str:
+    """That a suite refused what was found before; empty when none did."""
+    count = len(problem.excluded)
+    if not count:
+        return ""
+    return (
+        f"{count} change{'s' if count > 1 else ''} that passed the shown tests failed the whole suite and is excluded"
+    )
+
+
+def why_not(found: Found, budget_s: float) -> str:
+    """Why a search found nothing."""
+    tried = f"{found.tried:,} candidates"
+    if not found.tried:
+        return "no line that failing tests run can be edited"
+    best = f"; the best passes {found.best} of the tests" if found.best else ""
+    if found.exhausted:
+        return f"all {tried} that one edit or two can make were tried, and none passes{best}"
+    return f"{tried} were tried within {budget_s:g} s, and none passes{best}"
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())[:200]

@@ -20,8 +20,8 @@ from core.tree import Tree
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TrialJob:
-    """Where trials take place: `base` with `change` on top, judged by `tests` or by the tests that `command` names.
+class EvaluationJob:
+    """Where candidates are evaluated: `base` with `change` on top, by `tests` or by the tests that `command` names.
 
     `start` are the files that the owner gave with the task. `packages` are distributions that the run may see, name to
     exact version. `wall_s` bounds the suite as it is; `cpus` also says how many candidates run at the same time.
@@ -48,7 +48,7 @@ class TrialJob:
         )
 
 
-class How(StrEnum):
+class RunStatus(StrEnum):
     """How a test, a candidate or a call ended. STEPS: more loop turns and calls than it was allowed."""
 
     PASSED = "passed"
@@ -60,7 +60,7 @@ class How(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trouble:
+class ErrorInfo:
     """What a test or a file failed of. `frames` are (path, line, function) of the tree's own files, outermost first."""
 
     kind: str
@@ -69,23 +69,23 @@ class Trouble:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Observed:
+class ObservedTest:
     """One test as it ran: `lines` are those of the tree's own files, tests left out, that it executed.
 
     `steps` counts loop turns and function calls in the same files.
     """
 
     id: str
-    how: How
+    how: RunStatus
     duration_s: float = 0.0
     steps: int = 0
     lines: Mapping[str, frozenset[int]] = field(default_factory=dict)
-    trouble: Trouble | None = None
+    error: ErrorInfo | None = None
 
     @property
     def passed(self) -> bool:
         """Whether it passed."""
-        return self.how is How.PASSED
+        return self.how is RunStatus.PASSED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +102,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sight:
+class SuiteObservation:
     """What a close look at the suite showed.
 
     Attributes:
@@ -112,13 +112,13 @@ class Sight:
         calls: distinct calls of scopes with plain data that were seen, those of failing tests first, a few hundred.
     """
 
-    tests: tuple[Observed, ...] = ()
-    broken: Mapping[str, Trouble] = field(default_factory=dict)
+    tests: tuple[ObservedTest, ...] = ()
+    broken: Mapping[str, ErrorInfo] = field(default_factory=dict)
     kinds: Mapping[str, Mapping[str, frozenset[str]]] = field(default_factory=dict)
     calls: tuple[Call, ...] = ()
 
     @property
-    def failing(self) -> tuple[Observed, ...]:
+    def failing(self) -> tuple[ObservedTest, ...]:
         """The tests that did not pass."""
         return tuple(test for test in self.tests if not test.passed)
 
@@ -133,7 +133,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
+class EvaluationLimits:
     """How long a candidate may take.
 
     `steps` and `wall_s` are for each test. After so many `misses` (tests that do not pass) no further test is run. With
@@ -147,23 +147,23 @@ class Patience:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class CandidateResult:
     """How a candidate did: how its first test ended that did not pass, and how many of those that ran passed."""
 
-    how: How
+    how: RunStatus
     passed: int = 0
-    trouble: str = ""
+    error: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
+class CallResult:
     """What a call of a variant came to: how, and the packed result, or the names of the exception's classes.
 
     For a generator stands the list of what it yields; for None, where the call changed its arguments, the pair of None
     and the arguments. Long results are told by a digest.
     """
 
-    how: How
+    how: RunStatus
     value: object = None
     raised: tuple[str, ...] = ()
 
@@ -175,7 +175,7 @@ class SynthesisJob:
     `names` and `constants` (as source text) are words that may help, from the task, its docstring and its tests.
     """
 
-    job: TrialJob
+    job: EvaluationJob
     path: str
     scope: str
     names: tuple[str, ...] = ()
@@ -184,7 +184,7 @@ class SynthesisJob:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Synthesised:
+class SynthesisResult:
     """What was found: new texts of the function, smallest first; empty with the reason in `why`.
 
     `examples` is how many calls with known results there were, `tried` how many expressions were evaluated.
@@ -196,26 +196,26 @@ class Synthesised:
     tried: int = 0
 
 
-class Trials(Protocol):
-    """Runs the trials of a search in a sandbox; what it says is no verdict.
+class Evaluator(Protocol):
+    """Evaluates the candidates of a search; what it says is no verdict.
 
     Raises:
         SandboxError: (all methods) nothing could be run.
     """
 
-    async def observe(self, job: TrialJob) -> Sight:
+    async def observe(self, job: EvaluationJob) -> SuiteObservation:
         """Run the suite once as it is, each test on its own, and tell what it did."""
         ...
 
-    async def attempt(
-        self, job: TrialJob, candidates: Sequence[Candidate], order: Sequence[str], patience: Patience
-    ) -> Sequence[Outcome]:
-        """Try each candidate by the tests with these ids, in this order, up to the last miss that `patience` allows."""
+    async def evaluate(
+        self, job: EvaluationJob, candidates: Sequence[Candidate], order: Sequence[str], limits: EvaluationLimits
+    ) -> Sequence[CandidateResult]:
+        """Try each candidate by the tests with these ids, in this order, up to the last failure that `limits` allow."""
         ...
 
     async def probe(
-        self, job: TrialJob, variants: Sequence[Candidate], calls: Sequence[Call], patience: Patience
-    ) -> Sequence[Sequence[Answered]]:
+        self, job: EvaluationJob, variants: Sequence[Candidate], calls: Sequence[Call], limits: EvaluationLimits
+    ) -> Sequence[Sequence[CallResult]]:
         """Make the calls with each variant: for each variant an answer for each call."""
         ...
 
@@ -223,10 +223,43 @@ class Trials(Protocol):
 class Synthesiser(Protocol):
     """Finds small functions from examples."""
 
-    async def synthesise(self, job: SynthesisJob) -> Synthesised:
+    async def synthesise(self, job: SynthesisJob) -> SynthesisResult:
         """Search for bodies that agree with every example that the tests and the docstring hold.
 
         Raises:
             SandboxError: nothing could be run.
         """
         ...
+
+
+MOST_PASSING = 60
+"""So many of the passing tests are run with each candidate, the fastest; all are run with what is chosen."""
+MISSES = 3
+"""So many failing tests are run with each candidate, where there are so many: a mend may help any of them."""
+LEAST_STEPS, LEAST_S, MOST_S = 10_000, 0.5, 10.0
+STEPS_FACTOR, WALL_FACTOR = 30, 8
+"""So many times what the slowest passing test takes."""
+
+
+def order_of(observation: SuiteObservation) -> list[str]:
+    """The ids of the tests in the order of trying: failing ones first, fast ones first, not too many."""
+    failing = sorted(observation.failing, key=_cost)
+    passing = sorted((test for test in observation.tests if test.passed), key=_cost)
+    return [test.id for test in (*failing, *passing[:MOST_PASSING])]
+
+
+def limits_for(observation: SuiteObservation) -> EvaluationLimits:
+    """How long a candidate may take with one test, from what the passing tests took."""
+    passing = [test for test in observation.tests if test.passed]
+    steps = max((test.steps for test in passing), default=0)
+    wall_s = max((test.duration_s for test in passing), default=0.0)
+    misses = min(MISSES, max(1, len(observation.failing)))
+    return EvaluationLimits(
+        steps=max(LEAST_STEPS, STEPS_FACTOR * steps),
+        wall_s=min(MOST_S, max(LEAST_S, WALL_FACTOR * wall_s)),
+        misses=misses,
+    )
+
+
+def _cost(test: ObservedTest) -> tuple[bool, float]:
+    return test.how in {RunStatus.TIMEOUT, RunStatus.STEPS}, test.duration_s

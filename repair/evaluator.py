@@ -23,8 +23,19 @@ from core.isolation import RUN_LIMITS
 from core.javascript import SOURCES
 from core.verdicts import SuiteJob
 from languages.plan import Plan, ProgramRun, tests_alone
-from repair.evaluation import Answered, Call, Candidate, How, Observed, Outcome, Patience, Sight, TrialJob, Trouble
-from repair.inside_program import PROGRAM
+from repair import PROGRAM
+from repair.evaluation import (
+    Call,
+    CallResult,
+    Candidate,
+    CandidateResult,
+    ErrorInfo,
+    EvaluationJob,
+    EvaluationLimits,
+    ObservedTest,
+    RunStatus,
+    SuiteObservation,
+)
 from verdict.answer import ProgramAnswer, read_program
 from verdict.shaping import Names
 from verdict.suite_runs import SuiteRuns
@@ -40,12 +51,12 @@ DEATHS = 12
 """After so many runs that died, the rest of a batch is given up."""
 MOST_LINES = 100_000
 """Line numbers beyond are no real ones."""
-UNTRIED = Outcome(how=How.CRASHED, trouble="the sandbox came to no end before it was tried")
-MISSING = Answered(how=How.CRASHED)
+UNTRIED = CandidateResult(how=RunStatus.CRASHED, error="the sandbox came to no end before it was tried")
+MISSING = CallResult(how=RunStatus.CRASHED)
 
 
-class TrialRunner:
-    """The port `repair.evaluation.Trials`.
+class SandboxEvaluator:
+    """The port `repair.evaluation.Evaluator`.
 
     Args:
         rounds: runs plans in a sandbox; may be shared.
@@ -53,9 +64,9 @@ class TrialRunner:
 
     def __init__(self, rounds: SuiteRuns) -> None:
         self._rounds = rounds
-        self._stages: deque[tuple[TrialJob, Stage]] = deque(maxlen=RECENT)
+        self._stages: deque[tuple[EvaluationJob, Stage]] = deque(maxlen=RECENT)
 
-    async def observe(self, job: TrialJob) -> Sight:
+    async def observe(self, job: EvaluationJob) -> SuiteObservation:
         """Run the suite once as it is, each test on its own, and tell what it did.
 
         Raises:
@@ -63,11 +74,11 @@ class TrialRunner:
         """
         stage = await self._stage(job)
         told = {"kind": "observe", "count": _count(job), "budget_s": job.wall_s}
-        return sight(await self._run(stage, told, job.wall_s + SPARE_S), stage.plan, stage.names)
+        return observation(await self._run(stage, told, job.wall_s + SPARE_S), stage.plan, stage.names)
 
-    async def attempt(
-        self, job: TrialJob, candidates: Sequence[Candidate], order: Sequence[str], patience: Patience
-    ) -> Sequence[Outcome]:
+    async def evaluate(
+        self, job: EvaluationJob, candidates: Sequence[Candidate], order: Sequence[str], limits: EvaluationLimits
+    ) -> Sequence[CandidateResult]:
         """Try each candidate by the tests with these ids, in this order, up to the first that does not pass.
 
         Raises:
@@ -75,9 +86,9 @@ class TrialRunner:
         """
         stage = await self._stage(job)
         told = {
-            "kind": "attempt", "order": [stage.staged_id(test) for test in order], "plain": patience.plain,
-            "wall_s": patience.wall_s, "steps": patience.steps, "budget_s": BUDGET_S, "whole_s": job.wall_s,
-            "misses": patience.misses,
+            "kind": "attempt", "order": [stage.staged_id(test) for test in order], "plain": limits.plain,
+            "wall_s": limits.wall_s, "steps": limits.steps, "budget_s": BUDGET_S, "whole_s": job.wall_s,
+            "misses": limits.misses,
         }  # fmt: skip
 
         async def run(numbers: Sequence[int], alone: bool) -> RunReport:
@@ -88,8 +99,8 @@ class TrialRunner:
         return await Batch(len(candidates), run).outcomes()
 
     async def probe(
-        self, job: TrialJob, variants: Sequence[Candidate], calls: Sequence[Call], patience: Patience
-    ) -> Sequence[Sequence[Answered]]:
+        self, job: EvaluationJob, variants: Sequence[Candidate], calls: Sequence[Call], limits: EvaluationLimits
+    ) -> Sequence[Sequence[CallResult]]:
         """Make the calls with each variant: for each variant an answer for each call.
 
         Raises:
@@ -101,12 +112,12 @@ class TrialRunner:
         told = {
             "kind": "probe", "variants": [(each.path, each.scope, each.text) for each in variants],
             "calls": [(call.path, call.scope, call.args, call.kwargs) for call in calls], "count": _count(job),
-            "wall_s": patience.wall_s, "steps": patience.steps, "budget_s": job.wall_s,
+            "wall_s": limits.wall_s, "steps": limits.steps, "budget_s": job.wall_s,
         }  # fmt: skip
         answer = await self._run(stage, told, job.wall_s * len(variants) + SPARE_S)
         return answers(list(rows(answer)), len(variants), len(calls))
 
-    async def _stage(self, job: TrialJob) -> Stage:
+    async def _stage(self, job: EvaluationJob) -> Stage:
         for known, stage in self._stages:
             if known is job:
                 return stage
@@ -143,7 +154,7 @@ class Stage:
         return f"{found.staged}::{name}{bracket}{parameters}"
 
 
-async def staged(job: TrialJob, rounds: SuiteRuns) -> Stage:
+async def staged(job: EvaluationJob, rounds: SuiteRuns) -> Stage:
     """Plan the runs of a job.
 
     Raises:
@@ -166,7 +177,7 @@ async def staged(job: TrialJob, rounds: SuiteRuns) -> Stage:
 class RunReport:
     """What a run reported, by the candidates' numbers. `ended` tells that it came to its end by itself."""
 
-    outcomes: dict[int, Outcome]
+    outcomes: dict[int, CandidateResult]
     begun: frozenset[int]
     ended: bool
 
@@ -188,10 +199,10 @@ class Batch:
         self._waiting = deque(
             (list(range(first, min(first + AT_ONCE, count))), False) for first in range(0, count, AT_ONCE)
         )
-        self._outcomes: dict[int, Outcome] = {}
+        self._outcomes: dict[int, CandidateResult] = {}
         self._deaths, self._silent = 0, True
 
-    async def outcomes(self) -> list[Outcome]:
+    async def outcomes(self) -> list[CandidateResult]:
         """How each did.
 
         Raises:
@@ -217,19 +228,19 @@ class Batch:
         if others := [number for number in left if number not in suspects]:
             self._waiting.appendleft((others, alone))
         if len(suspects) == 1:
-            self._outcomes[suspects[0]] = Outcome(how=How.CRASHED, trouble="it ended the sandbox")
+            self._outcomes[suspects[0]] = CandidateResult(how=RunStatus.CRASHED, error="it ended the sandbox")
             return
         middle = len(suspects) // 2
         self._waiting.extendleft([(suspects[middle:], True), (suspects[:middle], True)])
 
 
-def _count(job: TrialJob) -> int:
+def _count(job: EvaluationJob) -> int:
     """How many forks may run at the same time."""
     return max(1, math.floor(job.cpus))
 
 
 def _report(answer: ProgramAnswer | None, numbers: Sequence[int], stage: Stage) -> RunReport:
-    begun, outcomes = set[int](), dict[int, Outcome]()
+    begun, outcomes = set[int](), dict[int, CandidateResult]()
     for row in rows(answer):
         if row[0] == "begun" and len(row) > 1 and type(row[1]) is int and 0 <= row[1] < len(numbers):
             begun.add(numbers[row[1]])
@@ -239,17 +250,17 @@ def _report(answer: ProgramAnswer | None, numbers: Sequence[int], stage: Stage) 
     return RunReport(outcomes=outcomes, begun=frozenset(begun), ended=ended)
 
 
-def sight(answer: ProgramAnswer | None, plan: Plan, names: Names) -> Sight:
+def observation(answer: ProgramAnswer | None, plan: Plan, names: Names) -> SuiteObservation:
     """What was seen; when not even the tests could be collected, each of their files counts as broken."""
     look = _Look(names)
     for row in rows(answer):
         look.take(row)
     if not look.tests and not look.broken:
-        why = Trouble(
+        why = ErrorInfo(
             kind="Timeout" if answer and answer.how == "timeout" else "Crash", message="no test was collected"
         )
-        return Sight(broken={file.path: why for file in plan.files})
-    return look.sight()
+        return SuiteObservation(broken={file.path: why for file in plan.files})
+    return look.observation()
 
 
 class _Look:
@@ -257,8 +268,8 @@ class _Look:
 
     def __init__(self, names: Names) -> None:
         self._names = names
-        self.tests: dict[int, Observed] = {}
-        self.broken: dict[str, Trouble] = {}
+        self.tests: dict[int, ObservedTest] = {}
+        self.broken: dict[str, ErrorInfo] = {}
         self._lines: dict[int, Mapping[str, frozenset[int]]] = {}
         self._kinds: dict[str, dict[str, frozenset[str]]] = {}
         self._calls: dict[int, list[Call]] = {}
@@ -271,28 +282,28 @@ class _Look:
             except (ValueError, TypeError, KeyError, AttributeError):
                 return
 
-    def sight(self) -> Sight:
+    def observation(self) -> SuiteObservation:
         ran = dict(sorted(self.tests.items()))
         ordered = sorted(ran, key=lambda number: ran[number].passed)
-        return Sight(
+        return SuiteObservation(
             tests=tuple(self._with_lines(number, test) for number, test in ran.items()),
             broken=self.broken,
             kinds=self._kinds,
             calls=tuple(call for number in ordered for call in self._calls.get(number, ())),
         )
 
-    def _with_lines(self, number: int, test: Observed) -> Observed:
+    def _with_lines(self, number: int, test: ObservedTest) -> ObservedTest:
         return replace(test, lines=self._lines.get(number, {}))
 
     def _broken(self, name: str, details: Any) -> None:
-        self.broken[self._names.id(name)] = _trouble(details, self._names, tests=True)
+        self.broken[self._names.id(name)] = _error_info(details, self._names, tests=True)
 
     def _test(self, number: int, name: str, how: str, seconds: float, steps: int, details: Any) -> None:
         if how == "skipped":
             return
-        trouble = _trouble(details, self._names, tests=False) if details else None
-        self.tests[int(number)] = Observed(
-            id=self._names.id(name), how=How(how), duration_s=float(seconds), steps=int(steps), trouble=trouble
+        error = _error_info(details, self._names, tests=False) if details else None
+        self.tests[int(number)] = ObservedTest(
+            id=self._names.id(name), how=RunStatus(how), duration_s=float(seconds), steps=int(steps), error=error
         )
 
     def _watched(self, number: int, lines: Any, kinds: Any, calls: Any) -> None:
@@ -324,19 +335,19 @@ def rows(answer: ProgramAnswer | None) -> Iterator[list[Any]]:
             yield row
 
 
-def outcome(row: list[Any], names: Names) -> tuple[int, Outcome] | None:
+def outcome(row: list[Any], names: Names) -> tuple[int, CandidateResult] | None:
     """The number of a candidate and how it did, from a line that tells of one."""
     try:
-        word, number, how, passed, trouble = row
-        known = How(how)
+        word, number, how, passed, error = row
+        known = RunStatus(how)
     except (ValueError, TypeError):
         return None
-    if word != "tried" or type(number) is not int or type(passed) is not int or type(trouble) is not str:
+    if word != "tried" or type(number) is not int or type(passed) is not int or type(error) is not str:
         return None
-    return number, Outcome(how=known, passed=passed, trouble=names.text(trouble))
+    return number, CandidateResult(how=known, passed=passed, error=names.text(error))
 
 
-def _trouble(details: Any, names: Names, *, tests: bool) -> Trouble:
+def _error_info(details: Any, names: Names, *, tests: bool) -> ErrorInfo:
     """What something failed of, with the frames of the tree's own files, those of tests only if so told.
 
     Raises:
@@ -344,20 +355,23 @@ def _trouble(details: Any, names: Names, *, tests: bool) -> Trouble:
     """
     frames = [(str(path), int(line), str(function)) for path, line, function in details["frames"]]
     own = [frame for frame in frames if not frame[0].startswith(("/", "<")) and (tests or not names.file(frame[0]))]
-    return Trouble(
+    return ErrorInfo(
         kind=names.text(str(details["kind"])),
         message=names.text(str(details["message"])),
         frames=tuple((names.path(path), line, names.text(function)) for path, line, function in own),
     )
 
 
-def answers(found: Sequence[list[Any]], variants: int, calls: int) -> list[list[Answered]]:
+def answers(found: Sequence[list[Any]], variants: int, calls: int) -> list[list[CallResult]]:
     """For each variant its answers, as far as they came."""
     table = [[MISSING] * calls for _ in range(variants)]
     for row in found:
         try:
             word, variant, first, said = row
-            made = [Answered(how=How(how), value=value, raised=tuple(map(str, raised))) for how, value, raised in said]
+            made = [
+                CallResult(how=RunStatus(how), value=value, raised=tuple(map(str, raised)))
+                for how, value, raised in said
+            ]
         except (ValueError, TypeError):
             continue
         if word == "answered" and type(variant) is type(first) is int and 0 <= variant < variants and first >= 0:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from core.tasks import Change, Files, digest
 from core.text import encode
 from core.tree import Tree
-from repair.evaluation import TrialJob
+from repair.evaluation import EvaluationJob
 
 REFUSALS = 3
 """After so many refusals a search sees the whole tests."""
@@ -28,7 +28,7 @@ class Problem:
         budget_s: how long the search may take, in seconds.
     """
 
-    job: TrialJob
+    job: EvaluationJob
     whole_tests: Files = field(default_factory=dict)
     task_id: int | None = None
     description: str = ""
@@ -61,7 +61,7 @@ class Progress:
     text: str = ""
 
 
-Tell = Callable[[Progress], None]
+OnProgress = Callable[[Progress], None]
 """Takes progress; quick, and never raises."""
 
 
@@ -72,7 +72,7 @@ class Finding:
     Attributes:
         change: files on top of the job's change, each with its complete new text; None when nothing was found.
         plan: in words and some lines: which places are suspected and why, and what will be or was tried.
-        told: what the change does, in one sentence; empty without one.
+        description: what the change does, in one sentence; empty without one.
         reflection: what was excluded and why, for a search that follows a refusal or found nothing.
         tried: how many candidates ran.
         estimated: how many there were to try.
@@ -85,7 +85,7 @@ class Finding:
 
     change: Change | None = None
     plan: str = ""
-    told: str = ""
+    description: str = ""
     reflection: str = ""
     tried: int = 0
     estimated: int = 0

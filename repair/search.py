@@ -1,5 +1,7 @@
 """The search for variants that pass: the likeliest first, in batches, then further edits to those that mended a part.
 
+A variant is a file with edits laid over its tree; none whose text was seen before is tried again.
+
 While a batch runs in the sandbox, the texts of the next are made in a thread. A first variant that passes does not end
 the search: those that are nearly as likely are tried as well, so that there is something to choose from.
 
@@ -12,18 +14,29 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import heapq
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from repair import localise
-from repair.evaluation import How, Outcome, Patience, Sight, TrialJob, Trials
-from repair.ground import Vocabulary
-from repair.patience import order_of, patience_for
-from repair.problem import Progress, Tell
-from repair.variants import Known, Merged, Stream, Variant
+from repair import fault_localisation
+from repair.edit import Edit, EditContext, EditOperator, Vocabulary
+from repair.edits import EXPRESSION_EDITS, STATEMENT_EDITS
+from repair.evaluation import (
+    Candidate,
+    CandidateResult,
+    EvaluationJob,
+    EvaluationLimits,
+    Evaluator,
+    RunStatus,
+    SuiteObservation,
+    limits_for,
+    order_of,
+)
+from repair.fault_localisation import Suspect
+from repair.problem import OnProgress, Progress
+from repair.tree import at
 
-FIRST_BATCH, MOST_BATCH = 64, 600
 BATCH_S = 1.2
 """How long a batch should run: long enough that starting a sandbox does not count, short enough to tell progress."""
 AFTER_SHARE, AFTER_S, AFTER_TRIED = 0.34, 4.0, 400
@@ -44,9 +57,9 @@ PATIENT, SLOW_STEPS, SLOW_S = 72, 20, 4.0
 class Field:
     """What is searched: the job, its trees, what its tests did, and the words that edits may use."""
 
-    job: TrialJob
+    job: EvaluationJob
     trees: Mapping[str, ast.Module]
-    sight: Sight
+    observation: SuiteObservation
     words: Mapping[str, Vocabulary]
 
 
@@ -66,8 +79,8 @@ class Search:
     """One search.
 
     Args:
-        trials: runs the candidates.
-        ground: what is searched.
+        evaluator: runs the candidates.
+        field: what is searched.
         deadline: `time.monotonic()` at which it must end.
         tell: takes progress.
         accepts: whether a variant may be an answer at all.
@@ -75,16 +88,22 @@ class Search:
 
     def __init__(
         self,
-        trials: Trials,
-        ground: Field,
+        evaluator: Evaluator,
+        context: Field,
         deadline: float,
-        tell: Tell,
+        tell: OnProgress,
         accepts: Callable[[Variant], bool] = lambda _variant: True,
     ) -> None:
-        self._trials, self._field, self._deadline, self._tell, self._accepts = trials, ground, deadline, tell, accepts
+        self._evaluator, self._field, self._deadline, self._tell, self._accepts = (
+            evaluator,
+            context,
+            deadline,
+            tell,
+            accepts,
+        )
         self._known, self._found = Known(), Found()
-        self._order = order_of(ground.sight)
-        self._patience = patience_for(ground.sight)
+        self._order = order_of(context.observation)
+        self._limits = limits_for(context.observation)
         self._partial: list[tuple[int, Variant]] = []
         self._slow: list[Variant] = []
         self._likely: list[Variant] = []
@@ -96,8 +115,8 @@ class Search:
 
     async def run(self) -> Found:
         """Search until enough was found, everything was tried, or the time is over."""
-        suspects = await asyncio.to_thread(localise.suspects, self._field.trees, self._field.sight)
-        self._merged.add(await asyncio.to_thread(self._stream, self._field.trees, suspects, self._field.sight))
+        suspects = await asyncio.to_thread(fault_localisation.suspects, self._field.trees, self._field.observation)
+        self._merged.add(await asyncio.to_thread(self._stream, self._field.trees, suspects, self._field.observation))
         await self._through()
         for step in (self._be_patient, self._grow_on, lambda: self._grow_blindly(suspects)):
             if not self._is_over():
@@ -111,12 +130,12 @@ class Search:
     def _stream(
         self,
         trees: Mapping[str, ast.Module],
-        suspects: Sequence[localise.Suspect],
-        sight: Sight,
+        suspects: Sequence[fault_localisation.Suspect],
+        observation: SuiteObservation,
         before: Variant | None = None,
     ) -> Stream:
         made = Stream(
-            trees, suspects, sight, self._field.words, self._known,
+            trees, suspects, observation, self._field.words, self._known,
             before=before.edits if before else (), likelihood=before.likelihood if before else 1.0,
         )  # fmt: skip
         self._found.estimated += made.size
@@ -143,20 +162,20 @@ class Search:
         while batch and not self._has_enough(batch[0].likelihood):
             ahead = asyncio.create_task(asyncio.to_thread(self._merged.take, self._size))
             try:
-                await self._try(batch, self._patience)
+                await self._try(batch, self._limits)
             finally:
                 batch = await ahead
             if self._partial and self._found.tried >= self._grow_at and not self._is_over():
                 await self._grow()
 
-    async def _try(self, batch: Sequence[Variant], patience: Patience) -> None:
+    async def _try(self, batch: Sequence[Variant], limits: EvaluationLimits) -> None:
         """Run a batch and draw its consequences."""
         began = time.monotonic()
         left_s = max(1.0, self._deadline - began)
-        wall_s = min(patience.wall_s, left_s)
+        wall_s = min(limits.wall_s, left_s)
         candidates = [variant.candidate for variant in batch]
-        outcomes = await self._trials.attempt(
-            self._field.job, candidates, self._order, replace(patience, wall_s=wall_s)
+        outcomes = await self._evaluator.evaluate(
+            self._field.job, candidates, self._order, replace(limits, wall_s=wall_s)
         )
         took = max(0.01, time.monotonic() - began)
         self._size = int(min(MOST_BATCH, 2 * self._size, max(16, len(batch) * BATCH_S / took)))
@@ -165,9 +184,9 @@ class Search:
             self._note(variant, outcome)
         self._tell_progress()
 
-    def _note(self, variant: Variant, outcome: Outcome) -> None:
+    def _note(self, variant: Variant, outcome: CandidateResult) -> None:
         found = self._found
-        if outcome.how is How.PASSED:
+        if outcome.how is RunStatus.PASSED:
             if self._accepts(variant):
                 found.passing.append(variant)
                 self._won_at = self._won_at or (time.monotonic(), variant.likelihood, found.tried)
@@ -176,9 +195,9 @@ class Search:
         found.best = max(found.best, outcome.passed)
         if outcome.passed and len(variant.edits) == 1:
             self._partial.append((outcome.passed, variant))
-        if outcome.how in {How.STEPS, How.TIMEOUT}:
+        if outcome.how in {RunStatus.STEPS, RunStatus.TIMEOUT}:
             self._slow.append(variant)
-        elif outcome.how is not How.INVALID and len(self._likely) < BLIND and len(variant.edits) == 1:
+        elif outcome.how is not RunStatus.INVALID and len(self._likely) < BLIND and len(variant.edits) == 1:
             self._likely.append(variant)
 
     async def _grow_on(self) -> None:
@@ -200,10 +219,10 @@ class Search:
         """Keep of those with a part mended what passes more tests in all than the original, the best first."""
         ranked = sorted(self._partial, key=lambda entry: (-entry[0], -entry[1].likelihood))[:LOOKED_AT]
         self._partial, variants = [], [variant for _, variant in ranked]
-        whole = replace(self._patience, misses=len(self._order))
+        whole = replace(self._limits, misses=len(self._order))
         candidates = [variant.candidate for variant in variants]
-        outcomes = await self._trials.attempt(self._field.job, candidates, self._order, whole) if candidates else ()
-        failing = len(self._field.sight.failing)
+        outcomes = await self._evaluator.evaluate(self._field.job, candidates, self._order, whole) if candidates else ()
+        failing = len(self._field.observation.failing)
         before = len(self._order) - failing
         shares = [((outcome.passed - before) / max(1, failing)) for outcome in outcomes]
         self._better += [(share, one) for share, one in zip(shares, variants, strict=True) if share > 0]
@@ -214,29 +233,29 @@ class Search:
         """The edits to a variant, which is looked at like the original."""
         text = await asyncio.to_thread(ast.unparse, variant.tree)
         job = replace(self._field.job, change={**self._field.job.change, variant.path: text})
-        sight = await self._trials.observe(job)
+        observation = await self._evaluator.observe(job)
         trees = {**self._field.trees, variant.path: ast.parse(text)}
-        suspects = [one for one in localise.suspects(trees, sight) if one.path == variant.path]
-        return await asyncio.to_thread(self._stream, trees, suspects, sight, variant)
+        suspects = [one for one in fault_localisation.suspects(trees, observation) if one.path == variant.path]
+        return await asyncio.to_thread(self._stream, trees, suspects, observation, variant)
 
     async def _be_patient(self) -> None:
         """Give what was cut short another chance."""
-        patience = self._patience
-        longer = replace(patience, steps=patience.steps * SLOW_STEPS, wall_s=patience.wall_s * SLOW_S, misses=1)
+        limits = self._limits
+        longer = replace(limits, steps=limits.steps * SLOW_STEPS, wall_s=limits.wall_s * SLOW_S, misses=1)
         slow, self._slow = self._slow[:PATIENT], []
         for batch in _batched(slow, 24):
             if self._has_enough(batch[0].likelihood):
                 return
             await self._try(batch, longer)
 
-    async def _grow_blindly(self, suspects: Sequence[localise.Suspect]) -> None:
+    async def _grow_blindly(self, suspects: Sequence[fault_localisation.Suspect]) -> None:
         """Edit the likeliest single edits once more, although none of them mended anything alone."""
         for number, variant in enumerate(sorted(self._likely, key=lambda one: -one.likelihood), 1):
             if self._is_over():
                 return
             trees = {**self._field.trees, variant.path: ast.fix_missing_locations(variant.tree)}
             where = [one for one in suspects if (one.path, one.scope.name) == (variant.path, variant.scope)]
-            self._merged.add(await asyncio.to_thread(self._stream, trees, where, self._field.sight, variant))
+            self._merged.add(await asyncio.to_thread(self._stream, trees, where, self._field.observation, variant))
             if number % BLIND_AT_ONCE == 0:
                 await self._through()
 
@@ -255,3 +274,207 @@ class Search:
 
 def _batched(items: Sequence[Variant], size: int) -> list[Sequence[Variant]]:
     return [items[start : start + size] for start in range(0, len(items), size)]
+
+
+# Variants, the likeliest first.
+
+
+EDIT_OPERATORS: tuple[EditOperator, ...] = (*EXPRESSION_EDITS, *STATEMENT_EDITS)
+MOST_EDITS = 40_000
+"""So many edits of one stream are kept; what is less likely is let go."""
+NONSENSE = 0.03
+SHARPNESS = 2.0
+"""The power of a line's suspicion in an edit's likelihood."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variant:
+    """A file with edits.
+
+    `tree` is the whole file's, `text` that of the scope. `likelihood` is the product over its edits; `places` tell what
+    was edited, in words.
+    """
+
+    path: str
+    scope: str
+    tree: ast.Module
+    text: str
+    edits: tuple[Edit, ...]
+    likelihood: float
+
+    @property
+    def candidate(self) -> Candidate:
+        """As the sandbox takes it."""
+        return Candidate(path=self.path, scope=self.scope, text=self.text)
+
+    @property
+    def kind(self) -> str:
+        """The kinds of its edits."""
+        return "+".join(edit.kind for edit in self.edits)
+
+
+@dataclass(slots=True)
+class Known:
+    """What was seen: texts of scopes, so that no two variants are tried that read the same."""
+
+    texts: set[tuple[str, str, str]] = field(default_factory=set)
+
+    def is_new(self, path: str, scope: str, text: str) -> bool:
+        """Tell whether a text comes for the first time, and remember it."""
+        before = len(self.texts)
+        self.texts.add((path, scope, text))
+        return len(self.texts) > before
+
+
+class Stream:
+    """The variants that come of one edit to the suspected scopes of some trees, the likeliest first.
+
+    Args:
+        trees: path to syntax tree.
+        suspects: where to edit.
+        observation: what the tests were seen to do.
+        words: what edits may use, by path.
+        known: the texts that were tried; grows.
+        before: the edits that the trees hold already.
+        likelihood: that of those edits together.
+    """
+
+    def __init__(
+        self,
+        trees: Mapping[str, ast.Module],
+        suspects: Sequence[Suspect],
+        observation: SuiteObservation,
+        words: Mapping[str, Vocabulary],
+        known: Known,
+        *,
+        before: tuple[Edit, ...] = (),
+        likelihood: float = 1.0,
+    ) -> None:
+        self._trees, self._known, self._before, self._base = trees, known, before, likelihood
+        for suspect in suspects:  # a variant that reads as what there is changes nothing
+            known.is_new(suspect.path, suspect.scope.name, _text(trees[suspect.path], suspect))
+        found = [
+            (edit.weight * _suspicion(suspect, edit) * _sense(trees[suspect.path], edit), number, edit, suspect)
+            for suspect in suspects
+            for number, edit in enumerate(_edits(trees[suspect.path], suspect, observation, words.get(suspect.path)))
+        ]
+        found.sort(key=lambda entry: (-entry[0], entry[1]))
+        self._queue, self._next = found[:MOST_EDITS], 0
+
+    @property
+    def size(self) -> int:
+        """How many edits there are, those that read the same counted each."""
+        return len(self._queue)
+
+    @property
+    def left(self) -> int:
+        """How many of them were not looked at yet."""
+        return len(self._queue) - self._next
+
+    @property
+    def likelihood(self) -> float:
+        """That of the next variant; 0 at the end."""
+        return self._base * self._queue[self._next][0] if self.left else 0.0
+
+    def __iter__(self) -> Iterator[Variant]:
+        while self.left:
+            likelihood = self.likelihood
+            _, _, edit, suspect = self._queue[self._next]
+            self._next += 1
+            if variant := self._variant(edit, suspect, likelihood):
+                yield variant
+
+    def _variant(self, edit: Edit, suspect: Suspect, likelihood: float) -> Variant | None:
+        tree = edit.apply(self._trees[suspect.path])
+        try:
+            text = _text(tree, suspect)
+        except (ValueError, RecursionError):  # what cannot be written as text is no program
+            return None
+        if not self._known.is_new(suspect.path, suspect.scope.name, text):
+            return None
+        return Variant(
+            path=suspect.path,
+            scope=suspect.scope.name,
+            tree=tree,
+            text=text,
+            edits=(*self._before, edit),
+            likelihood=likelihood,
+        )
+
+
+class Merged:
+    """Several streams as one."""
+
+    def __init__(self) -> None:
+        self._streams = list[tuple[Iterator[Variant], Stream]]()
+        self._heap = list[tuple[float, int]]()
+
+    def add(self, stream: Stream) -> None:
+        """Take the variants of another stream as well."""
+        self._streams.append((iter(stream), stream))
+        self._push(len(self._streams) - 1)
+
+    def take(self, most: int) -> list[Variant]:
+        """The next variants."""
+        taken = list[Variant]()
+        while self._heap and len(taken) < most:
+            _, number = heapq.heappop(self._heap)
+            if variant := next(self._streams[number][0], None):
+                taken.append(variant)
+            self._push(number)
+        return taken
+
+    def _push(self, number: int) -> None:
+        if (stream := self._streams[number][1]).left:
+            heapq.heappush(self._heap, (-stream.likelihood, number))
+
+
+def _edits(
+    tree: ast.Module, suspect: Suspect, observation: SuiteObservation, words: Vocabulary | None
+) -> Iterable[Edit]:
+    errors = [test.error for test in observation.failing if test.error] + list(observation.broken.values())
+    context = EditContext(
+        path=suspect.path,
+        tree=tree,
+        scope=suspect.scope.place,
+        lines=suspect.lines,
+        kinds=observation.kinds.get(f"{suspect.path}:{suspect.scope.name}", {}),
+        words=words or Vocabulary(),
+        errors=tuple(dict.fromkeys((error.kind, error.message) for error in errors)),
+    )
+    for operator in EDIT_OPERATORS:
+        yield from operator(context)
+
+
+def _suspicion(suspect: Suspect, edit: Edit) -> float:
+    score = suspect.lines.get(edit.line, min(suspect.lines.values()) / 2)
+    return float(score**SHARPNESS)
+
+
+def _sense(tree: ast.Module, edit: Edit) -> float:
+    """Less where an edit makes both sides of an operator the same, as in `x - x`: hardly anyone meant that."""
+    if edit.count is not None or not edit.place:
+        return 1.0
+    here, new = at(tree, edit.place), edit.new[0]
+    beside = [ast.dump(side) for side in _sides(at(tree, edit.place[:-1])) if side is not here]
+    within = [ast.dump(side) for side in _sides(new)]
+    return NONSENSE if (beside and ast.dump(new) in beside) or len(set(within)) < len(within) else 1.0
+
+
+def _sides(node: ast.AST) -> list[ast.expr]:
+    """What an operator stands between, if it is one that makes little of two equal sides."""
+    match node:
+        case ast.BinOp(left=left, right=right, op=ast.Sub() | ast.Div() | ast.FloorDiv() | ast.Mod() | ast.BitXor()):
+            return [left, right]
+        case ast.Compare(left=left, comparators=others):
+            return [left, *others]
+        case ast.BoolOp(values=values):
+            return values
+    return []
+
+
+def _text(tree: ast.Module, suspect: Suspect) -> str:
+    return ast.unparse(at(tree, suspect.scope.place))
+
+
+FIRST_BATCH, MOST_BATCH = 64, 600

@@ -1,4 +1,4 @@
-"""Reads a stub: what stays of its text, its parameters, and what its docstring tells. Nothing of it is run."""
+"""Functions without a body: which there are, and what is read of one. Nothing of it is run."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from core import literals
 from core.parsing import parse_expression, parse_quietly
 from core.stubs import is_stub
-from repair.evaluation import Sight
-from repair.scopes import functions
-from repair.tree import Place, replaced
+from repair.evaluation import SuiteObservation
+from repair.tree import Place, functions, replaced
 
 _RESULT = re.compile(r"\s*(?:->|→|=>|==|=|returns|gives|is)\s*")
 _WORDS = re.compile(r"[A-Za-z]{3,}")
@@ -198,9 +197,9 @@ class StubPlace:
     place: Place
 
 
-def find(trees: Mapping[str, ast.Module], sight: Sight) -> list[StubPlace]:
+def find(trees: Mapping[str, ast.Module], observation: SuiteObservation) -> list[StubPlace]:
     """The stubs that failing tests run; all stubs where it is not known what they run."""
-    ran = {(path, line) for test in sight.failing for path, lines in test.lines.items() for line in lines}
+    ran = {(path, line) for test in observation.failing for path, lines in test.lines.items() for line in lines}
     found = list[StubPlace]()
     for path, tree in trees.items():
         for name, place, node in functions(tree):

@@ -20,7 +20,7 @@ from core.text import encode
 from core.tree import text_of
 from languages.plan import Plan
 from repair import stubs
-from repair.evaluation import Synthesised, SynthesisJob, TrialJob
+from repair.evaluation import EvaluationJob, SynthesisJob, SynthesisResult
 from repair.evaluator import rows, staged
 from repair.stubs import Stub
 from sandbox.inside import values
@@ -41,7 +41,7 @@ _EXPECTED = {"assertIsNone": "assertEqual", "assertIsNotNone": "assertNotEqual"}
 _PRELUDE = "from nightshift_repair.synthesis.probe import isinstance_ as isinstance\n"
 
 
-class SynthesisRunner:
+class SandboxSynthesiser:
     """The port `repair.evaluation.Synthesiser`.
 
     Args:
@@ -51,7 +51,7 @@ class SynthesisRunner:
     def __init__(self, rounds: SuiteRuns) -> None:
         self._rounds = rounds
 
-    async def synthesise(self, job: SynthesisJob) -> Synthesised:
+    async def synthesise(self, job: SynthesisJob) -> SynthesisResult:
         """Search for bodies that agree with every example that the tests and the docstring hold.
 
         Raises:
@@ -59,10 +59,10 @@ class SynthesisRunner:
         """
         text = _source(job.job, job.path)
         if text is None:
-            return Synthesised(why=f"there is no file {job.path}")
+            return SynthesisResult(why=f"there is no file {job.path}")
         found = stubs.read(text, job.scope)
         if isinstance(found, str):
-            return Synthesised(why=found)
+            return SynthesisResult(why=found)
         stage = await staged(job.job, self._rounds)
         planned = _recording(stage.with_task(_task(job, found)), job.path, text, found.name)
         suite = replace(stage.job, limits=replace(job.job.limits, wall_s=job.budget_s + TESTS_S))
@@ -76,7 +76,7 @@ def written(found: Stub, body: str) -> str:
     return f"{found.head}\n{textwrap.indent(body, found.indent)}\n"
 
 
-def _source(job: TrialJob, path: str) -> str | None:
+def _source(job: EvaluationJob, path: str) -> str | None:
     """A file's text with the change."""
     for files in (job.change, job.start):
         if path in files:
@@ -159,11 +159,11 @@ def report_of(answer: ProgramAnswer | None) -> SearchReport:
     return report
 
 
-def result_of(report: SearchReport, write: Callable[[str], str], budget_s: float) -> Synthesised:
+def result_of(report: SearchReport, write: Callable[[str], str], budget_s: float) -> SynthesisResult:
     """The result in words; texts that are no single function are left out."""
     ordered = sorted(report.bodies, key=lambda body: (report.bodies[body], body))
     texts = [text for text in map(write, ordered) if _is_function(text)][:MOST]
-    return Synthesised(
+    return SynthesisResult(
         texts=tuple(texts), why="" if texts else _why(report, budget_s), examples=report.examples, tried=report.tried
     )  # fmt: skip
 

@@ -92,7 +92,11 @@ class Runtime:
         return replace(self, mounts=(*self.mounts, mount), libraries=(*self.libraries, mount.inside))
 
     def argv(self, entry: str = SUITES) -> tuple[str, ...]:
-        """The command of a trusted parent, by the dotted name of its module; it reads its job from standard input."""
+        """The command of a trusted parent, by the dotted name of its module; it reads its job from standard input.
+
+        Raises:
+            SandboxError: it is of a program that this runtime was not opened with.
+        """
         package, _, module = entry.rpartition(".")
         code = self._own(entry)
         start = (_PROGRAM_ENTRY if code else _ENTRY).replace("PACKAGE", package).replace("MODULE", module)
@@ -115,7 +119,10 @@ class Runtime:
 
     def _own(self, entry: str) -> tuple[str, ...]:
         """The import path of another package's program; none for our own parents."""
-        return tuple(mount.inside for name, mount in self.programs if name == entry)
+        found = tuple(mount.inside for name, mount in self.programs if name == entry)
+        if not found and entry not in (SUITES, CALLS):
+            raise SandboxError(f"{entry} is not shown inside")
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

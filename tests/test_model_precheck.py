@@ -18,7 +18,7 @@ from models.base import BackendSettings, BaseModelHandler
 from models.budgets import SpendingLimits
 from models.chain import build_chain
 from repair.backend import RepairBackend
-from repair.problem import Finding, Problem, Tell
+from repair.problem import Finding, OnProgress, Problem
 from tests.support.gateway import QUICK, Gateway, GatewaySetup, ask, backend
 from tests.support.tiny_solver import TinySolver, asked
 from tests.support.wire_server import WireServer
@@ -38,7 +38,7 @@ def nowhere() -> BaseModelHandler:
 
 
 def raising(error: Exception) -> RepairBackend:
-    async def solve(_problem: Problem, _tell: Tell) -> Finding:
+    async def solve(_problem: Problem, _tell: OnProgress) -> Finding:
         raise error
 
     return RepairBackend(solve)

@@ -23,12 +23,13 @@ from core.isolation import RunLimits
 from core.masking import Masker
 from core.tasks import Change, TaskSpec, digest
 from core.verdicts import Result, SuiteJob, Verdict
+from repair import PROGRAM
 from repair.bench.task_files import Row
 from repair.engine import Engine
-from repair.evaluation import Synthesiser, TrialJob, Trials
-from repair.evaluator import TrialRunner
+from repair.evaluation import EvaluationJob, Evaluator, Synthesiser
+from repair.evaluator import SandboxEvaluator
 from repair.problem import Finding, Problem, Progress, settled
-from repair.synthesis import SynthesisRunner
+from repair.synthesis import SandboxSynthesiser
 from test_runner import SuiteRunner
 from verdict.held.holding import hold
 from verdict.suite_runs import SuiteRuns
@@ -82,7 +83,7 @@ class Mended:
 class Room:
     """An engine and a judge, on `cores` cores."""
 
-    trials: Trials
+    evaluator: Evaluator
     synthesiser: Synthesiser | None
     suite: SuiteRunner
     cores: int
@@ -127,7 +128,7 @@ class Room:
 
     async def _accepted(self, row: Row, done: Mended, end: float, say: Say) -> Change | None:
         """The first finding that the judge accepts."""
-        engine = Engine(self.trials, self.synthesiser)
+        engine = Engine(self.evaluator, self.synthesiser)
         held = await asyncio.to_thread(hold, row.spec, (), SHARE)
         job = self._job(row, held)
         whole, excluded = row.spec.tests if held.shown else {}, frozenset[str]()
@@ -164,10 +165,10 @@ class Room:
             return ""
         return f"{fails[0].id}: {fails[0].message.partition(chr(10))[0]}" if fails else verdict.reason
 
-    def _job(self, row: Row, held: HeldOut) -> TrialJob:
+    def _job(self, row: Row, held: HeldOut) -> EvaluationJob:
         """What the engine is shown: the task without what is held out of its tests."""
         spec = row.spec
-        return TrialJob(
+        return EvaluationJob(
             base=_base(spec),
             change=dict(spec.files),
             tests={**spec.tests, **held.shown},
@@ -213,13 +214,13 @@ def _on(cores: int) -> Iterator[None]:
 async def room(cores: int, sandbox: str = "auto") -> AsyncIterator[Room]:
     """A room whose sandboxes run on so many cores."""
     with _on(cores):
-        async with opened(sandbox, cores) as (kept, runtime, folder):
+        async with opened(sandbox, cores, [PROGRAM]) as (kept, runtime, folder):
             staging, mask = folder / "staging", Masker()
             rounds = SuiteRuns(kept.sandbox, runtime, staging, mask=mask)
             suite = SuiteRunner(kept.sandbox, runtime, emit=lambda _event: None, staging_dir=staging, mask=mask)
             yield Room(
-                trials=TrialRunner(rounds),
-                synthesiser=SynthesisRunner(rounds),
+                evaluator=SandboxEvaluator(rounds),
+                synthesiser=SandboxSynthesiser(rounds),
                 suite=suite,
                 cores=cores,
             )

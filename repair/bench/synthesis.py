@@ -26,9 +26,10 @@ from dataclasses import dataclass
 
 from agent.library import FileTree
 from core.ports import Sandbox
+from repair import PROGRAM
 from repair.bench.stubs import STUBS, Task
-from repair.evaluation import Synthesised, SynthesisJob, TrialJob
-from repair.synthesis import SynthesisRunner
+from repair.evaluation import EvaluationJob, SynthesisJob, SynthesisResult
+from repair.synthesis import SandboxSynthesiser
 from sandbox import choose, run_python
 from sandbox.runtime import open_runtime, prepare
 from verdict.suite_runs import SuiteRuns
@@ -39,7 +40,7 @@ class Row:
     """How one stub went: what was found, whether the first text holds the hidden checks, and the seconds it took."""
 
     task: Task
-    found: Synthesised
+    found: SynthesisResult
     holds: bool
     seconds: float
 
@@ -49,7 +50,7 @@ def job_of(task: Task, budget_s: float) -> SynthesisJob:
     test = (
         f"import pytest\n\nfrom solution import {task.name}\n\n\ndef test_it():\n{textwrap.indent(task.tests, '    ')}"
     )
-    trial = TrialJob(
+    trial = EvaluationJob(
         base=FileTree({}),
         change={},
         start={"solution.py": task.code},
@@ -60,20 +61,20 @@ def job_of(task: Task, budget_s: float) -> SynthesisJob:
 
 
 @asynccontextmanager
-async def opened() -> AsyncIterator[tuple[Sandbox, SynthesisRunner]]:
+async def opened() -> AsyncIterator[tuple[Sandbox, SandboxSynthesiser]]:
     """The strongest sandbox, and the runner in it."""
-    prepare(ROOT / ".runner")
-    runtime = open_runtime(ROOT / ".runner")
+    prepare(ROOT / ".runner", [PROGRAM])
+    runtime = open_runtime(ROOT / ".runner", programs=[PROGRAM])
     with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
         os.chmod(folder, 0o755)  # noqa: PTH101 (nothing else runs in this loop yet)
         choice = await choose("auto", runtime=runtime, scratch=Path(folder))
         if choice.sandbox is None:
             raise SystemExit(choice.report)
         rounds = SuiteRuns(choice.sandbox, runtime, Path(folder) / "trees", mask=str)
-        yield choice.sandbox, SynthesisRunner(rounds)
+        yield choice.sandbox, SandboxSynthesiser(rounds)
 
 
-async def row_of(task: Task, budget_s: float, sandbox: Sandbox, runner: SynthesisRunner) -> Row:
+async def row_of(task: Task, budget_s: float, sandbox: Sandbox, runner: SandboxSynthesiser) -> Row:
     """One stub."""
     begun = time.perf_counter()
     found = await runner.synthesise(job_of(task, budget_s))

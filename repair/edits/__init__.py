@@ -1,47 +1,30 @@
-"""Generators of edits, one family a file; `EXPRESSIONS` are those that stay within one expression or operator."""
+"""The edit operators: `EXPRESSION_EDITS` stay within one expression or operator, `STATEMENT_EDITS` go beyond.
 
-from repair.edit import Generator
-from repair.edits.arguments import arguments
-from repair.edits.bounding import bounding, remainders
-from repair.edits.calling import calling
-from repair.edits.clauses import clauses
-from repair.edits.comparisons import comparisons
-from repair.edits.comprehensions import comprehensions
-from repair.edits.constants import constants
-from repair.edits.joining import joining
-from repair.edits.keywords import keywords
-from repair.edits.methods import methods
-from repair.edits.names import names
-from repair.edits.off_by_one import off_by_one
-from repair.edits.operands import new_operands
-from repair.edits.operators import operators
-from repair.edits.raising import raising
-from repair.edits.resulting import resulting
-from repair.edits.slices import slices
-from repair.edits.subscripts import subscripts
-from repair.edits.surgery import surgery
-from repair.edits.wrapping import wrapping
+Each takes one scope of a file with what is known about it, and makes all edits of its kind. Their order is that of
+edits that are equally likely.
+"""
 
-EXPRESSIONS: tuple[Generator, ...] = (
-    comparisons,
-    operators,
-    off_by_one,
-    constants,
-    slices,
-    arguments,
-    keywords,
-    calling,
-    methods,
-    names,
-    subscripts,
-    comprehensions,
-    wrapping,
-    bounding,
-    remainders,
-    clauses,
-    resulting,
-    raising,
-    surgery,
-    joining,
-    new_operands,
-)
+from repair.edit import EditOperator
+from repair.edits.assignments import assignments, initial_values, remembering, running
+from repair.edits.attributes import missing_keys, own_attributes, shared_defaults, unset_fields
+from repair.edits.calls import arguments, calling, keywords, methods
+from repair.edits.comprehensions import clauses, comprehensions
+from repair.edits.conditions import branches, conditions
+from repair.edits.constants import constants, off_by_one
+from repair.edits.exits import declarations, flow, returns, yields
+from repair.edits.guards import guards, wrapped
+from repair.edits.moves import copies, moves, siblings, updates
+from repair.edits.names import names, surgery
+from repair.edits.operators import comparisons, new_operands, operators
+from repair.edits.results import raising, resulting
+from repair.edits.subscripts import slices, subscripts
+from repair.edits.wrapping import bounding, joining, remainders, wrapping
+
+EXPRESSION_EDITS: tuple[EditOperator, ...] = (
+    comparisons, operators, off_by_one, constants, slices, arguments, keywords, calling, methods, names, subscripts,
+    comprehensions, wrapping, bounding, remainders, clauses, resulting, raising, surgery, joining, new_operands,
+)  # fmt: skip
+STATEMENT_EDITS: tuple[EditOperator, ...] = (
+    conditions, branches, guards, wrapped, returns, yields, initial_values, moves, copies, updates, assignments, flow,
+    declarations, own_attributes, shared_defaults, missing_keys, remembering, unset_fields, siblings, running,
+)  # fmt: skip

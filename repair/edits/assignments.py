@@ -1,36 +1,41 @@
-"""Edits of assignments: augmented or plain, another target, another order of simultaneous ones."""
+"""Edits of assignments: their targets and first values, and values that a loop asks for and never sets.
+
+A walk that asks `place in seen` and never adds to `seen` does not end, or does its work twice.
+"""
 
 from __future__ import annotations
 
 import ast
 import itertools
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from repair.edit import Edit
+from repair.edit import Edit, EditContext
 from repair.edits import build
-from repair.edits.blocks import Site
-from repair.edits.build import name, stored
-from repair.edits.proposing import changed, lives, thinned
-from repair.edits.survey import Survey, survey_of
-from repair.ground import Ground
+from repair.edits.build import Piece, call, constant, item, method, name, piece, statement, stored
+from repair.edits.conditions import BUILTINS
+from repair.edits.statement import changed, choices, inserted, lives, statement_expressions, thinned
+from repair.edits.survey import JUMPS, Block, Site, Survey, chain, survey_of
+from repair.kinds import BOOL, MAPPING, SIZED, is_number
+from repair.tree import Function
 
-_MOST = 300
+_MOST_ASSIGNMENTS = 300
 
 
-def assignments(ground: Ground) -> Iterator[Edit]:
+def assignments(context: EditContext) -> Iterator[Edit]:
     """The same values assigned in another way."""
-    survey = survey_of(ground)
-    made = (edit for site in survey.sites for edit in _at(survey, site))
-    yield from lives(ground, thinned(survey, made, _MOST))
+    survey = survey_of(context)
+    made = (edit for site in survey.sites for edit in _assignments_at(survey, site))
+    yield from lives(context, thinned(survey, made, _MOST_ASSIGNMENTS))
 
 
-def _at(survey: Survey, site: Site) -> Iterator[Edit]:
+def _assignments_at(survey: Survey, site: Site) -> Iterator[Edit]:
     node = site.node
     if isinstance(node, ast.Expr):
         yield from _kept(survey, site, node.value)
     elif isinstance(node, ast.AugAssign):
         yield _changed(site, [_assigned(node.target, node.value)], 0.2)
-        yield from _targets(survey, site, node.target, node)
+        yield from _other_targets(survey, site, node.target, node)
         grown = ast.BinOp(left=node.value, op=node.op, right=build.loaded(node.target))
         if isinstance(node.op, ast.Add):
             yield _changed(site, [_assigned(node.target, grown)], 0.08)
@@ -41,7 +46,7 @@ def _at(survey: Survey, site: Site) -> Iterator[Edit]:
         elif isinstance(target, ast.Name | ast.Attribute | ast.Subscript):
             for step, weight in ((ast.Add(), 0.15), (ast.Sub(), 0.05), (ast.Mult(), 0.03)):
                 yield _changed(site, [ast.AugAssign(target=target, op=step, value=node.value)], weight)
-            yield from _targets(survey, site, target, node)
+            yield from _other_targets(survey, site, target, node)
         if isinstance(target, ast.Tuple):
             yield from _reordered(site, target, node.value)
         yield from _together(site)
@@ -72,7 +77,7 @@ def _assigned(target: ast.expr, value: ast.expr) -> ast.stmt:
     return ast.Assign(targets=[target], value=value, lineno=0)
 
 
-def _targets(survey: Survey, site: Site, target: ast.expr, node: ast.Assign | ast.AugAssign) -> Iterator[Edit]:
+def _other_targets(survey: Survey, site: Site, target: ast.expr, node: ast.Assign | ast.AugAssign) -> Iterator[Edit]:
     """Another variable or attribute is assigned to; one of the same kind is likelier."""
     old = ast.unparse(target)
     for text in (*survey.names(site.block), *survey.chains):
@@ -127,3 +132,361 @@ def _together(site: Site) -> Iterator[Edit]:
 
 def _names(node: ast.AST) -> set[str]:
     return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+
+
+_MOST_INITIAL = 500
+_NUMBERS = (0, 1, -1, 2)
+_COPIES = ("list", "set", "dict")
+_UNBOUND = ("UnboundLocalError", "NameError")
+
+
+def initial_values(context: EditContext) -> Iterator[Edit]:
+    """Other first values of variables, and first values put in or moved."""
+    survey = survey_of(context)
+    made = [edit for site in survey.sites for edit in _initial_at(survey, site)]
+    made += [edit for gap in survey.gaps for edit in (*_missing(survey, gap), *_lost(survey, gap))]
+    yield from lives(context, thinned(survey, made, _MOST_INITIAL))
+
+
+def _initial_at(survey: Survey, site: Site) -> Iterator[Edit]:
+    node = site.node
+    if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+        for spot in statement_expressions(site):
+            tuple_of = isinstance(node.value, ast.Tuple) and spot.parent is node.value
+            if (spot.node is node.value or tuple_of) and is_initial(spot.node):
+                yield from choices("initial", spot, _values(survey, site, spot.node))
+    if isinstance(node, ast.For | ast.While):
+        yield from _into_loop(site, node)
+        yield from _out_of_loop(site, node)
+
+
+def is_initial(node: ast.expr) -> bool:
+    """Tell whether a value is one to begin with: a constant, something empty, a bare variable, a first element."""
+    if isinstance(node, ast.UnaryOp):
+        node = node.operand
+    if isinstance(node, ast.List | ast.Tuple | ast.Set):
+        return len(node.elts) <= 1
+    if isinstance(node, ast.Call):
+        return len(node.args) <= 1 and not any(isinstance(part, ast.Call) for part in node.args)
+    return isinstance(node, ast.Constant | ast.Name | ast.Subscript | ast.Dict | ast.Attribute)
+
+
+def _values(survey: Survey, site: Site, old: ast.expr) -> Iterator[tuple[Piece, float]]:
+    block = site.block
+    kind = survey.kind_of(old)
+    number = is_number(kind)
+    for value in _NUMBERS:
+        yield constant(value), 0.4 if number else 0.06
+    for text in ("inf", "-inf"):
+        yield infinite(text), 0.2 if number else 0.04
+    yield constant(None), 0.15
+    for value in (True, False):
+        yield constant(value), 0.6 if kind == BOOL else 0.05
+    for empty in ("list", "dict", "str", "set", "tuple"):
+        yield build.empty(empty), 0.1 if kind & SIZED else 0.05
+    yield from _from_visible(survey, block, old)
+    yield Piece(ast.List(elts=[old], ctx=ast.Load()), f"[{ast.unparse(old)}]"), 0.1
+
+
+def infinite(text: str) -> Piece:
+    """`float("inf")`, or with "-inf" its negative."""
+    return call("float", constant(text))
+
+
+def _from_visible(survey: Survey, block: Block, old: ast.expr) -> Iterator[tuple[Piece, float]]:
+    line = getattr(old, "lineno", 0)
+    for text in survey.names(block):
+        if text in {"self", "cls"}:
+            continue
+        part = name(text)
+        weight = 0.1 if survey.bound_at(block, text) < line else 0.02
+        yield part, weight
+        if survey.number(text):
+            yield from ((build.calculated(part, step, constant(1)), weight) for step in (ast.Add, ast.Sub))
+        if survey.sized(text) or not survey.known(text):
+            length = call("len", part)
+            yield item(part, constant(0)), weight * 2
+            yield length, weight * 1.5
+            yield build.calculated(length, ast.Sub, constant(1)), weight
+            yield call("list", part), weight * 0.5
+        yield Piece(ast.List(elts=[part.node], ctx=ast.Load()), f"[{text}]"), weight * 0.6
+    yield from ((name(text), 0.05) for text in survey.chains)
+
+
+def _into_loop(site: Site, loop: ast.For | ast.While) -> Iterator[Edit]:
+    """A first value given before a loop is given at the head of its body."""
+    used = {part.id for part in ast.walk(loop) if isinstance(part, ast.Name)}
+    for back in range(1, min(site.index - site.block.first, 4) + 1):
+        before = site.block.statements[site.index - back]
+        if not isinstance(before, ast.Assign) or not _initial_targets(before) & used:
+            continue
+        grown = _with_body(loop, [before, *loop.body])
+        kept = list(site.block.statements[site.index - back + 1 : site.index])
+        place = site.block.place(site.index - back)
+        note = f"`{ast.unparse(before)}` is moved into the loop"
+        new = (*kept, grown)
+        yield Edit(
+            kind="moved_initial", place=place, new=new, count=back + 1, weight=0.25, line=site.line, note=note
+        )  # fmt: skip
+
+
+def _out_of_loop(site: Site, loop: ast.For | ast.While) -> Iterator[Edit]:
+    """A first value given in a loop is given before it."""
+    for index, inside in enumerate(loop.body[:4]):
+        if isinstance(inside, ast.Assign) and is_initial(inside.value) and len(loop.body) > 1:
+            rest = _with_body(loop, [*loop.body[:index], *loop.body[index + 1 :]])
+            note = f"`{ast.unparse(inside)}` is moved before the loop"
+            yield changed("moved_initial", site, [inside, rest], 0.25, note)
+
+
+def _with_body(loop: ast.For | ast.While, body: list[ast.stmt]) -> ast.For | ast.While:
+    if isinstance(loop, ast.While):
+        return ast.While(test=loop.test, body=body, orelse=loop.orelse)
+    return ast.For(target=loop.target, iter=loop.iter, body=body, orelse=loop.orelse, lineno=loop.lineno)
+
+
+def _initial_targets(node: ast.Assign) -> set[str]:
+    return {part.id for target in node.targets for part in ast.walk(target) if isinstance(part, ast.Name)}
+
+
+def _missing(survey: Survey, gap: tuple[Block, int, int]) -> Iterator[Edit]:
+    """A variable set before a loop, at the head of its body, or set again after it was used."""
+    block, index, _ = gap
+    if index >= len(block.statements):
+        return
+    following = block.statements[index]
+    head = index == block.first
+    loops = isinstance(following, ast.For | ast.While)
+    for text in survey.names(block):
+        unbound = any(kind in _UNBOUND and f"'{text}'" in message for kind, message in survey.context.errors)
+        if not (head or loops or unbound) or text not in _stored(following, block):
+            continue
+        for value, weight in _firsts(survey, text):
+            worth = weight * (4.0 if unbound else 1.0)
+            note = f"`{text} = {value.text}` is put in"
+            yield inserted("initial", gap, build.assign(text, value), worth, note)
+
+
+def _lost(survey: Survey, gap: tuple[Block, int, int]) -> Iterator[Edit]:
+    """A first value for a name that nothing binds, before its first use in a block."""
+    block, index, _ = gap
+    if index >= len(block.statements):
+        return
+    head = isinstance(block.owner, Function) and index == block.first
+    before_loop = isinstance(block.statements[index], ast.For | ast.While)
+    in_loop = block.loops > 0 and index == block.first
+    for text in survey.lost if head or before_loop or in_loop else ():
+        if text not in set(survey.seen_names(block.statements[index])) and not head:
+            continue
+        scale = 1.0 if head or before_loop else 0.7
+        for value, weight in _first_of(survey, block, text):
+            new = build.assign(text, value)
+            yield inserted("initial", gap, new, weight * scale, f"`{text} = {value.text}` is put in")
+
+
+def _first_of(survey: Survey, block: Block, text: str) -> Iterator[tuple[Piece, float]]:
+    """First values for a name of which only the uses are known; variables that have one before count too."""
+    kinds = survey.kinds(text)
+    for kind in ("list", "dict", "str", "set"):
+        yield build.empty(kind), 0.9 if kind in kinds or (kind == "dict" and "list" in kinds) else 0.3
+    for value in (0, 1, None, False):
+        yield constant(value), 0.3 if kinds & SIZED else 0.7 if value in {0, None} else 0.5
+    for other in survey.names(block):
+        if survey.bound_at(block, other) <= getattr(block.function, "lineno", 0):
+            yield name(other), 0.2
+            if survey.sized(other) or not survey.known(other):
+                yield from ((call(kind, name(other)), 0.6 if kind in kinds else 0.25) for kind in _COPIES)
+            yield Piece(ast.List(elts=[name(other).node], ctx=ast.Load()), f"[{other}]"), 0.3
+            yield call("len", name(other)), 0.1
+
+
+def _stored(following: ast.stmt, block: Block) -> set[str]:
+    nodes = [following, *block.statements] if block.loops else [following]
+    return {part.id for node in nodes for part in ast.walk(node) if isinstance(part, ast.Name)}
+
+
+def _firsts(survey: Survey, text: str) -> Iterator[tuple[Piece, float]]:
+    kinds = survey.kinds(text)
+    for kind in ("list", "dict", "set", "str"):
+        if kind in kinds:
+            yield build.empty(kind), 0.12
+    if survey.number(text) or not survey.known(text):
+        yield from ((constant(value), 0.1) for value in (0, 1))
+    if not survey.known(text) or "NoneType" in kinds:
+        yield constant(None), 0.08
+    if not survey.known(text):
+        yield build.empty("list"), 0.05
+    if "bool" in kinds:
+        yield from ((constant(value), 0.12) for value in (True, False))
+
+
+_MOST_RUNNING = 150
+_LARGEST_RUNNING = 10  # nodes of what a running value takes
+_RunningGap = tuple[Block, int, int]
+_Pair = tuple[str, Piece, ast.Compare]
+
+
+def running(context: EditContext) -> Iterator[Edit]:
+    """`best = value` and `best, place = value, here` where `value > best` is asked and `best` stays as it began."""
+    survey = survey_of(context)
+    compared = list(_compared(survey.node))
+    made = (edit for gap in survey.gaps if gap[0].loops for edit in _running_at(survey, gap, compared))
+    yield from lives(context, thinned(survey, made, _MOST_RUNNING))
+
+
+def _compared(node: ast.AST) -> Iterator[_Pair]:
+    """Variables with what they are held against: (variable, the other side, the comparison)."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.Compare) and len(part.ops) == 1 and not isinstance(part.ops[0], ast.In | ast.NotIn):
+            sides = part.left, part.comparators[0]
+            for side, other in (sides, sides[::-1]):
+                small = sum(1 for _ in ast.walk(other)) <= _LARGEST_RUNNING
+                if isinstance(side, ast.Name) and small and not isinstance(other, ast.Constant):
+                    yield side.id, piece(other), part
+
+
+def _running_at(survey: Survey, gap: _RunningGap, compared: list[_Pair]) -> Iterator[Edit]:
+    block, index, _ = gap
+    stale = survey.stale(block) & frozenset(survey.reassigned(block))
+    for target, value, test in compared:
+        if target in stale and survey.names_in(value) <= survey.visible(block) | BUILTINS:
+            share = _share_of_running(block, index, test)
+            new = build.assign(target, value)
+            yield inserted("running", gap, new, 0.35 * share, f"`{ast.unparse(new)}` is put in")
+            for beside in _untouched(survey, block, target):
+                yield from _both(survey, gap, target, value, beside, share)
+
+
+def _untouched(survey: Survey, block: Block, target: str) -> list[str]:
+    """Other variables that have a first value and that the loop around a block does not set."""
+    place: Block | None = block
+    while place is not None and not isinstance(place.owner, ast.For | ast.While):
+        place = place.above[0] if place.above else None
+    nodes = ast.walk(place.owner) if place else ()
+    stored = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    return [text for text in survey.reassigned(block) if text not in stored | {target}][:3]
+
+
+def _both(survey: Survey, gap: _RunningGap, target: str, value: Piece, beside: str, share: float) -> Iterator[Edit]:
+    """Where the value was found is often kept beside it."""
+    taken = {value.text, target, beside, "self", "cls"}
+    for text in survey.names(gap[0]):
+        if text not in taken and survey.bound_at(gap[0], text) > survey.bound_at(gap[0], beside):
+            fits = 0.2 if survey.alike(text, beside) else 0.1
+            for targets, values in (((target, beside), (value, name(text))), ((beside, target), (name(text), value))):
+                left = ast.Tuple(elts=[ast.Name(id=each, ctx=ast.Store()) for each in targets], ctx=ast.Store())
+                right = ast.Tuple(elts=[each.node for each in values], ctx=ast.Load())
+                new = ast.Assign(targets=[left], value=right, lineno=0)
+                yield inserted("running", gap, new, fits * share, f"`{ast.unparse(new)}` is put in")
+
+
+def _share_of_running(block: Block, index: int, test: ast.Compare) -> float:
+    """In the branch that the comparison guards, else at the end of a loop's body."""
+    owner = block.owner
+    edge = index in {block.first, len(block.statements)}
+    if isinstance(owner, ast.If) and any(node is test for node in ast.walk(owner.test)):
+        return 1.0 if block.field == "body" and edge else 0.3
+    if isinstance(owner, ast.For | ast.While) and index == len(block.statements):
+        return 0.7
+    return 0.3 if edge else 0.1
+
+
+_MOST_RECORDED = 150
+_LARGEST_RECORDED = 12  # nodes of what is asked for
+_GIVEN = 0.25
+"""The share where the holder gets the very element elsewhere in the scope."""
+_RecordGap = tuple[Block, int, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A question whether an element is in a holder, and the names in it."""
+
+    test: ast.Compare
+    element: Piece
+    holder: Piece
+    names: frozenset[str]
+    share: float
+
+    @property
+    def absent(self) -> bool:
+        """Whether it asks for what is not in the holder."""
+        return isinstance(self.test.ops[0], ast.NotIn)
+
+
+def remembering(context: EditContext) -> Iterator[Edit]:
+    """`seen.add(x)` and the like, where `x in seen` is asked."""
+    survey = survey_of(context)
+    questions = list(_questions(survey))
+    made = (edit for asked in questions for gap in survey.gaps for edit in _recorded_at(survey, gap, asked))
+    yield from lives(context, thinned(survey, made, _MOST_RECORDED))
+
+
+def _questions(survey: Survey) -> Iterator[Asked]:
+    nodes = list(ast.walk(survey.node))
+    given = {pair for node in nodes for pair in _given(node)}
+    for node in nodes:
+        if not isinstance(node, ast.Compare) or not isinstance(node.ops[0], ast.In | ast.NotIn):
+            continue
+        element, holder = node.left, node.comparators[0]
+        small = sum(1 for _ in ast.walk(element)) <= _LARGEST_RECORDED and not isinstance(element, ast.Constant)
+        if small and chain(holder) and "str" not in survey.kinds(chain(holder)):
+            pair = piece(element), piece(holder)
+            share = _GIVEN if (pair[0].text, pair[1].text) in given else 1.0
+            names = frozenset((*survey.seen_names(element), *survey.seen_names(holder)))
+            yield Asked(test=node, element=pair[0], holder=pair[1], names=names, share=share)
+
+
+def _given(node: ast.AST) -> Iterator[tuple[str, str]]:
+    """What a node puts where: (element or key, holder), both as text."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in {"add", "append"}:
+        yield from ((ast.unparse(part), ast.unparse(node.func.value)) for part in node.args)
+    elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+        yield ast.unparse(node.slice), ast.unparse(node.value)
+
+
+def _recorded_at(survey: Survey, gap: _RecordGap, asked: Asked) -> Iterator[Edit]:
+    block, index, _ = gap
+    line = block.statements[index].lineno if index < len(block.statements) else _end(block) + 1
+    if not asked.names <= survey.visible(block) or asked.names & survey.unready(block, line):
+        return
+    place = _share_of_recorded(block, index, asked)
+    for new, share in _ways(survey, block, asked):
+        note = f"`{ast.unparse(new)}` is put in"
+        yield inserted("remembered", gap, new, 0.35 * share * place * asked.share, note)
+
+
+def _end(block: Block) -> int:
+    return block.statements[-1].end_lineno or block.statements[-1].lineno
+
+
+def _share_of_recorded(block: Block, index: int, asked: Asked) -> float:
+    """The branch that the element is new to counts most, then what follows a jump for known ones, then its loop."""
+    owner = block.owner
+    edge = index in {block.first, len(block.statements)}
+    if isinstance(owner, ast.If | ast.While) and _holds(owner.test, asked.test):
+        return (1.0 if edge else 0.5) if (block.field == "body") == asked.absent else 0.15
+    before = block.statements[index - 1] if index > block.first else None
+    if isinstance(before, ast.If) and _holds(before.test, asked.test):
+        return 1.0 if isinstance(before.body[-1], JUMPS) and not asked.absent else 0.4
+    if any(isinstance(node, ast.If) and _holds(node.test, asked.test) for node in block.statements[:index]):
+        return 0.5 if edge else 0.3
+    return 0.25 if block.loops and edge else 0.1
+
+
+def _holds(test: ast.expr, part: ast.Compare) -> bool:
+    return any(node is part for node in ast.walk(test))
+
+
+def _ways(survey: Survey, block: Block, asked: Asked) -> Iterator[tuple[ast.stmt, float]]:
+    """Statements that put the element into the holder, as its kind wants it."""
+    kinds = survey.kinds(asked.holder.text)
+    if "set" in kinds or not kinds:
+        yield statement(method(asked.holder, "add", asked.element)), 1.0 if kinds else 0.6
+    if "list" in kinds or "deque" in kinds or not kinds:
+        yield statement(method(asked.holder, "append", asked.element)), 1.0 if kinds else 0.4
+    if kinds & MAPPING:
+        target = stored(build.item(asked.holder, asked.element).node)
+        others = [name(text) for text in survey.names(block)[:8] if text not in asked.names]
+        for value in (constant(True), constant(1), *others):
+            yield ast.Assign(targets=[target], value=value.node, lineno=0), 0.35

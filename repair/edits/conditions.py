@@ -1,8 +1,4 @@
-"""Edits of conditions: negated, replaced, parts added and dropped.
-
-Where a condition is wrong, the right one is mostly made of what stands near: another condition of the file, a bare
-variable, or a guard of what the condition itself looks into.
-"""
+"""Edits of conditions and branches: negated, widened, narrowed; `elif` and `if`, `else` dropped or added, ternaries."""
 
 from __future__ import annotations
 
@@ -11,18 +7,15 @@ import builtins
 from collections.abc import Iterator
 from typing import TypeGuard
 
-from repair.edit import Edit
+from repair.edit import Edit, EditContext
 from repair.edits import build
-from repair.edits.blocks import Block
 from repair.edits.build import Piece, compare, constant, joined, name, negated, refused, renamed
-from repair.edits.proposing import Spot, best_of, choices, lives, spots, thinned
-from repair.edits.reading import parts_of
-from repair.edits.survey import Survey, survey_of
-from repair.ground import Ground
+from repair.edits.statement import StatementExpression, best_of, changed, choices, lives, statement_expressions, thinned
+from repair.edits.survey import Block, Site, Survey, fits, parts_of, survey_of
 
 BUILTINS = frozenset(dir(builtins))
 """Names that any file may use."""
-_MOST = 1000
+_MOST_CONDITIONS = 1000
 _MOST_ADDITIONS = 50
 _RELATIONS = ast.Lt | ast.LtE | ast.Gt | ast.GtE
 _ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
@@ -30,26 +23,26 @@ _ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 Proposals = Iterator[tuple[Piece, float]]
 
 
-def conditions(ground: Ground) -> Iterator[Edit]:
+def conditions(context: EditContext) -> Iterator[Edit]:
     """Other tests for `if`, `while`, ternaries, comprehensions, and for comparisons that are returned."""
-    survey = survey_of(ground)
+    survey = survey_of(context)
     made = (edit for spot in tests(survey) for edit in choices("condition", spot, _others(survey, spot)))
-    yield from lives(ground, thinned(survey, made, _MOST))
+    yield from lives(context, thinned(survey, made, _MOST_CONDITIONS))
 
 
-def tests(survey: Survey) -> Iterator[Spot]:
-    """The spots of conditions."""
+def tests(survey: Survey) -> Iterator[StatementExpression]:
+    """The expressions of conditions."""
     for site in survey.sites:
-        for spot in spots(site):
+        for spot in statement_expressions(site):
             if any(spot.node is test for test in parts_of(spot.parent)) or _is_returned(spot):
                 yield spot
 
 
-def _is_returned(spot: Spot) -> bool:
+def _is_returned(spot: StatementExpression) -> bool:
     return isinstance(spot.parent, ast.Return) and isinstance(spot.node, ast.Compare | ast.BoolOp)
 
 
-def _others(survey: Survey, spot: Spot) -> Proposals:
+def _others(survey: Survey, spot: StatementExpression) -> Proposals:
     old = spot.piece
     fixed = isinstance(old.node, ast.Constant)
     yield negated(old), 0.5
@@ -114,7 +107,7 @@ def questions(subject: Piece) -> Iterator[Piece]:
     yield from (compare(length, ast.Eq, zero), compare(subject, ast.Eq, zero), compare(subject, ast.NotEq, zero))
 
 
-def _bare(survey: Survey, spot: Spot, scale: float) -> Proposals:
+def _bare(survey: Survey, spot: StatementExpression, scale: float) -> Proposals:
     used = set(survey.seen_names(spot.node))
     for part in survey.pieces(spot.site.block):
         weight = 0.1 if part.text in used else 0.05
@@ -130,7 +123,7 @@ def _bare(survey: Survey, spot: Spot, scale: float) -> Proposals:
         yield constant(value), 0.06 if value else 0.04
 
 
-def _alien(survey: Survey, spot: Spot, old: Piece) -> Proposals:
+def _alien(survey: Survey, spot: StatementExpression, old: Piece) -> Proposals:
     """Other conditions of the file, so far as their names are known here."""
     for part, weight in occurring(survey, spot.site.block):
         yield part, weight
@@ -151,7 +144,7 @@ def occurring(survey: Survey, block: Block) -> Proposals:
             yield part, 0.12 if near else 0.03
 
 
-def _additions(survey: Survey, spot: Spot) -> Proposals:
+def _additions(survey: Survey, spot: StatementExpression) -> Proposals:
     yield from guards_of(survey, spot.node)
     inside = spot.parent.body if isinstance(spot.parent, ast.If | ast.While) else []
     for node in inside[:3]:
@@ -167,7 +160,7 @@ def _additions(survey: Survey, spot: Spot) -> Proposals:
     yield from comparisons(survey, names, set(survey.seen_names(spot.node)))
 
 
-def _likewise(survey: Survey, spot: Spot, names: list[str]) -> Proposals:
+def _likewise(survey: Survey, spot: StatementExpression, names: list[str]) -> Proposals:
     """The same question about another variable: what is asked of `i` is often to be asked of `j`.
 
     Each is given with its opposite, since a part may be joined by `and` or by `or`.
@@ -202,7 +195,7 @@ def comparisons(survey: Survey, names: list[str], used: set[str]) -> Proposals:
 
 def guards_of(survey: Survey, node: ast.AST) -> Proposals:
     """What must hold so that a tree can be evaluated: what it looks into is there, its indices are in range."""
-    kinds = {kind for kind, _ in survey.ground.troubles}
+    kinds = {kind for kind, _ in survey.context.errors}
     for part in ast.walk(node):
         if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name | ast.Attribute):
             yield from _not_none(survey, part.value, 0.5 if kinds & {"AttributeError", "TypeError"} else 0.15)
@@ -256,3 +249,125 @@ def _in_range(node: ast.Subscript, kinds: set[str]) -> Proposals:
         yield compare(key, ast.Lt, length), weight
         yield compare(key, ast.GtE, constant(0)), weight * 0.5
     yield compare(key, ast.In, owner), 0.5 if "KeyError" in kinds else 0.08
+
+
+_MOST_BRANCHES = 400
+_MIRRORED: dict[type[ast.cmpop], ast.cmpop] = {
+    ast.Lt: ast.Gt(), ast.LtE: ast.GtE(), ast.Gt: ast.Lt(), ast.GtE: ast.LtE(),
+}  # fmt: skip
+
+
+def branches(context: EditContext) -> Iterator[Edit]:
+    """Other shapes of the same branches."""
+    survey = survey_of(context)
+    made = (edit for site in survey.sites for edit in _at(survey, site))
+    yield from lives(context, thinned(survey, made, _MOST_BRANCHES))
+
+
+def _at(survey: Survey, site: Site) -> Iterator[Edit]:
+    if isinstance(site.node, ast.If):
+        yield from _of_if(survey, site, site.node)
+    elif isinstance(site.node, ast.While):
+        yield from _of_while(site, site.node)
+    for spot in statement_expressions(site):
+        if isinstance(spot.node, ast.IfExp):
+            yield from choices("ternary", spot, _of_ternary(spot.node))
+
+
+def _of_if(survey: Survey, site: Site, node: ast.If) -> Iterator[Edit]:
+    text = f"if {ast.unparse(node.test)}"
+    if not node.orelse:
+        loop = ast.While(test=node.test, body=node.body, orelse=[])
+        yield changed("if_while", site, [loop], 0.15, f"`{text}` becomes a `while`")
+        yield from _followed(survey, site, node, text)
+    else:
+        yield from _of_else(survey, site, node, text)
+    weight = 0.08 if not node.orelse else 0.04
+    yield changed("branch", site, node.body, weight, f"what `{text}` holds is done always")
+
+
+def _followed(survey: Survey, site: Site, node: ast.If, text: str) -> Iterator[Edit]:
+    """An `else` for what has none: the next `if`, the rest of the block, or a result."""
+    rest = site.block.statements[site.index + 1 :]
+    if rest and isinstance(rest[0], ast.If):
+        new = _with(node, orelse=[rest[0]])
+        yield changed("elif", site, [new], 0.25, f"the `if` after `{text}` becomes its `elif`", count=2)
+    for count in range(1, min(len(rest), 3) + 1):
+        new = _with(node, orelse=list(rest[:count]))
+        yield changed("else", site, [new], 0.15 / count, f"`{text}` gets an `else` with what follows", count=count + 1)
+    for result, weight in _results(survey, site):
+        note = f"`{text}` gets an `else` that says `{ast.unparse(result)}`"
+        yield changed("else", site, [_with(node, orelse=[result])], weight, note)
+
+
+def _results(survey: Survey, site: Site) -> Iterator[tuple[ast.stmt, float]]:
+    function = site.block.function
+    if function is None or not site.block.open:
+        return
+    nodes = survey.nodes_of(function)
+    if survey.is_generator(function):
+        return
+    returns = {ast.unparse(node): node for node in nodes if isinstance(node, ast.Return)}
+    yield from ((node, 0.06) for node in returns.values())
+    for value in (None, True, False, 0):
+        yield build.returned(constant(value)), 0.01
+
+
+def _of_else(survey: Survey, site: Site, node: ast.If, text: str) -> Iterator[Edit]:
+    alone, inner = _with(node, orelse=[]), node.orelse[0]
+    if len(node.orelse) == 1 and isinstance(inner, ast.If):
+        yield changed("elif", site, [alone, inner], 0.25, f"the `elif` after `{text}` becomes an `if`")
+        crossed = _with(node, body=inner.body, orelse=[_with(inner, body=node.body)])
+        yield changed("branch", site, [crossed], 0.08, f"the bodies of `{text}` and its `elif` are exchanged")
+        without = _with(node, orelse=inner.orelse)
+        yield changed("branch", site, [without], 0.05, f"the first `elif` after `{text}` is dropped")
+    else:
+        yield changed("else", site, [alone, *node.orelse], 0.2, f"what the `else` of `{text}` holds follows it")
+        for test, weight in _second_tests(survey, site, node):
+            inner = ast.If(test=test.node, body=node.orelse, orelse=[])
+            note = f"the `else` of `{text}` becomes `elif {test.text}`"
+            yield changed("elif", site, [_with(node, orelse=[inner])], weight, note)
+    yield changed("else", site, [alone], 0.08, f"the `else` of `{text}` is dropped")
+    yield changed("branch", site, node.orelse, 0.04, f"only the `else` of `{text}` stays")
+
+
+def _second_tests(survey: Survey, site: Site, node: ast.If) -> Iterator[tuple[Piece, float]]:
+    """What an `elif` may ask behind a test: its mirror image, what else is asked in the file."""
+    if isinstance(node.test, ast.Compare) and len(node.test.ops) == 1 and type(node.test.ops[0]) in _MIRRORED:
+        order, right = _MIRRORED[type(node.test.ops[0])], node.test.comparators[0]
+        for other, weight in ((_mirrored(right), 0.3), (right, 0.15)):
+            yield build.piece(ast.Compare(left=node.test.left, ops=[order], comparators=[other])), weight
+    own = ast.unparse(node.test)
+    for test, weight in occurring(survey, site.block):
+        if test.text != own:
+            yield test, weight * 0.6
+
+
+def _mirrored(node: ast.expr) -> ast.expr:
+    """`level + slack` for `level - slack`; anything else stays."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
+        step = ast.Sub() if isinstance(node.op, ast.Add) else ast.Add()
+        return ast.BinOp(left=node.left, op=step, right=node.right)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return node.operand
+    return node
+
+
+def _of_while(site: Site, node: ast.While) -> Iterator[Edit]:
+    text = f"while {ast.unparse(node.test)}"
+    if not node.orelse and all(fits(statement, site.block) for statement in node.body):
+        new = ast.If(test=node.test, body=node.body, orelse=[])
+        yield changed("if_while", site, [new], 0.15, f"`{text}` becomes an `if`")
+
+
+def _of_ternary(node: ast.IfExp) -> Iterator[tuple[Piece, float]]:
+    swapped = ast.IfExp(test=node.test, body=node.orelse, orelse=node.body)
+    yield build.piece(swapped), 0.4
+    yield build.piece(node.body), 0.08
+    yield build.piece(node.orelse), 0.08
+
+
+def _with(node: ast.If, body: list[ast.stmt] | None = None, orelse: list[ast.stmt] | None = None) -> ast.If:
+    return ast.If(
+        test=node.test, body=node.body if body is None else body, orelse=node.orelse if orelse is None else orelse
+    )

@@ -1,16 +1,17 @@
-"""Edits of constants: numbers near by, other signs, empty values, and constants from the vocabulary of the file."""
+"""Edits of constants: another one of the file or its tests, one nearby, and off by one in any expression."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
 
-from repair.edit import Edit
-from repair.edits.scene import Scene, scene_of
-from repair.edits.spot import Spot
-from repair.edits.swapping import (
+from repair.edit import Edit, EditContext
+from repair.edits.expression import (
     LOAD,
+    ExpressionView,
+    Spot,
     become,
+    binary,
     call,
     called,
     display,
@@ -18,48 +19,48 @@ from repair.edits.swapping import (
     number,
     parsed,
     swap,
+    view_of,
 )
-from repair.ground import Ground
-from repair.kinds import DICT, LIST, NONE, NUMBER, SET, SIZED, STR, TUPLE, is_number
+from repair.kinds import DICT, INT, LIST, NONE, NUMBER, SET, SIZED, STR, TUPLE, is_number
 
-KIND = "constant"
+CONSTANT = "constant"
 _MOST = 600
 _MADE = ("set", "list", "dict", "tuple")
 _COMMON = 12
 """So many of the commonest constants of the vocabulary are likely; the others come much later."""
 
 
-def constants(ground: Ground) -> Iterator[Edit]:
+def constants(context: EditContext) -> Iterator[Edit]:
     """Other numbers, strings, truths and empty values where a literal stands."""
-    scene = scene_of(ground)
-    words = _words(ground)
-    yield from likeliest(_all(scene, words), ground, _MOST)
+    view = view_of(context)
+    words = _words(context)
+    yield from likeliest(_all(view, words), context, _MOST)
 
 
-def _all(scene: Scene, words: list[object]) -> Iterator[Edit]:
-    for spot, node in scene.values:
+def _all(view: ExpressionView, words: list[object]) -> Iterator[Edit]:
+    for spot, node in view.values:
         if isinstance(node, ast.Constant):
             for new, weight in _instead_of(spot, node.value, words):
-                yield from _edit(scene, spot, node, new, weight)
+                yield from _edit(view, spot, node, new, weight)
         elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
             for new, weight in _instead_of_number(-_plain(node.operand.value), words):
-                yield from _edit(scene, spot, node, new, weight)
+                yield from _edit(view, spot, node, new, weight)
         else:
             for new, weight in _instead_of_empty(node):
-                yield from _edit(scene, spot, node, new, weight)
+                yield from _edit(view, spot, node, new, weight)
             for new, weight in _instead_of_infinite(node):
-                yield from _edit(scene, spot, node, new, weight)
+                yield from _edit(view, spot, node, new, weight)
             if spot.field == "value" and isinstance(spot.parent, ast.Return | ast.Assign):
-                yield from _simple_result(scene, spot, node)
+                yield from _simple_result(view, spot, node)
 
 
-def _edit(scene: Scene, spot: Spot, node: ast.expr, new: ast.expr, weight: float) -> Iterator[Edit]:
-    yield from swap(spot, new, KIND, weight, become(scene.text(node), ast.unparse(new)))
+def _edit(view: ExpressionView, spot: Spot, node: ast.expr, new: ast.expr, weight: float) -> Iterator[Edit]:
+    yield from swap(spot, new, CONSTANT, weight, become(view.text(node), ast.unparse(new)))
 
 
-def _words(ground: Ground) -> list[object]:
+def _words(context: EditContext) -> list[object]:
     found = list[object]()
-    for word in ground.words.constants:
+    for word in context.words.constants:
         try:
             found.append(ast.literal_eval(word))
         except (SyntaxError, ValueError):
@@ -186,9 +187,9 @@ def _instead_of_infinite(node: ast.expr) -> Iterator[tuple[ast.expr, float]]:
         yield number(0), 0.2
 
 
-def _simple_result(scene: Scene, spot: Spot, node: ast.expr) -> Iterator[Edit]:
+def _simple_result(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[Edit]:
     """A whole result or initial value replaced by a plain one of its kind."""
-    kind = scene.kind(node)
+    kind = view.kind(node)
     plain: list[tuple[ast.expr, float]] = []
     if is_number(kind):
         plain += [(number(value), 0.15) for value in (0, 1, -1)]
@@ -202,8 +203,87 @@ def _simple_result(scene: Scene, spot: Spot, node: ast.expr) -> Iterator[Edit]:
     if not kind:
         plain += [(ast.Constant(value=value), 0.05) for value in (None, True, False, 0)]
     for new, weight in plain:
-        yield from _edit(scene, spot, node, new, weight if isinstance(spot.parent, ast.Return) else weight * 0.5)
+        yield from _edit(view, spot, node, new, weight if isinstance(spot.parent, ast.Return) else weight * 0.5)
 
 
 def _plain(value: object) -> float:
     return value if isinstance(value, int | float) else 0
+
+
+OFF_BY_ONE = "off_by_one"
+_HOLDERS = ast.Tuple | ast.List | ast.Dict | ast.keyword | ast.IfExp | ast.ListComp | ast.JoinedStr
+
+
+def off_by_one(context: EditContext) -> Iterator[Edit]:
+    """Ones added, taken away or dropped where integers stand: indices, bounds, arguments, comparands, results."""
+    view = view_of(context)
+    for spot, node in view.values:
+        if isinstance(node, ast.Constant):
+            continue
+        prior = _prior(view, spot, node)
+        if prior:
+            yield from _shifted(view, spot, node, prior)
+
+
+def _prior(view: ExpressionView, spot: Spot, node: ast.expr) -> float:
+    kind = view.kind(node)
+    if (kind and not is_number(kind)) or isinstance(node, ast.Compare | ast.BoolOp | ast.Lambda | ast.IfExp):
+        return 0.0
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        return 0.0
+    place = _place(view, spot)
+    sure = 1.0 if kind >= INT else 0.6 if kind else 0.35
+    return place * sure
+
+
+def _place(view: ExpressionView, spot: Spot) -> float:
+    """How usual the slip is at this place."""
+    parent = spot.parent
+    if isinstance(parent, ast.Slice):
+        return 1.0
+    if isinstance(parent, ast.Subscript):
+        keyed = view.kind(parent.value) == frozenset({"dict"})
+        return 0.0 if spot.field != "slice" else 0.3 if keyed else 1.0
+    if isinstance(parent, ast.Call):
+        ranged = isinstance(parent.func, ast.Name) and parent.func.id == "range"
+        return 1.0 if ranged else 0.7
+    if isinstance(parent, ast.Compare):
+        return 0.8 if any(isinstance(op, ast.Lt | ast.LtE | ast.Gt | ast.GtE) for op in parent.ops) else 0.5
+    if isinstance(parent, ast.BinOp):
+        # Beside another term the one belongs to the sum as a whole.
+        return 0.0 if isinstance(parent.op, ast.Add | ast.Sub) else 0.3
+    if isinstance(parent, ast.Return | ast.Assign | ast.AnnAssign | ast.Yield):
+        return 0.7
+    if isinstance(parent, ast.AugAssign):
+        return 0.3
+    return 0.4 if isinstance(parent, _HOLDERS) else 0.0
+
+
+def _shifted(view: ExpressionView, spot: Spot, node: ast.expr, prior: float) -> Iterator[Edit]:
+    text = view.text(node)
+    amount = _amount(node)
+    if isinstance(node, ast.BinOp) and amount:
+        yield from swap(spot, node.left, OFF_BY_ONE, 0.9 * prior, become(text, view.text(node.left)))
+        yield from _moved(view, spot, node, amount, prior)
+        return
+    for op, sign in ((ast.Add, "+"), (ast.Sub, "-")):
+        new = binary(node, op, ast.Constant(value=1))
+        yield from swap(spot, new, OFF_BY_ONE, 0.9 * prior, become(text, f"{text} {sign} 1"))
+
+
+def _moved(view: ExpressionView, spot: Spot, node: ast.BinOp, present: int, prior: float) -> Iterator[Edit]:
+    """`e + 2` becomes `e + 1` and `e + 3`, `e + 1` becomes `e - 1`."""
+    for shift, weight in ((present + 1, 0.5), (present - 1, 0.5), (-present, 0.8)):
+        if shift:
+            new = binary(node.left, ast.Add if shift > 0 else ast.Sub, number(abs(shift)))
+            note = become(view.text(node), f"{view.text(node.left)} {'+' if shift > 0 else '-'} {abs(shift)}")
+            yield from swap(spot, new, OFF_BY_ONE, weight * prior, note)
+
+
+def _amount(node: ast.expr) -> int:
+    """The number that is added at the end, or taken away if it is negative; 0 where there is none."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub) and isinstance(node.right, ast.Constant):
+        value = node.right.value
+        if type(value) is int:
+            return value if isinstance(node.op, ast.Add) else -value
+    return 0

@@ -1,55 +1,185 @@
-"""Edits of names: a variable, an attribute or a called function replaced by another visible one of fitting kind."""
+"""Edits of names, and expressions of the same file put in the place of others.
+
+What mends a program is most often in the program already: the plastic surgery hypothesis (E. T. Barr, Y. Brun,
+P. Devanbu, M. Harman and F. Sarro, “The plastic surgery hypothesis”, FSE 2014). So each expression of the file, also
+with one of its names replaced, is a candidate wherever its names are visible and its kind fits. Those that resemble
+what they replace come first, for a fault is more often a slip than a wholly wrong idea.
+"""
 
 from __future__ import annotations
 
 import ast
+import heapq
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
 
-from repair.edit import Edit
-from repair.edits.scene import Scene, scene_of
-from repair.edits.spot import Spot
-from repair.edits.swapping import LOAD, become, likeliest, name, swap
-from repair.ground import Ground
-from repair.kinds import CALLABLE, NUMBER, SEQUENCE, SIZED, Kind, fits
-from repair.tree import Function
+from repair.edit import Edit, EditContext
+from repair.edits.expression import LOAD, ExpressionView, Spot, become, likeliest, name, once, swap, view_of
+from repair.kinds import BUILTINS, CALLABLE, NUMBER, SEQUENCE, SIZED, Kind, fits
+from repair.tree import Function, replaced
 
-KIND = "name"
+_MOST_LOCAL, _MOST_FOREIGN, _MOST_VARIANTS = 120, 160, 6
+_LOCAL, _FOREIGN, _CHANGED = 0.3, 0.15, 0.15
+"""How likely an expression of the scope itself, of the rest of the file, or with another name, is what was meant."""
+_LARGEST = 24
+"""Nodes of the largest expression that is moved."""
+_MOVED = (
+    *(ast.BinOp, ast.Call, ast.Subscript, ast.Attribute, ast.Compare, ast.BoolOp, ast.UnaryOp),
+    *(ast.List, ast.Tuple, ast.ListComp),
+)
+_FIXED = (ast.Yield, ast.YieldFrom, ast.Await, ast.NamedExpr, ast.Lambda, ast.JoinedStr, ast.Starred)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Donor:
+    """An expression that may be put elsewhere.
+
+    Attributes:
+        names: those that it reads.
+        parts: the texts of all expressions in it.
+        local: whether it is of the scope itself.
+        changed: whether one of its names was replaced.
+        prior: how likely such an expression is what was meant.
+    """
+
+    node: ast.expr
+    text: str
+    kind: Kind
+    names: frozenset[str]
+    parts: frozenset[str]
+    local: bool
+    changed: bool = False
+    prior: float
+
+
+@once
+def donors(view: ExpressionView) -> tuple[Donor, ...]:
+    """The expressions of the scope, then those of the rest of the file, then those of the scope with another name."""
+    found: dict[str, Donor] = {}
+    own = [node for node in ast.walk(view.root) if isinstance(node, ast.expr)]
+    for nodes, local in ((own, True), (view.file.expressions, False)):
+        for node in nodes:
+            if len(found) >= (_MOST_LOCAL if local else _MOST_FOREIGN):
+                break
+            donor = _donor(view, node, local=local)
+            if donor:
+                found.setdefault(donor.text, donor)
+    plain = list(found.values())
+    known = {donor.text for donor in plain}
+    for donor in plain:
+        if donor.local:
+            others = [one for one in _changed(view, donor) if one.text not in known]
+            known.update(one.text for one in others)
+            found.update((one.text, one) for one in others)
+    return tuple(found.values())[: 3 * _MOST_LOCAL]
+
+
+def allowed(view: ExpressionView, spot: Spot) -> frozenset[str]:
+    """The names that an expression from elsewhere may use at a spot."""
+    outer = view.outside
+    return frozenset(
+        (*spot.visible.near, *outer.functions, *outer.classes, *outer.imports, *outer.variables, *BUILTINS)
+    )
+
+
+def _donor(view: ExpressionView, node: ast.expr, *, local: bool) -> Donor | None:
+    if not isinstance(node, _MOVED) or not isinstance(getattr(node, "ctx", None), ast.Load | None):
+        return None
+    below = list(ast.walk(node))
+    if len(below) > _LARGEST or any(isinstance(part, _FIXED) or getattr(part, "is_async", 0) for part in below):
+        return None
+    if isinstance(node, ast.Tuple | ast.List) and not node.elts:
+        return None
+    if isinstance(node, ast.Tuple) and any(isinstance(part, ast.Slice) for part in node.elts):
+        return None
+    stored = {part.id for part in below if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
+    read = {part.id for part in below if isinstance(part, ast.Name)} - stored
+    return Donor(
+        node=node,
+        text=view.text(node),
+        kind=view.kind(node),
+        names=frozenset(read),
+        parts=view.file.parts(node),
+        local=local,
+        prior=_LOCAL if local else _FOREIGN,
+    )
+
+
+def _changed(view: ExpressionView, donor: Donor) -> Iterator[Donor]:
+    """The donor with one of its names replaced by another of the same kind."""
+    spots = [(spot, spot.node) for spot in view.spots if isinstance(spot.node, ast.Name)]
+    words = dict.fromkeys(word for spot, _ in spots[:1] for word in (*spot.visible.near, *spot.visible.later))
+    made = 0
+    for place, node in _name_places(donor.node):
+        kind = view.kinds.of_name(node.id)
+        if kind == CALLABLE or node.id in view.outside.imports:
+            continue
+        for word in words:
+            if word != node.id and kind and fits(view.kinds.of_name(word), kind) == 1.0 and made < _MOST_VARIANTS:
+                made += 1
+                new = replaced(donor.node, place, name(word))
+                yield Donor(
+                    node=new,
+                    text=ast.unparse(new),
+                    kind=donor.kind,
+                    names=donor.names | {word},
+                    parts=donor.parts | {word},
+                    local=True,
+                    changed=True,
+                    prior=_CHANGED,
+                )
+
+
+def _name_places(node: ast.AST, place: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], ast.Name]]:
+    if isinstance(node, ast.Name):
+        if isinstance(node.ctx, ast.Load):
+            yield place, node
+        return
+    for field, value in ast.iter_fields(node):
+        many = enumerate(value) if isinstance(value, list) else [(None, value)]
+        for index, child in many:
+            if isinstance(child, ast.AST) and not (isinstance(node, ast.Call) and field == "func"):
+                yield from _name_places(child, (*place, (field, index)))
+
+
+NAME = "name"
 _NAMED = re.compile(r"'(\w+)'")
-_MOST = 1200
+_MOST_NAMES = 1200
 _OF_WRONG_KIND = ("TypeError", "AttributeError", "KeyError")
 _LATER, _OUTER = 0.15, 0.3
 """What is set only later, and variables of the module, are meant less often than what is set before."""
 
 
-def names(ground: Ground) -> Iterator[Edit]:
+def names(context: EditContext) -> Iterator[Edit]:
     """Another name where one is read, called, or given a value."""
-    scene = scene_of(ground)
-    yield from likeliest(_all(scene), ground, _MOST)
+    view = view_of(context)
+    yield from likeliest(_all(view), context, _MOST_NAMES)
 
 
-def _all(scene: Scene) -> Iterator[Edit]:
-    lost = _without_value(scene.ground)
-    for spot, node in scene.values:
+def _all(view: ExpressionView) -> Iterator[Edit]:
+    lost = _without_value(view.context)
+    for spot, node in view.values:
         if isinstance(node, ast.Name) and node.id in lost:
-            yield from _any_variable(scene, spot, node)
+            yield from _any_variable(view, spot, node)
         if isinstance(node, ast.Name | ast.Attribute):
-            yield from _other_variable(scene, spot, node)
+            yield from _other_variable(view, spot, node)
         elif (
             isinstance(node, ast.Subscript | ast.Call | ast.Constant | ast.BinOp | ast.UnaryOp | ast.JoinedStr)
             or spot.truth
         ):
-            yield from _variable_instead(scene, spot, node)
-    for spot, called in scene.of(ast.Call):
-        yield from _other_function(scene, spot, called)
-    for spot, target in scene.of(ast.Name):
+            yield from _variable_instead(view, spot, node)
+    for spot, called in view.of(ast.Call):
+        yield from _other_function(view, spot, called)
+    for spot, target in view.of(ast.Name):
         if isinstance(target.ctx, ast.Store):
-            yield from _other_target(scene, spot, target)
-    for spot, attribute in scene.of(ast.Attribute):
-        yield from _other_attribute(scene, spot, attribute)
+            yield from _other_target(view, spot, target)
+    for spot, attribute in view.of(ast.Attribute):
+        yield from _other_attribute(view, spot, attribute)
 
 
-def variables(scene: Scene, spot: Spot) -> Iterator[tuple[str, float]]:
+def variables(view: ExpressionView, spot: Spot) -> Iterator[tuple[str, float]]:
     """The variables that are visible at a spot, attributes of the own object among them, and how readily they serve."""
     visible = spot.visible
     for word in visible.near:
@@ -59,17 +189,17 @@ def variables(scene: Scene, spot: Spot) -> Iterator[tuple[str, float]]:
         yield f"{visible.owner}.{word}", 0.8
     for word in visible.later:
         yield word, _LATER
-    for word in scene.outside.variables:
+    for word in view.outside.variables:
         if word not in visible.near:
             yield word, _OUTER
 
 
-def _other_variable(scene: Scene, spot: Spot, node: ast.Name | ast.Attribute) -> Iterator[Edit]:
-    text, wanted, least = scene.text(node), scene.wanted(spot), _least(scene.ground)
-    if isinstance(node, ast.Name) and (node.id in scene.outside.imports or node.id in _functions(scene)):
+def _other_variable(view: ExpressionView, spot: Spot, node: ast.Name | ast.Attribute) -> Iterator[Edit]:
+    text, wanted, least = view.text(node), view.wanted(spot), _least(view.context)
+    if isinstance(node, ast.Name) and (node.id in view.outside.imports or node.id in _functions(view)):
         return
-    for word, near in variables(scene, spot):
-        kind = scene.kinds.of_name(word)
+    for word, near in variables(view, spot):
+        kind = view.kinds.of_name(word)
         fit = max(fits(kind, wanted), least)
         if _is_gone_into(spot) and kind & SEQUENCE and wanted & SEQUENCE:
             fit = max(fit, 0.5)
@@ -77,12 +207,12 @@ def _other_variable(scene: Scene, spot: Spot, node: ast.Name | ast.Attribute) ->
             fit = 0.9
         if word != text:
             prior = 0.9 if _alike(word, text) else 0.6 * near
-            yield from swap(spot, name(word), KIND, prior * fit, become(text, word))
+            yield from swap(spot, name(word), NAME, prior * fit, become(text, word))
 
 
-def _without_value(ground: Ground) -> frozenset[str]:
+def _without_value(context: EditContext) -> frozenset[str]:
     """The names that were read in failing tests before they had a value."""
-    messages = [message for kind, message in ground.troubles if kind in ("NameError", "UnboundLocalError")]
+    messages = [message for kind, message in context.errors if kind in ("NameError", "UnboundLocalError")]
     return frozenset(word for message in messages for word in _NAMED.findall(message))
 
 
@@ -107,55 +237,55 @@ def _alike(one: str, other: str) -> bool:
     return long == short or (len(short) > 2 and long in (f"{short}s", f"{short}es"))
 
 
-def _least(ground: Ground) -> float:
+def _least(context: EditContext) -> float:
     """How well a variable of another kind may do: better where something was seen to have the wrong one."""
-    return 0.3 if any(kind in _OF_WRONG_KIND for kind, _ in ground.troubles) else 0.05
+    return 0.3 if any(kind in _OF_WRONG_KIND for kind, _ in context.errors) else 0.05
 
 
-def _any_variable(scene: Scene, spot: Spot, node: ast.Name) -> Iterator[Edit]:
+def _any_variable(view: ExpressionView, spot: Spot, node: ast.Name) -> Iterator[Edit]:
     """Each visible variable for a name without a value: nothing can be told of the kind that was meant."""
-    for word, near in variables(scene, spot):
+    for word, near in variables(view, spot):
         if word != node.id and near > _LATER:
-            yield from swap(spot, name(word), KIND, 0.7 * near, become(node.id, word))
+            yield from swap(spot, name(word), NAME, 0.7 * near, become(node.id, word))
 
 
-def _functions(scene: Scene) -> tuple[str, ...]:
-    return (*scene.outside.functions, *scene.outside.classes)
+def _functions(view: ExpressionView) -> tuple[str, ...]:
+    return (*view.outside.functions, *view.outside.classes)
 
 
-def _variable_instead(scene: Scene, spot: Spot, node: ast.expr) -> Iterator[Edit]:
+def _variable_instead(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[Edit]:
     """A variable where a larger expression or a constant stands."""
-    text, wanted = scene.text(node), scene.wanted(spot)
+    text, wanted = view.text(node), view.wanted(spot)
     if isinstance(spot.parent, ast.Attribute) and not wanted:
         return
     prior = 0.3 if isinstance(node, ast.Constant | ast.Subscript) else 0.2
     if spot.truth and isinstance(node, ast.Constant):
         prior = 0.6
-    for word, near in variables(scene, spot):
-        kind = scene.kinds.of_name(word)
+    for word, near in variables(view, spot):
+        kind = view.kinds.of_name(word)
         # Where only the truth counts, what may be empty, zero or false is as good as any.
         fit = 1.0 if spot.truth and kind & (SIZED | NUMBER) else fits(kind, wanted)
         if fit:
-            yield from swap(spot, name(word), KIND, prior * near * fit, become(text, word))
+            yield from swap(spot, name(word), NAME, prior * near * fit, become(text, word))
 
 
-def _other_function(scene: Scene, spot: Spot, node: ast.Call) -> Iterator[Edit]:
+def _other_function(view: ExpressionView, spot: Spot, node: ast.Call) -> Iterator[Edit]:
     """A call of another function of the file that takes as many arguments; of another method of the same object."""
     given = len(node.args) + len(node.keywords)
     if isinstance(node.func, ast.Name) and node.func.id not in spot.visible.near:
-        if scene.kinds.of_name(node.func.id) != CALLABLE and node.func.id not in _functions(scene):
+        if view.kinds.of_name(node.func.id) != CALLABLE and node.func.id not in _functions(view):
             return
-        for word, function in scene.outside.functions.items():
+        for word, function in view.outside.functions.items():
             if word != node.func.id and takes(function, given):
-                fit = fits(scene.kinds.of_call(word), scene.kind(node))
+                fit = fits(view.kinds.of_call(word), view.kind(node))
                 new = ast.Call(func=name(word), args=node.args, keywords=node.keywords)
-                yield from swap(spot, new, KIND, 0.4 * fit, become(f"{node.func.id}(…)", f"{word}(…)"))
-    elif isinstance(node.func, ast.Attribute) and scene.text(node.func.value) == spot.visible.owner:
+                yield from swap(spot, new, NAME, 0.4 * fit, become(f"{node.func.id}(…)", f"{word}(…)"))
+    elif isinstance(node.func, ast.Attribute) and view.text(node.func.value) == spot.visible.owner:
         for word, function in spot.visible.methods.items():
             if word != node.func.attr and takes(function, given + 1) and not word.startswith("__"):
                 func = ast.Attribute(value=node.func.value, attr=word, ctx=LOAD)
                 new = ast.Call(func=func, args=node.args, keywords=node.keywords)
-                yield from swap(spot, new, KIND, 0.4, become(f"{node.func.attr}(…)", f"{word}(…)"))
+                yield from swap(spot, new, NAME, 0.4, become(f"{node.func.attr}(…)", f"{word}(…)"))
 
 
 def takes(function: Function, count: int) -> bool:
@@ -166,28 +296,74 @@ def takes(function: Function, count: int) -> bool:
     return count >= least and (count <= most or bool(args.vararg or args.kwarg))
 
 
-def _other_target(scene: Scene, spot: Spot, node: ast.Name) -> Iterator[Edit]:
+def _other_target(view: ExpressionView, spot: Spot, node: ast.Name) -> Iterator[Edit]:
     """Another variable gets the value."""
     if not isinstance(spot.parent, ast.Assign | ast.AugAssign | ast.Tuple) or spot.up is None:
         return
     value = getattr(spot.parent, "value", None)
-    wanted: Kind = scene.kind(value) if value is not None else scene.kinds.of_name(node.id)
+    wanted: Kind = view.kind(value) if value is not None else view.kinds.of_name(node.id)
     for word in (*spot.visible.near, *spot.visible.later):
-        fit = fits(scene.kinds.of_name(word), wanted)
+        fit = fits(view.kinds.of_name(word), wanted)
         if word != node.id and fit and word != spot.visible.owner:
             new = ast.Name(id=word, ctx=ast.Store())
-            yield from swap(spot, new, KIND, 0.3 * fit, f"the value goes to `{word}` instead of `{node.id}`")
+            yield from swap(spot, new, NAME, 0.3 * fit, f"the value goes to `{word}` instead of `{node.id}`")
 
 
-def _other_attribute(scene: Scene, spot: Spot, node: ast.Attribute) -> Iterator[Edit]:
+def _other_attribute(view: ExpressionView, spot: Spot, node: ast.Attribute) -> Iterator[Edit]:
     """Another attribute of the same object: one of the class for the own object, one that the file reads for others."""
     if spot.field == "func" or isinstance(node.ctx, ast.Del):
         return
     own = isinstance(node.value, ast.Name) and node.value.id == spot.visible.owner
-    if isinstance(node.value, ast.Name) and node.value.id in scene.outside.imports:
+    if isinstance(node.value, ast.Name) and node.value.id in view.outside.imports:
         return
-    for attr in spot.visible.attributes if own else scene.file.attributes:
-        prior = 0.5 * (fits(scene.kinds.of_name(f"self.{attr}"), scene.kind(node)) if own else 0.8)
+    for attr in spot.visible.attributes if own else view.file.attributes:
+        prior = 0.5 * (fits(view.kinds.of_name(f"self.{attr}"), view.kind(node)) if own else 0.8)
         if attr != node.attr and (not own or isinstance(node.ctx, ast.Store)):
             new = ast.Attribute(value=node.value, attr=attr, ctx=node.ctx)
-            yield from swap(spot, new, KIND, prior, become(f".{node.attr}", f".{attr}"))
+            yield from swap(spot, new, NAME, prior, become(f".{node.attr}", f".{attr}"))
+
+
+TRANSPLANT = "surgery"
+_MOST_TRANSPLANTS = 1400
+_SMALL = 3
+"""Parts of an expression that is so small that it need resemble nothing."""
+
+
+def surgery(context: EditContext) -> Iterator[Edit]:
+    """Each whole expression replaced by others of the file that fit, the most similar first."""
+    view = view_of(context)
+    suspicion = context.lines
+    likely = heapq.nlargest(
+        _MOST_TRANSPLANTS, _pairs(view), key=lambda pair: pair[0] * (0.02 + suspicion.get(pair[1].line, 0))
+    )
+    for weight, spot, donor in likely:
+        yield from swap(spot, donor.node, TRANSPLANT, weight, become(view.text(spot.node), donor.text))
+
+
+def _pairs(view: ExpressionView) -> Iterator[tuple[float, Spot, Donor]]:
+    fitting: dict[tuple[str, ...], list[Donor]] = {}
+    for spot, node in view.values:
+        if isinstance(node, ast.Lambda) or isinstance(spot.parent, ast.Expr):
+            continue
+        if spot.visible.near not in fitting:
+            names = allowed(view, spot)
+            fitting[spot.visible.near] = [donor for donor in donors(view) if donor.names <= names]
+        yield from _at(view, spot, node, fitting[spot.visible.near])
+
+
+def _at(view: ExpressionView, spot: Spot, node: ast.expr, given: list[Donor]) -> Iterator[tuple[float, Spot, Donor]]:
+    """What may be put at one spot, with weights."""
+    wanted, truth, text, parts = view.wanted(spot), spot.truth, view.text(node), view.file.parts(node)
+    simple, form = isinstance(node, ast.Constant), type(node)
+    for donor in given:
+        fit = 0.5 if truth else fits(donor.kind, wanted)
+        if fit and donor.text != text:
+            alike = 1.0
+            if simple or text not in donor.parts:
+                common = len(parts & donor.parts) / len(parts | donor.parts)
+                alike = (
+                    (0.3 if len(donor.parts) <= _SMALL else 0.15)
+                    + (0.3 if type(donor.node) is form else 0.0)
+                    + 0.55 * common
+                )
+            yield donor.prior * fit * alike, spot, donor

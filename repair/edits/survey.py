@@ -1,39 +1,373 @@
-"""What the statements of a scope show at a glance: variables, conditions, and what the variables seem to be."""
+"""Statements of a scope, laid out once for all operators on them: blocks, variables, conditions, kinds by use."""
 
 from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator
-from functools import cached_property, lru_cache
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
-from repair.edits.blocks import Block, Site, gaps, own_nodes, sites
+from repair.edit import EditContext
 from repair.edits.build import Piece, name, negated, piece
-from repair.edits.reading import (
-    awaited,
-    bindings,
-    conditions_in,
-    memberships,
-    outside_functions,
-    records,
+from repair.edits.expression import once
+from repair.kinds import CALLABLE, DICT, INT, LIST, NUMBER, SET, SIZED, STR, UNKNOWN, Kind, Kinds, inferred, outside
+from repair.tree import Function, Place, at
+
+_NEW_SCOPES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
+_LOOPS = ast.For | ast.AsyncFor | ast.While
+JUMPS = ast.Return | ast.Raise | ast.Break | ast.Continue
+"""Statements behind which nothing of their block is reached."""
+_FIELDS = ("body", "orelse", "finalbody")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """A list of statements: `field` of the node at `holder`.
+
+    Attributes:
+        owner: the node at `holder`.
+        function: the innermost function around it, None at the level of a module or class.
+        loops: how many loops of that function are around it.
+        open: whether `return`, `break` and `continue` may leave it; false inside `except*`.
+        above: the block that holds the owner, and the owner's index there.
+    """
+
+    holder: Place
+    field: str
+    owner: ast.AST
+    statements: Sequence[ast.stmt]
+    function: Function | None
+    loops: int
+    open: bool = True
+    above: tuple[Block, int] | None = None
+
+    def place(self, index: int) -> Place:
+        """The place of the statement with this index; the length of the block for its end."""
+        return (*self.holder, (self.field, index))
+
+    def idle(self, index: int) -> bool:
+        """Whether the statement with this index does nothing."""
+        return index < len(self.statements) and isinstance(self.statements[index], ast.Pass)
+
+    @property
+    def first(self) -> int:
+        """The index of the first statement that may move: a docstring and imports from the future must stay first."""
+        index = int(isinstance(self.owner, Function | ast.ClassDef | ast.Module) and _is_text(self.statements[0]))
+        while index < len(self.statements) and _is_future(self.statements[index]):
+            index += 1
+        return index
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """A statement where edits may begin, and the most suspicious line of its own."""
+
+    block: Block
+    index: int
+    node: ast.stmt
+    line: int
+
+    @property
+    def place(self) -> Place:
+        """The statement's place."""
+        return self.block.place(self.index)
+
+
+def blocks(context: EditContext) -> Iterator[Block]:
+    """The blocks of the scope, outer ones first; functions are left out of the empty scope."""
+    node = at(context.tree, context.scope)
+    outside = Block(holder=(), field="body", owner=node, statements=(), function=None, loops=0)
+    yield from _inside(node, context.scope, outside, bool(context.scope))
+
+
+def _inside(node: ast.AST, place: Place, outer: Block, functions: bool) -> Iterator[Block]:
+    above = (outer, place[-1][1] or 0) if place and outer.statements else None
+    for field in _FIELDS:
+        statements = getattr(node, field, None)
+        if isinstance(statements, list) and statements:
+            yield from _block(node, place, field, outer, above, functions)
+    for field in ("handlers", "cases"):
+        for index, part in enumerate(getattr(node, field, ())):
+            yield from _block(part, (*place, (field, index)), "body", outer, above, functions)
+
+
+def _block(
+    node: ast.AST, place: Place, field: str, outer: Block, above: tuple[Block, int] | None, functions: bool
+) -> Iterator[Block]:
+    function, loops, is_open = outer.function, outer.loops, outer.open
+    if isinstance(node, Function):
+        function, loops, is_open = node, 0, True
+    elif isinstance(node, ast.ClassDef):
+        function, loops = None, 0
+    elif isinstance(node, _LOOPS) and field == "body":
+        loops += 1
+    elif isinstance(node, ast.ExceptHandler) and above and isinstance(_statement(above), ast.TryStar):
+        is_open = False
+    block = Block(
+        holder=place, field=field, owner=node, statements=getattr(node, field), function=function, loops=loops,
+        open=is_open, above=above,
+    )  # fmt: skip
+    yield block
+    for index, statement in enumerate(block.statements):
+        if functions or not isinstance(statement, Function):
+            yield from _inside(statement, block.place(index), block, functions)
+
+
+def _statement(above: tuple[Block, int]) -> ast.stmt:
+    block, index = above
+    return block.statements[index]
+
+
+def sites(context: EditContext) -> Iterator[Site]:
+    """The statements whose own lines are among the context's; docstrings are none."""
+    for block in blocks(context):
+        for index in range(block.first, len(block.statements)):
+            node = block.statements[index]
+            line = line_of(context, node)
+            if line is not None:
+                yield Site(block=block, index=index, node=node, line=line)
+
+
+def gaps(context: EditContext) -> Iterator[tuple[Block, int, int]]:
+    """The places where a statement may be put in, with the line of a neighbour: (block, index, line).
+
+    Nothing is put after what leaves the block; a `pass` is a place, not a neighbour.
+    """
+    for block in blocks(context):
+        for index in range(block.first, len(block.statements) + 1):
+            before = block.statements[index - 1] if index > block.first else None
+            if isinstance(before, JUMPS | ast.Pass):
+                continue
+            after = block.statements[index] if index < len(block.statements) else None
+            lines = [line_of(context, node) for node in (after, before) if node is not None]
+            found = [line for line in lines if line is not None]
+            if found:
+                yield block, index, max(found, key=lambda line: context.lines[line])
+
+
+def line_of(context: EditContext, node: ast.AST) -> int | None:
+    """The most suspicious of the node's own lines, those of the statements in it left out; None if none counts."""
+    first = getattr(node, "lineno", 0)
+    for decorator in getattr(node, "decorator_list", ()):
+        first = min(first, decorator.lineno)
+    inner = getattr(node, "body", None)
+    last = getattr(node, "end_lineno", None) or first
+    if isinstance(inner, list) and inner:
+        last = max(first, inner[0].lineno - 1) if inner[0].lineno > first else first
+    own = [line for line in range(first, last + 1) if line in context.lines]
+    return max(own, key=lambda line: context.lines[line]) if own else None
+
+
+def fits(statement: ast.stmt, block: Block) -> bool:
+    """Tell whether a statement may stand in a block, so far as jumps and `await` are concerned."""
+    return all(_node_fits(node, block) for node in own_nodes(statement))
+
+
+def own_nodes(statement: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of a statement without those of functions, classes and loops in it that bind its jumps themselves.
+
+    The bodies of loops are walked without their `break` and `continue`.
+    """
+    yield from _own(statement, False)
+
+
+def _own(node: ast.AST, in_loop: bool) -> Iterator[ast.AST]:
+    if not (in_loop and isinstance(node, ast.Break | ast.Continue)):
+        yield node
+    if isinstance(node, _NEW_SCOPES):
+        return
+    inside = in_loop or isinstance(node, _LOOPS)
+    for child in ast.iter_child_nodes(node):
+        yield from _own(child, inside)
+
+
+def _node_fits(node: ast.AST, block: Block) -> bool:
+    is_async = isinstance(block.function, ast.AsyncFunctionDef)
+    if isinstance(node, ast.Break | ast.Continue):
+        return block.loops > 0 and block.open
+    if isinstance(node, ast.Return):
+        return block.function is not None and block.open
+    if isinstance(node, ast.Yield):
+        return block.function is not None
+    if isinstance(node, ast.YieldFrom):
+        return block.function is not None and not is_async
+    if isinstance(node, ast.Await | ast.AsyncFor | ast.AsyncWith):
+        return is_async
+    return not isinstance(node, ast.Global | ast.Nonlocal | ast.ImportFrom)
+
+
+def _is_future(node: ast.stmt) -> bool:
+    return isinstance(node, ast.ImportFrom) and node.module == "__future__"
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+_METHODS: dict[str, Kind] = {
+    **dict.fromkeys(("append", "extend", "insert", "sort"), LIST),
+    **dict.fromkeys(("popleft", "appendleft"), frozenset({"deque"})),
+    **dict.fromkeys(("add", "discard"), SET),
+    **dict.fromkeys(("items", "keys", "values", "setdefault"), DICT),
+    **dict.fromkeys(("split", "strip", "lower", "upper", "startswith", "splitlines"), STR),
+}
+_OF_LISTS = frozenset({"len", "sorted", "sum", "enumerate", "reversed"})
+_OF_INTEGERS = ast.FloorDiv | ast.LShift | ast.RShift
+_OF_NUMBERS = frozenset({"range", "abs"})
+
+
+def used_as(nodes: Iterable[ast.AST]) -> dict[str, Kind]:
+    """Variables and dotted chains with the kinds that their uses suggest, taken together."""
+    found: dict[str, Kind] = {}
+    for node in nodes:
+        for variable, kind in _suggested(node):
+            if variable:
+                found[variable] = found.get(variable, frozenset()) | kind
+    return found
+
+
+def chain(node: ast.expr) -> str:
+    """A variable or a dotted chain of attributes of one as text; empty for anything else."""
+    if isinstance(node, ast.Name):
+        return node.id
+    owner = chain(node.value) if isinstance(node, ast.Attribute) else ""
+    return f"{owner}.{node.attr}" if owner and isinstance(node, ast.Attribute) else ""
+
+
+def _suggested(node: ast.AST) -> Iterator[tuple[str, Kind]]:
+    if isinstance(node, ast.For) and not isinstance(node.iter, ast.Call):
+        yield chain(node.iter), LIST
+    elif isinstance(node, ast.AugAssign) and (_is_number(node.value) or isinstance(node.op, _OF_INTEGERS)):
+        yield chain(node.target), INT
+    elif isinstance(node, ast.Call):
+        yield from _of_call(node)
+    elif isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Constant):
+        yield chain(node.value), LIST
+    elif isinstance(node, ast.Compare):
+        yield from _of_operands([node.left, *node.comparators])
+    elif isinstance(node, ast.BinOp):
+        yield from _of_operands([node.left, node.right])
+        if isinstance(node.op, _OF_INTEGERS):
+            yield from ((chain(side), INT) for side in (node.left, node.right))
+
+
+def _of_call(node: ast.Call) -> Iterator[tuple[str, Kind]]:
+    function = node.func
+    if isinstance(function, ast.Attribute) and function.attr in _METHODS:
+        yield chain(function.value), _METHODS[function.attr]
+    elif isinstance(function, ast.Name) and node.args:
+        if function.id in _OF_LISTS:
+            yield chain(node.args[0]), LIST
+        elif function.id in _OF_NUMBERS:
+            yield chain(node.args[0]), INT
+
+
+def _of_operands(sides: list[ast.expr]) -> Iterator[tuple[str, Kind]]:
+    """A number beside an operator tells that the other side is one."""
+    if any(_is_number(side) for side in sides):
+        yield from ((side.id, INT) for side in sides if isinstance(side, ast.Name))
+
+
+def _is_number(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and type(node.value) in {int, float}
+
+
+_RAISES = re.compile(
+    r"(?:raises|assertRaises(?:Regex)?)\(\s*(?P<kind>[A-Za-z_][\w.]*)"
+    r"(?:\s*,\s*(?:match\s*=\s*)?r?(?P<quote>[\"'])(?P<words>.*?)(?P=quote))?"
 )
-from repair.edits.usage import chain, used_as
-from repair.ground import Ground
-from repair.inference import inferred
-from repair.kinds import CALLABLE, NUMBER, SIZED, UNKNOWN, Kind, Kinds
-from repair.scoping import outside
-from repair.tree import Function, at
+
+
+def parts_of(node: ast.AST) -> Iterator[ast.expr]:
+    """The tests of a node: of an `if`, a `while`, a ternary, a comprehension, an `assert`."""
+    if isinstance(node, ast.If | ast.While | ast.IfExp | ast.Assert):
+        yield node.test
+    elif isinstance(node, ast.comprehension):
+        yield from node.ifs
+
+
+def conditions_in(node: ast.AST) -> Iterator[ast.expr]:
+    """The conditions that a node holds: comparisons, parts of `and` and `or`, tests."""
+    if isinstance(node, ast.Compare):
+        yield node
+    elif isinstance(node, ast.BoolOp):
+        yield from node.values
+    for test in parts_of(node):
+        if not isinstance(test, ast.Constant):
+            yield test
+
+
+def memberships(node: ast.AST) -> Iterator[tuple[str, str]]:
+    """What a node asks to be in what, or puts into what: (element, holder), both as text."""
+    if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In | ast.NotIn):
+        yield ast.unparse(node.left), ast.unparse(node.comparators[0])
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        added = node.args if node.func.attr in {"add", "append"} else []
+        yield from ((ast.unparse(part), ast.unparse(node.func.value)) for part in added)
+
+
+def records(node: ast.AST) -> Iterator[str]:
+    """The variables of which a node takes an item under a text: `row` of `row["name"]` and of `row.get("name")`."""
+    if isinstance(node, ast.Subscript):
+        owner, keys = node.value, [node.slice]
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get":
+        owner, keys = node.func.value, node.args[:1]
+    else:
+        return
+    if isinstance(owner, ast.Name) and any(
+        isinstance(key, ast.Constant) and isinstance(key.value, str) for key in keys
+    ):
+        yield owner.id
+
+
+def awaited(text: str) -> Iterator[tuple[str, str]]:
+    """The exceptions that a text of tests waits for: (kind, the words its message is to hold, where they are plain)."""
+    for found in _RAISES.finditer(text):
+        words = found.group("words") or ""
+        yield found.group("kind").rpartition(".")[2], words if re.fullmatch(r"[\w ,:;'-]*", words) else ""
+
+
+def outside_functions(node: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of a module that are in no function."""
+    yield node
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, Function):
+            yield from outside_functions(child)
+
+
+def bindings(node: ast.AST, found: dict[int, dict[str, int]], own: dict[str, int]) -> None:
+    """Collect what is bound in and below a node; the variables of comprehensions and lambdas are not seen outside."""
+    if isinstance(node, Function):
+        own.setdefault(node.name, node.lineno)
+        own = found.setdefault(id(node), {})
+        every = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs, node.args.vararg, node.args.kwarg)
+        own.update((argument.arg, node.lineno) for argument in every if argument)
+        for statement in node.body:
+            bindings(statement, found, own)
+        return
+    if isinstance(node, ast.ClassDef):
+        own.setdefault(node.name, node.lineno)
+        own = {}
+    elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        own.setdefault(node.id, node.lineno)
+    elif isinstance(node, ast.comprehension | ast.Lambda):
+        return
+    for child in ast.iter_child_nodes(node):
+        bindings(child, found, own)
+
 
 _MOST_NAMES = 12
 _BINDING = ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom
 
 
 class Survey:
-    """A ground, looked over once; everything is computed when first asked for."""
+    """A scope, looked over once; everything is computed when first asked for."""
 
-    def __init__(self, ground: Ground) -> None:
-        self.ground = ground
-        self.node = at(ground.tree, ground.scope)
+    def __init__(self, context: EditContext) -> None:
+        self.context = context
+        self.node = at(context.tree, context.scope)
         self._opposites: dict[str, Piece] = {}
         self._stale: dict[int, frozenset[str]] = {}
         self._own: dict[int, list[ast.AST]] = {}
@@ -45,7 +379,7 @@ class Survey:
     @cached_property
     def gaps(self) -> list[tuple[Block, int, int]]:
         """Where a statement may be put in: (block, index, line)."""
-        return list(gaps(self.ground))
+        return list(gaps(self.context))
 
     def nodes_of(self, function: Function) -> list[ast.AST]:
         """The nodes of a function without those of functions in it."""
@@ -61,15 +395,15 @@ class Survey:
     @cached_property
     def sites(self) -> list[Site]:
         """The statements where edits may begin."""
-        return list(sites(self.ground))
+        return list(sites(self.context))
 
     def suspicion(self, line: int) -> float:
         """The suspicion of a line; a little for lines that have none, so that weights still order them."""
-        return max(self.ground.lines.get(line, 0.0), 0.01)
+        return max(self.context.lines.get(line, 0.0), 0.01)
 
     @cached_property
     def _nodes(self) -> list[ast.AST]:
-        return list(ast.walk(self.node)) if self.ground.scope else list(outside_functions(self.node))
+        return list(ast.walk(self.node)) if self.context.scope else list(outside_functions(self.node))
 
     @cached_property
     def bound(self) -> dict[int, dict[str, int]]:
@@ -110,7 +444,7 @@ class Survey:
     @cached_property
     def lost(self) -> list[str]:
         """Names that the scope's function reads and that nobody binds: what gave them a value is missing."""
-        if not self.ground.scope:
+        if not self.context.scope:
             return []
         known = {text for own in self.bound.values() for text in own} | self.globals | set(dir(builtins))
         inner = {
@@ -149,7 +483,7 @@ class Survey:
     def conditions(self) -> list[tuple[Piece, bool]]:
         """The conditions that occur and bind nothing, each once, and whether it is in the scope; others come last."""
         found: dict[str, tuple[Piece, bool]] = {}
-        for nodes, near in ((self._nodes, True), (list(ast.walk(self.ground.tree)), False)):
+        for nodes, near in ((self._nodes, True), (list(ast.walk(self.context.tree)), False)):
             for node in nodes:
                 for part in conditions_in(node):
                     if not any(isinstance(inner, _BINDING) for inner in ast.walk(part)):
@@ -169,7 +503,7 @@ class Survey:
 
     @cached_property
     def _words(self) -> list[object]:
-        return [ast.literal_eval(word) for word in self.ground.words.constants]
+        return [ast.literal_eval(word) for word in self.context.words.constants]
 
     @cached_property
     def looked_into(self) -> frozenset[str]:
@@ -179,7 +513,7 @@ class Survey:
     @cached_property
     def awaited(self) -> tuple[tuple[str, str], ...]:
         """The exceptions that the tests wait for, so far as they are known here: (kind, words of its message)."""
-        told = dict.fromkeys(pair for text in self.ground.words.texts[1:] for pair in awaited(text))
+        told = dict.fromkeys(pair for text in self.context.words.texts[1:] for pair in awaited(text))
         return tuple(pair for pair in told if pair[0] in self.globals or pair[0] in dir(builtins))
 
     @cached_property
@@ -225,7 +559,7 @@ class Survey:
 
     @cached_property
     def _kinds(self) -> Kinds:
-        return inferred(self._nodes, outside(self.ground.tree), self.ground.kinds)
+        return inferred(self._nodes, outside(self.context.tree), self.context.kinds)
 
     @cached_property
     def _used(self) -> dict[str, Kind]:
@@ -271,7 +605,7 @@ class Survey:
     def globals(self) -> frozenset[str]:
         """The names that the module's own statements bind."""
         names: dict[int, dict[str, int]] = {}
-        bindings(self.ground.tree, names, names.setdefault(0, {}))
+        bindings(self.context.tree, names, names.setdefault(0, {}))
         return frozenset(names[0])
 
     def pieces(self, block: Block) -> list[Piece]:
@@ -279,26 +613,7 @@ class Survey:
         return [name(text) for text in (*self.names(block), *self.chains)]
 
 
-def survey_of(ground: Ground) -> Survey:
-    """The survey of a ground, made once for the generators that ask one after the other."""
-    return _survey(_Same(ground))
-
-
-class _Same:
-    """A ground as a key: the same object, and no comparison of what it holds."""
-
-    __slots__ = ("ground",)
-
-    def __init__(self, ground: Ground) -> None:
-        self.ground = ground
-
-    def __hash__(self) -> int:
-        return id(self.ground)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and other.ground is self.ground
-
-
-@lru_cache(maxsize=2)
-def _survey(key: _Same) -> Survey:
-    return Survey(key.ground)
+@once
+def survey_of(context: EditContext) -> Survey:
+    """The survey of a scope, made once for the operators that ask one after the other."""
+    return Survey(context)

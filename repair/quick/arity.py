@@ -6,10 +6,8 @@ import ast
 import re
 from collections.abc import Iterator, Mapping
 
-from repair.evaluation import Trouble
-from repair.quick.lexing import indent_of
-from repair.quick.mend import Mend
-from repair.quick.source import Change, Source, place_of
+from repair.evaluation import ErrorInfo
+from repair.quick.mend import Change, Mend, Source, indent_of, place_of
 from repair.tree import Function
 
 _TOO_MANY = re.compile(
@@ -21,14 +19,14 @@ _UNKNOWN = re.compile(r"name '(\w+)' is not defined")
 _BARE = frozenset({"staticmethod", "classmethod"})
 
 
-def arity(told: str, trouble: Trouble, files: Mapping[str, Source]) -> Iterator[Mend]:
+def arity(told: str, error: ErrorInfo, files: Mapping[str, Source]) -> Iterator[Mend]:
     """Mends by the interpreter's count of arguments, and of what belongs to an object."""
-    place = place_of(told, trouble, files)
-    if trouble.kind == "NameError" and place is not None:
-        yield from _own(*place, trouble)
-    if trouble.kind != "TypeError":
+    place = place_of(told, error, files)
+    if error.kind == "NameError" and place is not None:
+        yield from _own(*place, error)
+    if error.kind != "TypeError":
         return
-    many, few, none = (pattern.search(trouble.message) for pattern in (_TOO_MANY, _TOO_FEW, _NO_ARGUMENTS))
+    many, few, none = (pattern.search(error.message) for pattern in (_TOO_MANY, _TOO_FEW, _NO_ARGUMENTS))
     for source in files.values():
         if many:
             yield from _without_self(source, many.group(1))
@@ -40,9 +38,9 @@ def arity(told: str, trouble: Trouble, files: Mapping[str, Source]) -> Iterator[
         yield from _longer(*place, few.group(1).rpartition(".")[2], re.findall(r"'(\w+)'", few.group(2)))
 
 
-def _own(source: Source, line: int, trouble: Trouble) -> Iterator[Mend]:
+def _own(source: Source, line: int, error: ErrorInfo) -> Iterator[Mend]:
     """`x` becomes `self.x`; and a method that speaks of `self` without having it gets it."""
-    found = _UNKNOWN.search(trouble.message)
+    found = _UNKNOWN.search(error.message)
     owner, function = source.class_at(line), source.function_at(line)
     if found is None or owner is None or function is None:
         return

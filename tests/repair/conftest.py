@@ -7,10 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
-from repair.edit import Edit, Generator
-from repair.ground import Ground
-from repair.scopes import scopes
-from repair.vocabulary import vocabulary
+from repair.edit import Edit, EditContext, EditOperator, vocabulary
+from repair.tree import scopes
 from sandbox import inside
 
 # Code of the engine's that runs inside imports its neighbours under the name that they have there.
@@ -20,11 +18,11 @@ MARK = re.compile(r"«(.*?)→(.*?)»", re.DOTALL)
 Seen = Mapping[str, frozenset[str]]
 
 
-def ground_of(text: str, kinds: Seen | None = None, scope: str | None = None) -> Ground:
-    """The ground of the first function of a program (or of the scope named), with all its lines suspected."""
+def context_of(text: str, kinds: Seen | None = None, scope: str | None = None) -> EditContext:
+    """The context of the first function of a program (or of the scope named), with all its lines suspected."""
     tree = ast.parse(text)
     found = next(one for one in scopes(tree) if scope is None or one.name == scope)
-    return Ground(
+    return EditContext(
         path="a.py",
         tree=tree,
         scope=found.place,
@@ -34,21 +32,21 @@ def ground_of(text: str, kinds: Seen | None = None, scope: str | None = None) ->
     )
 
 
-def edits_of(ground: Ground, generators: Sequence[Generator]) -> list[Edit]:
+def edits_of(context: EditContext, operators: Sequence[EditOperator]) -> list[Edit]:
     """All edits, the likeliest first."""
-    found = [edit for generator in generators for edit in generator(ground)]
+    found = [edit for operator in operators for edit in operator(context)]
     return sorted(found, key=lambda edit: -edit.weight)
 
 
-def rank(marked: str, generators: Sequence[Generator], kinds: Seen | None = None) -> int | None:
+def rank(marked: str, operators: Sequence[EditOperator], kinds: Seen | None = None) -> int | None:
     """Where the mend comes among all edits; none when it is missing. A slip and its mend are marked «slip→mend»."""
     slip, mend = MARK.sub(r"\1", marked), MARK.sub(r"\2", marked)
     scope = _scope_of(slip, marked)
-    ground = ground_of(slip, kinds, scope)
+    context = context_of(slip, kinds, scope)
     wanted = ast.parse(mend)
     bare = _bare(ast.unparse(wanted))
-    for number, edit in enumerate(edits_of(ground, generators), start=1):
-        text = ast.unparse(edit.apply(ground.tree))
+    for number, edit in enumerate(edits_of(context, operators), start=1):
+        text = ast.unparse(edit.apply(context.tree))
         # Parsing is slow, and texts that differ in more than parentheses cannot be the same program.
         if _bare(text) == bare and ast.dump(ast.parse(text)) == ast.dump(wanted):
             return number
@@ -73,6 +71,6 @@ def mend_rank() -> Callable[..., int | None]:
 
 
 @pytest.fixture(scope="session")
-def ground_for() -> Callable[..., Ground]:
-    """The ground of a program."""
-    return ground_of
+def context_for() -> Callable[..., EditContext]:
+    """The context of a program."""
+    return context_of

@@ -133,6 +133,8 @@ def test_a_run_is_shown_no_program_but_its_own(runner: Path, program: Program) -
     alone, beside = open_runtime(runner), open_runtime(runner, programs=[program])
     assert (beside.argv(), beside.mounts_for(SUITES)) == (alone.argv(), alone.mounts)
     assert len(beside.mounts_for(program.entry)) == len(alone.mounts) + 1
+    with pytest.raises(SandboxError, match=r"nightshift_other\.entry is not shown"):
+        alone.argv(program.entry)
 
 
 def test_a_program_is_prepared_again_when_its_code_has_changed_and_kept_when_it_is_not_asked_for(

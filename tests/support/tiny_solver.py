@@ -13,7 +13,7 @@ from core.dialogue import Material, Message, ModelRequest
 from core.events import Event
 from core.states import Phase
 from core.verdicts import SuiteJob
-from repair.problem import Finding, Problem, Progress, Tell
+from repair.problem import Finding, OnProgress, Problem, Progress
 from tests.support.agent_parts import PlainSuite, case_for
 
 BUGGY = "# the sum\ndef add(a, b):\n    return a - b\n"
@@ -36,7 +36,7 @@ class TinySolver:
         self.problems: list[Problem] = []
         self.slow_s = slow_s
 
-    async def __call__(self, problem: Problem, tell: Tell) -> Finding:
+    async def __call__(self, problem: Problem, tell: OnProgress) -> Finding:
         """Look for a swap that lets all tests pass."""
         self.problems.append(problem)
         began, tried = time.monotonic(), 0
@@ -50,7 +50,7 @@ class TinySolver:
             tell(Progress(tried=tried, estimated=tried, text=f"trying {path}"))
             if not problem.refuses({path: text}) and await _passes(problem, {path: text}):
                 return Finding(
-                    change={path: text}, plan=f"1. `{path}` is suspected.", told=told, kind="swap", tried=tried,
+                    change={path: text}, plan=f"1. `{path}` is suspected.", description=told, kind="swap", tried=tried,
                     estimated=tried, seconds=time.monotonic() - began, warning="one test says little",
                 )  # fmt: skip
         return Finding(why_not=f"none of {tried} swaps passes", tried=tried, seconds=time.monotonic() - began)

@@ -1,4 +1,4 @@
-"""A small tree with a fault in each of its scopes, and the runner of trials over a real sandbox, for tests."""
+"""A small tree with a fault in each of its scopes, and the evaluator over a real sandbox, for tests."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from core.masking import Masker
-from repair.evaluation import Candidate, TrialJob
-from repair.evaluator import TrialRunner
+from repair.evaluation import Candidate, EvaluationJob
+from repair.evaluator import SandboxEvaluator
 from tests.support import sandboxes
 from tests.support.trees import TextTree
 from verdict.suite_runs import SuiteRuns
@@ -124,16 +124,16 @@ ORDER = tuple(
 
 
 @contextlib.asynccontextmanager
-async def trials(name: str, folder: Path) -> AsyncIterator[TrialRunner]:
+async def evaluator(name: str, folder: Path) -> AsyncIterator[SandboxEvaluator]:
     """A runner over the isolation of that name."""
     async with sandboxes.opened(name, folder) as box:
-        yield TrialRunner(SuiteRuns(box, sandboxes.runtime(), folder / "staging", mask=Masker()))
+        yield SandboxEvaluator(SuiteRuns(box, sandboxes.runtime(), folder / "staging", mask=Masker()))
 
 
-def job(module: str = MODULE, tests: str = TESTS, more: Mapping[str, str] | None = None, **told: Any) -> TrialJob:
+def job(module: str = MODULE, tests: str = TESTS, more: Mapping[str, str] | None = None, **told: Any) -> EvaluationJob:
     """A job whose tree holds the module; its tests are the task's."""
     files = {"small.py": module, **(more or {})}
-    return TrialJob(
+    return EvaluationJob(
         **{"base": TextTree(files), "change": {}, "tests": {"test_small.py": tests}, "wall_s": 20.0, **told}
     )
 
