@@ -8,7 +8,7 @@ from attempt.services import Parts
 from core.forking import begun
 from core.tasks import Task
 from core.work import Work
-from db import forks
+from taskqueue import store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +21,7 @@ class Origin:
 
 def origin(parts: Parts, task: Task) -> Origin:
     """Where an attempt of a task begins; each attempt of a fork begins at the same place. Reads the database."""
-    found = forks.origin(parts.db.reader(), task.id)
+    found = store.fork_origin(parts.db.reader(), task.id)
     if found is None:
         return Origin()
     fork, digest = found

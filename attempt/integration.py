@@ -94,7 +94,7 @@ class Integration:
         git, change, message = (
             self.parts.git,
             self._whole_change(work),
-            message_for(self.task, work, self.parts.events.mask),
+            message_for(self.task, work, self.parts.mask),
         )
         parent = work.base
         if moving and (tip := await asyncio.to_thread(git.tip, workspace)) != parent:
@@ -241,9 +241,9 @@ class Integration:
         landing = Landing(
             task=self.task, workspace=workspace, work=work, commit=commit, verdict=verdict, integrated=integrated
         )
-        subject = message_for(self.task, work, self.parts.events.mask).text().partition("\n")[0]
+        subject = message_for(self.task, work, self.parts.mask).text().partition("\n")[0]
         files = await asyncio.to_thread(changed_files, git, workspace, commit, self._whole_change(work))
-        entry = ledger_entry(landing, subject, files, self.parts.clock(), self.parts.events.mask)
+        entry = ledger_entry(landing, subject, files, self.parts.clock(), self.parts.mask)
         target = (workspace.target or "").removeprefix("refs/heads/") if integrated else commit.branch
         await asyncio.gather(
             self._note(workspace, work, commit, verdict),

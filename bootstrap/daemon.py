@@ -121,7 +121,7 @@ class Daemon:
             self._undo = undo_of(self._settings, self._store, self._rooms)
             reverts = Reverts(self._undo, loop)
             acts = Acts(revert=reverts, restart=restarts(lambda: self._executor, loop))
-            door = settings_door(self._live, self._up.wait, self._reload, self._store.events.mask, self._clock)
+            door = settings_door(self._live, self._up.wait, self._reload, self._store.mask, self._clock)
             rooms, vitals = self._rooms, self._vitals
             host = open_web(lambda: self._settings, self._store, self.status, vitals, acts, door, rooms, stack)
             stack.callback(reverts.stop)

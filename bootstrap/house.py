@@ -13,8 +13,7 @@ from core.clock import Clock, Clocks
 from core.queueing import HoldSource
 from core.states import ENDED
 from core.status import DaemonStatus
-from db import clock_seen, review_debt
-from db.holds import Holds
+from db import clock_seen
 from db.state_store import StateStore
 from maintenance.backup import Backup
 from maintenance.checkpoint import Checkpoint
@@ -22,6 +21,7 @@ from maintenance.clock_watch import ClockWatch
 from maintenance.conditions import Condition, Reason, at_quiet_hours, in_debt, on_battery
 from maintenance.scheduler import Chore, Housekeeper, Sleep
 from maintenance.state_keeper import StateKeeper, told
+from taskqueue.pauses import renew_review_debt
 
 LOOK_S = 2.0
 """How often is looked for what an owner waits for, such as a checkpoint."""
@@ -59,15 +59,16 @@ class House:
         self._watch = ClockWatch(store.db, store.queue, store.events, clocks)
         self.checkpoint = Checkpoint(
             db=store.db,
-            events=store.events,
+            queue=store.queue,
             days=lambda: settings().checkpoint_days,
             write_report=Reporter(settings, store, clocks.wall).of_span,
             clock=clocks.wall,
             steady=self._watch.steady,
             monotonic=clocks.monotonic,
         )
-        holds = Holds(store.events, clocks.wall)
-        store.state.with_each_commit(lambda conn: review_debt.settle(conn, holds, settings().review_debt))
+        store.state.with_each_commit(
+            lambda conn: renew_review_debt(store.queue.transaction(conn), settings().review_debt)
+        )
         causes = _causes(settings, store.state, clocks.wall)
         self._conditions = [Condition(queue=store.queue, source=each, reason=causes[each]) for each in causes]
         self._backup = Backup(

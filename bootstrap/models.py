@@ -29,7 +29,7 @@ def make_models(settings: Settings, store: Store, clock: Clock, runs: EngineRuns
     """
     return ModelHandler(
         chain_of(settings, runs),
-        _terms(settings, store.events.mask),
+        _terms(settings, store.mask),
         steps=store.steps,
         emit=store.events.emit,
         clock=clock,
@@ -109,7 +109,7 @@ def backend_settings(settings: Settings, runs: EngineRuns) -> BackendSettings:
 
 def make_memory(settings: Settings, store: Store, stack: ExitStack, clock: Clock) -> LongTermMemory:
     """Long-term memory with the chosen embedder; `stack` closes it."""
-    masker = store.events.mask
+    masker = store.mask
     memory = LongTermMemory(
         store.db,
         _embedders(settings),

@@ -37,7 +37,7 @@ class Reporter:
 
         with self._lock:
             summary = summarise(self._store.db, since, until)
-            return write_report(summary, self._settings().reports_dir, self._store.events.mask)
+            return write_report(summary, self._settings().reports_dir, self._store.mask)
 
     def of_week(self, week: str) -> Path:
         """Write the report of a week such as `2026-W47`, or (empty) of the time since the last checkpoint.

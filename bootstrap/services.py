@@ -166,7 +166,7 @@ class Rooms:
 
     def take_models(self, settings: Settings) -> Callable[[], None]:
         """See `renewed_models` (an `bootstrap.reload.Taker`)."""
-        return renewed_models(self.models, settings, self._store.events.mask, self._engine_runs)
+        return renewed_models(self.models, settings, self._store.mask, self._engine_runs)
 
     def take(self, settings: Settings) -> Callable[[], None]:
         """Check other settings and make what follows from them (an `bootstrap.reload.Taker`).
@@ -203,7 +203,7 @@ class Rooms:
         self.layers = layers
         bench = self._bench = _Bench(sandbox=sandbox, runtime=runtime, layers=layers, imports=imports)
         self._runs = Rounds(
-            sandbox, runtime, settings.state_dir / "trials", mask=store.events.mask, imports=imports, layers=layers
+            sandbox, runtime, settings.state_dir / "trials", mask=store.mask, imports=imports, layers=layers
         )
         return Parts(
             unable=lambda spec: ability.refusal(spec, runtime.node),
@@ -215,6 +215,7 @@ class Rooms:
             memory=self.memory,
             steps=store.steps,
             events=store.events,
+            mask=store.mask,
             state=store.state,
             defaults=defaults(settings),
             clock=self._clock,
@@ -235,7 +236,7 @@ class Rooms:
             staging_dir=self._settings.state_dir / "staging",
             layers=bench.layers,
             hooks=self._checker.hooks,
-            mask=self._store.events.mask,
+            mask=self._store.mask,
             imports=bench.imports,
         )
 

@@ -27,6 +27,7 @@ class Store:
 
     db: Database
     events: EventLog
+    mask: Masker
     steps: StepStore
     state: StateStore
     queue: QueueManager
@@ -36,7 +37,7 @@ class Store:
         """Go on under other settings (an `bootstrap.reload.Taker`)."""
 
         def put() -> None:
-            self.events.mask.learn(settings.secrets)
+            self.mask.learn(settings.secrets)
             self.queue.policy = _retries(settings)
             self.file_log.renew(**_limits(settings))
 
@@ -57,16 +58,26 @@ def open_store(settings: Settings, stack: ExitStack, clock: Clock = utc_now) -> 
 
     stack.push(note_a_clean_stop)
     db = stack.enter_context(Database(settings.db_path))
-    events = EventLog(db, clock, Masker(settings.secrets))
+    mask = Masker(settings.secrets)
+    events = EventLog(db, clock, mask)
     file_log = _file_log(settings, events, clock)
     stack.callback(file_log.close)
     stack.callback(events.subscribe(file_log))
     return Store(
         db=db,
         events=events,
-        steps=StepStore(db, events, clock=clock),
+        mask=mask,
+        steps=StepStore(db, events, clock=clock, mask=mask),
         state=StateStore(db, clock=clock),
-        queue=QueueManager(db, events, clock=clock, retry=_retries(settings), lease_s=settings.lease_s, max_crashes=5),
+        queue=QueueManager(
+            db,
+            events,
+            clock=clock,
+            mask=mask,
+            retry=_retries(settings),
+            lease_s=settings.lease_s,
+            max_crashes=5,
+        ),
         file_log=file_log,
     )
 

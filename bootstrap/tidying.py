@@ -14,7 +14,6 @@ from bootstrap.store import Store
 from config import Settings
 from core.clock import Clock
 from core.states import Status
-from db import checkpoints
 from db.event_log import EventLog
 from environments.layers import LayerStore
 from maintenance import orphans
@@ -22,6 +21,7 @@ from maintenance.disk import DiskGuard
 from maintenance.pruning import Keep, Pruner
 from maintenance.scheduler import Chore
 from maintenance.workspace import Workspace
+from taskqueue import checkpoints
 
 HOUR_S = 3600.0
 DISK_S = 30.0

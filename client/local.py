@@ -71,7 +71,7 @@ class LocalDoor:
         self, path: Path, version: str, secrets: tuple[str, ...] = (), *, clarify_wait_s: float = CLARIFY_WAIT_S
     ) -> None:
         self._wait_s = clarify_wait_s
-        self._path, self._version, self._masker = path, version, Masker(secrets)
+        self._path, self._version, self._mask = path, version, Masker(secrets)
         self._open = ExitStack()
 
     @functools.cached_property
@@ -88,7 +88,7 @@ class LocalDoor:
 
     @functools.cached_property
     def _writing(self) -> QueueManager:
-        return QueueManager(self._database, EventLog(self._database, masker=self._masker))
+        return QueueManager(self._database, EventLog(self._database, mask=self._mask), mask=self._mask)
 
     def report(self) -> DaemonReport:
         """See `Door.report`: what the database alone can tell."""
@@ -149,7 +149,7 @@ class LocalDoor:
         pruned = pruning.notes(self._reading.reader(), task.id, task.ended_at)
         iterations = StepStore(self._reading, events).iterations(task.id)
         detail = task_detail(task, iterations, queue.family(task), pruned)
-        reverted_by = Reviewing(self._reading, events).reverted_by(task.id)
+        reverted_by = Reviewing(self._reading, queue, events, self._mask).reverted_by(task.id)
         return detail.model_copy(update={"reverted_by": reverted_by})
 
     def submit(self, data: Mapping[str, Any]) -> Added:
@@ -182,8 +182,8 @@ class LocalDoor:
         """See `Door.fork`."""
         if not self._reading:
             raise UnknownTask(task_id)
-        database = self._open.enter_context(Database(self._path))
-        return Forking(database, EventLog(database, masker=self._masker), None).fork(task_id, asked)
+        steps = StepStore(self._database, EventLog(self._database, mask=self._mask), mask=self._mask)
+        return Forking(self._database, self._writing, steps, None).fork(task_id, asked)
 
     def pause(self, paused: bool) -> Paused:
         """See `Door.pause`: it holds for the daemon's next start."""
@@ -216,14 +216,15 @@ class LocalDoor:
         if not self._reading:
             return Commits(commits=[], next_after=None, unread=0)
         asked = CommitsQuery(unread=unread, standing=standing, limit=limit, task=None, after=None)
-        return Reviewing(self._reading, EventLog(self._reading)).commits(asked)
+        events = EventLog(self._reading)
+        return Reviewing(self._reading, QueueManager(self._reading, events), events, self._mask).commits(asked)
 
     def review(self, which: Marking) -> Reviewed:
         """See `Door.review`."""
         if not self._reading:
             raise UnknownCommit("nothing was ever committed here")
-        database = self._open.enter_context(Database(self._path))
-        ledger = Reviewing(database, EventLog(database, masker=self._masker))
+        events = EventLog(self._database, mask=self._mask)
+        ledger = Reviewing(self._database, self._writing, events, self._mask)
         if which.task_id is not None:
             return ledger.review_task(which.task_id)
         return ledger.review(ReviewIn(commit=which.commit) if which.commit else ReviewIn(all=True))

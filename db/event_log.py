@@ -16,9 +16,9 @@ from datetime import datetime
 
 from core.clock import Clock, to_text, utc_now
 from core.events import Event, Kind, Level
-from core.masking import Masker, printable
+from core.masking import Masker
 from db import artifacts, log_pages
-from db.codec import encode
+from db.codec import encode, plain
 from db.database import Database
 from db.log_pages import Accepts, LogReader
 from db.log_rows import SELECT, EventFilter, conditions, event_of
@@ -39,12 +39,11 @@ class EventLog:
     Args:
         db: where they are kept.
         clock: gives events their time.
-        masker: takes secrets out of messages and data.
+        mask: takes secrets out of messages and data.
     """
 
-    def __init__(self, db: Database, clock: Clock = utc_now, masker: Masker | None = None) -> None:
-        self._db, self._clock = db, clock
-        self.mask = masker or Masker()
+    def __init__(self, db: Database, clock: Clock = utc_now, mask: Masker | None = None) -> None:
+        self._db, self._clock, self._mask = db, clock, mask or Masker()
         self._subscribers: list[Subscriber] = []
         self._told = 0
         db.listen(self._tell)
@@ -56,7 +55,7 @@ class EventLog:
 
     def append(self, conn: Connection, event: Event) -> int:
         """Store an event inside a write job; returns its id."""
-        data = _fitted(conn, encode(event.data, self._shown)) if event.data else "{}"
+        data = _fitted(conn, encode(self._mask.shown_data(plain(event.data)))) if event.data else "{}"
         cursor = conn.execute(
             "INSERT INTO execution_logs (at, level, kind, message, task_id, attempt, iteration, phase, worker, data) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -64,7 +63,7 @@ class EventLog:
                 to_text(event.at or self._clock()),
                 event.level,
                 event.kind,
-                self.clean(event.message, MAX_MESSAGE_CHARS),
+                self._mask.clean(event.message, MAX_MESSAGE_CHARS),
                 event.task_id,
                 event.attempt,
                 event.iteration,
@@ -74,15 +73,6 @@ class EventLog:
             ),
         )
         return int(cursor.lastrowid or 0)
-
-    def clean(self, text: str, max_chars: int) -> str:
-        """The text without secrets, printable (so that it can be stored too), and cut to a length."""
-        shown = self._shown(text)
-        return shown if len(shown) <= max_chars else shown[: max_chars - 8] + " … (cut)"
-
-    def _shown(self, text: str) -> str:
-        masked = self.mask(text)
-        return printable(masked, max_chars=len(masked), max_line=len(masked))
 
     def emit(self, event: Event) -> None:
         """Hand in an event that is part of no transaction; never raises and never waits (a `core.ports.Sink`)."""

@@ -18,9 +18,8 @@ from core.gates import AskKind
 from core.queueing import HoldSource
 from core.states import Ending, Outcome, Phase, Status
 from core.tasks import TaskSpec
-from db.codec import decode, storable
+from db.codec import decode, spec_digest, storable
 from db.sqlite import Connection, Error, Row
-from db.task_rows import spec_digest
 
 _WORDS: dict[tuple[str, str], type[StrEnum]] = {
     ("tasks", "status"): Status,

@@ -16,12 +16,13 @@ from core.clock import Clock, to_text, utc_now
 from core.dialogue import Completion, ModelRequest
 from core.errors import StaleFence
 from core.events import Event, Kind
+from core.masking import Masker
 from core.states import Phase, Status
 from core.tasks import Spent
 from core.verdicts import Result
 from core.work import Step, Work
 from db import artifacts, spending
-from db.codec import decode, encode, storable
+from db.codec import decode, encode, plain, storable
 from db.database import Database
 from db.event_log import EventLog
 from db.sqlite import Connection, Row
@@ -47,12 +48,13 @@ class StepStore:
 
     Args:
         db: where they are kept.
-        events: gets one event for each step, in the step's transaction; its masker cleans stored prompts.
+        events: gets one event for each step, in the step's transaction.
         clock: gives replies their time.
+        mask: takes secrets out of prompts, and of what steps note.
     """
 
-    def __init__(self, db: Database, events: EventLog, *, clock: Clock = utc_now) -> None:
-        self._db, self._events, self._clock = db, events, clock
+    def __init__(self, db: Database, events: EventLog, *, clock: Clock = utc_now, mask: Masker | None = None) -> None:
+        self._db, self._events, self._clock, self._mask = db, events, clock, mask or Masker()
 
     def save_step(
         self, task_id: int, attempt: int, fence: int, step: Step, *, started_at: datetime, duration_s: float
@@ -66,7 +68,7 @@ class StepStore:
         def job(conn: Connection) -> None:
             if not _owned(conn, task_id, fence):
                 raise StaleFence
-            _insert_step(conn, task_id, attempt, step, started_at, duration_s, self._events)
+            _insert_step(conn, task_id, attempt, step, started_at, duration_s, self._mask)
             _sum_up(conn, task_id, attempt, step.work)
             self._events.append(conn, _finished(task_id, attempt, step, duration_s))
 
@@ -126,7 +128,7 @@ class StepStore:
         def job(conn: Connection) -> None:
             _insert_stats(conn, request, completion, at)
             if request.place is not None:
-                prompt = [[m.role, self._events.mask(m.text)] for m in request.messages]
+                prompt = [[m.role, self._mask(m.text)] for m in request.messages]
                 _insert_reply(conn, request, completion, artifacts.put(conn, json.dumps(prompt)), at)
 
         return self._db.write_patiently(job)
@@ -193,7 +195,7 @@ def _insert_step(
     step: Step,
     started_at: datetime,
     duration_s: float,
-    events: EventLog,
+    mask: Masker,
 ) -> None:
     """Store a step.
 
@@ -205,7 +207,7 @@ def _insert_step(
         "failed, total, started_at, ended_at, duration_s) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             *(task_id, attempt, step.work.step_no - 1, step.work.iteration, step.phase, step.outcome),
-            *(events.clean(step.note, MAX_NOTE_CHARS), encode(step.data, events.mask)),
+            *(mask.clean(step.note, MAX_NOTE_CHARS), encode(mask.masked_data(plain(step.data)))),
             artifacts.put(conn, encode(step.work)),
             *_tests(step),
             *(to_text(started_at), to_text(started_at + timedelta(seconds=duration_s)), duration_s),

@@ -11,9 +11,9 @@ from typing import Protocol, cast
 from core.clock import Clock
 from core.queueing import HoldSource
 from core.quiet_hours import quiet
-from db import review_debt
 from db.state_store import StateStore
 from queue_manager import QueueManager
+from taskqueue.pauses import review_debt
 
 Reason = Callable[[], str]
 """Says why no task may be begun now; nothing where one may."""
@@ -42,7 +42,7 @@ class Condition:
 
 def in_debt(state: StateStore, limit: Callable[[], int | None]) -> Reason:
     """Too many commits wait to be read."""
-    return lambda: review_debt.reason(state.unread_count(), limit()) if limit() else ""
+    return lambda: review_debt(state.unread_count(), limit()) if limit() else ""
 
 
 def at_quiet_hours(

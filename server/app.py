@@ -21,7 +21,7 @@ def create_app(desk: Desk, assets: Assets) -> Flask:
     build_models()
     app = Flask(__name__, static_folder=None)
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
-    shown.register(app, desk.events.mask)
+    shown.register(app, desk.mask)
     api.register(app, desk)
     frame.register(app, desk, assets)
     failures.register(app)

@@ -89,7 +89,7 @@ def show_file(call: Call) -> Reply:
 def fork_task(call: Call) -> Reply:
     """Begin a new task where this one was after a step."""
     desk = call.desk
-    forking = Forking(desk.database, desk.events, desk.status().models, clock=desk.clock)
+    forking = Forking(desk.database, desk.queue, desk.steps, desk.status().models)
     made = forking.fork(call.number("task_id"), call.optional_body(ForkIn))
     return Reply(answer=made, status=201, headers={"Location": f"/api/task/{made.task_id}"})
 

@@ -64,13 +64,16 @@ class Download:
 
     Args:
         events: the log.
+        mask: takes secrets out of what is sent: some may have become known since it was logged.
         clock: names the file.
         most: more at a time are refused with 503.
         send_wall_s: a client that takes nothing for so many seconds is dropped.
     """
 
-    def __init__(self, events: EventLog, *, clock: Clock = utc_now, most: int = 20, send_wall_s: float = 60.0) -> None:
-        self._events, self._clock, self._most, self._send_wall_s = events, clock, most, send_wall_s
+    def __init__(
+        self, events: EventLog, mask: Masker, *, clock: Clock = utc_now, most: int = 20, send_wall_s: float = 60.0
+    ) -> None:
+        self._events, self._mask, self._clock, self._most, self._send_wall_s = events, mask, clock, most, send_wall_s
         self._threads = ThreadPoolExecutor(1, thread_name_prefix="download")
         self._running: set[asyncio.Task[None]] = set()
 
@@ -94,7 +97,7 @@ class Download:
             raise Refused(503, "too many downloads at a time", headers=[(b"retry-after", b"5")])
         try:
             query = read_query(DownloadQuery, scope["query_string"].decode("latin-1"))
-            return _Job(query=query, accepts=query.accepts(), mask=self._events.mask)
+            return _Job(query=query, accepts=query.accepts(), mask=self._mask)
         except BadQuery as bad:
             raise Refused(400, str(bad), fields=bad.fields) from None
 

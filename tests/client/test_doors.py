@@ -15,11 +15,10 @@ import pytest
 from config import load_settings
 from core.queueing import HoldSource
 from core.states import Ending
-from db import checkpoints
-from db.holds import Holds
 from maintenance.instance_lock import InstanceLock
 from server.desk import Desk
 from server.gate.access import kept_token
+from taskqueue import checkpoints
 from tests.support.home import Home, Said
 
 
@@ -124,9 +123,7 @@ def test_a_checkpoint_is_asked_for_once(either: Home) -> None:
     assert (said.code, said.out.partition(":")[0]) == (0, "checkpoint")
     desk = either.desk()
     assert checkpoints.read(desk.database.reader()).asked
-    desk.database.write(
-        lambda conn: checkpoints.begin(conn, Holds(desk.events, desk.clock), "the week is over", desk.clock())
-    ).result()
+    desk.database.write(lambda conn: checkpoints.begin(desk.queue.transaction(conn), "the week is over")).result()
     desk.database.close()
     again = either.cli("--checkpoint-now")
     assert again.out == "a checkpoint is under way or waits for you already; `cli.py --resume` lets tasks go on\n"

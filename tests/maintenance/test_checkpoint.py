@@ -17,8 +17,8 @@ from core.queueing import HoldSource
 from core.states import DaemonState, Ending
 from core.submission import parse_spec
 from core.tasks import Task
-from db import checkpoints
 from maintenance.checkpoint import Checkpoint
+from taskqueue import checkpoints
 from tests.support.clocks import HandClocks
 
 WEEK = timedelta(days=7)
@@ -48,7 +48,7 @@ class Site:
             return self.home / "reports" / "2026-W45.md"
 
         return Checkpoint(
-            db=self.store.db, events=self.store.events, days=lambda: self.days,
+            db=self.store.db, queue=self.store.queue, days=lambda: self.days,
             write_report=report, clock=self.clocks, steady=lambda: self.steady, monotonic=self.clocks.monotonic,
             settle_s=3600,
         )  # fmt: skip

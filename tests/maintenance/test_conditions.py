@@ -16,9 +16,7 @@ from hypothesis import strategies as st
 from core.queueing import HoldSource
 from core.states import Ending
 from core.tasks import TaskSpec
-from db import review_debt
 from db.commit_ledger import CommitLedger
-from db.holds import Holds
 from db.state_store import Commit
 from maintenance.conditions import (
     Condition,
@@ -28,6 +26,7 @@ from maintenance.conditions import (
     in_debt,
     on_battery,
 )
+from taskqueue.pauses import renew_review_debt
 from tests.support.store import Store, open_store
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -110,8 +109,7 @@ def commit(number: int, task_id: int = 1) -> Commit:
 
 
 def with_debt(store: Store, limit: int) -> Condition:
-    holds = Holds(store.events, store.clock)
-    store.state.with_each_commit(lambda conn: review_debt.settle(conn, holds, limit))
+    store.state.with_each_commit(lambda conn: renew_review_debt(store.queue.transaction(conn), limit))
     return condition(store, HoldSource.REVIEW, in_debt(store.state, lambda: limit))
 
 

@@ -16,6 +16,7 @@ import pytest
 
 from client.invocation import call
 from config import load_settings
+from core.masking import Masker
 from core.states import Phase
 from core.status import DaemonStatus, ModelStatus, WorkerStatus
 from db.database import Database
@@ -95,6 +96,7 @@ class Home:
         return Desk(
             database=database,
             events=events,
+            mask=Masker(),
             queue=queue,
             steps=StepStore(database, events),
             status=status,
