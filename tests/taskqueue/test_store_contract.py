@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -106,10 +107,10 @@ def undo(node: Node, change: Callable[[Connection], object]) -> None:
         node.store.write(job).result()
 
 
-def together(calls: Sequence[Callable[[], Future[object]]]) -> list[object]:
+def together(calls: Sequence[Callable[[], Future[Any]]]) -> list[Any]:
     """The results of calls made at once from as many threads; of one that fails its error."""
 
-    def outcome(call: Callable[[], Future[object]]) -> object:
+    def outcome(call: Callable[[], Future[Any]]) -> Any:
         future = call()
         return future.exception() or future.result()
 
@@ -227,8 +228,8 @@ def test_a_key_makes_one_task_whoever_sends_it(place: Place) -> None:
     with place.open() as node, place.open() as other:
         spec = TaskSpec(description="once", key="k")
         sent = together([lambda: node.queue.submit(spec), lambda: other.queue.submit(spec)] * 4)
-        assert len({each.task_id for each in sent}) == 1  # type: ignore[attr-defined]
-        assert sum(each.created for each in sent) == 1  # type: ignore[attr-defined]
+        assert len({each.task_id for each in sent}) == 1
+        assert sum(each.created for each in sent) == 1
 
 
 def test_each_task_is_claimed_by_one_worker_on_one_node(place: Place) -> None:
