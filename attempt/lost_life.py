@@ -16,7 +16,7 @@ from core.clock import from_text
 from core.commit_message import trailers
 from core.revisions import Commit, Workspace
 from core.tasks import Task
-from db.restored import KEY
+from db.restore import KEY
 from db.state_store import Commit as LedgerEntry
 
 

@@ -167,8 +167,8 @@ class Daemon:
             for task in signs:
                 task.cancel()
         self._emit(Kind.DAEMON_STOPPED, "stopped")
-        if (trouble := self._store.db.trouble) and trouble.damage:
-            raise trouble.error
+        if (failure := self._store.db.write_failure) and failure.damage:
+            raise failure.error
 
     def _busy(self) -> bool:
         return self._executor is not None and self._executor.busy

@@ -10,8 +10,8 @@ from bootstrap.store import Store
 from core.clock import from_text
 from core.errors import StoreFull
 from core.events import Event, Kind, Level
-from db.restored import KEY
-from db.trouble import Trouble
+from db.restore import KEY
+from db.write_failures import WriteFailure
 
 NOTICE_DAYS = 7.0
 """For how long the status tells of a restore; the log tells of it for ever."""
@@ -20,26 +20,26 @@ log = logging.getLogger("nightshift")
 
 
 def watch_database(store: Store, damaged: Callable[[], object]) -> None:
-    """Tell of trouble, on standard error while the database cannot take it, and call `damaged` when it will not pass.
+    """Report write failures, on standard error while they last, and call `damaged` for one that will not pass.
 
     `damaged` is called on the writer's thread.
     """
 
-    def tell(trouble: Trouble) -> None:
-        if trouble.damage:
-            log.error("%s; the daemon stops, and restores the database when it starts again", trouble.error)
+    def tell(failure: WriteFailure) -> None:
+        if failure.damage:
+            log.error("%s; the daemon stops, and restores the database when it starts again", failure.error)
             damaged()
-        elif not trouble.over:
+        elif not failure.over:
             log.error(
-                "%s; nothing is begun, and nothing is lost: everything waits until it can be written", trouble.error
+                "%s; nothing is begun, and nothing is lost: everything waits until it can be written", failure.error
             )
         else:
-            kind = Kind.DISK_LOW if isinstance(trouble.error, StoreFull) else Kind.WORKER_ERROR
-            text = f"for {trouble.lasted_s:.0f} s nothing could be written, now it goes on: {trouble.error}"
+            kind = Kind.DISK_LOW if isinstance(failure.error, StoreFull) else Kind.WORKER_ERROR
+            text = f"for {failure.lasted_s:.0f} s nothing could be written, now it goes on: {failure.error}"
             store.events.emit(Event(kind=kind, level=Level.WARNING, message=text))
             log.warning("%s", text)
 
-    store.db.on_trouble(tell)
+    store.db.on_write_failure(tell)
 
 
 def notices(store: Store, now: datetime) -> tuple[str, ...]:
@@ -48,8 +48,8 @@ def notices(store: Store, now: datetime) -> tuple[str, ...]:
 
 
 def _notices(store: Store, now: datetime) -> Iterator[str]:
-    if trouble := store.db.trouble:
-        yield f"For {trouble.lasted_s:.0f} s nothing can be written: {trouble.error}. Tasks wait, and go on then."
+    if failure := store.db.write_failure:
+        yield f"For {failure.lasted_s:.0f} s nothing can be written: {failure.error}. Tasks wait, and go on then."
     restored = store.state.get(KEY)
     if restored and abs(now - from_text(restored["at"])) < timedelta(days=NOTICE_DAYS):
         yield restored["told"]

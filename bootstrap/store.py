@@ -14,8 +14,8 @@ from core.masking import Masker
 from db.database import Database
 from db.event_log import EventLog
 from db.file_log import FileLog
+from db.integrity import stopped_cleanly
 from db.opening import ensure_sound
-from db.soundness import stopped_cleanly
 from db.state_store import StateStore
 from db.step_store import StepStore
 from queue_manager import QueueManager, RetryPolicy

@@ -23,8 +23,7 @@ from core.states import DaemonState, Status
 from core.submission import parse_spec
 from db import pruning
 from db.database import Database
-from db.event_log import EventLog
-from db.log_rows import EventFilter
+from db.event_log import EventFilter, EventLog
 from db.state_store import StateStore
 from db.step_store import StepStore
 from queue_manager import QueueManager

@@ -69,6 +69,12 @@ def storable(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
+def like(text: str) -> str:
+    r"""A LIKE pattern (escape character `\`) for texts that hold this one."""
+    escaped = storable(text).replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    return f"%{escaped}%"
+
+
 def plain(value: object) -> Plain:
     """The value as JSON knows it; what JSON does not know becomes its text."""
     kind = type(value)

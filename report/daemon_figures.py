@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from core.events import Kind
 from core.queueing import HoldSource
-from db.report_rows import LogRow
+from db.report_queries import LogRow
 
 LIFE = (Kind.DAEMON_STARTED, Kind.DAEMON_STOPPED)
 HOLDS = (Kind.PAUSED, Kind.RESUMED, Kind.HELD_BACK, Kind.LET_GO)

@@ -14,7 +14,7 @@ from core.queueing import HoldSource
 from core.states import DaemonState, Ending, Outcome, Phase, Status
 from core.tasks import Kind as TaskKind
 from core.tasks import Language
-from db.log_pages import LogPage
+from db.event_log import LogPage
 from server.log import ansi
 
 Moment = Annotated[

@@ -25,8 +25,7 @@ from core.masking import Masker
 from core.states import Ending, Status
 from core.subtasks import key_range
 from core.tasks import Spent, Task, TaskSpec
-from db.codec import decode, encode, spec_digest, storable
-from db.log_rows import like
+from db.codec import decode, encode, like, spec_digest, storable
 from db.sqlite import Connection, Row
 
 T = TypeVar("T")

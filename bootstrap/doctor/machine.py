@@ -13,7 +13,7 @@ from bootstrap.doctor.context import Patient
 from bootstrap.doctor.findings import Finding, ago, fault, note, ok, warning
 from config import user_folders
 from core.errors import StoreError
-from db.outlook import facts
+from db.inspection import facts
 from intake.marked_yaml import BrokenFile
 from intake.tasks_file import load_file
 

@@ -10,7 +10,7 @@ from bootstrap.doctor.context import Patient
 from bootstrap.doctor.findings import Finding, ago, fault, in_bytes, note, ok, warning
 from core.errors import StoreDamaged, StoreError, StoreMissing, StoreTooNew, StoreTooOld
 from db import backups
-from db.outlook import facts, quick_faults
+from db.inspection import facts, quick_faults
 
 QUICK_S, DEEP_S = 15.0, 600.0
 LOG_MANY = 256_000_000

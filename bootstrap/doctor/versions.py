@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from bootstrap.doctor.context import Patient
 from bootstrap.doctor.findings import Finding, fault, note, ok, warning
 from config import VERSION
-from db.outlook import library
+from db.inspection import library
 from gitrepo.protocol import OLDEST, version_of
 from settings.places import ROOT
 

@@ -14,8 +14,7 @@ from core.status import ModelStatus
 from core.tasks import Task
 from db import pruning
 from db.database import Database
-from db.step_rows import StepRow
-from db.step_store import StepStore
+from db.step_store import StepRow, StepStore
 from queue_manager import QueueManager
 from server.desk import settled
 from server.schemas import Answer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from db.step_rows import Call
+from db.step_store import Call
 from server.desk import Desk
 from server.showing import whole
 

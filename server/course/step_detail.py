@@ -13,7 +13,7 @@ from core.events import Event
 from core.states import Outcome, Phase
 from core.tasks import Task
 from core.work import Work
-from db.step_rows import Call, StepRow
+from db.step_store import Call, StepRow
 from server.course.spoken import spoken
 from server.course.step_answers import (
     BriefRow,

@@ -14,7 +14,7 @@ from core.events import Event, Kind, Level
 from core.states import ENDED, Status
 from core.tasks import Task
 from db import pruning
-from db.step_rows import Call, IterationRow, StepRow
+from db.step_store import Call, IterationRow, StepRow
 from memory.near_to import of_task
 from memory.recalls import Arm
 from server.approvals import approval_row

@@ -14,7 +14,7 @@ from core.work import Work
 from db import pruning
 from db.commit_ledger import CommitLedger
 from db.state_store import Commit
-from db.step_rows import StepRow
+from db.step_store import StepRow
 from server.desk import Desk
 from server.diffs.changes import Diff, FileText, OpenTree, State, compared, file_text
 from taskqueue import store

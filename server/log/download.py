@@ -17,8 +17,7 @@ from typing import TypeVar
 from core.clock import Clock, to_text, utc_now
 from core.events import Event
 from core.masking import Masker
-from db.event_log import EventLog
-from db.log_pages import Accepts
+from db.event_log import Accepts, EventLog
 from server.gate.asgi import Header, Receive, Refused, Scope, Send, gone, refuse
 from server.log import ansi
 from server.log.log_query import DownloadQuery

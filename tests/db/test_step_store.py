@@ -15,7 +15,7 @@ from core.states import Outcome, Phase
 from core.tasks import Task, TaskSpec
 from core.verdicts import CaseResult, Evidence, Label, Result, Verdict
 from core.work import Lesson, Step, Work
-from db.step_rows import PhaseTime
+from db.step_store import PhaseTime
 from tests.support.store import Store, open_store
 
 

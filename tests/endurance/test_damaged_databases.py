@@ -16,12 +16,13 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from db.soundness import examine
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bootstrap.store import open_store
 from core.tasks import TaskSpec
-from db.soundness import examine
+from db.integrity import examine
 from tests.support import tiers
 from tests.support.lived_home import DATABASE, NOON, Files, Moment, Ticking, moments, settings_of, tasks_of, told
 

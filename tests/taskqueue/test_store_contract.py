@@ -81,7 +81,7 @@ class Place:
         return self.opener(self.folder, self.clock)
 
 
-@pytest.fixture(params=STORES.values(), ids=STORES)
+@pytest.fixture(params=STORES.values(), ids=list(STORES))
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     return Place(tmp_path, HandClock(), request.param)
 
@@ -143,7 +143,7 @@ def test_a_transaction_that_fails_undoes_no_other(node: Node) -> None:
         raise Undone
 
     spec = TaskSpec(description="x")
-    futures = [node.queue.submit(spec), node.store.write(fail), node.queue.submit(spec)]
+    futures: list[Future[Any]] = [node.queue.submit(spec), node.store.write(fail), node.queue.submit(spec)]
     assert [type(future.exception()) for future in futures] == [type(None), Undone, type(None)]
     assert node.queue.counts()[Status.QUEUED] == 2
 
