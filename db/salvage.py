@@ -1,7 +1,7 @@
 """Carries over what a damaged database still tells, row by row, into a sound one.
 
 The sound one is a backup, or empty. Each row that can be read is laid beside it in a database of its own, judged there
-by the rules of `db.sense`, and taken if nothing speaks against it. A task is taken whole or not at all: its row, its
+by the rules of `db.row_validation`, and taken if nothing speaks against it. A task is taken whole or not at all: its row, its
 specification, and the log of its moves must agree. What is older than what the backup has is left.
 """
 

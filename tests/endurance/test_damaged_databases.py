@@ -16,7 +16,6 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from db.soundness import examine
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
