@@ -20,7 +20,7 @@ from core.events import Event, Kind
 from core.forking import Fork
 from core.gates import Approval, Ask
 from core.masking import Masker
-from core.queueing import BY_OWNER, Heartbeat, HoldSource, PauseState, RetryPolicy, Submitted
+from core.queueing import BY_OWNER, Heartbeat, PauseSource, PauseState, RetryPolicy, Submitted
 from core.states import Ending, Status
 from core.subtasks import Family, Part, whole_of
 from core.tasks import Spent, Task, TaskSpec
@@ -157,7 +157,7 @@ class QueueManager:
         """
         return self._write_patiently(lambda tx: transitions.split(tx, (task_id, fence), reason, parts))
 
-    def hold(self, task_id: int, fence: int, message: str, asks: Sequence[Ask] = ()) -> Future[Task]:
+    def wait_for_owner(self, task_id: int, fence: int, message: str, asks: Sequence[Ask] = ()) -> Future[Task]:
         """Let a running task wait for its owner's decisions; without `asks` the message is a question.
 
         What the owner has decided on is not asked again; a task that has nothing else to ask goes back to the queue.
@@ -242,17 +242,17 @@ class QueueManager:
 
     # Pauses
 
-    def hold_back(self, source: HoldSource, reason: str) -> Future[PauseState]:
+    def add_pause(self, source: PauseSource, reason: str) -> Future[PauseState]:
         """Let no task begin, also after a restart; what runs goes on. Doing so again only renews the reason."""
         return self._write(lambda tx: pauses.add(tx, source, reason))
 
-    def let_go(self, source: HoldSource) -> Future[PauseState]:
+    def remove_pause(self, source: PauseSource) -> Future[PauseState]:
         """Take away the reason of one source; claims go on when no other pauses them."""
         return self._write(lambda tx: pauses.remove(tx, (source,)))
 
     def pause(self, reason: str = "") -> Future[PauseState]:
         """Let no task begin for the owner, until `resume`."""
-        return self.hold_back(HoldSource.OWNER, reason)
+        return self.add_pause(PauseSource.OWNER, reason)
 
     def resume(self) -> Future[PauseState]:
         """Take away the owner's own pause and a checkpoint's; what else pauses claims stands, and is returned."""

@@ -239,7 +239,9 @@ class TaskExecutor:
         """Let the task wait, or go on at its last step where the trouble is the database's and not its own."""
         queue, why = self.parts.queue, (task.id, task.fence, str(later))
         if isinstance(later, Held | Split):
-            await done(queue.hold(*why, later.asks) if isinstance(later, Held) else queue.split(*why, later.parts))
+            await done(
+                queue.wait_for_owner(*why, later.asks) if isinstance(later, Held) else queue.split(*why, later.parts)
+            )
         else:
             await done(queue.park(*why, later.until) if isinstance(later, Parked) else queue.requeue(*why))
 

@@ -244,7 +244,7 @@ class Daemon:
         rooms, pause = self._rooms, self._store.queue.pause_state()
         return DaemonStatus(
             state=self._state(pause),
-            holds=pause.holds,
+            holds=pause.reasons,
             uptime_s=self._clocks.monotonic() - self._began,
             version=VERSION,
             workers=self._executor.statuses() if self._executor else (),

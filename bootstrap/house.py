@@ -10,7 +10,7 @@ from bootstrap.reporting import Reporter
 from bootstrap.store import Store
 from config import Settings
 from core.clock import Clock, Clocks
-from core.queueing import HoldSource
+from core.queueing import PauseSource
 from core.states import ENDED
 from core.status import DaemonStatus
 from db import clock_seen
@@ -133,10 +133,10 @@ def _questions_s(settings: Settings) -> float:
     return max(1.0, min(QUESTIONS_S, settings.clarify_wait_s))
 
 
-def _causes(settings: Callable[[], Settings], state: StateStore, clock: Clock) -> Mapping[HoldSource, Reason]:
+def _causes(settings: Callable[[], Settings], state: StateStore, clock: Clock) -> Mapping[PauseSource, Reason]:
     """The holds that come and go by themselves."""
     return {
-        HoldSource.REVIEW: in_debt(state, lambda: settings().review_debt),
-        HoldSource.QUIET: at_quiet_hours(lambda: settings().quiet_hours, clock),
-        HoldSource.BATTERY: on_battery(lambda: settings().pause_on_battery),
+        PauseSource.REVIEW: in_debt(state, lambda: settings().review_debt),
+        PauseSource.QUIET: at_quiet_hours(lambda: settings().quiet_hours, clock),
+        PauseSource.BATTERY: on_battery(lambda: settings().pause_on_battery),
     }

@@ -118,7 +118,7 @@ class LocalDoor:
             pid=0,
             approvals=asked,
             saved=SavedReplies.model_validate(saved),
-            holds=[Held.model_validate(hold) for hold in pause.holds],
+            holds=[Held.model_validate(hold) for hold in pause.reasons],
             unread=unread,
         )
 
@@ -187,7 +187,7 @@ class LocalDoor:
     def pause(self, paused: bool) -> Paused:
         """See `Door.pause`: it holds for the daemon's next start."""
         pause = _settled(self._writing.pause() if paused else self._writing.resume())
-        return Paused.model_validate({"state": DaemonState.STOPPED, "holds": pause.holds})
+        return Paused.model_validate({"state": DaemonState.STOPPED, "holds": pause.reasons})
 
     def checkpoint(self) -> CheckpointAsked:
         """See `Door.checkpoint`: the daemon's next start holds it."""

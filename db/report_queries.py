@@ -19,7 +19,7 @@ from typing import Any
 from core.clock import from_text, to_text
 from core.events import Kind
 from core.gates import AskKind
-from core.queueing import HoldSource
+from core.queueing import PauseSource
 from core.states import ENDED, Ending, Status
 from db.commit_signs import ChangedFile, Signs, files_of, signs_of
 from db.database import Database
@@ -212,10 +212,12 @@ class ReportLog:
         )
         return sum(row["became"] in ENDED for row in rows)
 
-    def holds(self) -> dict[HoldSource, datetime]:
+    def holds(self) -> dict[PauseSource, datetime]:
         """The holds that stand today, each with when it began; the events of an old one may have been pruned."""
         rows = self._rows("SELECT source, since FROM holds ORDER BY source")
-        return {HoldSource(row["source"]): from_text(row["since"]) for row in rows if row["source"] in set(HoldSource)}
+        return {
+            PauseSource(row["source"]): from_text(row["since"]) for row in rows if row["source"] in set(PauseSource)
+        }
 
     def _rows(self, query: str, *values: str | int) -> Sequence[Row]:
         return self._db.reader().execute(query, values).fetchall()

@@ -15,7 +15,7 @@ from enum import StrEnum
 from core.dialogue import Finish
 from core.events import Level
 from core.gates import AskKind
-from core.queueing import HoldSource
+from core.queueing import PauseSource
 from core.states import Ending, Outcome, Phase, Status
 from core.tasks import TaskSpec
 from db.codec import decode, spec_digest, storable
@@ -30,7 +30,7 @@ _WORDS: dict[tuple[str, str], type[StrEnum]] = {
     ("steps", "phase"): Phase,
     ("steps", "outcome"): Outcome,
     ("replies", "finish"): Finish,
-    ("holds", "source"): HoldSource,
+    ("holds", "source"): PauseSource,
 }
 _JSON = frozenset({"data", "spec", "spent", "spent_before", "phases", "rest", "value", "files", "signs", "ladder"})
 _TRUTH = frozenset(

@@ -1,8 +1,8 @@
-"""Carries over what a damaged database still tells, row by row, into a sound one.
+"""Carries over what can be read of a damaged database, row by row, into a sound one.
 
-The sound one is a backup, or empty. Each row that can be read is laid beside it in a database of its own, judged there
-by the rules of `db.row_validation`, and taken if nothing speaks against it. A task is taken whole or not at all: its row, its
-specification, and the log of its moves must agree. What is older than what the backup has is left.
+The sound one is a backup, or empty. Each row that can be read is staged beside it in a database of its own, validated
+there (`db.row_validation`), and taken if it is valid. A task is taken whole or not at all: its row, its specification,
+and the log of its moves must agree. What is older than what the backup has is left.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 from core.clock import from_text, to_text
 from core.events import Event, Kind
-from core.queueing import HoldSource
+from core.queueing import PauseSource
 from db.sqlite import Connection
 from db.state_store import read_state, write_state
 from taskqueue import pauses
@@ -52,7 +52,7 @@ def read(conn: Connection) -> Checkpoints:
         last=last,
         counts_from=_time(read_state(conn, COUNTS_FROM)) or last,
         asked=read_state(conn, _ASKED) is not None,
-        waits=pauses.read(conn).has(HoldSource.CHECKPOINT),
+        waits=pauses.read(conn).has(PauseSource.CHECKPOINT),
         since=_time(under_way.get("since")),
         until=_time(under_way.get("until")),
     )
@@ -76,7 +76,7 @@ def ask(conn: Connection, now: datetime) -> bool:
 def begin(tx: Transaction, reason: str) -> None:
     """Pause claims and fix where the report begins."""
     here = read(tx.conn)
-    pauses.add(tx, HoldSource.CHECKPOINT, reason)
+    pauses.add(tx, PauseSource.CHECKPOINT, reason)
     write_state(tx.conn, _OPEN, {"since": to_text(_since(here, tx.now))}, tx.now)
     write_state(tx.conn, _ASKED, None, tx.now)
 
@@ -93,7 +93,7 @@ def fix_end(conn: Connection, now: datetime) -> Checkpoints:
 def not_written(tx: Transaction, why: str) -> None:
     """Let the pause say that the report could not be written yet."""
     if read(tx.conn).waits:
-        pauses.add(tx, HoldSource.CHECKPOINT, f"checkpoint: the report cannot be written and is tried again ({why})")
+        pauses.add(tx, PauseSource.CHECKPOINT, f"checkpoint: the report cannot be written and is tried again ({why})")
 
 
 def close(tx: Transaction, report: str) -> None:
@@ -105,7 +105,7 @@ def close(tx: Transaction, report: str) -> None:
     write_state(tx.conn, _OPEN, None, tx.now)
     text = f"checkpoint: {report} is written"
     if here.waits:
-        pauses.add(tx, HoldSource.CHECKPOINT, text)
+        pauses.add(tx, PauseSource.CHECKPOINT, text)
     tx.emit(Event(kind=Kind.CHECKPOINT, message=text, data={"report": report, "waits": here.waits}))
 
 

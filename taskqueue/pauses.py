@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from core.clock import from_text, to_text
 from core.events import Event, Kind
-from core.queueing import Hold, HoldSource, PauseState
+from core.queueing import PauseReason, PauseSource, PauseState
 from db.sqlite import Connection
 from db.state_store import unread, write_state
 from taskqueue.store import Transaction
@@ -29,40 +29,40 @@ def read(conn: Connection) -> PauseState:
     """All reasons that stand."""
     rows = {row["source"]: row for row in conn.execute("SELECT source, reason, since FROM holds")}
     found = [
-        Hold(source=source, reason=rows[source]["reason"], since=from_text(rows[source]["since"]))
-        for source in HoldSource
+        PauseReason(source=source, reason=rows[source]["reason"], since=from_text(rows[source]["since"]))
+        for source in PauseSource
         if source in rows
     ]
-    return PauseState(holds=tuple(found))
+    return PauseState(reasons=tuple(found))
 
 
-def add(tx: Transaction, source: HoldSource, reason: str) -> PauseState:
+def add(tx: Transaction, source: PauseSource, reason: str) -> PauseState:
     """Pause claims, or renew the reason of a source that pauses them; without a change nothing is written."""
     reason = tx.clean(reason)
-    before = next((hold for hold in read(tx.conn).holds if hold.source is source), None)
+    before = next((each for each in read(tx.conn).reasons if each.source is source), None)
     if before is None or before.reason != reason:
         tx.conn.execute(
             "INSERT INTO holds (source, reason, since) VALUES (?, ?, ?) "
             "ON CONFLICT (source) DO UPDATE SET reason = excluded.reason",
             (source, reason, to_text(tx.now)),
         )
-        if before is None or source is HoldSource.OWNER:
-            _emit(tx, Kind.PAUSED if source is HoldSource.OWNER else Kind.HELD_BACK, source, reason)
+        if before is None or source is PauseSource.OWNER:
+            _emit(tx, Kind.PAUSED if source is PauseSource.OWNER else Kind.HELD_BACK, source, reason)
     return read(tx.conn)
 
 
-def remove(tx: Transaction, sources: Iterable[HoldSource]) -> PauseState:
+def remove(tx: Transaction, sources: Iterable[PauseSource]) -> PauseState:
     """Take away the reasons of these sources; those that have none are passed over."""
     for source in sources:
         gone = tx.conn.execute("DELETE FROM holds WHERE source = ? RETURNING reason", (source,)).fetchall()
         if gone:
-            _emit(tx, Kind.RESUMED if source is HoldSource.OWNER else Kind.LET_GO, source, gone[0]["reason"])
-            if source is HoldSource.CHECKPOINT:
+            _emit(tx, Kind.RESUMED if source is PauseSource.OWNER else Kind.LET_GO, source, gone[0]["reason"])
+            if source is PauseSource.CHECKPOINT:
                 write_state(tx.conn, COUNTS_FROM, to_text(tx.now), tx.now)
     return read(tx.conn)
 
 
-def _emit(tx: Transaction, kind: Kind, source: HoldSource, reason: str) -> None:
+def _emit(tx: Transaction, kind: Kind, source: PauseSource, reason: str) -> None:
     tx.emit(Event(kind=kind, message=reason, data={"source": source, "reason": reason}))
 
 
@@ -81,6 +81,6 @@ def renew_review_debt(tx: Transaction, limit: int | None) -> None:
     """
     why = review_debt(unread(tx.conn), limit) if limit else ""
     if why:
-        add(tx, HoldSource.REVIEW, why)
+        add(tx, PauseSource.REVIEW, why)
     else:
-        remove(tx, (HoldSource.REVIEW,))
+        remove(tx, (PauseSource.REVIEW,))

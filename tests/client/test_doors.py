@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from config import load_settings
-from core.queueing import HoldSource
+from core.queueing import PauseSource
 from core.states import Ending
 from maintenance.instance_lock import InstanceLock
 from server.desk import Desk
@@ -138,12 +138,12 @@ def test_a_checkpoint_without_a_daemon_is_for_its_next_start(home: Home) -> None
 def test_a_resume_tells_what_else_holds_tasks_back(either: Home) -> None:
     desk = either.desk()
     desk.queue.pause("lunch").result()
-    desk.queue.hold_back(HoldSource.REVIEW, "20 commits wait to be read").result()
+    desk.queue.add_pause(PauseSource.REVIEW, "20 commits wait to be read").result()
     said = either.cli("--resume")
     assert (said.code, said.out.splitlines()[0]) == (0, "paused")
     assert "held back (review): 20 commits wait to be read; goes on by itself, once you have read some" in said.out
     assert "lunch" not in said.out
-    desk.queue.let_go(HoldSource.REVIEW).result()
+    desk.queue.remove_pause(PauseSource.REVIEW).result()
     desk.database.close()
     assert "held back" not in either.cli("--resume").out
 
@@ -268,7 +268,7 @@ def test_a_task_that_waits_for_an_answer_ends_the_waiting(home: Home, desk: Desk
     home.cli("do it")
     task = desk.queue.claim("worker-1").result()
     assert task is not None
-    desk.queue.hold(task.id, task.fence, "Which port?").result()
+    desk.queue.wait_for_owner(task.id, task.fence, "Which port?").result()
     said = home.cli("--wait", "1")
     assert (said.code, said.out) == (1, "task 1 waiting: Which port?\n")
 

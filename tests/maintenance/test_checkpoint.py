@@ -13,7 +13,7 @@ import pytest
 from bootstrap.store import Store, open_store
 from config import load_settings
 from core.events import Kind
-from core.queueing import HoldSource
+from core.queueing import PauseSource
 from core.states import DaemonState, Ending
 from core.submission import parse_spec
 from core.tasks import Task
@@ -235,7 +235,7 @@ async def test_killed_after_each_write_it_goes_on_as_if_nothing_had_been(site: S
     await site.checkpoint().look()
     await site.checkpoint().look()
     assert site.spans == [(begun, begun + WEEK)]
-    assert (site.told(), site.store.queue.pause_state().has(HoldSource.CHECKPOINT)) == (1, True)
+    assert (site.told(), site.store.queue.pause_state().has(PauseSource.CHECKPOINT)) == (1, True)
 
 
 async def test_after_a_clock_was_set_back_beyond_the_last_report_the_next_one_begins_with_the_new_count(

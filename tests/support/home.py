@@ -78,7 +78,7 @@ class Home:
         def status() -> DaemonStatus:
             return DaemonStatus(
                 state=queue.pause_state().state,
-                holds=queue.pause_state().holds,
+                holds=queue.pause_state().reasons,
                 uptime_s=3725.5,
                 version="0.1.0",
                 workers=(

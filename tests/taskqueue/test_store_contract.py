@@ -19,7 +19,7 @@ import pytest
 from core.errors import IllegalMove, StaleFence
 from core.events import Event, Kind
 from core.gates import Ask, AskKind
-from core.queueing import HoldSource
+from core.queueing import PauseSource
 from core.states import Ending, Status
 from core.tasks import Spent, Task, TaskSpec
 from db.database import Database
@@ -254,7 +254,7 @@ def test_a_lease_that_ran_out_goes_to_another_under_a_higher_fence_and_the_first
             node.queue.finish(old.id, old.fence, Ending.COMMITTED),
             node.queue.requeue(old.id, old.fence, ""),
             node.queue.park(old.id, old.fence, "", None),
-            node.queue.hold(old.id, old.fence, "", (ASK,)),
+            node.queue.wait_for_owner(old.id, old.fence, "", (ASK,)),
             node.queue.split(old.id, old.fence, "", ()),
         ):
             with pytest.raises(StaleFence):
@@ -280,7 +280,9 @@ def test_an_ask_outlives_the_process_and_its_answer_lets_the_task_go_on(place: P
     with place.open() as node:
         node.submit()
         task = node.claim()
-        assert node.queue.hold(task.id, task.fence, "needs a package", (ASK,)).result().status is Status.WAITING
+        assert (
+            node.queue.wait_for_owner(task.id, task.fence, "needs a package", (ASK,)).result().status is Status.WAITING
+        )
     with place.open() as node:
         assert node.queue.claim("w").result() is None
         (asked,) = node.queue.approvals()
@@ -293,7 +295,7 @@ def test_an_ask_outlives_the_process_and_its_answer_lets_the_task_go_on(place: P
 def test_an_ask_is_decided_once(node: Node) -> None:
     node.submit()
     task = node.claim()
-    node.queue.hold(task.id, task.fence, "needs a package", (ASK,)).result()
+    node.queue.wait_for_owner(task.id, task.fence, "needs a package", (ASK,)).result()
     (asked,) = node.queue.approvals()
     outcomes = together([lambda: node.queue.decide(asked.id, True), lambda: node.queue.decide(asked.id, False)] * 3)
     assert sum(isinstance(outcome, IllegalMove) for outcome in outcomes) == 5
@@ -307,11 +309,11 @@ def test_a_pause_stops_claims_on_every_node_until_its_last_reason_is_gone(place:
     with place.open() as node, place.open() as other:
         node.submit()
         node.queue.pause("lunch").result()
-        node.queue.hold_back(HoldSource.DISK, "3 MB left").result()
+        node.queue.add_pause(PauseSource.DISK, "3 MB left").result()
         assert other.queue.claim("w").result() is None
         assert other.queue.resume().result().paused
         assert other.queue.claim("w").result() is None
-        assert not node.queue.let_go(HoldSource.DISK).result().paused
+        assert not node.queue.remove_pause(PauseSource.DISK).result().paused
         other.claim()
 
 

@@ -26,7 +26,7 @@ from bootstrap.doctor import (
 from bootstrap.doctor.context import Patient, patient
 from bootstrap.doctor.findings import Finding, Grade
 from config import load_settings
-from core.queueing import HoldSource
+from core.queueing import PauseSource
 from db.backups import make
 from maintenance.instance_lock import InstanceLock
 from server.gate.access import kept_token
@@ -215,7 +215,7 @@ def test_size_and_backups(used: Home) -> None:
 def test_a_daemon_that_answers_tells_what_holds_it(home: Home) -> None:
     home.path.mkdir()
     with home.daemon() as desk:
-        desk.queue.hold_back(HoldSource.OWNER, "holiday").result()
+        desk.queue.add_pause(PauseSource.OWNER, "holiday").result()
         found = list(running.daemon(patient(home.path)))
     assert not graves(found)
     assert f"process {os.getpid()}" in look(found, "daemon").text
