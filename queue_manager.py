@@ -2,52 +2,46 @@
 
 A claim hands out a lease and a fence. Whoever holds them renews the lease by heartbeats and shows the fence with every
 write; a task whose lease ran out goes to somebody else under a higher fence, and what the first one still sends is
-refused. Every change of status is one guarded update and its event in one transaction (`db.task_moves`), and the
-database itself refuses a move that `core.states.MOVES` does not have. Writing methods return a future that resolves
+refused. Every change of status is one guarded update and its event in one transaction (`taskqueue.transitions`), and
+the database itself refuses a move that `core.states.MOVES` does not have. Writing methods return a future that resolves
 when the change is on the disk: threads call `.result()`, coroutines await `asyncio.wrap_future` of it. An accepted
 write cannot be withdrawn, so a coroutine that is cancelled while it waits for a claim may own a task: shield it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from datetime import datetime, timedelta
+from typing import TypeVar
 
 from core.clock import Clock, to_text, utc_now
-from core.errors import StaleFence
-from core.events import Event, Kind, Level
+from core.events import Event, Kind
+from core.forking import Fork
 from core.gates import Approval, Ask
-from core.queueing import BY_OWNER, Heartbeat, HoldSource, PauseState, RetryPolicy, Submitted
+from core.masking import Masker
+from core.queueing import BY_OWNER, Heartbeat, PauseSource, PauseState, RetryPolicy, Submitted
 from core.states import Ending, Status
-from core.subtasks import Part
+from core.subtasks import Family, Part, whole_of
 from core.tasks import Spent, Task, TaskSpec
-from db import holds, spending, task_parts
-from db import task_rows as rows
-from db.database import Database
-from db.event_log import EventLog
-from db.holds import Holds
 from db.sqlite import Connection
-from db.task_asks import TaskAsks
-from db.task_moves import TaskMoves
-from db.task_queries import TaskQueries
-from db.task_rows import Value
-from db.task_times import TaskTimes
-from db.task_wishes import TaskWishes
+from taskqueue import approvals, leases, listing, pauses, store, transitions
+from taskqueue.listing import Listed, Order, Place, TaskFilter
+from taskqueue.store import Journal, Store, Transaction, Value
 
 __all__ = ["Heartbeat", "PauseState", "QueueManager", "RetryPolicy", "Submitted"]
 
-GOOD = frozenset({Ending.COMMITTED, Ending.NO_CHANGE})
-RETRIED = frozenset({Ending.ERROR, Ending.CRASHED, Ending.TIMEOUT})
+T = TypeVar("T")
 
 
-class QueueManager(TaskQueries):
-    """The queue.
+class QueueManager:
+    """The queue; thread-safe.
 
     Args:
         db: where the tasks are kept.
         events: gets an event for each move, in the move's transaction.
         clock: the time, for leases and due times.
+        mask: takes secrets out of reasons, questions and answers.
         retry: how often and when failed attempts are tried again; may be changed, as `policy`.
         lease_s: how long a claim or heartbeat holds, in seconds.
         max_crashes: a task that was running at so many deaths of its daemon without progress in between is failed.
@@ -55,34 +49,51 @@ class QueueManager(TaskQueries):
 
     def __init__(
         self,
-        db: Database,
-        events: EventLog,
+        db: Store,
+        events: Journal,
         *,
         clock: Clock = utc_now,
+        mask: Masker | None = None,
         retry: RetryPolicy | None = None,
         lease_s: float = 60.0,
         max_crashes: int = 3,
     ) -> None:
-        super().__init__(db)
-        self._events, self._clock = events, clock
+        self._db, self._events, self._clock = db, events, clock
+        self._mask = mask or Masker()
         self.policy = retry or RetryPolicy()
-        self._lease = timedelta(seconds=lease_s)
-        self._holds, self._moves = Holds(events, clock), TaskMoves(events, clock)
-        self._times = TaskTimes(clock, self._moves, self._lease, max_crashes)
-        self._asks, self._wishes = TaskAsks(events, clock, self._moves), TaskWishes(events, clock, self._moves)
+        self._lease, self._max_crashes = timedelta(seconds=lease_s), max_crashes
+
+    def transaction(self, conn: Connection) -> Transaction:
+        """What a change needs inside a transaction of the database that the queue is kept in."""
+        return Transaction(conn=conn, events=self._events, mask=self._mask, now=self._clock())
+
+    def _write(self, change: Callable[[Transaction], T]) -> Future[T]:
+        return self._db.write(lambda conn: change(self.transaction(conn)))
+
+    def _write_patiently(self, change: Callable[[Transaction], T]) -> Future[T]:
+        """As `_write`, for what a worker did: it waits where the database takes no writes for now."""
+        return self._db.write_patiently(lambda conn: change(self.transaction(conn)))
+
+    # Submitting
 
     def submit(self, spec: TaskSpec) -> Future[Submitted]:
         """Store a task. A key that was seen before gives the task it made then, whatever became of it.
 
         The future fails with `InvalidTask` when a dependency does not exist or cannot be met any more.
         """
-        return self._db.write(lambda conn: self._moves.admit(conn, spec, "depends_on"))
+        return self._write(lambda tx: transitions.submit(tx, spec))
 
     def submit_many(self, specs: Sequence[TaskSpec]) -> Future[list[Submitted]]:
         """Store several tasks, all or none; `InvalidTask` names the fault as `<position>.depends_on`."""
-        return self._db.write(
-            lambda conn: [self._moves.admit(conn, spec, f"{number}.depends_on") for number, spec in enumerate(specs)]
+        return self._write(
+            lambda tx: [transitions.submit(tx, spec, f"{number}.depends_on") for number, spec in enumerate(specs)]
         )
+
+    def submit_fork(self, spec: TaskSpec, fork: Fork, state: str) -> Future[Submitted]:
+        """Store a task that begins where another one was; `state` is the digest of that attempt's state, to be kept."""
+        return self._write(lambda tx: transitions.submit_fork(tx, spec, fork, state))
+
+    # Working
 
     def claim(self, worker: str, *, only: int | None = None) -> Future[Task | None]:
         """Hand the next task to a worker: highest priority first, then the oldest. None when there is none, or paused.
@@ -90,30 +101,22 @@ class QueueManager(TaskQueries):
         A task that was interrupted goes on with its attempt, any other begins a new one. `only` asks for one task by
         its id, paused or not.
         """
-        return self._db.write_patiently(lambda conn: self._claim(conn, worker, only))
 
-    def _claim(self, conn: Connection, worker: str, only: int | None) -> Task | None:
-        if only is None and holds.stand(conn):
-            return None
-        while (entry := rows.next_ready(conn, only)) is not None:
-            if not entry.fault:
-                return self._moves.claim(conn, entry, worker, self._lease)
-            self._moves.end(conn, entry.task, Status.FAILED, Ending.ERROR, entry.fault)
-        return None
+        def change(tx: Transaction) -> Task | None:
+            if only is None and pauses.active(tx.conn):
+                return None
+            return transitions.claim(tx, worker, self._lease, only)
+
+        return self._write_patiently(change)
 
     def heartbeat(self, owned: Sequence[tuple[int, int]]) -> Future[Heartbeat]:
         """Renew the leases of (task id, fence) pairs."""
-        return self._db.write(lambda conn: self._times.renew(conn, owned))
+        return self._write(lambda tx: leases.renew(tx, owned, self._lease))
 
     def progress(self, task_id: int, fence: int, *, iterations: int, spent: Spent) -> Future[None]:
         """Note how far a running task is; `spent` is the task's total. Earlier crashes are forgiven: it gets ahead."""
-
-        def job(conn: Connection) -> None:
-            facts = _facts(iterations=iterations, spent=spent)
-            if rows.update(conn, rows.owned(conn, task_id, fence).task, {**facts, "crashes": 0}) is None:
-                raise StaleFence
-
-        return self._db.write_patiently(job)
+        facts = _facts(iterations=iterations, spent=spent)
+        return self._write_patiently(lambda tx: transitions.progress(tx, task_id, fence, facts))
 
     def finish(
         self,
@@ -132,77 +135,55 @@ class QueueManager(TaskQueries):
         The future fails with `StaleFence` when the task is no longer this worker's. None leaves a value as it is.
         """
         facts = _facts(commit_id=commit, branch=branch, iterations=iterations, spent=spent)
-        return self._db.write_patiently(lambda conn: self._finish(conn, task_id, fence, ending, reason, facts))
-
-    def _finish(
-        self, conn: Connection, task_id: int, fence: int, ending: Ending, reason: str, facts: dict[str, Value]
-    ) -> Task:
-        entry = rows.owned(conn, task_id, fence)
-        task, allowed = entry.task, entry.task.spec.limits.attempts or self.policy.attempts
-        if ending in GOOD:
-            return self._moves.end(conn, task, Status.DONE, ending, reason, facts)
-        if ending is Ending.USER:
-            return self._moves.end(conn, task, Status.CANCELLED, ending, reason, facts)
-        if ending not in RETRIED or entry.tries >= allowed:
-            return self._moves.end(conn, task, Status.FAILED, ending, reason, facts)
-        rest_s = self.policy.rest_s(entry.tries)
-        why = f"attempt {entry.tries} of {allowed}, next in {rest_s:.0f} s: {reason or ending}"
-        due = {"not_before": to_text(self._clock() + timedelta(seconds=rest_s))}
-        return self._moves.leave(conn, task, Status.SCHEDULED, why, {**facts, **due}, level=Level.WARNING)
+        return self._write_patiently(
+            lambda tx: transitions.finish(tx, (task_id, fence), ending, reason, facts, self.policy)
+        )
 
     def requeue(self, task_id: int, fence: int, reason: str) -> Future[Task]:
         """Give a running task back, for instance at shutdown; its attempt goes on with the next claim."""
-        return self._leave(task_id, fence, Status.QUEUED, reason, {"resume": 1})
+        return self._write_patiently(lambda tx: transitions.put_back(tx, (task_id, fence), Status.QUEUED, reason, {}))
 
     def park(self, task_id: int, fence: int, reason: str, until: datetime | None) -> Future[Task]:
         """Put a running task off until a time (None: until `models_back`); its attempt goes on then."""
-        columns: dict[str, Value] = {"resume": 1, "not_before": to_text(until) if until else None}
-        return self._leave(task_id, fence, Status.SCHEDULED, reason, columns)
-
-    def _leave(self, task_id: int, fence: int, to: Status, reason: str, columns: dict[str, Value]) -> Future[Task]:
-        def job(conn: Connection) -> Task:
-            task = rows.owned(conn, task_id, fence).task
-            return self._moves.leave(conn, task, to, reason, {**columns, **spending.by_now(conn, task)})
-
-        return self._db.write_patiently(job)
-
-    def hold(self, task_id: int, fence: int, message: str, asks: Sequence[Ask] = ()) -> Future[Task]:
-        """Let a running task wait for its owner's decisions; without `asks` the message is a question (`release`).
-
-        What the owner has decided on is not asked again; a task that has nothing else to ask goes back to the queue.
-        """
-
-        def job(conn: Connection) -> Task:
-            task = rows.owned(conn, task_id, fence).task
-            return self._asks.hold(conn, task, message, asks, spending.by_now(conn, task))
-
-        return self._db.write_patiently(job)
+        due: dict[str, Value] = {"not_before": to_text(until) if until else None}
+        return self._write_patiently(
+            lambda tx: transitions.put_back(tx, (task_id, fence), Status.SCHEDULED, reason, due)
+        )
 
     def split(self, task_id: int, fence: int, reason: str, parts: Sequence[Part]) -> Future[Task]:
         """Submit the parts of a running task, those that are not there yet, and let it wait for them.
 
         Its attempt goes on when all of them have ended; it ends with `dependency` when one is cancelled.
         """
-        return self._db.write_patiently(lambda c: task_parts.split(c, self._moves, (task_id, fence), reason, parts))
+        return self._write_patiently(lambda tx: transitions.split(tx, (task_id, fence), reason, parts))
 
-    def assume(self, asked_before: datetime) -> Future[int]:
-        """Answer questions that nobody has answered since then with their defaults; returns how many."""
-        return self._db.write(lambda conn: self._asks.assume(conn, asked_before))
+    def wait_for_owner(self, task_id: int, fence: int, message: str, asks: Sequence[Ask] = ()) -> Future[Task]:
+        """Let a running task wait for its owner's decisions; without `asks` the message is a question.
+
+        What the owner has decided on is not asked again; a task that has nothing else to ask goes back to the queue.
+        """
+        return self._write_patiently(lambda tx: approvals.wait(tx, (task_id, fence), message, asks))
+
+    # What the owner does
 
     def decide(self, approval_id: int, granted: bool, answer: str = "") -> Future[Approval]:
         """Answer one ask; with the last open one its task goes back to the queue and on with its attempt.
 
         The future fails with `UnknownApproval`, or with `IllegalMove` when it was decided or its task has ended.
         """
-        return self._db.write(lambda conn: self._asks.decide(conn, approval_id, granted, answer))
+        return self._write(lambda tx: approvals.decide(tx, approval_id, granted, answer))
 
     def answer(self, approval_id: int, text: str) -> Future[Approval]:
         """Answer a question, as `decide`; fails with `IllegalMove` where the ask is a decision."""
-        return self._db.write(lambda conn: self._asks.answer(conn, approval_id, text))
+        return self._write(lambda tx: approvals.answer(tx, approval_id, text))
+
+    def assume(self, asked_before: datetime) -> Future[int]:
+        """Answer questions that nobody has answered since then with their defaults; returns how many."""
+        return self._write(lambda tx: approvals.assume(tx, asked_before))
 
     def cancel(self, task_id: int) -> Future[Task]:
         """Cancel a task at once, or ask the worker that runs it to. Fails with `UnknownTask` or `IllegalMove`."""
-        return self._db.write(lambda conn: self._wishes.cancel(conn, task_id))
+        return self._write(lambda tx: transitions.cancel(tx, task_id))
 
     def retry(self, task_id: int) -> Future[Task]:
         """Queue a failed or cancelled task again, with all its tries and a fresh budget.
@@ -210,29 +191,37 @@ class QueueManager(TaskQueries):
         What it used before stays in all totals. What failed because of it stays failed. The future fails with
         `UnknownTask`, or with `IllegalMove` when it has not ended or depends on what failed.
         """
-        return self._db.write(lambda conn: self._wishes.retry(conn, task_id))
+        return self._write(lambda tx: transitions.retry(tx, task_id))
 
     def prioritise(self, task_id: int, priority: int) -> Future[Task]:
         """Let a task be claimed sooner (higher) or later; one that runs goes on, and is claimed so if it comes back.
 
         The future fails with `UnknownTask`, or with `IllegalMove` when the task is done.
         """
-        return self._db.write(lambda conn: self._wishes.prioritise(conn, task_id, priority))
+        return self._write(lambda tx: transitions.prioritise(tx, task_id, priority))
+
+    # Time, crashes and models
 
     def recover(self) -> Future[list[Task]]:
         """Give back what a dead daemon left running. Only under the single-instance lock, before any claim."""
-        return self._db.write(self._times.recover)
+        return self._write(lambda tx: leases.recover(tx, self._max_crashes))
 
     def sweep(self, owned: Sequence[tuple[int, int]] = ()) -> Future[list[Task]]:
         """Give back tasks whose lease is over; `owned` (id, fence) pairs are renewed: a suspend makes all look old."""
-        return self._db.write(lambda conn: self._times.sweep(conn, owned))
+
+        def change(tx: Transaction) -> list[Task]:
+            leases.renew(tx, owned, self._lease)
+            return leases.sweep(tx, self._max_crashes)
+
+        return self._write(change)
 
     def clock_jumped(self, by: timedelta, also: Callable[[Connection, int], None]) -> Future[None]:
         """Make good that the clock jumped: renew all leases; after a jump back let nothing rest longer for it.
 
-        Times that owners set stand as they are. `also` is told how many tasks are due sooner, in the same transaction.
+        Times that owners set stand as they are. `also` is called in the same transaction with its connection and the
+        number of tasks that are due sooner.
         """
-        return self._db.write(lambda conn: also(conn, self._times.jumped(conn, by)))
+        return self._write(lambda tx: also(tx.conn, leases.shift(tx, by, self._lease)))
 
     def tick(self) -> Future[int]:
         """Queue scheduled tasks that are due, at most 500 at once; returns how many. Costs a read when none is."""
@@ -241,31 +230,117 @@ class QueueManager(TaskQueries):
             nothing: Future[int] = Future()
             nothing.set_result(0)
             return nothing
-        return self._db.write_patiently(self._times.promote)
+        return self._write_patiently(leases.promote)
 
     def unpark(self) -> Future[int]:
         """Queue all tasks that were parked, also those with a time: after new settings it may not hold any more."""
-        return self._db.write_patiently(self._times.unpark)
+        return self._write_patiently(leases.unpark)
 
     def models_back(self) -> Future[int]:
         """Queue the tasks that were parked until a backend comes up; returns how many."""
-        return self._db.write_patiently(self._times.models_back)
+        return self._write_patiently(leases.models_back)
 
-    def hold_back(self, source: HoldSource, reason: str) -> Future[PauseState]:
-        """Hold back all claims, also over a restart; what runs goes on. Doing so again only renews the reason."""
-        return self._db.write(lambda conn: self._holds.put(conn, source, reason))
+    # Pauses
 
-    def let_go(self, source: HoldSource) -> Future[PauseState]:
-        """Take away what one source holds; claims go on when no other holds them back."""
-        return self._db.write(lambda conn: self._holds.take(conn, (source,)))
+    def add_pause(self, source: PauseSource, reason: str) -> Future[PauseState]:
+        """Let no task begin, also after a restart; what runs goes on. Doing so again only renews the reason."""
+        return self._write(lambda tx: pauses.add(tx, source, reason))
+
+    def remove_pause(self, source: PauseSource) -> Future[PauseState]:
+        """Take away the reason of one source; claims go on when no other pauses them."""
+        return self._write(lambda tx: pauses.remove(tx, (source,)))
 
     def pause(self, reason: str = "") -> Future[PauseState]:
-        """Hold back all claims for the owner, until `resume`."""
-        return self.hold_back(HoldSource.OWNER, reason)
+        """Let no task begin for the owner, until `resume`."""
+        return self.add_pause(PauseSource.OWNER, reason)
 
     def resume(self) -> Future[PauseState]:
-        """Let go of the owner's own pause and of a checkpoint; what else holds claims back stands, and is returned."""
-        return self._db.write(lambda conn: self._holds.take(conn, BY_OWNER))
+        """Take away the owner's own pause and a checkpoint's; what else pauses claims stands, and is returned."""
+        return self._write(lambda tx: pauses.remove(tx, BY_OWNER))
+
+    def pause_state(self) -> PauseState:
+        """What pauses claims."""
+        return pauses.read(self._db.reader())
+
+    # Reading, on any thread
+
+    def get(self, task_id: int) -> Task:
+        """One task.
+
+        Raises:
+            UnknownTask: there is none with that id.
+        """
+        return store.read(self._db.reader(), task_id).task
+
+    def by_key(self, key: str) -> Task | None:
+        """The task that was submitted under an idempotency key."""
+        known = store.id_of_key(self._db.reader(), key)
+        return None if known is None else self.get(known)
+
+    def find(
+        self, status: Status | None = None, limit: int = 50, after: int | None = None, text: str | None = None
+    ) -> list[Task]:
+        """Tasks, the newest first.
+
+        Args:
+            status: only those with this status.
+            limit: how many at most.
+            after: the last id of the page before; older ones follow.
+            text: only those whose description holds it, in any case.
+        """
+        return store.find(self._db.reader(), status, limit, after, text)
+
+    def counts(self) -> dict[Status, int]:
+        """How many tasks have each status."""
+        return store.counts(self._db.reader())
+
+    def listed(self, wanted: TaskFilter, order: Order, limit: int, after: Place | None = None) -> Listed:
+        """Which tasks come next in a list, and how many there are; `get` has them."""
+        return listing.listed(self._db.reader(), wanted, order, limit, after)
+
+    def statuses(self, ids: Iterable[int]) -> dict[int, Status]:
+        """The status of each of these tasks that exists."""
+        return store.statuses(self._db.reader(), ids)
+
+    def answers(self, task_id: int) -> list[tuple[str, str | None]]:
+        """What the task asked its owner and what he answered (None: not yet), oldest first."""
+        asked = self.approvals(open_only=False, task_id=task_id)
+        return [(each.ask.question, None if each.granted is None else each.answer) for each in asked]
+
+    def approvals(self, *, open_only: bool = True, task_id: int | None = None, limit: int = 500) -> list[Approval]:
+        """What was asked of the owner, oldest first.
+
+        Args:
+            open_only: only what a waiting task waits for.
+            task_id: only what this task asked.
+            limit: how many at most; the newest ones.
+        """
+        return approvals.find(self._db.reader(), open_only, task_id, limit)
+
+    def decisions(self, limit: int, before: int | None = None) -> list[Approval]:
+        """What the owner was asked and what was answered, newest asks first; `before` is the last id of a page."""
+        return approvals.decisions(self._db.reader(), before, limit)
+
+    def open_approvals(self) -> int:
+        """How many decisions wait for the owner."""
+        return approvals.open_count(self._db.reader())
+
+    def parts(self, task_id: int, attempt: int) -> list[Task]:
+        """What an attempt of a task was split into, oldest first."""
+        return [entry.task for entry in store.parts(self._db.reader(), task_id, attempt)]
+
+    def family(self, task: Task) -> Family:
+        """What a task is a part of, and its own parts."""
+        conn, known = self._db.reader(), whole_of(task.spec.key)
+        return Family(whole=known and known[0], parts=tuple(entry.task for entry in store.parts(conn, task.id)))
+
+    def spent_on_parts(self, task_id: int) -> Spent:
+        """What models were used for on the parts of a task since its owner last asked for it."""
+        return transitions.spent_on_parts(self._db.reader(), task_id)
+
+    def next_due(self) -> datetime | None:
+        """When the next scheduled task falls due; those that wait for a model have no such time."""
+        return store.next_due(self._db.reader())
 
     def on_wake(self, callback: Callable[[], None]) -> Callable[[], None]:
         """Call `callback` after commits that give workers or the ticker something to do; returns what ends that.
@@ -283,5 +358,5 @@ def _wakes(event: Event) -> bool:
 
 def _facts(*, spent: Spent | None, **columns: Value) -> dict[str, Value]:
     """The columns that were given a value."""
-    columns["spent"] = rows.spent_text(spent) if spent else None
+    columns["spent"] = store.spent_text(spent) if spent else None
     return {name: value for name, value in columns.items() if value is not None}

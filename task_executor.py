@@ -242,7 +242,7 @@ class TaskExecutor:
         queue, why = self.services.queue, (task.id, task.fence, str(later))
         match later:
             case NeedsApproval():
-                await done(queue.hold(*why, later.asks))
+                await done(queue.wait_for_owner(*why, later.asks))
             case Split():
                 await done(queue.split(*why, later.parts))
             case Parked():

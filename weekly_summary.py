@@ -10,8 +10,7 @@ from pathlib import Path
 
 from core.masking import Masker
 from db.database import Database
-from db.report_log import ReportLog
-from db.report_queries import ReportQueries
+from db.report_queries import ReportLog, ReportQueries
 from files.whole import write_whole
 from report import html, markdown, stored
 from report.document import Mask, Page, masked

@@ -30,7 +30,7 @@ from core.ports import Model
 from core.revisions import Workspace
 from core.states import Ending, Outcome, Phase
 from core.tasks import Limits, Spent, Task
-from db import forks
+from taskqueue import store as task_store
 from verdict.held.holding import hold
 
 
@@ -303,7 +303,7 @@ class Attempt:
 
 def _origin(services: AttemptServices, task: Task) -> Origin:
     """Where an attempt of a task begins. Reads the database."""
-    found = forks.origin(services.db.reader(), task.id)
+    found = task_store.fork_origin(services.db.reader(), task.id)
     if found is None:
         return Origin()
     fork, digest = found

@@ -24,7 +24,7 @@ from core.tasks import Task
 from core.tree import Tree
 from core.verdicts import Result, Verdict
 from db.commit_signs import ChangedFile, Signs
-from db.restored import KEY
+from db.restore import KEY
 from db.state_store import Commit as LedgerEntry
 from git_manager import GitManager
 

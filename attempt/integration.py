@@ -99,7 +99,7 @@ class Integration:
         if self._resumed and (before := await self._made_before(workspace, state)):
             return before
         git, change = self.services.git, self._whole_change(state)
-        message = message_for(self.task, state, self.services.events.mask)
+        message = message_for(self.task, state, self.services.mask)
         parent = state.base
         if moving and (tip := await asyncio.to_thread(git.tip, workspace)) != parent:
             newer = await asyncio.to_thread(git.tree, workspace, tip)
@@ -246,9 +246,9 @@ class Integration:
         landing = Landing(
             task=self.task, workspace=workspace, state=state, commit=commit, verdict=verdict, integrated=integrated
         )
-        subject = message_for(self.task, state, self.services.events.mask).text().partition("\n")[0]
+        subject = message_for(self.task, state, self.services.mask).text().partition("\n")[0]
         files = await asyncio.to_thread(changed_files, git, workspace, commit, self._whole_change(state))
-        entry = ledger_entry(landing, subject, files, self.services.clock(), self.services.events.mask)
+        entry = ledger_entry(landing, subject, files, self.services.clock(), self.services.mask)
         target = (workspace.target or "").removeprefix("refs/heads/") if integrated else commit.branch
         await asyncio.gather(
             self._note(workspace, state, commit, verdict),

@@ -14,6 +14,7 @@ from checks.hooks.hooks import CommandHooks
 from core.clock import Clock, utc_now
 from core.dependencies import ImportCache
 from core.held import SHARE
+from core.masking import Masker
 from core.ports import Gate, Memory, Suite
 from core.tasks import Limits, TaskSpec
 from db.database import Database
@@ -52,6 +53,7 @@ class AttemptServices:
     memory: Memory
     steps: StepStore
     events: EventLog
+    mask: Masker
     state: StateStore
     defaults: Defaults
     clock: Clock = utc_now

@@ -31,8 +31,8 @@ from itertools import zip_longest
 from statistics import linear_regression
 from typing import Any
 
-from db import checkpoints
 from db.database import Database
+from taskqueue import checkpoints
 from tests.support.answers import RIGHT, TESTS, WRONG
 from tests.support.daemon import Daemon, settings_for
 from tests.support.lives import Life

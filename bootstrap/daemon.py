@@ -144,7 +144,7 @@ class Daemon:
             self.status,
             self._vitals,
             Actions(revert=reverts, restart=self._restarts(loop)),
-            settings_port(self._live, self._up.wait, self._reload, self._store.events.mask, self._clock),
+            settings_port(self._live, self._up.wait, self._reload, self._store.mask, self._clock),
             self._services,
             stack,
         )
@@ -192,8 +192,8 @@ class Daemon:
             for task in signs:
                 task.cancel()
         self._emit(Kind.DAEMON_STOPPED, "stopped")
-        if (trouble := self._store.db.trouble) and trouble.damage:
-            raise trouble.error
+        if (failure := self._store.db.write_failure) and failure.damage:
+            raise failure.error
 
     def _busy(self) -> bool:
         return self._executor is not None and self._executor.busy
@@ -258,7 +258,7 @@ class Daemon:
     async def _drain(self, pool: asyncio.Task[None]) -> None:
         self._life, executor = DaemonState.DRAINING, self._executor
         self._link.stopping()
-        self._vitals.let_go()
+        self._vitals.remove_pause()
         if executor is not None:
             if self._busy():
                 self._say(f"finishing what runs, {self._settings.drain_s:g} s at most; a second signal stops at once")
@@ -275,7 +275,7 @@ class Daemon:
         services, pause = self._services, self._store.queue.pause_state()
         return DaemonStatus(
             state=self._state(pause),
-            holds=pause.holds,
+            holds=pause.reasons,
             uptime_s=self._clocks.monotonic() - self._began,
             version=VERSION,
             workers=self._executor.statuses() if self._executor else (),

@@ -15,12 +15,11 @@ from bootstrap.services import Services
 from bootstrap.store import StoreServices
 from config import Settings
 from core.clock import Clock, Clocks
-from core.queueing import HoldSource
+from core.queueing import PauseSource
 from core.states import ENDED, Status
 from core.status import DaemonStatus
-from db import checkpoints, clock_seen, review_debt
+from db import clock_seen
 from db.event_log import EventLog
-from db.holds import Holds
 from db.state_store import StateStore
 from environments.layers import LayerStore
 from maintenance import orphans
@@ -34,6 +33,8 @@ from maintenance.scheduler import PeriodicJob, Scheduler, Sleep
 from maintenance.state_keeper import StateKeeper, told
 from maintenance.workspace import Workspace
 from server.desk import Busy
+from taskqueue import checkpoints
+from taskqueue.pauses import renew_review_debt
 
 
 class Reporter:
@@ -60,7 +61,7 @@ class Reporter:
 
         with self._lock:
             summary = summarise(self._store.db, since, until)
-            return write_report(summary, self._settings().reports_dir, self._store.events.mask)
+            return write_report(summary, self._settings().reports_dir, self._store.mask)
 
     def of_week(self, week: str) -> Path:
         """Write the report of a week such as `2026-W47`, or (empty) of the time since the last checkpoint.
@@ -249,15 +250,16 @@ class Maintenance:
         self._watch = ClockWatch(store.db, store.queue, store.events, clocks)
         self.checkpoint = Checkpoint(
             db=store.db,
-            events=store.events,
+            queue=store.queue,
             days=lambda: settings().checkpoint_days,
             write_report=Reporter(settings, store, clocks.wall).of_span,
             clock=clocks.wall,
             steady=self._watch.steady,
             monotonic=clocks.monotonic,
         )
-        holds = Holds(store.events, clocks.wall)
-        store.state.with_each_commit(lambda conn: review_debt.settle(conn, holds, settings().review_debt))
+        store.state.with_each_commit(
+            lambda conn: renew_review_debt(store.queue.transaction(conn), settings().review_debt)
+        )
         causes = _causes(settings, store.state, clocks.wall)
         self._conditions = [Condition(queue=store.queue, source=each, reason=causes[each]) for each in causes]
         self._backup = Backup(
@@ -322,10 +324,10 @@ def _questions_s(settings: Settings) -> float:
     return max(1.0, min(QUESTIONS_S, settings.clarify_wait_s))
 
 
-def _causes(settings: Callable[[], Settings], state: StateStore, clock: Clock) -> Mapping[HoldSource, Reason]:
+def _causes(settings: Callable[[], Settings], state: StateStore, clock: Clock) -> Mapping[PauseSource, Reason]:
     """The holds that come and go by themselves."""
     return {
-        HoldSource.REVIEW: in_debt(state, lambda: settings().review_debt),
-        HoldSource.QUIET: at_quiet_hours(lambda: settings().quiet_hours, clock),
-        HoldSource.BATTERY: on_battery(lambda: settings().pause_on_battery),
+        PauseSource.REVIEW: in_debt(state, lambda: settings().review_debt),
+        PauseSource.QUIET: at_quiet_hours(lambda: settings().quiet_hours, clock),
+        PauseSource.BATTERY: on_battery(lambda: settings().pause_on_battery),
     }

@@ -59,7 +59,7 @@ def make_models(settings: Settings, store: StoreServices, clock: Clock, runs: En
     """
     return ModelHandler(
         chain_of(settings, runs),
-        _routing_config(settings, store.events.mask),
+        _routing_config(settings, store.mask),
         steps=store.steps,
         emit=store.events.emit,
         clock=clock,
@@ -139,7 +139,7 @@ def backend_settings(settings: Settings, runs: EngineRuns) -> BackendSettings:
 
 def make_memory(settings: Settings, store: StoreServices, stack: ExitStack, clock: Clock) -> LongTermMemory:
     """Long-term memory with the chosen embedder; `stack` closes it."""
-    masker = store.events.mask
+    masker = store.mask
     memory = LongTermMemory(
         store.db,
         _embedders(settings),

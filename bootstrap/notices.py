@@ -9,11 +9,11 @@ from config import Settings
 from core.clock import Clock, to_text
 from core.errors import NightshiftError
 from core.status import ModelStatus
-from db.task_moves import title
 from maintenance.notify.notices import Notice, NoticeKind
 from maintenance.notify.notifier import NOTICES_JOB, Channels, Notifier
 from maintenance.notify.outage import Outage
 from maintenance.scheduler import PeriodicJob
+from taskqueue.transitions import title
 
 LOOK_S, OUTAGE_LOOK_S = 2.0, 60.0
 NAME_CHARS = 100
@@ -59,7 +59,7 @@ def notification_jobs(
 
     def name_of(task_id: int) -> str:
         try:
-            return store.events.clean(title(store.queue.get(task_id).spec), NAME_CHARS)
+            return store.mask.clean(title(store.queue.get(task_id).spec), NAME_CHARS)
         except NightshiftError:  # it was pruned, or cannot be read; the notice goes out without it
             return ""
 

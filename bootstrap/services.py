@@ -180,7 +180,7 @@ class Services:
 
     def prepare_models(self, settings: Settings) -> Callable[[], None]:
         """See `bootstrap.models.prepare_models` (a `bootstrap.reload.ReloadHook`)."""
-        return prepare_models(self.models, settings, self._store.events.mask, self._engine_runs)
+        return prepare_models(self.models, settings, self._store.mask, self._engine_runs)
 
     def prepare_reload(self, settings: Settings) -> Callable[[], None]:
         """Check other settings and make what follows from them (a `bootstrap.reload.ReloadHook`).
@@ -219,7 +219,7 @@ class Services:
             sandbox=sandbox, runtime=runtime, layers=layers, imports=imports
         )
         self._runs = SuiteRuns(
-            sandbox, runtime, settings.state_dir / "trials", mask=store.events.mask, imports=imports, layers=layers
+            sandbox, runtime, settings.state_dir / "trials", mask=store.mask, imports=imports, layers=layers
         )
         return AttemptServices(
             unable=lambda spec: javascript_refusal(spec, runtime.node),
@@ -231,6 +231,7 @@ class Services:
             memory=self.memory,
             steps=store.steps,
             events=store.events,
+            mask=store.mask,
             state=store.state,
             defaults=defaults(settings),
             clock=self._clock,
@@ -251,7 +252,7 @@ class Services:
             staging_dir=self._settings.state_dir / "staging",
             layers=sandbox_services.layers,
             hooks=self._checker.hooks,
-            mask=self._store.events.mask,
+            mask=self._store.mask,
             imports=sandbox_services.imports,
         )
 

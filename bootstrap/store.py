@@ -17,12 +17,12 @@ from core.masking import Masker
 from db.database import Database
 from db.event_log import EventLog
 from db.file_log import FileLog
+from db.integrity import stopped_cleanly
 from db.opening import ensure_sound
-from db.restored import KEY
-from db.soundness import stopped_cleanly
+from db.restore import KEY
 from db.state_store import StateStore
 from db.step_store import StepStore
-from db.trouble import Trouble
+from db.write_failures import WriteFailure
 from queue_manager import QueueManager, RetryPolicy
 
 
@@ -41,6 +41,7 @@ class StoreServices:
 
     db: Database
     events: EventLog
+    mask: Masker
     steps: StepStore
     state: StateStore
     queue: QueueManager
@@ -50,7 +51,7 @@ class StoreServices:
         """Go on under other settings (a `bootstrap.reload.ReloadHook`)."""
 
         def apply() -> None:
-            self.events.mask.learn(settings.secrets)
+            self.mask.learn(settings.secrets)
             self.queue.policy = _retries(settings)
             self.file_log.renew(**_limits(settings))
 
@@ -71,16 +72,26 @@ def open_store(settings: Settings, stack: ExitStack, clock: Clock = utc_now) -> 
 
     stack.push(note_a_clean_stop)
     db = stack.enter_context(Database(settings.db_path))
-    events = EventLog(db, clock, Masker(settings.secrets))
+    mask = Masker(settings.secrets)
+    events = EventLog(db, clock, mask)
     file_log = _file_log(settings, events, clock)
     stack.callback(file_log.close)
     stack.callback(events.subscribe(file_log))
     return StoreServices(
         db=db,
         events=events,
-        steps=StepStore(db, events, clock=clock),
+        mask=mask,
+        steps=StepStore(db, events, clock=clock, mask=mask),
         state=StateStore(db, clock=clock),
-        queue=QueueManager(db, events, clock=clock, retry=_retries(settings), lease_s=settings.lease_s, max_crashes=5),
+        queue=QueueManager(
+            db,
+            events,
+            clock=clock,
+            mask=mask,
+            retry=_retries(settings),
+            lease_s=settings.lease_s,
+            max_crashes=5,
+        ),
         file_log=file_log,
     )
 
@@ -131,7 +142,7 @@ def watch_database(store: StoreServices, damaged: Callable[[], object]) -> None:
     `damaged` is called on the writer's thread.
     """
 
-    def report(trouble: Trouble) -> None:
+    def report(trouble: WriteFailure) -> None:
         if trouble.damage:
             log.error("%s; the daemon stops, and restores the database when it starts again", trouble.error)
             damaged()
@@ -145,7 +156,7 @@ def watch_database(store: StoreServices, damaged: Callable[[], object]) -> None:
             store.events.emit(Event(kind=kind, level=Level.WARNING, message=text))
             log.warning("%s", text)
 
-    store.db.on_trouble(report)
+    store.db.on_write_failure(report)
 
 
 def notices(store: StoreServices, now: datetime) -> tuple[str, ...]:
@@ -154,7 +165,7 @@ def notices(store: StoreServices, now: datetime) -> tuple[str, ...]:
 
 
 def _notices(store: StoreServices, now: datetime) -> Iterator[str]:
-    if trouble := store.db.trouble:
+    if trouble := store.db.write_failure:
         yield f"For {trouble.lasted_s:.0f} s nothing can be written: {trouble.error}. Tasks wait, and go on then."
     restored = store.state.get(KEY)
     if restored and abs(now - from_text(restored["at"])) < timedelta(days=NOTICE_DAYS):

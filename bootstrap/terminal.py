@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterator
 
 from core.dialogue import BUILT_IN
-from core.queueing import Hold
+from core.queueing import PauseReason
 from core.states import Status
 from core.status import DaemonStatus, ModelStatus, sandbox_in_brief
 
@@ -101,7 +101,7 @@ def _model(model: ModelStatus) -> str:
     return f"  model      {name}: {found}{detail}"
 
 
-def _hold(hold: Hold) -> str:
+def _hold(hold: PauseReason) -> str:
     why = f": {hold.reason}" if hold.reason else ""
     return f"No task is begun ({hold.source}){why}. It goes on {hold.lifted_by}."
 

@@ -141,6 +141,7 @@ def open_web(
         database=store.db,
         queue=store.queue,
         events=store.events,
+        mask=store.mask,
         steps=store.steps,
         status=status,
         loop_lag_s=lambda: vitals.lag_s,

@@ -95,8 +95,9 @@ class OfflineTransport(httpx.BaseTransport):
 
 def _context(database: Database, settings: Settings, notice: str) -> Desk:
     """What the application works on where no daemon is behind it: the database alone."""
-    events = EventLog(database, masker=Masker(settings.secrets))
-    queue = QueueManager(database, events)
+    mask = Masker(settings.secrets)
+    events = EventLog(database, mask=mask)
+    queue = QueueManager(database, events, mask=mask)
 
     def status() -> DaemonStatus:
         counts, state = queue.counts(), StateStore(database)
@@ -108,7 +109,7 @@ def _context(database: Database, settings: Settings, notice: str) -> Desk:
             notices=(notice or _last_event(events),),
             approvals=queue.open_approvals(),
             saved=state.saved_replies(),
-            holds=queue.pause_state().holds,
+            holds=queue.pause_state().reasons,
             unread=state.unread_count(),
         )
 
@@ -116,7 +117,8 @@ def _context(database: Database, settings: Settings, notice: str) -> Desk:
         database=database,
         queue=queue,
         events=events,
-        steps=StepStore(database, events),
+        mask=mask,
+        steps=StepStore(database, events, mask=mask),
         status=status,
         clarify_wait_s=lambda: settings.clarify_wait_s,
     )

@@ -6,10 +6,12 @@ import base64
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from urllib.parse import quote
 
 MASK = "***"
+Plain = None | bool | int | float | str | list["Plain"] | dict[str, "Plain"]
+"""What JSON knows."""
 MAX_LINE = 2000
 _SHAPES = re.compile(
     r"\b(?:sk-[A-Za-z0-9_-]{16,}|[sr]k_(?:live|test)_[A-Za-z0-9]{16,}|gh[pousr]_[A-Za-z0-9]{20,}"
@@ -28,7 +30,9 @@ _SHORTEST, _EDGE = 6, 8
 class Masker:
     """Replaces known secrets, in the forms that texts take in addresses, JSON and base64, and texts shaped like one.
 
-    A text that was cut in the middle of a secret has a part of it at its end or its start; that is masked too.
+    A text that was cut in the middle of a secret has a part of it at its end or its start; that is masked too. It is
+    called like the function that it is, so most users ask for any `Callable[[str], str]`. One instance serves the whole
+    daemon, because settings that are read again may bring new secrets (`learn`).
     """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
@@ -44,12 +48,42 @@ class Masker:
 
     def __call__(self, text: str) -> str:
         """The text without secrets."""
+        if len(text) < _SHORTEST:
+            return text
         pattern, secrets = self._known
         if pattern:
             text = pattern.sub(MASK, text)
             for secret in secrets:
                 text = _without_edges(text, secret)
         return _SHAPES.sub(MASK, text)
+
+    def shown(self, text: str) -> str:
+        """The text without secrets and printable, so that it can be stored and shown."""
+        masked = self(text)
+        return printable(masked, max_chars=len(masked), max_line=len(masked))
+
+    def clean(self, text: str, max_chars: int) -> str:
+        """As `shown`, cut to a length."""
+        shown = self.shown(text)
+        return shown if len(shown) <= max_chars else shown[: max_chars - 8] + " … (cut)"
+
+    def masked_data(self, data: Plain) -> Plain:
+        """Plain data with each text in it, keys as well, without secrets."""
+        return _each_text(data, self)
+
+    def shown_data(self, data: Plain) -> Plain:
+        """Plain data with each text in it, keys as well, as `shown`."""
+        return _each_text(data, self.shown)
+
+
+def _each_text(data: Plain, change: Callable[[str], str]) -> Plain:
+    if isinstance(data, str):
+        return change(data)
+    if isinstance(data, dict):
+        return {change(key): _each_text(item, change) for key, item in data.items()}
+    if isinstance(data, list):
+        return [_each_text(item, change) for item in data]
+    return data
 
 
 def _forms(secret: str) -> Iterator[str]:

@@ -31,8 +31,8 @@ class Heartbeat:
     cancelled: frozenset[int]
 
 
-class HoldSource(StrEnum):
-    """Who holds claims back. The owner lets go of the first two; the others go when their cause does.
+class PauseSource(StrEnum):
+    """Who pauses claims. The owner ends the first two (`resume`); the others end with their cause.
 
     `lifted_by` says for people what ends each.
     """
@@ -51,22 +51,22 @@ class HoldSource(StrEnum):
 
 
 _LIFTED_BY = {
-    HoldSource.OWNER: "when you resume: `cli.py --resume`, or Resume on the dashboard",
-    HoldSource.CHECKPOINT: "when you resume: `cli.py --resume`, or Resume on the dashboard",
-    HoldSource.REVIEW: "by itself, once you have read some: `cli.py --unread`, then `cli.py --reviewed ID`, or `all`",
-    HoldSource.QUIET: "by itself, when the quiet hours are over",
-    HoldSource.BATTERY: "by itself, when the machine is plugged in",
-    HoldSource.DISK: "by itself, when there is room on the disk again",
+    PauseSource.OWNER: "when you resume: `cli.py --resume`, or Resume on the dashboard",
+    PauseSource.CHECKPOINT: "when you resume: `cli.py --resume`, or Resume on the dashboard",
+    PauseSource.REVIEW: "by itself, once you have read some: `cli.py --unread`, then `cli.py --reviewed ID`, or `all`",
+    PauseSource.QUIET: "by itself, when the quiet hours are over",
+    PauseSource.BATTERY: "by itself, when the machine is plugged in",
+    PauseSource.DISK: "by itself, when there is room on the disk again",
 }
-BY_OWNER = (HoldSource.OWNER, HoldSource.CHECKPOINT)
-"""What `resume` lets go of."""
+BY_OWNER = (PauseSource.OWNER, PauseSource.CHECKPOINT)
+"""What `resume` ends."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hold:
+class PauseReason:
     """One reason why no task is begun."""
 
-    source: HoldSource
+    source: PauseSource
     reason: str
     since: datetime
 
@@ -78,35 +78,35 @@ class Hold:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PauseState:
-    """What holds claims back, in the order of `HoldSource`; nothing does when it is empty."""
+    """Why no task is begun, in the order of `PauseSource`; tasks are when it is empty."""
 
-    holds: tuple[Hold, ...] = ()
+    reasons: tuple[PauseReason, ...] = ()
 
     @property
     def paused(self) -> bool:
         """Tell whether no task is begun."""
-        return bool(self.holds)
+        return bool(self.reasons)
 
     @property
     def reason(self) -> str:
         """All reasons in one line."""
-        return "; ".join(hold.reason for hold in self.holds if hold.reason)
+        return "; ".join(each.reason for each in self.reasons if each.reason)
 
     @property
     def since(self) -> datetime | None:
         """Since when no task was begun."""
-        return min((hold.since for hold in self.holds), default=None)
+        return min((each.since for each in self.reasons), default=None)
 
     @property
     def state(self) -> DaemonState:
         """What this makes of a daemon that is up."""
-        if not self.holds:
+        if not self.reasons:
             return DaemonState.RUNNING
-        return DaemonState.CHECKPOINT if self.has(HoldSource.CHECKPOINT) else DaemonState.PAUSED
+        return DaemonState.CHECKPOINT if self.has(PauseSource.CHECKPOINT) else DaemonState.PAUSED
 
-    def has(self, source: HoldSource) -> bool:
-        """Tell whether this one holds claims back."""
-        return any(hold.source is source for hold in self.holds)
+    def has(self, source: PauseSource) -> bool:
+        """Tell whether this source pauses claims."""
+        return any(each.source is source for each in self.reasons)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from core.queueing import Hold
+from core.queueing import PauseReason
 from core.states import DaemonState, Phase
 
 
@@ -91,7 +91,7 @@ class DaemonStatus:
     pid: int = 0
     approvals: int = 0
     saved: SavedReplies = field(default_factory=SavedReplies)
-    holds: tuple[Hold, ...] = ()
+    holds: tuple[PauseReason, ...] = ()
     unread: int = 0
 
 

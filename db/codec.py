@@ -6,23 +6,22 @@ is also why only reading goes through pydantic: it replaces such characters in t
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from datetime import datetime
 from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from core.clock import to_text
+from core.masking import Plain
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 T = TypeVar("T")
-Plain = None | bool | int | float | str | list["Plain"] | dict[str, "Plain"]
-
-Clean = Callable[[str], str]
 
 _write = json.JSONEncoder(separators=(",", ":")).encode
 _names: dict[type, tuple[str, ...]] = {}
@@ -39,9 +38,9 @@ def _adapter(kind: type[T]) -> TypeAdapter[T]:
     return _adapters[kind]
 
 
-def encode(value: object, clean: Clean | None = None) -> str:
-    """Write a value of one of our types, or plain data, each text passed through `clean`."""
-    return _write(plain(value, clean))
+def encode(value: object) -> str:
+    """Write a value of one of our types, or plain data."""
+    return _write(plain(value))
 
 
 def decode(kind: type[T], text: str) -> T:
@@ -60,31 +59,42 @@ def decode(kind: type[T], text: str) -> T:
             raise ValueError("it is nested too deeply") from None
 
 
+def spec_digest(task_id: int, text: str) -> str:
+    """What tells, years later, that a stored specification is the one that was submitted under this id (SHA-256)."""
+    return hashlib.sha256(f"{task_id} {text}".encode("utf-8", "surrogatepass")).hexdigest()
+
+
 def storable(text: str) -> str:
     """Replace what has no UTF-8 form by its escape; SQLite stores no other text."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def plain(value: object, clean: Clean | None = None) -> Plain:
-    """The value as JSON knows it, each text passed through `clean`; what JSON does not know becomes its text."""
+def like(text: str) -> str:
+    r"""A LIKE pattern (escape character `\`) for texts that hold this one."""
+    escaped = storable(text).replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    return f"%{escaped}%"
+
+
+def plain(value: object) -> Plain:
+    """The value as JSON knows it; what JSON does not know becomes its text."""
     kind = type(value)
     if value is None or kind is bool or kind is int:
         return cast("Plain", value)
     if isinstance(value, Enum):
-        return plain(value.value, clean)
+        return plain(value.value)
     if isinstance(value, str):
-        return clean(value) if clean else value
+        return value
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if isinstance(value, datetime):
         return to_text(value)
     if isinstance(value, Mapping):
-        return {clean(str(key)) if clean else str(key): plain(item, clean) for key, item in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [plain(item, clean) for item in value]
+        return [plain(item) for item in value]
     if (names := _names.get(kind)) is None:
         names = _names[kind] = tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
     if not names:
-        return plain(str(value), clean)
+        return plain(str(value))
     values = ((name, getattr(value, name)) for name in names)
-    return {name: None if item is None else plain(item, clean) for name, item in values}
+    return {name: None if item is None else plain(item) for name, item in values}

@@ -11,7 +11,7 @@ from typing import Self
 from core.errors import StoreError
 from db import migrations
 from db.sqlite import Connection, Error, connect, store_error
-from db.trouble import Trouble
+from db.write_failures import WriteFailure
 from db.writer import Job, Listener, T, Writer
 
 
@@ -108,14 +108,14 @@ class Database:
             self._writer.hurry()
 
     @property
-    def trouble(self) -> Trouble | None:
+    def write_failure(self) -> WriteFailure | None:
         """Why nothing can be written, or None."""
-        return self._writer.trouble.now if self._writer else None
+        return self._writer.failures.now if self._writer else None
 
-    def on_trouble(self, listener: Callable[[Trouble], None]) -> None:
-        """Call `listener` on the writer's thread whenever trouble begins or is over."""
+    def on_write_failure(self, listener: Callable[[WriteFailure], None]) -> None:
+        """Call `listener` on the writer's thread when a write failure begins or is over."""
         if self._writer is not None:
-            self._writer.trouble.listen(listener)
+            self._writer.failures.listen(listener)
 
     @property
     def writes(self) -> bool:

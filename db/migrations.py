@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 
 from core.errors import StoreTooNew, StoreTooOld
 from core.states import MOVES, Status
-from db import schema, schema_learning, schema_pages
+from db import schema
 from db.sqlite import Connection, connect_memory
 
 if TYPE_CHECKING:
@@ -50,12 +50,12 @@ def _holds(db: Tables) -> None:
 
 
 def _learning(db: Tables) -> None:
-    for statement in schema_learning.LEARNING:
+    for statement in schema.LEARNING:
         db.execute(statement)
 
 
 def _pages(db: Tables) -> None:
-    for statement in schema_pages.PAGES:
+    for statement in schema.PAGES:
         db.execute(statement)
 
 

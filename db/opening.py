@@ -13,12 +13,11 @@ from pathlib import Path
 
 from core.errors import StoreError
 from db import backups
-from db.restored import Restored
-from db.restoring import Damage, finish, restore
-from db.soundness import Examined, beside, examine, last_full_look
+from db.integrity import Examined, beside, examine, last_full_look
+from db.log_end import LogEnd, read_log_end
+from db.restore import Damage, Restored, finish, restore
 from db.sqlite import Error, connect, store_error
 from db.wal import read_log
-from db.witness import Witness, hear
 
 log = logging.getLogger(__name__)
 
@@ -39,10 +38,10 @@ def ensure_sound(path: Path, backups_dir: Path, log_file: Path, now: datetime) -
         StoreError: it can neither be read nor restored; nothing was changed.
     """
     finish(path)
-    witness = hear(log_file)
+    log_end = read_log_end(log_file)
     try:
         found = _examine(path, now)
-        why = found.faults[0] if found.faults else _missing(path, backups_dir, witness, now)
+        why = found.faults[0] if found.faults else _missing(path, backups_dir, log_end, now)
         if not why:
             looked_at = last_full_look(path, now, full=found.full)
             beside(path, ".clean").unlink(missing_ok=True)
@@ -50,9 +49,9 @@ def ensure_sound(path: Path, backups_dir: Path, log_file: Path, now: datetime) -
     except OSError as error:
         raise StoreError(f"{path}: cannot be used: {error}") from error
     log.error("%s is damaged and is restored: %s", path, "; ".join(found.faults) or why)
-    restored = restore(Damage(path=path, why=why, found=found, backups=backups_dir, witness=witness), now)
+    restored = restore(Damage(path=path, why=why, found=found, backups=backups_dir, log_end=log_end), now)
     beside(path, ".clean").unlink(missing_ok=True)
-    log.error("%s", restored.told())
+    log.error("%s", restored.summary())
     return Looked(looked_at=now, restored=restored)
 
 
@@ -64,14 +63,14 @@ def _examine(path: Path, now: datetime) -> Examined:
     return Examined(faults=faults, log=found, full=True, took_s=0.0)
 
 
-def _missing(path: Path, backups_dir: Path, witness: Witness, now: datetime) -> str:
+def _missing(path: Path, backups_dir: Path, log_end: LogEnd, now: datetime) -> str:
     """What must have been there and is not, or nothing."""
     if not path.exists() or not path.stat().st_size:
-        return "the file is gone" if backups.kept(backups_dir, now) or witness.newest_event else ""
+        return "the file is gone" if backups.kept(backups_dir, now) or log_end.newest_event else ""
     newest = _newest_event(path)
-    if witness.newest_event <= newest:
+    if log_end.newest_event <= newest:
         return ""
-    return f"events {newest + 1} to {witness.newest_event}, which the log file has, are not in it"
+    return f"events {newest + 1} to {log_end.newest_event}, which the log file has, are not in it"
 
 
 def _newest_event(path: Path) -> int:

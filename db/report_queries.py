@@ -1,23 +1,251 @@
-"""What the weekly report reads of what is always kept: tasks, calls, commits, failures, asks.
+"""What the weekly report is made from: the rows of one span of time, as values.
 
 Spans are half open: since ≤ t < until. Everything is read as it stood at the end of the span, so that a report which is
 made again later says the same: a commit that was read since then is still unread in it, a fix that was found later is
 not known yet. That a task ended, and was tried again after the span, is told by the log alone (`report_log`).
+
+Old events are pruned. What `ReportLog` reads begins where the log is whole, and `whole_since` says where that is, so
+that a report which is made again after that says what is no longer known instead of counting zero.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from core.clock import from_text, to_text
+from core.events import Kind
 from core.gates import AskKind
-from core.states import Ending, Status
-from db.commit_signs import files_of, signs_of
+from core.queueing import PauseSource
+from core.states import ENDED, Ending, Status
+from db.commit_signs import ChangedFile, Signs, files_of, signs_of
 from db.database import Database
-from db.report_rows import AskRow, CommitRow, EndedTask, FailureRow, ModelCall, TrialRow
+from db.pruning import events_pruned
 from db.sqlite import Row
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndedTask:
+    """A task that ended; `kind` and `repo` are empty where none was given.
+
+    A task that was tried again after its end has an `EndedTask` for each.
+    """
+
+    id: int
+    status: Status
+    ending: Ending | None
+    kind: str
+    repo: str
+    description: str
+    reason: str
+    attempt: int
+    iterations: int
+    created_at: datetime
+    not_before: datetime | None
+    started_at: datetime | None
+    ended_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelCall:
+    """One answered call; `cost_usd` is None where the price is not known.
+
+    `saved` names the backend whose call the built-in engine made needless; empty for all other replies.
+    """
+
+    at: datetime
+    task_id: int | None
+    backend: str
+    model: str
+    tokens_in: int
+    tokens_out: int
+    cost_usd: float | None
+    latency_s: float
+    saved: str = ""
+
+    @property
+    def tokens(self) -> int:
+        """Prompt and reply together."""
+        return self.tokens_in + self.tokens_out
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitRow:
+    """One commit as it stood at the end of the span.
+
+    `model` are the models that had a hand in it. `asked_repo` is the repository as its task names it, empty for the
+    daemon's own. `files` and `signs` are None where they are not known.
+    """
+
+    id: int
+    at: datetime
+    task_id: int
+    attempt: int
+    commit: str
+    asked_repo: str
+    subject: str
+    label: str
+    model: str
+    iterations: int
+    integrated: bool
+    pushed: bool
+    reviewed: bool
+    reverted: bool
+    files: tuple[ChangedFile, ...] | None
+    signs: Signs | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailureRow:
+    """A stored failure: its normalised `signature`, the error, the change that failed as a patch, and what came of it.
+
+    `lesson` is empty, and `solved` False, where no fix was known at the end of the span.
+    """
+
+    at: datetime
+    task_id: int | None
+    signature: str
+    error: str
+    code: str
+    repo: str
+    solved: bool
+    lesson: str
+
+    @property
+    def kind(self) -> str:
+        """What it was: an exception, a way to die, or a rule of the checker."""
+        return self.error.partition("\n")[0].partition(":")[0].strip()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskRow:
+    """What a task asked its owner; `granted` and `answered_at` are None while there is no answer."""
+
+    task_id: int
+    kind: AskKind
+    subject: str
+    granted: bool | None
+    asked_at: datetime
+    answered_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialRow:
+    """An attempt that a lesson was near to, and what it took; `control` where it saw none by lot."""
+
+    at: datetime
+    control: bool
+    solved: bool
+    iterations: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogRow:
+    """An event of the log, as far as the report reads it."""
+
+    id: int
+    at: datetime
+    kind: str
+    message: str
+    task_id: int | None
+    data: Mapping[str, Any]
+
+
+_MOVES = "e.kind IN ('task_moved', 'task_claimed', 'task_recovered')"
+_ENDS = ", ".join(f"'{status}'" for status in sorted(ENDED))
+
+
+class ReportLog:
+    """Reads of the log; may be used from any thread."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    def whole_since(self) -> datetime | None:
+        """From when on the log has all its events; None when nothing was ever pruned."""
+        pruned = events_pruned(self._db.reader())
+        return pruned.before if pruned else None
+
+    def counts(self, since: datetime, until: datetime) -> dict[str, int]:
+        """How often each kind of event was logged in the span."""
+        query = "SELECT kind, count(*) FROM execution_logs WHERE at >= ? AND at < ? GROUP BY kind ORDER BY kind"
+        return {row[0]: int(row[1]) for row in self._rows(query, to_text(since), to_text(until))}
+
+    def events(self, since: datetime | None, until: datetime, kinds: Iterable[Kind]) -> list[LogRow]:
+        """The events of some kinds in the span (None: from the beginning), in the order in which they were stored."""
+        wanted = sorted(kinds)
+        marks = ", ".join("?" * len(wanted))
+        query = (
+            "SELECT id, at, kind, message, task_id, data FROM execution_logs "  # noqa: S608  # question marks
+            f"WHERE at >= ? AND at < ? AND kind IN ({marks}) ORDER BY id"
+        )
+        return [_log_row(row) for row in self._rows(query, to_text(since) if since else "", to_text(until), *wanted)]
+
+    def last_before(self, event_id: int) -> datetime | None:
+        """When the event was stored that came before this one."""
+        rows = self._rows("SELECT at FROM execution_logs WHERE id < ? ORDER BY id DESC LIMIT 1", event_id)
+        return from_text(rows[0][0]) if rows else None
+
+    def earlier_ends(self, since: datetime, until: datetime) -> list[EndedTask]:
+        """Ends in the span of tasks that were tried again afterwards, in the order in which they came."""
+        rows = self._rows(
+            f"SELECT {TASK_COLUMNS}, e.at AS at, e.attempt AS attempt_then, e.iteration AS iteration_then, "  # noqa: S608  # constants
+            "e.data AS data FROM execution_logs e JOIN tasks t ON t.id = e.task_id "
+            f"JOIN task_specs s ON s.task_id = t.id WHERE {_MOVES} AND e.at >= ? AND e.at < ? "
+            f"AND json_extract(e.data, '$.to') IN ({_ENDS}) "
+            "AND (t.ended_at IS NULL OR e.at < t.ended_at) ORDER BY e.id",
+            *(to_text(since), to_text(until)),
+        )
+        return [_earlier(row) for row in rows]
+
+    def reopened_count(self, at: datetime) -> int:
+        """How many tasks had ended before `at` and were tried again after it."""
+        rows = self._rows(
+            "SELECT e.task_id, max(e.id), json_extract(e.data, '$.to') AS became FROM execution_logs e "  # noqa: S608  # constants
+            f"JOIN tasks t ON t.id = e.task_id WHERE {_MOVES} AND e.at < ? "
+            "AND (t.ended_at IS NULL OR t.ended_at >= ?) GROUP BY e.task_id",
+            *(to_text(at), to_text(at)),
+        )
+        return sum(row["became"] in ENDED for row in rows)
+
+    def holds(self) -> dict[PauseSource, datetime]:
+        """The holds that stand today, each with when it began; the events of an old one may have been pruned."""
+        rows = self._rows("SELECT source, since FROM holds ORDER BY source")
+        return {
+            PauseSource(row["source"]): from_text(row["since"]) for row in rows if row["source"] in set(PauseSource)
+        }
+
+    def _rows(self, query: str, *values: str | int) -> Sequence[Row]:
+        return self._db.reader().execute(query, values).fetchall()
+
+
+def _earlier(row: Row) -> EndedTask:
+    """The task as its event tells it; what the event does not tell is as the task is now."""
+    data = json.loads(row["data"])
+    return replace(
+        ended_task(dict(row) | {"ended_at": row["at"]}),
+        status=Status(data["to"]),
+        ending=Ending(data["ending"]) if data.get("ending") else None,
+        reason=str(data.get("reason", "")),
+        attempt=row["attempt_then"] or 0,
+        iterations=row["iteration_then"] or 0,
+    )
+
+
+def _log_row(row: Row) -> LogRow:
+    return LogRow(
+        id=row["id"],
+        at=from_text(row["at"]),
+        kind=row["kind"],
+        message=row["message"],
+        task_id=row["task_id"],
+        data=json.loads(row["data"]),
+    )
+
 
 TASK_COLUMNS = (
     "t.id, t.status, t.ending, t.reason, t.description, t.attempt, t.iterations, t.created_at, t.not_before, "

@@ -1,8 +1,8 @@
-"""Carries over what a damaged database still tells, row by row, into a sound one.
+"""Carries over what can be read of a damaged database, row by row, into a sound one.
 
-The sound one is a backup, or empty. Each row that can be read is laid beside it in a database of its own, judged there
-by the rules of `db.sense`, and taken if nothing speaks against it. A task is taken whole or not at all: its row, its
-specification, and the log of its moves must agree. What is older than what the backup has is left.
+The sound one is a backup, or empty. Each row that can be read is staged beside it in a database of its own, validated
+there (`db.row_validation`), and taken if it is valid. A task is taken whole or not at all: its row, its specification,
+and the log of its moves must agree. What is older than what the backup has is left.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.events import Kind
-from db import sense
+from db import row_validation
 from db.pages import Pages, Value
 from db.sqlite import Connection, Error, connect_draft
 
@@ -59,7 +59,7 @@ class Salvage:
 
     def __init__(self, conn: Connection, pages: Pages, roots: Mapping[str, int], *, doubtful: bool) -> None:
         self._conn, self._pages, self._doubtful = conn, pages, doubtful
-        sense.prepare(conn)
+        row_validation.prepare(conn)
         self._rows: dict[str, int] = {}
         self._refused: dict[str, int] = {}
         listed = {str(v[1]): v[3] for _, v in pages.rows(1) if len(v) == 5 and v[0] == "table"}
@@ -69,7 +69,7 @@ class Salvage:
     def run(self, beside: Path) -> Carried:
         """Do it, with a database at `beside` for what is being judged; that one is gone afterwards."""
         with self._laid_out(beside):
-            tables = [table for table in sense.tables(self._conn) if table in self._roots]
+            tables = [table for table in row_validation.tables(self._conn) if table in self._roots]
             lost_events = 0
             for table in tables:
                 before = self._pages.unreadable
@@ -125,7 +125,8 @@ class Salvage:
                 self._refuse(table, 1)
             elif not self._is_known(table, row):
                 conn.execute(insert, row)
-        self._refuse(table, conn.execute(f"DELETE FROM found.{table} WHERE {sense.senseless(conn, table)}").rowcount)  # noqa: S608
+        invalid = row_validation.invalid(conn, table)
+        self._refuse(table, conn.execute(f"DELETE FROM found.{table} WHERE {invalid}").rowcount)  # noqa: S608
         conn.execute("COMMIT")
 
     def _is_known(self, table: str, row: list[Value]) -> bool:
@@ -166,7 +167,7 @@ class Salvage:
             "EXISTS (SELECT 1 FROM main.tasks m WHERE m.id = t.id AND "
             "(m.fence > t.fence OR m.attempt > t.attempt OR (m.status = 'done' AND t.status <> 'done')))"
         )
-        wrong = [sense.unfit("found"), *([sense.moved_on()] if check_moves else [])]
+        wrong = [row_validation.spec_mismatch("found"), *([row_validation.newer_move_logged()] if check_moves else [])]
         for condition in wrong:
             self._refuse("tasks", conn.execute(f"DELETE FROM found.tasks AS t WHERE {condition}").rowcount)  # noqa: S608
         conn.execute(f"DELETE FROM found.tasks AS t WHERE {older}")  # noqa: S608

@@ -1,9 +1,11 @@
-"""The tables as the first migration makes them. Released: changes are new migrations, never edits here.
+"""The tables as the first, the sixth and the seventh migration make them. Released: changes are new migrations.
 
 Times are texts of `core.clock.to_text`, which sort as the times do; JSON is text; long texts are rows of `artifacts`,
 named by their digest. What may not be claimed is another status with a partial index of its own, never a filter in
 the claim: its time must not grow with what it skips. A task's specification may be megabytes (files, tests) and a row
-is rewritten as a whole at each heartbeat, so it has a table of its own.
+is rewritten as a whole at each heartbeat, so it has a table of its own. A list of tasks is filtered and sorted over one
+index that covers every column it may ask for: ten thousand entries are read in two milliseconds, whatever the order,
+where an index for each order would have to be written with every move of a task.
 """
 
 from __future__ import annotations
@@ -275,3 +277,122 @@ HOLDS = (
 )
 
 TABLES = (*QUEUE, *LOG, *STEPS, *MEMORY, *STATE)
+
+
+# The sixth migration: what became of attempts by what they were shown, and by which models they asked.
+
+LEARNING = (
+    """CREATE TABLE recalls (
+        task_id INTEGER NOT NULL,
+        attempt INTEGER NOT NULL,
+        kind TEXT NOT NULL, -- failure or pattern
+        item INTEGER NOT NULL, -- its id
+        arm TEXT NOT NULL, -- shown; control: the attempt sees nothing; probation: this lesson is left out
+        score REAL NOT NULL,
+        at TEXT NOT NULL,
+        solved INTEGER, -- NULL until the attempt has ended
+        iterations INTEGER,
+        tokens INTEGER,
+        PRIMARY KEY (task_id, attempt, kind, item)) WITHOUT ROWID""",
+    "CREATE INDEX recalls_item ON recalls (kind, item)",
+    # Functions that failed and that a fix changed, by a fingerprint that no name counts for (memory.shapes).
+    """CREATE TABLE failed_shapes (
+        shape TEXT NOT NULL,
+        failure INTEGER NOT NULL, -- its id
+        PRIMARY KEY (shape, failure)) WITHOUT ROWID""",
+    # A vector's id is never given again, so that a copy in memory knows what is new by its id alone.
+    """CREATE TABLE memory_vectors_kept (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        embedder TEXT NOT NULL,
+        kind TEXT NOT NULL, -- failure or pattern
+        item INTEGER NOT NULL, -- its id
+        vector BLOB NOT NULL, -- float32, little endian, of length 1
+        signs BLOB, -- its sketch (memory.signs); NULL where an earlier version wrote it
+        UNIQUE (embedder, kind, item))""",
+    """INSERT INTO memory_vectors_kept (id, embedder, kind, item, vector)
+        SELECT id, embedder, kind, item, vector FROM memory_vectors""",
+    "DROP TABLE memory_vectors",
+    "ALTER TABLE memory_vectors_kept RENAME TO memory_vectors",
+    "CREATE INDEX memory_signs ON memory_vectors (embedder, kind, id, signs)",
+    "ALTER TABLE approvals ADD COLUMN fallback TEXT NOT NULL DEFAULT ''",  # assumed when nobody answers in time
+    # For which kind of task a call was, and in which try: what is known of a model is known of it for a kind.
+    "ALTER TABLE model_stats ADD COLUMN kind TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE model_stats ADD COLUMN iteration INTEGER NOT NULL DEFAULT 0",
+    # Which models an attempt asks: decided once, so that it asks the same ones when it is resumed.
+    """CREATE TABLE model_routes (
+        task_id INTEGER NOT NULL,
+        attempt INTEGER NOT NULL,
+        at TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        ladder TEXT NOT NULL, -- ["backend=model", …], the weakest first
+        first TEXT NOT NULL, -- the one that begins
+        cheap TEXT NOT NULL, -- the one for easy phases
+        explored INTEGER NOT NULL, -- it was drawn by lot, to learn
+        why TEXT NOT NULL,
+        PRIMARY KEY (task_id, attempt)) WITHOUT ROWID""",
+)
+
+
+# The seventh migration: lessons and asks, what pages read, and tasks that began where another one was.
+
+_TABLES = ("failures", "patterns")
+_COLUMNS = (
+    "standing TEXT NOT NULL DEFAULT 'trusted'",  # decided when an attempt ends that it was near to (memory.uplift)
+    "retired_at TEXT",
+    "retired_by TEXT NOT NULL DEFAULT ''",  # owner or measured; '': not noted
+    "judged_from TEXT NOT NULL DEFAULT ''",  # attempts before this time say nothing: its owner restored it
+)
+
+LESSONS = (
+    *(f"ALTER TABLE {table} ADD COLUMN {column}" for table in _TABLES for column in _COLUMNS),
+    # A lesson of this database has the language and the repository of its task.
+    *(
+        f"UPDATE {table} SET {column} = coalesce((SELECT json_extract(spec, '$.{column}') "  # noqa: S608  our own names
+        f"FROM task_specs AS s WHERE s.task_id = {table}.task_id AND json_valid(spec)), '') WHERE task_id IS NOT NULL"
+        for table in _TABLES
+        for column in ("language", "repo")
+    ),
+    # Lists of lessons are read from these alone: beside them lie code and fixes of many pages each.
+    "CREATE INDEX failures_listed ON failures (solved, retired, standing, language, repo, fixed_at, times_used)",
+    "CREATE INDEX patterns_listed ON patterns (retired, standing, language, repo, created_at, times_used)",
+    "ALTER TABLE recalls ADD COLUMN ended_at TEXT",  # of the attempt; NULL where an earlier version noted its end
+    "ALTER TABLE approvals ADD COLUMN answered_by TEXT NOT NULL DEFAULT ''",  # owner or assumed; '': not noted
+)
+
+
+COST = "coalesce(json_extract(spent, '$.cost_usd'), 0) + 0.0"
+TOKENS = "coalesce(json_extract(spent, '$.tokens_in'), 0) + coalesce(json_extract(spent, '$.tokens_out'), 0)"
+_FACTS = "kind = coalesce(json_extract(spec, '$.kind'), ''), repo = coalesce(json_extract(spec, '$.repo'), '')"
+
+_LISTS = (
+    "ALTER TABLE tasks ADD COLUMN kind TEXT NOT NULL DEFAULT ''",  # repeated from the specification, as is repo
+    "ALTER TABLE tasks ADD COLUMN repo TEXT NOT NULL DEFAULT ''",
+    f"UPDATE tasks SET {_FACTS} FROM task_specs WHERE task_id = id",  # noqa: S608  a constant of this module
+    # However a specification comes in (from its owner, or from a damaged database), its task's row repeats it.
+    f"""CREATE TRIGGER task_specs_repeated AFTER INSERT ON task_specs WHEN json_valid(NEW.spec) BEGIN
+        UPDATE tasks SET {_FACTS.replace("spec,", "NEW.spec,")} WHERE id = NEW.task_id; END""",  # noqa: S608  as above
+    f"""CREATE INDEX tasks_listed ON tasks (
+        status, priority, kind, repo, iterations, created_at, started_at, ended_at, {COST}, {TOKENS})""",
+    "DROP INDEX tasks_ended",
+    "CREATE INDEX tasks_outcomes ON tasks (ended_at, status, iterations) WHERE ended_at IS NOT NULL",
+    # Its order is that of the groups of a series (db.series), which then need no sorting.
+    """CREATE INDEX model_stats_days ON model_stats (
+        substr(at, 1, 10), backend, model, at, tokens_in, tokens_out, cost_usd, latency_s, lost)""",
+    "CREATE INDEX git_commits_repo ON git_commits (repo, integrated, reverted_by, pushed_at, at)",
+)
+
+PAGES = (
+    # Where a task began that is a fork: at the case file (steps.work) that a step of another task left behind.
+    """CREATE TABLE task_forks (
+        task_id INTEGER PRIMARY KEY REFERENCES tasks (id),
+        source INTEGER NOT NULL,
+        attempt INTEGER NOT NULL,
+        step_no INTEGER NOT NULL,
+        model TEXT NOT NULL, -- who is asked first, by `backend=model`; '': as the settings say
+        noted INTEGER NOT NULL, -- its owner added a remark
+        work TEXT NOT NULL REFERENCES artifacts (digest))""",
+    "CREATE INDEX task_forks_source ON task_forks (source)",
+    "CREATE INDEX task_forks_work ON task_forks (work)",
+    *_LISTS,
+    *LESSONS,
+)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime
 
 from core.clock import to_text
 from core.dialogue import BUILT_IN
-from core.tasks import Spent, Task
-from db import task_rows as rows
+from core.tasks import Spent
 from db.sqlite import Connection
-from db.task_rows import Value
 
 _SUM = (
     "SELECT COALESCE(SUM(backend <> ?), 0) AS model_calls, COALESCE(SUM(tokens_in), 0) AS tokens_in, "
@@ -28,8 +25,3 @@ def since(conn: Connection, moment: datetime | None) -> Spent:
 def of_task(conn: Connection, task_id: int) -> Spent:
     """What all calls of a task used together, those included whose reply broke off or was never looked into."""
     return Spent(**dict(conn.execute(_SUM + "WHERE task_id = ?", (BUILT_IN, task_id)).fetchone()))
-
-
-def by_now(conn: Connection, task: Task) -> dict[str, Value]:
-    """The column of what a task used, up to its last call: the ledger knows replies that no step was made of."""
-    return {"spent": rows.spent_text(replace(of_task(conn, task.id), suite_s=task.spent.suite_s))}

@@ -1,31 +1,170 @@
 """Durable steps: each finished step of an attempt, and each model reply, before the next one starts.
 
-A daemon that died resumes at the step it was in: `last_work` is the state to go on from, and a step that asks a
-model at a place where it asked before gets the stored reply instead of paying again.
+A daemon that died resumes at the step it was in: `last_work` is the attempt's state to go on from, and a step that asks
+a model at a place where it asked before gets the stored reply instead of paying again.
 """
 
 from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Mapping
 from concurrent.futures import Future
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Any
 
 from core.attempt_state import AttemptState, Step
-from core.clock import Clock, to_text, utc_now
-from core.dialogue import Completion, ModelRequest
+from core.clock import Clock, from_text, to_text, utc_now
+from core.dialogue import Completion, Finish, ModelRequest
 from core.errors import StaleFence
 from core.events import Event, Kind
-from core.states import Phase, Status
+from core.masking import Masker
+from core.states import Outcome, Phase, Status
 from core.tasks import Spent
 from core.verdicts import Result
 from db import artifacts, spending
-from db.codec import decode, encode, storable
+from db.codec import decode, encode, plain, storable
 from db.database import Database
 from db.event_log import EventLog
 from db.sqlite import Connection, Row
-from db.step_rows import Call, IterationRow, StepRow, call_of, iteration_of, step_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepRow:
+    """A finished step. `work` is the digest of the case file after it; test counts only where tests ran."""
+
+    attempt: int
+    step_no: int
+    iteration: int
+    phase: Phase
+    outcome: Outcome
+    note: str
+    data: Mapping[str, Any]
+    work: str
+    passed: int | None
+    failed: int | None
+    total: int | None
+    started_at: datetime
+    ended_at: datetime
+    duration_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseTime:
+    """One phase of an iteration."""
+
+    phase: Phase
+    outcome: Outcome
+    duration_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IterationRow:
+    """One try: its phases in order, the last test counts, and what its model calls used.
+
+    `lessons` counts those recalled for the attempt by then; None where that is not known.
+    """
+
+    attempt: int
+    iteration: int
+    phases: tuple[PhaseTime, ...]
+    passed: int | None
+    failed: int | None
+    total: int | None
+    tokens_in: int
+    tokens_out: int
+    cost_usd: float
+    duration_s: float
+    started_at: datetime
+    ended_at: datetime
+    lessons: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A model call. `prompt` and `reply` are digests; the prompt's text is JSON: a list of [role, text]."""
+
+    attempt: int
+    step_no: int
+    call_no: int
+    iteration: int
+    phase: Phase
+    backend: str
+    model: str
+    tokens_in: int
+    tokens_out: int
+    cost_usd: float | None
+    latency_s: float
+    finish: Finish
+    prompt: str
+    reply: str
+    at: datetime
+
+
+def step_of(row: Row) -> StepRow:
+    """Read a row of `steps`."""
+    return StepRow(
+        attempt=row["attempt"],
+        step_no=row["step_no"],
+        iteration=row["iteration"],
+        phase=Phase(row["phase"]),
+        outcome=Outcome(row["outcome"]),
+        note=row["note"],
+        data=json.loads(row["data"]),
+        work=row["work"],
+        passed=row["passed"],
+        failed=row["failed"],
+        total=row["total"],
+        started_at=from_text(row["started_at"]),
+        ended_at=from_text(row["ended_at"]),
+        duration_s=row["duration_s"],
+    )
+
+
+def iteration_of(row: Row) -> IterationRow:
+    """Read a row of `iterations`."""
+    phases = (
+        PhaseTime(phase=Phase(phase), outcome=Outcome(outcome), duration_s=duration_s)
+        for phase, outcome, duration_s in json.loads(row["phases"])
+    )
+    return IterationRow(
+        attempt=row["attempt"],
+        iteration=row["iteration"],
+        phases=tuple(phases),
+        passed=row["passed"],
+        failed=row["failed"],
+        total=row["total"],
+        tokens_in=row["tokens_in"],
+        tokens_out=row["tokens_out"],
+        cost_usd=row["cost_usd"],
+        duration_s=row["duration_s"],
+        started_at=from_text(row["started_at"]),
+        ended_at=from_text(row["ended_at"]),
+        lessons=row["lessons"],
+    )
+
+
+def call_of(row: Row) -> Call:
+    """Read a row of `replies`."""
+    return Call(
+        attempt=row["attempt"],
+        step_no=row["step_no"],
+        call_no=row["call_no"],
+        iteration=row["iteration"],
+        phase=Phase(row["phase"]),
+        backend=row["backend"],
+        model=row["model"],
+        tokens_in=row["tokens_in"],
+        tokens_out=row["tokens_out"],
+        cost_usd=row["cost_usd"],
+        latency_s=row["latency_s"],
+        finish=Finish(row["finish"]),
+        prompt=row["prompt"],
+        reply=row["reply"],
+        at=from_text(row["at"]),
+    )
+
 
 MAX_NOTE_CHARS = 2000
 
@@ -47,12 +186,13 @@ class StepStore:
 
     Args:
         db: where they are kept.
-        events: gets one event for each step, in the step's transaction; its masker cleans stored prompts.
+        events: gets one event for each step, in the step's transaction.
         clock: gives replies their time.
+        mask: takes secrets out of prompts, and of what steps note.
     """
 
-    def __init__(self, db: Database, events: EventLog, *, clock: Clock = utc_now) -> None:
-        self._db, self._events, self._clock = db, events, clock
+    def __init__(self, db: Database, events: EventLog, *, clock: Clock = utc_now, mask: Masker | None = None) -> None:
+        self._db, self._events, self._clock, self._mask = db, events, clock, mask or Masker()
 
     def save_step(
         self, task_id: int, attempt: int, fence: int, step: Step, *, started_at: datetime, duration_s: float
@@ -66,7 +206,7 @@ class StepStore:
         def job(conn: Connection) -> None:
             if not _owned(conn, task_id, fence):
                 raise StaleFence
-            _insert_step(conn, task_id, attempt, step, started_at, duration_s, self._events)
+            _insert_step(conn, task_id, attempt, step, started_at, duration_s, self._mask)
             _sum_up(conn, task_id, attempt, step.state)
             self._events.append(conn, _finished(task_id, attempt, step, duration_s))
 
@@ -126,7 +266,7 @@ class StepStore:
         def job(conn: Connection) -> None:
             _insert_stats(conn, request, completion, at)
             if request.place is not None:
-                prompt = [[m.role, self._events.mask(m.text)] for m in request.messages]
+                prompt = [[m.role, self._mask(m.text)] for m in request.messages]
                 _insert_reply(conn, request, completion, artifacts.put(conn, json.dumps(prompt)), at)
 
         return self._db.write_patiently(job)
@@ -193,7 +333,7 @@ def _insert_step(
     step: Step,
     started_at: datetime,
     duration_s: float,
-    events: EventLog,
+    mask: Masker,
 ) -> None:
     """Store a step.
 
@@ -205,7 +345,7 @@ def _insert_step(
         "failed, total, started_at, ended_at, duration_s) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             *(task_id, attempt, step.state.step_no - 1, step.state.iteration, step.phase, step.outcome),
-            *(events.clean(step.note, MAX_NOTE_CHARS), encode(step.data, events.mask)),
+            *(mask.clean(step.note, MAX_NOTE_CHARS), encode(mask.masked_data(plain(step.data)))),
             artifacts.put(conn, encode(step.state)),
             *_tests(step),
             *(to_text(started_at), to_text(started_at + timedelta(seconds=duration_s)), duration_s),

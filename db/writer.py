@@ -31,7 +31,7 @@ from db.sqlite import (
     connect,
     store_error,
 )
-from db.trouble import FIRST_REST_S, MAX_REST_S, TroubleWatch
+from db.write_failures import FIRST_REST_S, MAX_REST_S, WriteFailures
 
 T = TypeVar("T")
 Job = Callable[[Connection], T]
@@ -89,7 +89,7 @@ class Writer:
         self._closed, self._open = False, True
         self._conn: Connection | None = None
         self._expected, self._last_commit_s, self._changed = 1, 0.0, False
-        self.trouble = TroubleWatch()
+        self.failures = WriteFailures()
         self._parked: list[_Entry[object]] = []
         self._waits, self._rest_s, self._retry_at = True, FIRST_REST_S, 0.0
 
@@ -140,7 +140,7 @@ class Writer:
         while self._open:
             if group := self._gather():
                 self._write(group)
-            if self._parked and (time.monotonic() >= self._retry_at or not (self._waits and self.trouble.now)):
+            if self._parked and (time.monotonic() >= self._retry_at or not (self._waits and self.failures.now)):
                 self._retry()
         while self._parked:
             self._retry()
@@ -173,8 +173,8 @@ class Writer:
             wait_s = 0.0
 
     def _write(self, group: list[_Entry[object]]) -> None:
-        if self.trouble.now and self.trouble.now.damage:
-            self._fail(group, self.trouble.now.error)
+        if self.failures.now and self.failures.now.damage:
+            self._fail(group, self.failures.now.error)
             return
         try:
             conn = self._begin()
@@ -188,7 +188,7 @@ class Writer:
             self._one_by_one(group, error)
             return
         if self._changed:  # an empty commit goes well on a full disk too
-            self.trouble.went_well()
+            self.failures.cleared()
         for entry in group:
             if entry.error is None:
                 entry.future.set_result(entry.result)
@@ -242,7 +242,7 @@ class Writer:
         """Tell who waits that nothing was written, or let them wait longer."""
         if isinstance(error, DatabaseError) and not isinstance(error, IntegrityError):
             error = store_error(error, self._path)
-        self.trouble.found(error)
+        self.failures.record(error)
         patient = isinstance(error, StoreUnready) and self._waits
         if patient and not self._parked:
             self._retry_at = time.monotonic() + self._rest_s
@@ -259,7 +259,7 @@ class Writer:
         waiting, self._parked = self._parked, []
         self._rest_s = min(2 * self._rest_s, MAX_REST_S)
         self._write(waiting[:1])
-        if self.trouble.now and self._waits:
+        if self.failures.now and self._waits:
             self._parked += waiting[1:]
             return
         self._rest_s = FIRST_REST_S

@@ -1,7 +1,7 @@
-"""The checkpoint: tasks are held back, what runs finishes, the report is written, and the owner has the word.
+"""The checkpoint: claims pause, what runs finishes, the report is written, and the owner decides when to go on.
 
-It is looked after in short looks that never wait, and where it stands is in the database after each of them
-(`db.checkpoints`), so a kill at any moment is nothing but a longer look: the next start goes on with the same span.
+It advances in short steps that never wait. Where it stands is in the database after each step
+(`taskqueue.checkpoints`), so a kill at any moment only delays it: the next start goes on with the same span.
 """
 
 from __future__ import annotations
@@ -15,13 +15,11 @@ from pathlib import Path
 from core.clock import Clock
 from core.errors import StoreError
 from core.states import Status
-from db import checkpoints
-from db.checkpoints import Checkpoints
 from db.database import Database
-from db.event_log import EventLog
-from db.holds import Holds
-from db.task_queries import TaskQueries
 from db.writer import Job, T
+from queue_manager import QueueManager
+from taskqueue import checkpoints
+from taskqueue.checkpoints import Checkpoints
 
 SETTLE_S = 12 * 3600.0
 """What runs ends by its own limits; after this it is taken for hung, and the report is written without it."""
@@ -31,8 +29,8 @@ class Checkpoint:
     """Calls checkpoints when they are due or asked for.
 
     Args:
-        db: keeps where they stand, and says what still runs.
-        events: gets the event of each.
+        db: keeps where they stand.
+        queue: is paused by them, and says what still runs.
         days: how long after the last one the next is due; may change.
         write_report: writes the report of a span of time, whole or not at all, and returns its path.
         clock: the time.
@@ -45,7 +43,7 @@ class Checkpoint:
         self,
         *,
         db: Database,
-        events: EventLog,
+        queue: QueueManager,
         days: Callable[[], float],
         write_report: Callable[[datetime, datetime], Path],
         clock: Clock,
@@ -53,10 +51,9 @@ class Checkpoint:
         monotonic: Callable[[], float] = time.monotonic,
         settle_s: float = SETTLE_S,
     ) -> None:
-        self._db, self._tasks, self._events, self._clock = db, TaskQueries(db), events, clock
+        self._db, self._queue, self._clock = db, queue, clock
         self._days, self._write_report, self._steady = days, write_report, steady
         self._monotonic, self._settle_s = monotonic, settle_s
-        self._holds = Holds(events, clock)
         self._settling_since: float | None = None
 
     def due_at(self) -> datetime | None:
@@ -77,7 +74,7 @@ class Checkpoint:
             return True
         reason = self._reason(here)
         if reason:
-            await self._write(lambda conn: checkpoints.begin(conn, self._holds, reason, self._clock()))
+            await self._write(lambda conn: checkpoints.begin(self._queue.transaction(conn), reason))
         return bool(reason)
 
     def _reason(self, here: Checkpoints) -> str:
@@ -108,15 +105,15 @@ class Checkpoint:
             report = await asyncio.to_thread(self._write_report, here.since, here.until)
         except (OSError, StoreError) as error:
             why = str(error)
-            await self._write(lambda conn: checkpoints.not_written(conn, self._holds, why))
+            await self._write(lambda conn: checkpoints.not_written(self._queue.transaction(conn), why))
             raise
-        await self._write(lambda conn: checkpoints.close(conn, self._holds, self._events, report.name, self._clock()))
+        await self._write(lambda conn: checkpoints.close(self._queue.transaction(conn), report.name))
 
     def _settled(self) -> bool:
         now = self._monotonic()
         if self._settling_since is None:
             self._settling_since = now
-        return not self._tasks.counts()[Status.RUNNING] or now - self._settling_since >= self._settle_s
+        return not self._queue.counts()[Status.RUNNING] or now - self._settling_since >= self._settle_s
 
     async def _write(self, job: Job[T]) -> T:
         return await asyncio.wrap_future(self._db.write(job))

@@ -17,11 +17,12 @@ from datetime import datetime, timedelta
 
 from core.clock import Clocks, to_text
 from core.events import Event, Kind, Level
-from db import checkpoints, clock_seen
+from db import clock_seen
 from db.database import Database
 from db.event_log import EventLog
 from db.sqlite import Connection
 from queue_manager import QueueManager
+from taskqueue import checkpoints
 
 JUMP = timedelta(seconds=10)
 """Smaller steps are not worth a word; nothing waits longer than this for them."""

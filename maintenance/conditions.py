@@ -9,11 +9,11 @@ from datetime import datetime
 from typing import Protocol, cast
 
 from core.clock import Clock
-from core.queueing import HoldSource
+from core.queueing import PauseSource
 from core.quiet_hours import quiet
-from db import review_debt
 from db.state_store import StateStore
 from queue_manager import QueueManager
+from taskqueue.pauses import review_debt
 
 Reason = Callable[[], str]
 """Says why no task may be begun now; nothing where one may."""
@@ -24,7 +24,7 @@ class Condition:
     """Keeps one hold in step with its cause."""
 
     queue: QueueManager
-    source: HoldSource
+    source: PauseSource
     reason: Reason
 
     async def look(self) -> None:
@@ -32,17 +32,17 @@ class Condition:
 
         What stands is read first: a hold that is put on meanwhile, for a newer cause, is not taken off by an older one.
         """
-        stands = {hold.source: hold.reason for hold in self.queue.pause_state().holds}
+        stands = {hold.source: hold.reason for hold in self.queue.pause_state().reasons}
         why = self.reason()
         if why and stands.get(self.source) != why:
-            await asyncio.wrap_future(self.queue.hold_back(self.source, why))
+            await asyncio.wrap_future(self.queue.add_pause(self.source, why))
         elif not why and self.source in stands:
-            await asyncio.wrap_future(self.queue.let_go(self.source))
+            await asyncio.wrap_future(self.queue.remove_pause(self.source))
 
 
 def in_debt(state: StateStore, limit: Callable[[], int | None]) -> Reason:
     """Too many commits wait to be read."""
-    return lambda: review_debt.reason(state.unread_count(), limit()) if limit() else ""
+    return lambda: review_debt(state.unread_count(), limit()) if limit() else ""
 
 
 def at_quiet_hours(

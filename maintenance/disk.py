@@ -16,7 +16,7 @@ from pathlib import Path
 from core.errors import StoreError
 from core.events import Event, Kind, Level
 from core.ports import Sink
-from core.queueing import HoldSource
+from core.queueing import PauseSource
 from queue_manager import QueueManager
 
 ENOUGH = 1.25
@@ -65,12 +65,12 @@ class DiskGuard:
         Raises:
             StoreError: that claims are held back could not be written.
         """
-        holds = await asyncio.to_thread(lambda: self._queue.pause_state().has(HoldSource.DISK))
+        holds = await asyncio.to_thread(lambda: self._queue.pause_state().has(PauseSource.DISK))
         low = await self._lowest(self._reserve_mb())
         if low and not holds:
             await self._stop(low)
         elif holds and not await self._lowest(ENOUGH * self._reserve_mb()):
-            await asyncio.wrap_future(self._queue.let_go(HoldSource.DISK))
+            await asyncio.wrap_future(self._queue.remove_pause(PauseSource.DISK))
 
     async def _lowest(self, wanted_mb: float) -> Room | None:
         """The place with the least room of those that have less than is wanted."""
@@ -82,10 +82,10 @@ class DiskGuard:
         reserve_mb = self._reserve_mb()
         reason = f"{low}, less than disk_reserve_mb ({reserve_mb:.0f}); work goes on by itself at {ENOUGH:g} times that"
         try:
-            await asyncio.wrap_future(self._queue.hold_back(HoldSource.DISK, reason))
+            await asyncio.wrap_future(self._queue.add_pause(PauseSource.DISK, reason))
         except StoreError:
             await self._make_room()
-            await asyncio.wrap_future(self._queue.hold_back(HoldSource.DISK, reason))
+            await asyncio.wrap_future(self._queue.add_pause(PauseSource.DISK, reason))
         data = {"place": low.what, "path": str(low.path), "free_mb": round(low.free_mb), "reserve_mb": reserve_mb}
         self._emit(Event(kind=Kind.DISK_LOW, level=Level.ERROR, message=f"no task is begun: {reason}", data=data))
         await self._make_room()

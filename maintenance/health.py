@@ -66,7 +66,7 @@ class Vitals:
         """From now on the workers count as well; `lives` tells whether they serve."""
         self._pool, self._pool_lives = pool, lives
 
-    def let_go(self) -> None:
+    def remove_pause(self) -> None:
         """The workers have put their tasks down as they were asked to, and count no longer."""
         self._pool = None
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from agent.prompt.text import fenced
 from core.dialogue import BUILT_IN
 from core.masking import Masker
-from db.codec import encode
+from db.codec import encode, plain
 from db.database import Database
 from db.training_rows import Solved, Written, solved
 from files.whole import write_whole
@@ -47,8 +47,8 @@ def pairs(database: Database, masker: Masker) -> Pairs:
     """
     accepted, preferred = list[str](), list[str]()
     for task in solved(database.reader()):
-        accepted += [encode(line, masker) for line in _accepted(task)]
-        preferred += [encode(line, masker) for line in _preferences(task)]
+        accepted += [encode(masker.masked_data(plain(line))) for line in _accepted(task)]
+        preferred += [encode(masker.masked_data(plain(line))) for line in _preferences(task)]
     return Pairs(accepted=accepted, preferences=preferred)
 
 

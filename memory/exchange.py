@@ -14,7 +14,7 @@ from core.errors import NotLessons
 from core.faults import WHY_CHARS, cut
 from core.masking import Masker
 from core.plain_data import read_json
-from db.codec import encode
+from db.codec import encode, plain
 from db.sqlite import Connection
 from memory.lessons import MAX_CODE, MAX_ERROR, MAX_FIX, MAX_LESSON
 
@@ -79,7 +79,7 @@ def lines(conn: Connection, masker: Masker) -> Iterator[str]:
         for row in conn.execute(select):
             fields = dict(zip(row.keys(), tuple(row), strict=True))
             fields["learned_at"] = fields["learned_at"] or fields["created_at"]
-            yield encode({"kind": kind, **fields}, masker)
+            yield encode(masker.masked_data(plain({"kind": kind, **fields})))
 
 
 def read(text: str) -> list[FailureIn | PatternIn]:

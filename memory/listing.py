@@ -14,8 +14,7 @@ from typing import Any, Literal
 
 from core.clock import from_text, to_text
 from core.shares import Share
-from db.codec import storable
-from db.log_rows import like
+from db.codec import like, storable
 from db.sqlite import Connection, Row
 from memory import recall_log
 from memory.recall_log import Assignment

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from core.events import Kind
-from core.queueing import HoldSource
+from core.queueing import PauseSource
 from report.document import Line, code, line, of_task
 from report.figures import Summary
 from report.risk import Level
@@ -73,7 +73,7 @@ def _crashes(summary: Summary) -> Line | None:
 
 
 def _held_for_review(summary: Summary) -> Line | None:
-    held = summary.daemon.held_s.get(HoldSource.REVIEW, 0)
+    held = summary.daemon.held_s.get(PauseSource.REVIEW, 0)
     if held < 3600:
         return None
     return line(f"Work waited {duration(held)} for commits to be read: read in smaller portions, or raise ",

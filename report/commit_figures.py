@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from core.events import Kind
 from core.gates import AskKind
-from db.report_rows import AskRow, CommitRow, FailureRow, LogRow
+from db.report_queries import AskRow, CommitRow, FailureRow, LogRow
 from report.risk import Around, Level, Ranked, ordered, rank
 from report.stats import counted
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from core.events import Kind
-from core.queueing import HoldSource
-from db.report_rows import LogRow
+from core.queueing import PauseSource
+from db.report_queries import LogRow
 
 LIFE = (Kind.DAEMON_STARTED, Kind.DAEMON_STOPPED)
 HOLDS = (Kind.PAUSED, Kind.RESUMED, Kind.HELD_BACK, Kind.LET_GO)
@@ -54,8 +54,8 @@ class DaemonFigures:
     crashes: int
     up_s: float
     known_s: float
-    held_s: Mapping[HoldSource, float]
-    standing: Sequence[HoldSource]
+    held_s: Mapping[PauseSource, float]
+    standing: Sequence[PauseSource]
     """Holds that stood at the end."""
     notable: Sequence[Notable]
 
@@ -73,7 +73,7 @@ class Lives:
     holds: Sequence[LogRow]
     pruned_to: datetime | None
     events: bool
-    standing: Mapping[HoldSource, datetime]
+    standing: Mapping[PauseSource, datetime]
     before: Callable[[int], datetime | None]
 
 
@@ -88,10 +88,10 @@ def fold(known: Lives, log: Sequence[LogRow], since: datetime, until: datetime) 
         known_s=max(0.0, (until - since).total_seconds()),
         held_s={
             source: seconds
-            for source in HoldSource
+            for source in PauseSource
             if (seconds := sum(_overlap(start, end or until, since, until) for start, end in held.get(source, ())))
         },
-        standing=[source for source in HoldSource if any(end is None for _, end in held.get(source, ()))],
+        standing=[source for source in PauseSource if any(end is None for _, end in held.get(source, ()))],
         notable=_notable(log),
     )
 
@@ -114,9 +114,9 @@ def _lives(known: Lives, until: datetime) -> list[tuple[datetime, datetime, bool
     return [*lives, (began, until, False)] if began is not None else lives
 
 
-def _held(known: Lives, until: datetime) -> dict[HoldSource, list[tuple[datetime, datetime | None]]]:
+def _held(known: Lives, until: datetime) -> dict[PauseSource, list[tuple[datetime, datetime | None]]]:
     """Beginning and end (None: it stood at the end of the span) of each hold; one whose begin was pruned as above."""
-    found: dict[HoldSource, list[tuple[datetime, datetime | None]]] = {source: [] for source in HoldSource}
+    found: dict[PauseSource, list[tuple[datetime, datetime | None]]] = {source: [] for source in PauseSource}
     begin = known.pruned_to or datetime.min.replace(tzinfo=UTC)
     open_since = {source: at for source, at in known.standing.items() if at < begin}
     for row in known.holds:
@@ -131,10 +131,10 @@ def _held(known: Lives, until: datetime) -> dict[HoldSource, list[tuple[datetime
     return found
 
 
-def _source(row: LogRow) -> HoldSource:
+def _source(row: LogRow) -> PauseSource:
     """Whose hold it is; before holds had sources there were the owner's and the checkpoint's."""
     said = row.data.get("source") or ("checkpoint" if row.data.get("reason") == "checkpoint" else "owner")
-    return HoldSource(said) if said in set(HoldSource) else HoldSource.OWNER
+    return PauseSource(said) if said in set(PauseSource) else PauseSource.OWNER
 
 
 def _overlap(start: datetime, end: datetime, since: datetime, until: datetime) -> float:

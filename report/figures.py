@@ -8,9 +8,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 
 from core.events import Kind
-from db.report_log import ReportLog
-from db.report_queries import ReportQueries
-from db.report_rows import CommitRow, EndedTask, LogRow
+from db.report_queries import CommitRow, EndedTask, LogRow, ReportLog, ReportQueries
 from report import (
     commit_figures,
     daemon_figures,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from core.events import Kind
-from db.report_rows import AskRow, FailureRow, LogRow
+from db.report_queries import AskRow, FailureRow, LogRow
 from report.stats import Spread, counted, spread
 
 KINDS = (Kind.COMMAND_BLOCKED, Kind.GATE_FINDING, Kind.FILES_DROPPED, Kind.PACKAGE_INSTALLED)

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from core.events import Kind
 from core.shares import Interval, Share, difference, mean_difference
-from db.report_rows import FailureRow, LogRow, TrialRow
+from db.report_queries import FailureRow, LogRow, TrialRow
 
 KINDS = (Kind.LESSON_RECALLED,)
 COMMONEST = 6

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from core.dialogue import BUILT_IN
 from core.events import Kind
-from db.report_rows import CommitRow, LogRow, ModelCall
+from db.report_queries import CommitRow, LogRow, ModelCall
 from report.stats import Spread, counted, spread
 
 KINDS = (Kind.MODEL_FAILED, Kind.MODEL_FALLBACK, Kind.REPAIR_DECLINED, Kind.BUDGET_REACHED, Kind.MODEL_DOWN)

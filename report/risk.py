@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from core.verdicts import Label
-from db.report_rows import CommitRow
+from db.report_queries import CommitRow
 from report.sensitive import AREAS, areas_of
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from db import checkpoints
 from db.database import Database
 from report.weeks import span_of
+from taskqueue import checkpoints
 
 
 def asked_span(database: Database, week: str, now: datetime, days: float) -> tuple[datetime, datetime]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from core.shares import Share
 from core.states import Ending, Status
-from db.report_rows import EndedTask
+from db.report_queries import EndedTask
 from report.stats import Spread, counted, spread
 
 SLOWEST, EXAMPLES = 5, 4

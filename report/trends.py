@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from core.shares import Share
 from core.states import Status
-from db.report_rows import EndedTask, ModelCall
+from db.report_queries import EndedTask, ModelCall
 from report.model_figures import Cost, cost_of
 from report.stats import Spread, spread
 from report.task_figures import at_first_try, last_ends, wait_s

@@ -41,7 +41,7 @@ def _view(desk: Desk, endpoint: Endpoint, view: View) -> Callable[..., Response]
 
 def body_of(desk: Desk, answer: Answer) -> str:
     """The answer's JSON without secrets, for tasks and models may have written them."""
-    text, mask = answer.model_dump_json(), desk.events.mask
+    text, mask = answer.model_dump_json(), desk.mask
     if mask(text) == text:
         return text
 

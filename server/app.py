@@ -42,6 +42,6 @@ def create_app(desk: Desk, assets: Assets) -> Flask:
     described = openapi.document(desk.status().version)
     app.add_url_rule("/api/openapi.json", "describe", lambda: described)
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
-    shown.register(app, desk.events.mask)
+    shown.register(app, desk.mask)
     frame.register(app, desk, assets)
     return app

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from core.clock import Clock, utc_now
 from core.errors import ConfigError, GitError, NotReverted, StoreError
+from core.masking import Masker
 from core.repositories import RepositoryStates
 from core.status import DaemonStatus, Restart
 from core.submission import parse_spec
@@ -77,7 +78,8 @@ def cannot_report(_week: str) -> Path:
 class Desk:
     """Everything behind the counter.
 
-    `status` is called from several threads and reads what holds now; after `queue.pause` has finished it says so.
+    `mask` takes secrets out of what is shown. `status` is called from several threads and reads what holds now; after
+    `queue.pause` has finished it says so.
     `loop_lag_s` is how late the workers' loop lately was, `faults` what else is not well with the daemon. `revert`
     takes a task's id, whether to force it, and whether to bring back instead; it may be called from any thread, as
     `reload`, which reads the settings again and fails with `ConfigError`. `clarify_wait_s` is how long a question waits
@@ -91,6 +93,7 @@ class Desk:
     database: Database
     queue: QueueManager
     events: EventLog
+    mask: Masker
     steps: StepStore
     status: Callable[[], DaemonStatus]
     read_task: Callable[[object], TaskSpec] = parse_spec

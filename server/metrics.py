@@ -20,8 +20,8 @@ from prometheus_client.registry import Collector
 from core.events import Event, Kind, Level
 from core.states import DaemonState, Ending, Status
 from core.status import DaemonStatus
-from db import task_list
 from server.desk import Desk
+from taskqueue import listing
 
 MEDIA = "text/plain; version=0.0.4; charset=utf-8"
 RUN_S = (1, 3, 10, 30, 60, 180, 600, 1800, 3600, 10_800)
@@ -115,7 +115,7 @@ class Gauges(Collector):
     def _queue(self, status: DaemonStatus) -> Iterator[Metric]:
         counts = self._desk.queue.counts()
         yield _gauge("tasks", "Tasks by status", ("status",), [((each,), count) for each, count in counts.items()])
-        oldest = task_list.queued_since(self._desk.database.reader())
+        oldest = listing.queued_since(self._desk.database.reader())
         age_s = (self._desk.clock() - oldest).total_seconds() if oldest else 0.0
         yield _gauge("oldest_queued_seconds", "Age of the oldest task that may be begun", (), [((), max(0.0, age_s))])
         busy = sum(worker.task_id is not None for worker in status.workers)

@@ -6,10 +6,10 @@ from concurrent.futures import Future
 
 from core.clock import Clock
 from core.states import DaemonState
-from db import checkpoints
 from db.database import Database
 from server.desk import Desk, settled
 from server.schemas import Answer
+from taskqueue import checkpoints
 
 
 class CheckpointAsked(Answer):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from core.errors import UnknownCommit
+from core.masking import Masker
 from db.commit_ledger import CommitLedger
 from db.database import Database
 from db.event_log import EventLog
@@ -17,12 +18,14 @@ class Reviewing:
 
     Args:
         database: where it is kept; one that is open for reading answers `commits` alone.
+        queue: knows the tasks.
         events: gets an event for each review.
+        mask: takes secrets out of what is shown.
     """
 
-    def __init__(self, database: Database, events: EventLog) -> None:
-        self._state, self._queue = StateStore(database), QueueManager(database, events)
-        self._ledger, self._mask = CommitLedger(database, events), events.mask
+    def __init__(self, database: Database, queue: QueueManager, events: EventLog, mask: Masker) -> None:
+        self._state, self._queue = StateStore(database), queue
+        self._ledger, self._mask = CommitLedger(database, events), mask
 
     def commits(self, query: CommitsQuery) -> Commits:
         """A page of commits."""

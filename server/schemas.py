@@ -10,11 +10,11 @@ from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, WithJsonSche
 
 from core.clock import to_text
 from core.events import Event, Kind, Level
-from core.queueing import HoldSource
+from core.queueing import PauseSource
 from core.states import DaemonState, Ending, Outcome, Phase, Status
 from core.tasks import Kind as TaskKind
 from core.tasks import Language
-from db.log_pages import LogPage
+from db.event_log import LogPage
 from server.log import ansi
 
 Moment = Annotated[
@@ -195,7 +195,7 @@ class SavedReplies(Answer):
 class Held(Answer):
     """A reason why no task is begun; “it goes on” is completed by `lifted_by`."""
 
-    source: HoldSource
+    source: PauseSource
     reason: str
     since: Moment
     lifted_by: str

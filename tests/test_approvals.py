@@ -41,7 +41,7 @@ def again(store: Store) -> Task:
 
 
 def hold(store: Store, task: Task, *asks: Ask) -> Task:
-    return store.queue.hold(task.id, task.fence, "needs packages", asks).result()
+    return store.queue.wait_for_owner(task.id, task.fence, "needs packages", asks).result()
 
 
 def asked(store: Store, *, open_only: bool = True) -> list[tuple[str, bool | None]]:
@@ -139,7 +139,7 @@ def test_an_answer_for_a_task_that_runs_again_moves_nothing(store: Store) -> Non
 def test_a_stale_worker_asks_nothing(store: Store) -> None:
     task = running(store)
     with pytest.raises(StaleFence):
-        store.queue.hold(task.id, task.fence - 1, "?", (TOOLZ,)).result()
+        store.queue.wait_for_owner(task.id, task.fence - 1, "?", (TOOLZ,)).result()
     assert asked(store, open_only=False) == []
 
 

@@ -51,7 +51,7 @@ def test_lost_replies_and_those_of_no_step_count_wherever_the_task_is_put_down(s
     store.queue.models_back().result()
     task = claim(store)
     pay(store, task, 1)
-    held = store.queue.hold(task.id, task.fence, "more?", (MORE,)).result()
+    held = store.queue.wait_for_owner(task.id, task.fence, "more?", (MORE,)).result()
     assert (held.status, held.spent.model_calls) == (Status.WAITING, 3)
     assert store.steps.spent_of(task_id).tokens == 270
     assert store.state.spent_total().unpriced == 3
@@ -81,11 +81,11 @@ def test_more_that_was_denied_can_be_asked_for_again_and_more_that_was_granted_i
     task_id = submit(store)
     for granted in (False, True):
         task = claim(store)
-        store.queue.hold(task.id, task.fence, "more?", (MORE,)).result()
+        store.queue.wait_for_owner(task.id, task.fence, "more?", (MORE,)).result()
         (asked,) = store.queue.approvals(task_id=task_id)
         store.queue.decide(asked.id, granted).result()
     task = claim(store)
-    assert store.queue.hold(task.id, task.fence, "more?", (MORE,)).result().status is Status.QUEUED
+    assert store.queue.wait_for_owner(task.id, task.fence, "more?", (MORE,)).result().status is Status.QUEUED
     assert [each.granted for each in store.queue.approvals(open_only=False, task_id=task_id)] == [False, True]
 
 

@@ -178,7 +178,7 @@ def test_a_stale_fence_is_refused_everywhere(store: Store) -> None:
         queue.finish(old.id, old.fence, Ending.COMMITTED),
         queue.requeue(old.id, old.fence, ""),
         queue.park(old.id, old.fence, "", None),
-        queue.hold(old.id, old.fence, ""),
+        queue.wait_for_owner(old.id, old.fence, ""),
     ):
         with pytest.raises(StaleFence):
             write.result()
@@ -305,7 +305,7 @@ def test_an_interrupted_attempt_goes_on_and_a_retried_one_is_new(store: Store) -
     store.queue.models_back().result()
     task = claim(store)
     assert task.attempt == 1
-    store.queue.hold(task.id, task.fence, "which?").result()
+    store.queue.wait_for_owner(task.id, task.fence, "which?").result()
     answer(store.queue, task.id, "this")
     task = claim(store)
     assert task.attempt == 1
@@ -360,7 +360,7 @@ def test_many_due_tasks_are_queued_in_portions(store: Store) -> None:
 def test_a_question_and_its_answer_are_kept(store: Store) -> None:
     first = submit(store)
     task = claim(store)
-    assert store.queue.hold(task.id, task.fence, "Which one?").result().status is Status.WAITING
+    assert store.queue.wait_for_owner(task.id, task.fence, "Which one?").result().status is Status.WAITING
     assert store.queue.answers(first) == [("Which one?", None)]
     answer(store.queue, first, "The left one.")
     assert store.queue.answers(first) == [("Which one?", "The left one.")]
@@ -427,7 +427,7 @@ def test_retrying_checks_the_dependencies_again(store: Store) -> None:
 def test_a_task_that_does_not_run_is_cancelled_at_once(store: Store) -> None:
     held = submit(store)
     task = claim(store)
-    store.queue.hold(task.id, task.fence, "?").result()
+    store.queue.wait_for_owner(task.id, task.fence, "?").result()
     scheduled = submit(store, not_before=store.clock() + timedelta(seconds=1))
     queued = submit(store)
     blocked = submit(store, depends_on=(queued,))
@@ -464,7 +464,7 @@ def test_a_cancelled_task_does_not_go_on_later(store: Store, how: str) -> None:
     elif how == "park":
         queue.park(task.id, task.fence, "", None).result()
     elif how == "hold":
-        queue.hold(task.id, task.fence, "?").result()
+        queue.wait_for_owner(task.id, task.fence, "?").result()
     else:
         queue.recover().result()
     ended = queue.get(task.id)

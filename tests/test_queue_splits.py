@@ -12,7 +12,7 @@ from core.errors import StaleFence
 from core.states import Ending, Phase, Status
 from core.subtasks import Part
 from core.tasks import Spent, Task, TaskSpec
-from db import sense
+from db import row_validation
 from tests.support.store import HandClock, Store, open_store
 
 S = Status
@@ -160,4 +160,4 @@ def test_what_parts_used_counts_for_the_whole_until_its_owner_asks_again(store: 
 
 def test_a_task_that_waits_for_parts_makes_sense_to_who_looks_for_damage(store: Store) -> None:
     split(store)
-    assert sense.faults(store.db.reader()) == []
+    assert row_validation.faults(store.db.reader()) == []

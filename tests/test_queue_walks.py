@@ -112,7 +112,7 @@ class QueueWalk(RuleBasedStateMachine):
     def hold(self, data: st.DataObject) -> None:
         task = self.pick(data, Status.RUNNING)
         self.model.leave(task, Status.WAITING)
-        self.store.queue.hold(task.id, task.fence, "?").result()
+        self.store.queue.wait_for_owner(task.id, task.fence, "?").result()
 
     @precondition(lambda self: self.running())
     @rule(data=st.data(), count=st.integers(2, 3), chained=st.booleans())

@@ -25,7 +25,7 @@ from bootstrap.doctor.context import (
 )
 from core.errors import StoreDamaged, StoreError, StoreMissing, StoreTooNew, StoreTooOld
 from db import backups
-from db.outlook import facts, quick_faults
+from db.inspection import facts, quick_faults
 from settings.places import Places
 
 SAFE_TOKEN_CHARS = 16

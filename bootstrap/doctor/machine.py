@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from bootstrap.doctor.context import CheckContext, Finding, ago, fault, note, ok, warning
 from config import VERSION, user_folders
 from core.errors import StoreError
-from db.outlook import facts, library
+from db.inspection import facts, library
 from gitrepo.protocol import OLDEST, version_of
 from intake.marked_yaml import BrokenFile
 from intake.tasks_file import load_file

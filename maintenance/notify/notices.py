@@ -14,7 +14,7 @@ from typing import Any
 
 from core.clock import to_text
 from core.events import Event, Kind, Level
-from core.queueing import HoldSource
+from core.queueing import PauseSource
 from core.states import Status
 
 MAX_LINES = 20
@@ -74,7 +74,7 @@ _ERRORS_ONLY = frozenset({Kind.WORKER_ERROR, Kind.MODEL_DOWN, Kind.REGRESSION})
 # That of a task or of a call is a question of its own, and comes as one.
 _COMMON_BUDGETS = frozenset({"today", "all time"})
 # Holds that come from trouble; the owner's own and those of the clock are no news to him.
-_HELD = {HoldSource.REVIEW: "Commits wait to be read", HoldSource.DISK: "The disk is nearly full"}
+_HELD = {PauseSource.REVIEW: "Commits wait to be read", PauseSource.DISK: "The disk is nearly full"}
 
 
 def notice_of(event: Event, name_of: Callable[[int], str]) -> Notice | None:
@@ -108,7 +108,7 @@ def _about(event: Event, name_of: Callable[[int], str]) -> tuple[NoticeKind, str
     if event.kind is Kind.CHECKPOINT:
         return NoticeKind.CHECKPOINT, "Checkpoint", event.message
     if event.kind is Kind.HELD_BACK and event.data.get("source") in _HELD:
-        return NoticeKind.TROUBLE, _HELD[HoldSource(event.data["source"])], event.message
+        return NoticeKind.TROUBLE, _HELD[PauseSource(event.data["source"])], event.message
     if event.kind is Kind.BUDGET_REACHED and event.data.get("budget") in _COMMON_BUDGETS:
         return NoticeKind.TROUBLE, f"The budget of {event.data['budget']} is spent", event.message
     if event.kind in _TITLES and (event.kind not in _ERRORS_ONLY or event.level is Level.ERROR):

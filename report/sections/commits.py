@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from core.events import Kind
 from core.verdicts import Label
-from db.report_rows import CommitRow
+from db.report_queries import CommitRow
 from report.commit_figures import CommitFigures, Repository
 from report.document import (
     Block,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.queueing import HoldSource
+from core.queueing import PauseSource
 from core.shares import Share
 from core.states import Status
 from report.document import Fact, Line, line, strong
@@ -86,6 +86,6 @@ def _to_mend(summary: Summary) -> str:
 def _held(summary: Summary) -> str:
     """What holds work back until its owner says so; a checkpoint is held by every report that it writes."""
     standing = summary.daemon.standing
-    if HoldSource.OWNER in standing or HoldSource.CHECKPOINT in standing:
+    if PauseSource.OWNER in standing or PauseSource.CHECKPOINT in standing:
         return "work to be resumed"
-    return "work that is held back until commits are read" if HoldSource.REVIEW in standing else ""
+    return "work that is held back until commits are read" if PauseSource.REVIEW in standing else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.queueing import HoldSource
+from core.queueing import PauseSource
 from report.daemon_figures import DaemonFigures
 from report.document import Block, Paragraph, Section, Table, line
 from report.figures import Known, Summary
@@ -10,12 +10,12 @@ from report.sections.logged import logged, remark
 from report.wording import cut, duration, minute, number
 
 _HOLDS = {
-    HoldSource.OWNER: "you paused it",
-    HoldSource.CHECKPOINT: "a checkpoint waited for you",
-    HoldSource.REVIEW: "too many commits were unread",
-    HoldSource.QUIET: "quiet hours",
-    HoldSource.BATTERY: "on battery",
-    HoldSource.DISK: "little room on the disk",
+    PauseSource.OWNER: "you paused it",
+    PauseSource.CHECKPOINT: "a checkpoint waited for you",
+    PauseSource.REVIEW: "too many commits were unread",
+    PauseSource.QUIET: "quiet hours",
+    PauseSource.BATTERY: "on battery",
+    PauseSource.DISK: "little room on the disk",
 }
 
 

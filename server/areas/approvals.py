@@ -68,7 +68,7 @@ def answer_question(call: Call) -> Reply:
 
 
 def _row(desk: Desk, approval: Approval) -> ApprovalRow:
-    return approval_row(approval, desk.clarify_wait_s(), desk.events.mask)
+    return approval_row(approval, desk.clarify_wait_s(), desk.mask)
 
 
 ENDPOINTS = (

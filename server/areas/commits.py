@@ -39,7 +39,7 @@ def revert_task(call: Call) -> Reply:
 
 
 def _reviewing(desk: Desk) -> Reviewing:
-    return Reviewing(desk.database, desk.events)
+    return Reviewing(desk.database, desk.queue, desk.events, desk.mask)
 
 
 ENDPOINTS = (

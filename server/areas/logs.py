@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from db.log_pages import LogPage
+from db.event_log import LogPage
 from server.endpoint import Call, Endpoint, Reply
 from server.log.log_query import DownloadQuery, LogsQuery, StreamQuery, check_place
 from server.schemas import Logs, logs_of

@@ -52,7 +52,7 @@ def list_lessons(call: Call) -> Reply:
     else:
         wanted = Wanted(**query.model_dump(include={"kind", "state", "language", "repo", "text"}))
         keys, found = listing.page(conn, wanted, order=query.order, limit=query.limit, offset=query.offset)
-        rows = [lesson_row(one, call.desk.events.mask) for one in listing.whole(conn, keys)]
+        rows = [lesson_row(one, call.desk.mask) for one in listing.whole(conn, keys)]
         after = query.offset + query.limit if query.offset + query.limit < found else None
     languages, repos = listing.places(conn)
     return Reply(answer=Lessons(lessons=rows, found=found, next_offset=after, languages=languages, repos=repos))
@@ -65,7 +65,7 @@ def _near(desk: Desk, query: LessonsQuery) -> list[LessonRow]:
     conn = desk.database.reader()
     near = {(one.kind, one.item): one.similarity for one in desk.memory().search(query.like, MOST_NEAR)}
     return [
-        lesson_row(one, desk.events.mask, nearness=max(0.0, min(1.0, near[one.kind, one.id])))
+        lesson_row(one, desk.mask, nearness=max(0.0, min(1.0, near[one.kind, one.id])))
         for one in listing.whole(conn, list(near))
         if query.kind in {None, one.kind} and query.state in {None, one.state}
         if query.language in {"", one.language} and query.repo in {"", one.repo}
@@ -98,7 +98,7 @@ def show_learning(call: Call) -> Reply:
     days = listing.learned_by_day(conn, desk.clock(), DAYS)
     return Reply(
         answer=Learning(
-            embedder=short(desk.status().embedder, desk.events.mask),
+            embedder=short(desk.status().embedder, desk.mask),
             failures=_in_use(counts, "failure"),
             patterns=_in_use(counts, "pattern"),
             shown=solved(found.shown),
@@ -116,7 +116,7 @@ def export_lessons(call: Call) -> Response:
     desk = call.desk
 
     def lines() -> Iterator[str]:
-        return (f"{line}\n" for line in exchange.lines(desk.database.reader(), desk.events.mask))
+        return (f"{line}\n" for line in exchange.lines(desk.database.reader(), desk.mask))
 
     name = f"lessons-{desk.clock():%Y-%m-%d}.jsonl"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
@@ -156,13 +156,13 @@ def _detail(desk: Desk, key: Key) -> LessonDetail:
     if found is None:
         raise UnknownLesson(f"{key[0]}-{key[1]}")
     uses = [_use(desk, key, use) for use in listing.uses(conn, *key, USES_SHOWN)]
-    return lesson_detail(found, desk.events.mask, uses)
+    return lesson_detail(found, desk.mask, uses)
 
 
 def _use(desk: Desk, key: Key, use: Use) -> LessonUse:
     return LessonUse(
         task_id=use.task_id,
-        description=short(use.description.strip().split("\n")[0], desk.events.mask),
+        description=short(use.description.strip().split("\n")[0], desk.mask),
         attempt=use.attempt,
         arm=use.arm,
         score=use.score,

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from pydantic import Field
 
 from core.errors import NightshiftError
-from db.task_moves import title
 from maintenance.notify.notices import Notice, NoticeKind, notice_of
 from server.desk import Desk
 from server.endpoint import Call, Endpoint, Reply
 from server.query import After, Query
 from server.schemas import Answer
+from taskqueue.transitions import title
 
 LOOKED_AT = 500
 """Events that one request looks at."""
@@ -56,7 +56,7 @@ def list_notices(call: Call) -> Reply:
 def _names(desk: Desk) -> Callable[[int], str]:
     def name_of(task_id: int) -> str:
         try:
-            return desk.events.clean(title(desk.queue.get(task_id).spec), 100)
+            return desk.mask.clean(title(desk.queue.get(task_id).spec), 100)
         except NightshiftError:  # it cannot be read; the notice goes without its name
             return ""
 

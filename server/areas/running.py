@@ -53,7 +53,7 @@ def check_health(call: Call) -> Reply:
 
 
 def _paused(desk: Desk, pause: PauseState) -> Reply:
-    return Reply(answer=Paused.model_validate({"state": desk.status().state, "holds": pause.holds}))
+    return Reply(answer=Paused.model_validate({"state": desk.status().state, "holds": pause.reasons}))
 
 
 ENDPOINTS = (

@@ -92,7 +92,7 @@ def fork_task(call: Call) -> Reply:
     desk = call.desk
     status = desk.status()
     models = None if status.state is DaemonState.STOPPED else status.models
-    forking = Forking(desk.database, desk.events, models, clock=desk.clock)
+    forking = Forking(desk.database, desk.queue, desk.steps, models)
     made = forking.fork(call.number("task_id"), call.optional_body(ForkIn))
     return Reply(answer=made, status=201, headers={"Location": f"/api/task/{made.task_id}"})
 

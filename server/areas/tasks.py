@@ -32,13 +32,14 @@ def show_task(call: Call) -> Reply:
     task = call.desk.queue.get(call.number("task_id"))
     pruned = pruning.notes(call.desk.database.reader(), task.id, task.ended_at)
     detail = task_detail(task, call.desk.steps.iterations(task.id), call.desk.queue.family(task), pruned)
-    reverted_by = Reviewing(call.desk.database, call.desk.events).reverted_by(task.id)
+    desk = call.desk
+    reverted_by = Reviewing(desk.database, desk.queue, desk.events, desk.mask).reverted_by(task.id)
     return Reply(answer=detail.model_copy(update={"reverted_by": reverted_by}))
 
 
 def list_tasks(call: Call) -> Reply:
     """A page of tasks."""
-    return Reply(answer=list_of_tasks(call.desk.queue, call.asked(TasksQuery), call.desk.events.mask))
+    return Reply(answer=list_of_tasks(call.desk.queue, call.asked(TasksQuery), call.desk.mask))
 
 
 def cancel_task(call: Call) -> Reply:

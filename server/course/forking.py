@@ -7,7 +7,6 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
 
-from core.clock import Clock, utc_now
 from core.errors import InvalidTask, UnknownStep
 from core.forking import MAX_NOTE_CHARS, Fork, forked_spec
 from core.states import Status
@@ -15,10 +14,7 @@ from core.status import ModelStatus
 from core.tasks import Task
 from db import pruning
 from db.database import Database
-from db.event_log import EventLog
-from db.forks import Forks
-from db.step_rows import StepRow
-from db.step_store import StepStore
+from db.step_store import StepRow, StepStore
 from queue_manager import QueueManager
 from server.desk import settled
 from server.schemas import Answer
@@ -61,18 +57,16 @@ class Forking:
     """Makes forks; thread-safe.
 
     Args:
-        database: where tasks are kept.
-        events: gets an event for each fork.
-        models: the backends that may be asked for; None where no daemon tells.
-        clock: dates the tasks.
+        database: says which steps were pruned.
+        queue: takes the new tasks.
+        steps: where forks may begin.
+        models: the backends that may be asked for; None where no daemon knows them.
     """
 
     def __init__(
-        self, database: Database, events: EventLog, models: Sequence[ModelStatus] | None, *, clock: Clock = utc_now
+        self, database: Database, queue: QueueManager, steps: StepStore, models: Sequence[ModelStatus] | None
     ) -> None:
-        self._database, self._models = database, models
-        self._queue, self._steps = QueueManager(database, events), StepStore(database, events)
-        self._forks = Forks(database, events, clock=clock)
+        self._database, self._queue, self._steps, self._models = database, queue, steps, models
 
     def fork(self, task_id: int, asked: ForkIn) -> Forked:
         """Submit a task that begins where another one was after a step.
@@ -86,7 +80,7 @@ class Forking:
         row = self._row(task, asked)
         model = self._model(asked.model) if asked.model else ""
         fork = Fork(source=task_id, attempt=row.attempt, step_no=row.step_no, model=model, noted=bool(asked.note))
-        sent = settled(self._forks.submit(forked_spec(task.spec, fork, asked.note), fork, row.work))
+        sent = settled(self._queue.submit_fork(forked_spec(task.spec, fork, asked.note), fork, row.work))
         return Forked(
             task_id=sent.task_id,
             status=sent.status,

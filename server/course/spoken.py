@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from db.step_rows import Call
+from db.step_store import Call
 from server.desk import Desk
 from server.showing import whole
 
@@ -21,5 +21,5 @@ def spoken(desk: Desk, call: Call) -> list[Part]:
 
 def as_text(desk: Desk, call: Call) -> str:
     """A call in full as plain text, without secrets."""
-    mask = desk.events.mask
+    mask = desk.mask
     return "\n\n".join(f"===== {role}\n{whole(said, mask)}" for role, said in spoken(desk, call))

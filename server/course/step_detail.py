@@ -13,7 +13,7 @@ from core.attempt_state import AttemptState
 from core.events import Event
 from core.states import Outcome, Phase
 from core.tasks import Task
-from db.step_rows import Call, StepRow
+from db.step_store import Call, StepRow
 from server.course.spoken import spoken
 from server.course.step_answers import (
     BriefRow,
@@ -95,7 +95,7 @@ class Steps:
         )
 
     def _finished(self, row: StepRow, calls: Sequence[Call]) -> StepDetail:
-        mask, work = self._desk.events.mask, self._files.work(row)
+        mask, work = self._desk.mask, self._files.work(row)
         before = self._desk.steps.step(self._task.id, row.attempt, row.step_no - 1)
         earlier = self._desk.steps.work(before.work) if before else None
         return StepDetail(
@@ -135,11 +135,11 @@ class Steps:
         return found
 
     def _parts(self, call: Call, most: int) -> list[Said]:
-        mask = self._desk.events.mask
+        mask = self._desk.mask
         return [Said(role=role, said=passage(text, mask, most)) for role, text in spoken(self._desk, call)]
 
     def _call(self, call: Call, parts: list[Said], held: Mapping[str, Any] | None) -> StepCall:
-        mask = self._desk.events.mask
+        mask = self._desk.mask
         return StepCall(
             call_no=call.call_no,
             backend=call.backend,

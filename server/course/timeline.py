@@ -13,8 +13,8 @@ from typing import Any
 from core.events import Event, Kind, Level
 from core.states import ENDED, Status
 from core.tasks import Task
-from db import forks, pruning
-from db.step_rows import Call, IterationRow, StepRow
+from db import pruning
+from db.step_store import Call, IterationRow, StepRow
 from memory.recall_log import Assignment, of_task
 from server.approvals import approval_row
 from server.course.task_reading import mappings, number, shown_lessons
@@ -34,6 +34,7 @@ from server.course.timeline_answers import (
 from server.desk import Desk
 from server.schemas import PhaseRun
 from server.showing import TEXT_CHARS, passage, short
+from taskqueue import store
 
 MOST_STEPS = 1000
 MOST_MARKS = 200
@@ -49,18 +50,18 @@ _TOLD_ELSEWHERE = frozenset({Kind.STUCK, Kind.ASKED, Kind.GATE_FINDING, Kind.REM
 
 def timeline_of(desk: Desk, task: Task, attempt: int | None) -> Timeline:
     """The course of a task, with one attempt in full; None is the newest."""
-    conn, mask = desk.database.reader(), desk.events.mask
+    conn, mask = desk.database.reader(), desk.mask
     rows = desk.steps.iterations(task.id)
     attempts = _attempts(rows)
     shown = attempt or max([task.attempt, *(each.attempt for each in attempts)], default=0)
     steps, calls = desk.steps.course(task.id, shown), desk.steps.calls(task.id, shown)
-    found = forks.origin(conn, task.id)
+    found = store.fork_origin(conn, task.id)
     wait_s = desk.clarify_wait_s()
     return Timeline(
         task_id=task.id,
         words=_words(desk, task),
         forked_from=fork_row(task.id, found[0]) if found else None,
-        forks=[fork_row(task_id, fork) for task_id, fork in forks.of(conn, task.id)],
+        forks=[fork_row(task_id, fork) for task_id, fork in store.forks_of(conn, task.id)],
         attempts=attempts,
         attempt=shown,
         tries=_tries([row for row in rows if row.attempt == shown], told_steps(desk, steps[-MOST_STEPS:], calls)),
@@ -76,7 +77,7 @@ def timeline_of(desk: Desk, task: Task, attempt: int | None) -> Timeline:
 
 
 def _words(desk: Desk, task: Task) -> Words:
-    spec, mask = task.spec, desk.events.mask
+    spec, mask = task.spec, desk.mask
     groups = ((spec.tests, True), (spec.files, False))
     return Words(
         description=passage(spec.description, mask, TEXT_CHARS),
@@ -144,7 +145,7 @@ def told_steps(desk: Desk, rows: Sequence[StepRow], calls: Iterable[Call]) -> li
 
 
 def _step(desk: Desk, row: StepRow, calls: Sequence[Call]) -> TimelineStep:
-    mask, data, findings = desk.events.mask, row.data, list(mappings(row.data, "findings"))
+    mask, data, findings = desk.mask, row.data, list(mappings(row.data, "findings"))
     prompts = list(mappings(data, "prompts"))
     return TimelineStep(
         attempt=row.attempt,
@@ -202,7 +203,7 @@ def _running(desk: Desk, task: Task, steps: Sequence[StepRow], calls: Sequence[C
         phase=worker.phase if worker else None,
         worker=worker.name if worker else task.worker or "",
         since=worker.since if worker else None,
-        last_line=short(worker.last_line, desk.events.mask) if worker else "",
+        last_line=short(worker.last_line, desk.mask) if worker else "",
         calls=sum(call.attempt == task.attempt and call.step_no == step_no for call in calls),
     )
 
@@ -222,7 +223,7 @@ def _mark(event: Event, desk: Desk) -> Mark:
         at=event.at,
         level=event.level,
         event=event.kind,
-        message=short(event.message, desk.events.mask),
+        message=short(event.message, desk.mask),
         attempt=event.attempt,
         iteration=event.iteration,
         phase=event.phase,
@@ -240,7 +241,7 @@ def _recalls(desk: Desk, task_id: int) -> list[RecallRow]:
                 attempt=near.attempt,
                 kind=near.kind,
                 item=near.item,
-                about=short((log.about if log else "") or near.about.partition("\n")[0], desk.events.mask),
+                about=short((log.about if log else "") or near.about.partition("\n")[0], desk.mask),
                 arm=near.arm,
                 score=near.score,
                 age_days=log.age_days if log else None,
@@ -256,9 +257,9 @@ def _from_log(one: Any, desk: Desk) -> RecallRow:
     """A lesson that only the log tells of: an earlier version, or a gate, showed it."""
     return RecallRow(
         attempt=one.attempt or 0,
-        kind=short(one.source, desk.events.mask),
+        kind=short(one.source, desk.mask),
         item=one.item,
-        about=short(one.about, desk.events.mask),
+        about=short(one.about, desk.mask),
         arm=Assignment.SHOWN,
         score=one.score,
         age_days=one.age_days,

@@ -11,12 +11,13 @@ from core.errors import UnknownStep
 from core.forking import begun
 from core.tasks import Task
 from core.tree import Tree
-from db import forks, pruning
+from db import pruning
 from db.commit_ledger import CommitLedger
 from db.state_store import Commit
-from db.step_rows import StepRow
+from db.step_store import StepRow
 from server.desk import Desk
 from server.diffs.changes import Diff, FileText, OpenTree, State, compared, file_text
+from taskqueue import store
 
 
 class CaseFiles:
@@ -86,7 +87,7 @@ class CaseFiles:
         raw = state.read(path)
         if raw is None:
             raise self.missing(f"no such file after step {step_no}")
-        return file_text(path, raw, state.name, self._desk.events.mask)
+        return file_text(path, raw, state.name, self._desk.mask)
 
     def given(self, path: str) -> FileText:
         """A file that came with the task.
@@ -97,7 +98,7 @@ class CaseFiles:
         files = {**self._task.spec.files, **self._task.spec.tests}
         if path not in files:
             raise self.missing("no file of that name")
-        return file_text(path, files[path].encode("utf-8", "replace"), "as it was given", self._desk.events.mask)
+        return file_text(path, files[path].encode("utf-8", "replace"), "as it was given", self._desk.mask)
 
     def row(self, attempt: int, step_no: int) -> StepRow:
         """A finished step.
@@ -132,7 +133,7 @@ class CaseFiles:
         """What was there before a step: after the one before it, or what the attempt began with."""
         if earlier is not None:
             return self._after(earlier, name)
-        found = forks.origin(self._desk.database.reader(), self._task.id)
+        found = store.fork_origin(self._desk.database.reader(), self._task.id)
         source = self._desk.steps.work(found[1]) if found else None
         if found and source:
             return self._state(begun(source, found[0]), name)
@@ -165,7 +166,7 @@ class CaseFiles:
         commit: str | None = None,
         note: str = "",
     ) -> Diff:
-        files, left_out = compared(before, after, self._desk.events.mask, only=only)
+        files, left_out = compared(before, after, self._desk.mask, only=only)
         fault = before.fault or after.fault
         told = f"{note}what the files were before cannot be read, so all lines count as added: {fault}" if fault else ""
         return Diff.model_construct(

@@ -20,12 +20,12 @@ from pydantic_core import PydanticCustomError
 from core.errors import StoreError, StoreFull, TaskError
 from core.states import OPEN, Status
 from core.tasks import Kind, Task
-from db.task_list import Order, Place, TaskFilter
 from queue_manager import QueueManager
 from server.desk import WRITE_WALL_S
 from server.lists.task_list import MAX_REPO, MAX_TEXT
 from server.query import MAX_ID, Id
 from server.schemas import Answer
+from taskqueue.listing import Order, Place, TaskFilter
 
 MAX_AT_ONCE = 500
 MAX_PRIORITY = 1_000_000

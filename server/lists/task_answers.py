@@ -12,7 +12,7 @@ from core.tasks import Task
 from server.schemas import Child, Iteration, TaskDetail, TaskSummary
 
 if TYPE_CHECKING:
-    from db.step_rows import IterationRow
+    from db.step_store import IterationRow
 
 MAX_LISTED_CHARS = 4000
 MAX_TITLE_CHARS = 200

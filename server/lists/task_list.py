@@ -12,11 +12,11 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 from core.states import Status
 from core.tasks import Kind
 from db.codec import storable
-from db.task_list import OWN, Order, Place, Sort, TaskFilter
 from queue_manager import QueueManager
 from server.lists.task_answers import task_summary
 from server.query import BadQuery, Id, Query
 from server.schemas import Tasks, TaskSummary
+from taskqueue.listing import OWN, Order, Place, Sort, TaskFilter
 
 MAX_TEXT = 200
 MAX_REPO = 4096

@@ -17,8 +17,7 @@ from typing import TypeVar
 from core.clock import Clock, to_text, utc_now
 from core.events import Event
 from core.masking import Masker
-from db.event_log import EventLog
-from db.log_pages import Accepts
+from db.event_log import Accepts, EventLog
 from server.gate.asgi import Header, Receive, Refused, Scope, Send, gone, refuse
 from server.log import ansi
 from server.log.log_query import DownloadQuery
@@ -64,13 +63,16 @@ class Download:
 
     Args:
         events: the log.
+        mask: takes secrets out of what is sent: some may have become known since it was logged.
         clock: names the file.
         most: more at a time are refused with 503.
         send_wall_s: a client that takes nothing for so many seconds is dropped.
     """
 
-    def __init__(self, events: EventLog, *, clock: Clock = utc_now, most: int = 20, send_wall_s: float = 60.0) -> None:
-        self._events, self._clock, self._most, self._send_wall_s = events, clock, most, send_wall_s
+    def __init__(
+        self, events: EventLog, mask: Masker, *, clock: Clock = utc_now, most: int = 20, send_wall_s: float = 60.0
+    ) -> None:
+        self._events, self._mask, self._clock, self._most, self._send_wall_s = events, mask, clock, most, send_wall_s
         self._threads = ThreadPoolExecutor(1, thread_name_prefix="download")
         self._running: set[asyncio.Task[None]] = set()
 
@@ -94,7 +96,7 @@ class Download:
             raise Refused(503, "too many downloads at a time", headers=[(b"retry-after", b"5")])
         try:
             query = read_query(DownloadQuery, scope["query_string"].decode("latin-1"))
-            return _Job(query=query, accepts=query.accepts(), mask=self._events.mask)
+            return _Job(query=query, accepts=query.accepts(), mask=self._mask)
         except BadQuery as bad:
             raise Refused(400, str(bad), fields=bad.fields) from None
 

@@ -13,8 +13,7 @@ from pydantic import AwareDatetime, BeforeValidator, Field
 
 from core.clock import no_number
 from core.events import Kind, Level
-from db.log_pages import Accepts
-from db.log_rows import EventFilter
+from db.event_log import Accepts, EventFilter
 from server.log.ansi import has_colours, plain
 from server.query import After, BadQuery, Id, Query
 

@@ -13,8 +13,7 @@ import time
 from typing import Any
 from urllib.parse import urlencode
 
-from db.event_log import EventLog
-from db.log_rows import EventFilter
+from db.event_log import EventFilter, EventLog
 from server.gate.asgi import Receive, Refused, Scope, Send, gone, header, refuse
 from server.log.log_query import StreamQuery
 from server.log.tail import Line, Tail, passes

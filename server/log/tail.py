@@ -18,8 +18,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from core.events import RANK, Event, Kind
-from db.event_log import EventLog
-from db.log_rows import EventFilter
+from db.event_log import EventFilter, EventLog
 from server.schemas import log_line
 
 PAGE = 500

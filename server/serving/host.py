@@ -56,7 +56,7 @@ class Host:
         self._listen.check()
         self._access = Access(self._listen.token) if self._listen.token else None
         self._stream = Stream(desk.events)
-        self._download = Download(desk.events)
+        self._download = Download(desk.events, desk.mask)
         self._ready: Future[None] = Future()
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop

@@ -99,7 +99,7 @@ class Site:
         step = Step(phase=Phase.TESTING, outcome=Outcome.NEEDS_APPROVAL, state=work)
         saved = self.store.steps.save_step(task.id, 1, task.fence, step, started_at=utc_now(), duration_s=0.1)
         saved.result()
-        return self.store.queue.hold(task.id, task.fence, "needs toolz", work.asks).result()
+        return self.store.queue.wait_for_owner(task.id, task.fence, "needs toolz", work.asks).result()
 
     async def ended(self, task_id: int) -> Task:
         async with asyncio.timeout(30):

@@ -67,7 +67,7 @@ class Home:
             pause = self.store.queue.pause_state()
             up_s = self.clocks.monotonic() - began
             return DaemonStatus(
-                state=pause.state, holds=pause.holds, uptime_s=up_s, version="1",
+                state=pause.state, holds=pause.reasons, uptime_s=up_s, version="1",
                 next_checkpoint_at=self.maintenance.checkpoint.due_at(),
             )  # fmt: skip
 

@@ -35,7 +35,7 @@ async def test_routing_follows_the_setting_and_a_reload_of_it(tmp_path: Path) ->
         ids = [submitted.task_id for submitted in store.queue.submit_many(specs).result()]
         models, routes = make_models(fixed, store, utc_now, nothing_runs), ModelResults(store.db)
         for now in (fixed, measured):
-            prepare_models(models, now, store.events.mask, nothing_runs)()
+            prepare_models(models, now, store.mask, nothing_runs)()
             for task_id in ids:
                 request = ask(task_id=task_id, kind=Kind.LIBRARY, step_no=int(now is measured))
                 await models.for_task(task_id, Limits(), Spent()).complete(request)

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from core.events import Event, Kind, Level
-from core.queueing import HoldSource
+from core.queueing import PauseSource
 from core.states import DaemonState, Phase
 from core.status import DaemonStatus, ModelStatus, WorkerStatus
 from server.desk import Desk
@@ -113,8 +113,10 @@ def test_a_model_that_is_not_asked_says_why(page: Page, desk: Desk, says: Says) 
 
 
 def test_what_holds_tasks_back_is_said_with_what_lifts_it(page: Page, desk: Desk, says: Says) -> None:
-    desk.queue.hold_back(HoldSource.REVIEW, "20 commits wait to be read").result()
-    says.change(desk, state=DaemonState.PAUSED, holds=desk.queue.pause_state().holds, notices=("Set `models.prices`.",))
+    desk.queue.add_pause(PauseSource.REVIEW, "20 commits wait to be read").result()
+    says.change(
+        desk, state=DaemonState.PAUSED, holds=desk.queue.pause_state().reasons, notices=("Set `models.prices`.",)
+    )
     notice = page.get_by_text("Held back (review")
     expect(notice).to_contain_text("20 commits wait to be read. It goes on by itself, once you have read some")
     expect(notice.locator("code").first).to_have_text("cli.py --unread")

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from core.clock import from_text, utc_now
-from db import checkpoints
 from db.database import Database
+from taskqueue import checkpoints
 from tests.support.home import Home
 
 

@@ -18,13 +18,12 @@ from client.daemon_client import connect
 from client.errors import NotFound
 from config import load_settings
 from core.errors import StoreError
-from core.queueing import HoldSource
+from core.queueing import PauseSource
 from core.states import Ending
-from db import checkpoints
-from db.holds import Holds
 from maintenance.instance_lock import InstanceLock
 from server.desk import Desk
 from server.gate.access import kept_token
+from taskqueue import checkpoints
 from tests.support.home import CliResult, Home
 
 
@@ -129,9 +128,7 @@ def test_a_checkpoint_is_asked_for_once(either: Home) -> None:
     assert (result.code, result.out.partition(":")[0]) == (0, "checkpoint")
     desk = either.desk()
     assert checkpoints.read(desk.database.reader()).asked
-    desk.database.write(
-        lambda conn: checkpoints.begin(conn, Holds(desk.events, desk.clock), "the week is over", desk.clock())
-    ).result()
+    desk.database.write(lambda conn: checkpoints.begin(desk.queue.transaction(conn), "the week is over")).result()
     desk.database.close()
     again = either.cli("--checkpoint-now")
     assert again.out == "a checkpoint is under way or waits for you already; `cli.py --resume` lets tasks go on\n"
@@ -146,12 +143,12 @@ def test_a_checkpoint_without_a_daemon_is_for_its_next_start(home: Home) -> None
 def test_a_resume_lists_what_else_holds_tasks_back(either: Home) -> None:
     desk = either.desk()
     desk.queue.pause("lunch").result()
-    desk.queue.hold_back(HoldSource.REVIEW, "20 commits wait to be read").result()
+    desk.queue.add_pause(PauseSource.REVIEW, "20 commits wait to be read").result()
     result = either.cli("--resume")
     assert (result.code, result.out.splitlines()[0]) == (0, "paused")
     assert "held back (review): 20 commits wait to be read; goes on by itself, once you have read some" in result.out
     assert "lunch" not in result.out
-    desk.queue.let_go(HoldSource.REVIEW).result()
+    desk.queue.remove_pause(PauseSource.REVIEW).result()
     desk.database.close()
     assert "held back" not in either.cli("--resume").out
 
@@ -276,7 +273,7 @@ def test_a_task_that_waits_for_an_answer_ends_the_waiting(home: Home, desk: Desk
     home.cli("do it")
     task = desk.queue.claim("worker-1").result()
     assert task is not None
-    desk.queue.hold(task.id, task.fence, "Which port?").result()
+    desk.queue.wait_for_owner(task.id, task.fence, "Which port?").result()
     result = home.cli("--wait", "1")
     assert (result.code, result.out) == (1, "task 1 waiting: Which port?\n")
 

@@ -96,3 +96,17 @@ def test_a_secret_that_is_learnt_later_is_masked_and_the_first_stays_masked() ->
     mask = Masker(["first-secret-9"])
     mask.learn(["second-secret-9"])
     assert mask("first-secret-9 and second-secret-9") == "*** and ***"
+
+
+def test_a_cleaned_text_is_masked_before_it_is_cut_and_shows_control_characters() -> None:
+    mask = Masker(["hunter2-secret"])
+    assert mask.clean("a\x1b[31m hunter2-secret", 99) == f"a\\x1b[31m {MASK}"
+    cut = mask.clean("x" * 20 + "hunter2-secret" + "y" * 20, 40)
+    assert (len(cut), "hunter2" in cut, cut.endswith(" … (cut)")) == (40, False, True)
+
+
+def test_all_texts_of_plain_data_are_masked_and_nothing_else_changes() -> None:
+    mask = Masker(["hunter2-secret", "12345678"])
+    data = {"k hunter2-secret": ["hunter2-secret\x07", 12345678, None, True, 1.5, {"n": "fine"}]}
+    assert mask.masked_data(data) == {f"k {MASK}": [f"{MASK}\x07", 12345678, None, True, 1.5, {"n": "fine"}]}
+    assert mask.shown_data(data) == {f"k {MASK}": [f"{MASK}\\x07", 12345678, None, True, 1.5, {"n": "fine"}]}

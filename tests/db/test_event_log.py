@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 
 from core.events import Event, Kind, Level
 from core.states import Phase
-from db.codec import storable
+from db.codec import like, storable
 from db.database import Database
 from db.event_log import EventLog
-from db.log_rows import like
 from tests.support.store import HandClock, Store, open_store
 
 SECRET = "correct-horse-battery"

@@ -13,7 +13,7 @@ from core.routing import ModelResult, Route
 from core.states import Ending, Phase
 from core.submission import parse_spec
 from core.tasks import Kind
-from db import sense
+from db import row_validation
 from db.commit_ledger import CommitLedger, Pending
 from db.model_results import LATEST, OF_A_KIND, ModelResults
 from db.state_store import Commit
@@ -164,5 +164,5 @@ def test_a_route_stays_as_it_was_decided(bench: Bench) -> None:
     bench.results.keep(7, 1, route).result()
     bench.results.keep(7, 1, Route(kind="library", ladder=(BIG,), first=BIG, cheap=BIG)).result()
     assert bench.results.route(7, 1) == route
-    assert sense.faults(bench.store.db.reader()) == []
+    assert row_validation.faults(bench.store.db.reader()) == []
     assert bench.results.route(7, 2) is None

@@ -14,10 +14,10 @@ from sqlite_utils import Migrations
 from core.errors import StoreError, StoreTooNew
 from core.states import Ending
 from core.tasks import TaskSpec
-from db import backups, migrations, soundness
+from db import backups, integrity, migrations
 from db.database import Database
 from db.opening import Looked, ensure_sound
-from db.restoring import finish
+from db.restore import finish
 from db.sqlite import connect, faults
 from db.state_store import StateStore
 from tests.support.store import open_store
@@ -81,7 +81,7 @@ def test_the_newest_backup_takes_the_place_and_the_damaged_file_is_kept(tmp_path
     restored = look(path).restored
     assert restored is not None
     assert (restored.backup, restored.lost) == (newest, ())
-    assert "60 min old" in restored.told() or "1 h 0 min old" in restored.told()
+    assert "60 min old" in restored.summary() or "1 h 0 min old" in restored.summary()
     assert descriptions(path) == ["task 0", "task 1", "task 2", "newer"]
     if left is not None:
         assert (restored.aside / "a.sqlite").read_bytes() == left
@@ -137,7 +137,7 @@ def test_a_byte_that_fell_over_in_a_specification_is_found(tmp_path: Path) -> No
     restored = look(path).restored
     assert restored is not None
     assert restored.lost == (2,)
-    assert "2 (task 1)" in restored.told()
+    assert "2 (task 1)" in restored.summary()
 
 
 def test_a_newer_schema_is_no_damage(tmp_path: Path) -> None:
@@ -198,7 +198,7 @@ def test_ids_never_come_again(tmp_path: Path) -> None:
     assert restored is not None
     assert "which the log file has, are not in it" in restored.why
     assert 40 in restored.lost
-    assert "40 (late)" in restored.told()
+    assert "40 (late)" in restored.summary()
     with open_store(path) as store:
         assert store.queue.submit(TaskSpec(description="new")).result().task_id > 40
         assert store.events.newest_id() > 900
@@ -235,10 +235,10 @@ def test_after_a_clean_stop_a_large_database_is_looked_at_quickly_for_a_week(tmp
     path = lived(tmp_path)
 
     def full(days: int) -> bool:
-        return soundness.examine(path, NOW + timedelta(days=days), always_to=0).full
+        return integrity.examine(path, NOW + timedelta(days=days), always_to=0).full
 
     assert full(0)
-    soundness.stopped_cleanly(path, NOW)
+    integrity.stopped_cleanly(path, NOW)
     assert not full(1)
     assert full(8)
     with Database(path) as db:

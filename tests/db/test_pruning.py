@@ -76,7 +76,7 @@ def leave(store: Store, task: Task, how: str) -> None:
     elif how == "parked":
         store.queue.park(*at, "no model", None).result()
     elif how == "waiting":
-        store.queue.hold(*at, "which one?").result()
+        store.queue.wait_for_owner(*at, "which one?").result()
     if how == "retried":
         store.queue.retry(task.id).result()
 

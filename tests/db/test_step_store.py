@@ -15,7 +15,7 @@ from core.events import Kind
 from core.states import Outcome, Phase
 from core.tasks import Task, TaskSpec
 from core.verdicts import CaseResult, Evidence, Label, Result, Verdict
-from db.step_rows import PhaseTime
+from db.step_store import PhaseTime
 from tests.support.store import Store, open_store
 
 

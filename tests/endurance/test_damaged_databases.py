@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from bootstrap.store import open_store
 from core.tasks import TaskSpec
-from db.soundness import examine
+from db.integrity import examine
 from tests.support import tiers
 from tests.support.lived_home import DATABASE, NOON, Files, Moment, Ticking, moments, settings_of, tasks_of, told
 

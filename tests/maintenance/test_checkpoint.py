@@ -13,12 +13,12 @@ import pytest
 from bootstrap.store import StoreServices, open_store
 from config import load_settings
 from core.events import Kind
-from core.queueing import HoldSource
+from core.queueing import PauseSource
 from core.states import DaemonState, Ending
 from core.submission import parse_spec
 from core.tasks import Task
-from db import checkpoints
 from maintenance.checkpoint import Checkpoint
+from taskqueue import checkpoints
 from tests.support.clocks import HandClocks
 
 WEEK = timedelta(days=7)
@@ -48,7 +48,7 @@ class Site:
             return self.home / "reports" / "2026-W45.md"
 
         return Checkpoint(
-            db=self.store.db, events=self.store.events, days=lambda: self.days,
+            db=self.store.db, queue=self.store.queue, days=lambda: self.days,
             write_report=report, clock=self.clocks, steady=lambda: self.steady, monotonic=self.clocks.monotonic,
             settle_s=3600,
         )  # fmt: skip
@@ -235,7 +235,7 @@ async def test_killed_after_each_write_it_goes_on_as_if_nothing_had_been(site: S
     await site.checkpoint().look()
     await site.checkpoint().look()
     assert site.spans == [(begun, begun + WEEK)]
-    assert (site.told(), site.store.queue.pause_state().has(HoldSource.CHECKPOINT)) == (1, True)
+    assert (site.told(), site.store.queue.pause_state().has(PauseSource.CHECKPOINT)) == (1, True)
 
 
 async def test_after_a_clock_was_set_back_beyond_the_last_report_the_next_one_begins_with_the_new_count(

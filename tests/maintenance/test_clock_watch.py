@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from core.events import Event, Kind, Level
 from core.states import Status
 from core.tasks import Task, TaskSpec
-from db import checkpoints
 from db.database import Database
 from db.event_log import EventLog
 from maintenance.clock_watch import JUMP, LONG_JUMP, STEADY_S, ClockWatch
 from queue_manager import QueueManager
+from taskqueue import checkpoints
 from tests.support import tiers
 from tests.support.clocks import HandClocks
 

@@ -13,12 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.queueing import HoldSource
+from core.queueing import PauseSource
 from core.states import Ending
 from core.tasks import TaskSpec
-from db import review_debt
 from db.commit_ledger import CommitLedger
-from db.holds import Holds
 from db.state_store import Commit
 from maintenance.conditions import (
     Condition,
@@ -28,6 +26,7 @@ from maintenance.conditions import (
     in_debt,
     on_battery,
 )
+from taskqueue.pauses import renew_review_debt
 from tests.support.store import Store, open_store
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -44,21 +43,21 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
-def condition(store: Store, source: HoldSource, reason: Reason) -> Condition:
+def condition(store: Store, source: PauseSource, reason: Reason) -> Condition:
     return Condition(queue=store.queue, source=source, reason=reason)
 
 
 async def test_a_hold_comes_and_goes_with_its_cause(store: Store) -> None:
     causes = ["", "night", "night", "noon", "", ""]
     left = iter(causes)
-    look = condition(store, HoldSource.QUIET, lambda: next(left)).look
+    look = condition(store, PauseSource.QUIET, lambda: next(left)).look
     for why in causes:
         await look()
-        assert [hold.reason for hold in store.queue.pause_state().holds] == [why] * bool(why)
+        assert [hold.reason for hold in store.queue.pause_state().reasons] == [why] * bool(why)
 
 
 async def test_without_a_change_nothing_is_written(store: Store) -> None:
-    held = condition(store, HoldSource.QUIET, lambda: "night")
+    held = condition(store, PauseSource.QUIET, lambda: "night")
     await held.look()
     before = store.events.newest_id()
     version = store.db.data_version()
@@ -68,7 +67,7 @@ async def test_without_a_change_nothing_is_written(store: Store) -> None:
 
 async def test_the_owners_own_pause_stays(store: Store) -> None:
     store.queue.pause("lunch").result()
-    await condition(store, HoldSource.QUIET, lambda: "").look()
+    await condition(store, PauseSource.QUIET, lambda: "").look()
     assert store.queue.pause_state().reason == "lunch"
 
 
@@ -110,9 +109,8 @@ def commit(number: int, task_id: int = 1) -> Commit:
 
 
 def with_debt(store: Store, limit: int) -> Condition:
-    holds = Holds(store.events, store.clock)
-    store.state.with_each_commit(lambda conn: review_debt.settle(conn, holds, limit))
-    return condition(store, HoldSource.REVIEW, in_debt(store.state, lambda: limit))
+    store.state.with_each_commit(lambda conn: renew_review_debt(store.queue.transaction(conn), limit))
+    return condition(store, PauseSource.REVIEW, in_debt(store.state, lambda: limit))
 
 
 async def test_tasks_wait_from_the_commit_on_that_makes_the_debt(store: Store) -> None:
@@ -123,8 +121,8 @@ async def test_tasks_wait_from_the_commit_on_that_makes_the_debt(store: Store) -
         store.state.record_commit(commit(number)).result()
     assert not store.queue.pause_state().paused
     store.state.record_commit(commit(2)).result()
-    [hold] = store.queue.pause_state().holds
-    assert (hold.source, hold.reason) == (HoldSource.REVIEW, "3 commits wait to be read (REVIEW_DEBT=3)")
+    [hold] = store.queue.pause_state().reasons
+    assert (hold.source, hold.reason) == (PauseSource.REVIEW, "3 commits wait to be read (REVIEW_DEBT=3)")
     assert store.queue.claim("w").result() is None
     store.state.record_commit(commit(3)).result()
     assert store.queue.pause_state().reason.startswith("4 commits")
@@ -145,7 +143,7 @@ async def test_entering_a_commit_again_is_no_further_debt(store: Store) -> None:
 
 async def test_without_a_limit_nothing_waits(store: Store) -> None:
     limit: int | None = 1
-    look = condition(store, HoldSource.REVIEW, in_debt(store.state, lambda: limit)).look
+    look = condition(store, PauseSource.REVIEW, in_debt(store.state, lambda: limit)).look
     store.state.record_commit(commit(1)).result()
     await look()
     assert store.queue.pause_state().paused

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from core.events import Event, Kind, Level
-from core.queueing import HoldSource
+from core.queueing import PauseSource
 from maintenance.disk import DiskGuard
 from tests.support.store import Store, open_store
 
@@ -36,7 +36,7 @@ class Bench:
 
     @property
     def holds(self) -> str:
-        found = [hold.reason for hold in self.store.queue.pause_state().holds if hold.source is HoldSource.DISK]
+        found = [hold.reason for hold in self.store.queue.pause_state().reasons if hold.source is PauseSource.DISK]
         return found[0] if found else ""
 
     def told(self) -> list[Event]:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.events import Event
-from core.queueing import Hold, HoldSource
+from core.queueing import PauseReason, PauseSource
 from core.states import DaemonState, Phase
 from core.status import DaemonStatus, WorkerStatus
 from db.database import Database
@@ -26,7 +26,7 @@ CLOCKS = HandClocks()
 BUSY = WorkerStatus(name="worker-1", task_id=7, attempt=2, phase=Phase.CODING, iteration=3)
 STATUS = DaemonStatus(
     state=DaemonState.RUNNING, uptime_s=60.25, version="1", pid=42, workers=(BUSY, WorkerStatus(name="worker-2")),
-    queue={"queued": 3, "done": 5}, holds=(Hold(source=HoldSource.QUIET, reason="night", since=CLOCKS()),),
+    queue={"queued": 3, "done": 5}, holds=(PauseReason(source=PauseSource.QUIET, reason="night", since=CLOCKS()),),
 )  # fmt: skip
 
 

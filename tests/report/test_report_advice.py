@@ -9,7 +9,7 @@ import pytest
 from core.attempt_state import AttemptState
 from core.events import Kind
 from core.gates import Ask, AskKind
-from core.queueing import HoldSource
+from core.queueing import PauseSource
 from core.states import Ending, Phase
 from core.submission import parse_spec
 from db.state_store import Commit
@@ -72,7 +72,7 @@ def test_questions_that_wait_for_hours_are_told(second: History) -> None:
         task = second.store.queue.claim("w").result()
         assert task
         ask = Ask(kind=AskKind.PACKAGE, subject="package:toolz", question="?")
-        second.store.queue.hold(task.id, task.fence, "waits", [ask]).result()
+        second.store.queue.wait_for_owner(task.id, task.fence, "waits", [ask]).result()
     assert "Questions waited 6 d 23 h for you (median)" in advice(second)
     assert "ALLOWED_DEPS" in advice(second)
 
@@ -110,7 +110,7 @@ def test_crashes_holds_and_troubles_of_the_machine_are_told(second: History) -> 
     for _ in range(3):
         second.tell(Kind.DAEMON_STARTED, "")
         second.clock.advance(60)
-    second.store.queue.hold_back(HoldSource.REVIEW, "21 to read").result()
+    second.store.queue.add_pause(PauseSource.REVIEW, "21 to read").result()
     for kind in (Kind.BACKUP_FAILED, Kind.DISK_LOW, Kind.NOTIFY_FAILED, Kind.DATABASE_RESTORED, Kind.REGRESSION):
         second.tell(kind, "")
     second.tell(Kind.BUDGET_REACHED, "", budget="day")

@@ -13,7 +13,7 @@ from core.clock import to_text
 from core.events import Kind, Level
 from core.gates import Ask, AskKind
 from core.masking import Masker
-from core.queueing import HoldSource
+from core.queueing import PauseSource
 from core.states import Ending, Phase
 from core.submission import parse_spec
 from core.tasks import Task
@@ -97,17 +97,17 @@ def test_failed_tasks_are_grouped_by_their_reason_numbers_aside(history: History
 def test_holds_are_timed_over_the_borders_of_the_span(history: History) -> None:
     queue = history.store.queue
     history.clock.now = FIRST - 2 * HOUR
-    queue.hold_back(HoldSource.QUIET, "quiet hours").result()
+    queue.add_pause(PauseSource.QUIET, "quiet hours").result()
     history.clock.now = FIRST + 3 * HOUR
-    queue.let_go(HoldSource.QUIET).result()
+    queue.remove_pause(PauseSource.QUIET).result()
     history.clock.now = UNTIL - HOUR
-    queue.hold_back(HoldSource.REVIEW, "21 commits to read").result()
+    queue.add_pause(PauseSource.REVIEW, "21 commits to read").result()
     queue.pause("lunch").result()
     history.clock.now = UNTIL + HOUR
     queue.resume().result()
     found = told(history).daemon
-    assert found.held_s == {HoldSource.OWNER: 3600, HoldSource.REVIEW: 3600, HoldSource.QUIET: 3 * 3600}
-    assert found.standing == [HoldSource.OWNER, HoldSource.REVIEW]
+    assert found.held_s == {PauseSource.OWNER: 3600, PauseSource.REVIEW: 3600, PauseSource.QUIET: 3 * 3600}
+    assert found.standing == [PauseSource.OWNER, PauseSource.REVIEW]
 
 
 def test_a_life_that_ends_without_a_word_is_a_crash_and_ends_with_its_last_event(history: History) -> None:
@@ -125,7 +125,7 @@ def test_asks_are_counted_with_how_long_they_waited(history: History) -> None:
     for granted in (True, False, None):
         task = claimed(history)
         ask = Ask(kind=AskKind.PACKAGE, subject="package:toolz", question="?")
-        history.store.queue.hold(task.id, task.fence, "waits", [ask]).result()
+        history.store.queue.wait_for_owner(task.id, task.fence, "waits", [ask]).result()
         (open_ask,) = history.store.queue.approvals(task_id=task.id)
         history.clock.advance(600)
         if granted is not None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from core.attempt_state import AttemptState
 from core.events import Kind
-from core.queueing import HoldSource
+from core.queueing import PauseSource
 from core.states import Ending, Phase, Status
 from core.submission import parse_spec
 from db.pruning import Gone, Pruned, note_events, prune_events
@@ -74,10 +74,10 @@ def test_whatever_happens_afterwards_the_report_stays_as_it_was(history: History
     read = history.ledger.page(1)[0].task_id
     history.ledger.review(task_id=read).result()
     history.clock.advance(1)
-    history.store.queue.hold_back(HoldSource.CHECKPOINT, "checkpoint").result()
+    history.store.queue.add_pause(PauseSource.CHECKPOINT, "checkpoint").result()
     before = pages(history)
     history.clock.now = UNTIL + timedelta(hours=1)
-    history.store.queue.let_go(HoldSource.CHECKPOINT).result()
+    history.store.queue.remove_pause(PauseSource.CHECKPOINT).result()
     unread = [commit.task_id for commit in history.ledger.page(50, unread=True) if commit.at and commit.at < UNTIL]
     history.revert(unread[0])
     history.revert(read)
@@ -154,13 +154,13 @@ def test_a_log_that_was_pruned_in_part_says_from_when_it_counts(history: History
 def test_a_life_and_a_hold_that_began_before_the_log_does_are_still_told(history: History) -> None:
     history.tell(Kind.DAEMON_STARTED, "")
     history.clock.advance(60)
-    history.store.queue.hold_back(HoldSource.DISK, "little room").result()
+    history.store.queue.add_pause(PauseSource.DISK, "little room").result()
     history.store.queue.pause("away").result()
     history.clock.now = UNTIL - timedelta(days=1)
     history.store.queue.resume().result()
     whole = summarise(history.store.db, SINCE, UNTIL).daemon
     day = 86_400.0
-    assert (whole.up_s, whole.held_s) == (7 * day, {HoldSource.OWNER: 6 * day, HoldSource.DISK: 7 * day})
+    assert (whole.up_s, whole.held_s) == (7 * day, {PauseSource.OWNER: 6 * day, PauseSource.DISK: 7 * day})
     prune(history, SINCE - timedelta(days=1))
     assert summarise(history.store.db, SINCE, UNTIL).daemon == whole
 

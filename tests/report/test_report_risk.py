@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from core.verdicts import Label
 from db.commit_signs import ChangedFile, Signs
-from db.report_rows import CommitRow
+from db.report_queries import CommitRow
 from report.risk import HIGH, MEDIUM, WEIGHTS, Around, Level, ordered, rank
 from report.sensitive import AREAS, areas_of, is_test
 

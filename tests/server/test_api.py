@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from core.events import Level
-from core.queueing import HoldSource
+from core.queueing import PauseSource
 from server.desk import Desk
 from server.lists.task_answers import MAX_LISTED_CHARS
 from tests.support.desk import Client, fill, make_desk, serving
@@ -294,9 +294,9 @@ def test_pause_and_resume_hold_and_free_the_queue(client: Client, desk: Desk) ->
 
 
 def test_a_resume_says_what_still_holds_tasks_back(client: Client, desk: Desk) -> None:
-    desk.queue.hold_back(HoldSource.CHECKPOINT, "the week is over").result()
+    desk.queue.add_pause(PauseSource.CHECKPOINT, "the week is over").result()
     assert client.get("/api/status").json["state"] == "checkpoint"
-    desk.queue.hold_back(HoldSource.QUIET, "quiet hours until 07:00").result()
+    desk.queue.add_pause(PauseSource.QUIET, "quiet hours until 07:00").result()
     resumed = client.request("POST", "/api/resume").json
     assert resumed["state"] == "paused"
     assert [(hold["source"], hold["reason"]) for hold in resumed["holds"]] == [("quiet", "quiet hours until 07:00")]

@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +11,6 @@ from flask import Flask
 from werkzeug.routing import Map
 
 from core.errors import UnknownTask
-from core.masking import Masker
-from db.event_log import EventLog
-from db.step_store import StepStore
 from server.app import create_app
 from server.desk import Desk
 from server.pages.assets import Assets
@@ -38,8 +34,8 @@ def routes(desk: Desk) -> Map:
 def careful(tmp_path: Path) -> Iterator[Desk]:
     """A desk that knows a secret."""
     desk = make_desk(tmp_path / "careful")
-    events = EventLog(desk.database, masker=Masker([SECRET, "12345678"]))
-    yield replace(desk, events=events, steps=StepStore(desk.database, events))
+    desk.mask.learn([SECRET, "12345678"])
+    yield desk
     desk.database.close()
 
 

@@ -10,8 +10,6 @@ from pathlib import Path
 import pytest
 
 from core.events import Event, Kind, Level
-from core.masking import Masker
-from db.event_log import EventLog
 from server.desk import Desk
 from tests.support.desk import Client, fill, make_desk, serving
 
@@ -71,14 +69,9 @@ def test_the_form_for_people_has_colours_or_none_and_nothing_else(
 
 def test_secrets_that_became_known_later_are_masked(tmp_path: Path) -> None:
     desk = make_desk(tmp_path)
-    masker = Masker()
-    desk = Desk(
-        database=desk.database, queue=desk.queue, events=EventLog(desk.database, masker=masker), steps=desk.steps,
-        status=desk.status,
-    )  # fmt: skip
     event = Event(kind=Kind.REMARK, message="hunter2-hunter2")
     desk.database.write(lambda conn: desk.events.append(conn, event)).result()
-    masker.learn(["hunter2-hunter2"])
+    desk.mask.learn(["hunter2-hunter2"])
     with serving(desk) as client:
         for form in ("jsonl", "text"):
             assert "hunter2" not in client.get(f"/api/logs/download?format={form}").text

@@ -81,7 +81,7 @@ def test_a_commit_tells_its_size_and_its_first_files(client: Client, desk: Desk)
 
 
 def test_secrets_and_controls_are_not_shown(client: Client, desk: Desk) -> None:
-    desk.events.mask.learn(["hunter2222"])
+    desk.mask.learn(["hunter2222"])
     submit(desk, "Log in with hunter2222")
     wait_for(desk.queue, package("x", "\x1b[31m"), replace(PORT, default="hunter2222"))
     text = client.get("/api/approvals").text

@@ -2,16 +2,12 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
 from core.events import Event, Kind, Level
-from core.masking import Masker
-from db.event_log import EventLog
-from db.step_store import StepStore
 from server.desk import Desk
 from tests.support.desk import Client, make_desk, serving
 from tests.support.worked_task import submit, work_on
@@ -88,8 +84,7 @@ def test_all_that_a_page_links_to_is_there(client: Client, desk: Desk) -> None:
 
 def test_secrets_in_replies_are_masked(tmp_path: Path) -> None:
     desk = make_desk(tmp_path)
-    events = EventLog(desk.database, masker=Masker(["hunter2-hunter2"]))
-    desk = replace(desk, events=events, steps=StepStore(desk.database, events))
+    desk.mask.learn(["hunter2-hunter2"])
     submit(desk, "Write calc.py")
     work_on(desk, reply="key = 'hunter2-hunter2'")
     with serving(desk) as client:

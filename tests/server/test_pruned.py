@@ -7,9 +7,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from core.events import Event, Kind
-from db import forks, pruning
+from db import pruning
 from db.pruning import Pruned
 from server.desk import Desk
+from taskqueue import store as task_rows
 from tests.support.desk import Client, fill
 from tests.support.sse import Listener
 from tests.support.worked_task import RIGHT, submit, work_on
@@ -66,7 +67,7 @@ def test_what_was_pruned_is_not_there_and_says_why(client: Client, desk: Desk, w
 def test_a_fork_begins_although_the_steps_of_its_source_were_pruned(client: Client, desk: Desk, worked: int) -> None:
     made = client.post(f"/api/task/{worked}/fork", {"attempt": 1, "step_no": 4}).json["task_id"]
     prune(desk, worked)
-    fork, digest = forks.origin(desk.database.reader(), made) or (None, "")
+    fork, digest = task_rows.fork_origin(desk.database.reader(), made) or (None, "")
     work = desk.steps.work(digest)
     assert fork is not None
     assert work is not None

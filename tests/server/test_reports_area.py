@@ -139,7 +139,7 @@ def test_secrets_that_were_learned_since_and_controls_are_not_shown(tmp_path: Pa
         ).result()
         path = write_report(summarise(history.store.db, FIRST, FIRST + WEEK), tmp_path / "r")
     desk = replace(make_desk(tmp_path), reports_dir=lambda: tmp_path / "r")
-    desk.events.mask.learn(["hunter2222"])
+    desk.mask.learn(["hunter2222"])
     with serving(desk) as client:
         got = client.get(f"/api/report/{path.stem}")
     desk.database.close()

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from core.states import Ending, Status
 from core.tasks import Spent, Task
-from db.task_list import STANDING, Order, Place, Sort, TaskFilter
 from server.desk import Desk
+from taskqueue.listing import STANDING, Order, Place, Sort, TaskFilter
 from tests.support import tiers
 from tests.support.desk import Client, make_desk, serving
 from tests.support.worked_task import submit

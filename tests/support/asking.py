@@ -17,4 +17,4 @@ def wait_for(queue: QueueManager, *asks: Ask) -> Task:
     """Claim the next task and let it wait for these."""
     task = queue.claim("worker-1").result()
     assert task is not None
-    return queue.hold(task.id, task.fence, "waits for your decision", asks).result()
+    return queue.wait_for_owner(task.id, task.fence, "waits for your decision", asks).result()

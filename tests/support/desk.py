@@ -15,6 +15,7 @@ from typing import Any
 from core.clock import utc_now
 from core.errors import ConfigError, NotReverted, UnknownTask, UnknownWorker
 from core.events import Event, Kind, Level
+from core.masking import Masker
 from core.states import Phase
 from core.status import DaemonStatus, ModelStatus, Restart, WorkerStatus
 from core.undo import Reverted
@@ -59,14 +60,15 @@ class Reporting:
 
 
 def make_desk(folder: Path) -> Desk:
-    database = Database(folder / "db.sqlite")
-    events = EventLog(database)
-    queue = QueueManager(database, events)
+    """The daemon's services on a new database; `mask.learn` makes a secret known to all of them."""
+    database, mask = Database(folder / "db.sqlite"), Masker()
+    events = EventLog(database, mask=mask)
+    queue = QueueManager(database, events, mask=mask)
 
     def status() -> DaemonStatus:
         return DaemonStatus(
             state=queue.pause_state().state,
-            holds=queue.pause_state().holds,
+            holds=queue.pause_state().reasons,
             uptime_s=3725.5,
             version="0.1.0",
             workers=(
@@ -91,9 +93,10 @@ def make_desk(folder: Path) -> Desk:
             pid=4711,
         )
 
-    memory = LongTermMemory(database, choose("hashed"), emit=events.emit, masker=events.mask, control_share=0.0)
+    memory = LongTermMemory(database, choose("hashed"), emit=events.emit, masker=mask, control_share=0.0)
     return Desk(
-        database=database, queue=queue, events=events, steps=StepStore(database, events), status=status,
+        database=database, queue=queue, events=events, mask=mask, steps=StepStore(database, events, mask=mask),
+        status=status,
         loop_lag_s=lambda: 0.001, revert=reverted, reload=Reloads(), restart=restarted,
         memory=lambda: memory, reports_dir=lambda: folder / "reports", report=Reporting(database, folder / "reports"),
     )  # fmt: skip

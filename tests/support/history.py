@@ -16,7 +16,7 @@ from core.attempt_state import AttemptState, Reflection, Step, Try
 from core.dialogue import Completion, Message, ModelRequest
 from core.events import Event, Kind, Level
 from core.gates import Ask, AskKind
-from core.queueing import HoldSource
+from core.queueing import PauseSource
 from core.states import Ending, Outcome, Phase, Status
 from core.submission import parse_spec
 from core.tasks import Task
@@ -96,9 +96,9 @@ class History:
         """What a week brings besides its tasks."""
         chance = self.rng.random()
         if chance < 0.05:
-            self.store.queue.hold_back(HoldSource.QUIET, "quiet hours").result()
+            self.store.queue.add_pause(PauseSource.QUIET, "quiet hours").result()
             self.clock.advance(self.rng.randint(1, 5) * 3600)
-            self.store.queue.let_go(HoldSource.QUIET).result()
+            self.store.queue.remove_pause(PauseSource.QUIET).result()
         elif chance < 0.09:
             self.tell(Kind.MODEL_FAILED, "overloaded", Level.WARNING, backend="openai", error="RateLimited")
         elif chance < 0.11:
@@ -125,7 +125,7 @@ class History:
     def asked(self, task: Task) -> Task:
         """The task waits for its owner, who answers after hours."""
         ask = Ask(kind=AskKind.PACKAGE, subject="package:toolz", question="May toolz be installed?")
-        held = self.store.queue.hold(task.id, task.fence, "waits", [ask]).result()
+        held = self.store.queue.wait_for_owner(task.id, task.fence, "waits", [ask]).result()
         assert held.status is Status.WAITING
         self.clock.advance(self.rng.randint(1, 12) * 3600)
         (approval,) = self.store.queue.approvals(task_id=task.id)

@@ -16,6 +16,7 @@ import pytest
 
 from client.command import call
 from config import load_settings
+from core.masking import Masker
 from core.states import Phase
 from core.status import DaemonStatus, ModelStatus, WorkerStatus
 from db.database import Database
@@ -77,7 +78,7 @@ class Home:
         def status() -> DaemonStatus:
             return DaemonStatus(
                 state=queue.pause_state().state,
-                holds=queue.pause_state().holds,
+                holds=queue.pause_state().reasons,
                 uptime_s=3725.5,
                 version="0.1.0",
                 workers=(
@@ -95,6 +96,7 @@ class Home:
         return Desk(
             database=database,
             events=events,
+            mask=Masker(),
             queue=queue,
             steps=StepStore(database, events),
             status=status,

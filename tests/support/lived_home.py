@@ -96,7 +96,7 @@ def live(store: StoreServices, clock: Ticking, rounds: int) -> None:
         failed = _claimed(store, "failed " + "with a long text " * 300)
         queue.finish(failed.id, failed.fence, Ending.GAVE_UP, reason="no idea").result()
         waiting = _claimed(store, "waiting")
-        queue.hold(
+        queue.wait_for_owner(
             waiting.id, waiting.fence, "?", [Ask(kind=AskKind.PACKAGE, subject="package:x", question="x?")]
         ).result()
         running = _claimed(store, "running")

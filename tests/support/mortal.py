@@ -81,10 +81,10 @@ class Reaper:
 def vocabulary() -> frozenset[str]:
     """The words that tell one write of a table from another: statuses, endings, phases, outcomes, kinds of events."""
     from core.events import Kind
-    from core.queueing import HoldSource
+    from core.queueing import PauseSource
     from core.states import Ending, Outcome, Phase, Status
 
-    return frozenset(str(word) for words in (Status, Ending, Phase, Outcome, Kind, HoldSource) for word in words)
+    return frozenset(str(word) for words in (Status, Ending, Phase, Outcome, Kind, PauseSource) for word in words)
 
 
 def statement(sql: str, parameters: object, words: frozenset[str]) -> str:

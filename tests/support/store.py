@@ -37,6 +37,7 @@ class Store:
     db: Database
     clock: HandClock
     events: EventLog
+    mask: Masker
     queue: QueueManager
     steps: StepStore
     state: StateStore
@@ -52,7 +53,9 @@ def open_store(path: Path, clock: HandClock | None = None, *, secrets: tuple[str
     """Open the stores; three attempts a task, rests of at most 40 seconds, a lease of one minute."""
     clock = clock or HandClock()
     db = Database(path)
-    events = EventLog(db, clock, Masker(secrets))
+    mask = Masker(secrets)
+    events = EventLog(db, clock, mask)
     retry = RetryPolicy(attempts=3, base_s=10, cap_s=40, rng=random.Random(1))
-    queue = QueueManager(db, events, clock=clock, retry=retry, lease_s=60, max_crashes=3)
-    return Store(db, clock, events, queue, StepStore(db, events, clock=clock), StateStore(db, clock=clock))
+    queue = QueueManager(db, events, clock=clock, mask=mask, retry=retry, lease_s=60, max_crashes=3)
+    steps = StepStore(db, events, clock=clock, mask=mask)
+    return Store(db, clock, events, mask, queue, steps, StateStore(db, clock=clock))

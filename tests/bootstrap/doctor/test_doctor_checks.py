@@ -16,7 +16,7 @@ from bootstrap.doctor import backends, machine, repositories, running
 from bootstrap.doctor.context import CheckContext, Finding, Grade, check_context
 from bootstrap.doctor.home import check_backups, check_database, check_disk, check_home, check_settings
 from config import load_settings
-from core.queueing import HoldSource
+from core.queueing import PauseSource
 from db.backups import make
 from maintenance.instance_lock import InstanceLock
 from server.gate.access import kept_token
@@ -205,7 +205,7 @@ def test_size_and_backups(used: Home) -> None:
 def test_a_daemon_that_answers_tells_what_holds_it(home: Home) -> None:
     home.path.mkdir()
     with home.daemon() as desk:
-        desk.queue.hold_back(HoldSource.OWNER, "holiday").result()
+        desk.queue.add_pause(PauseSource.OWNER, "holiday").result()
         found = list(running.check_daemon(check_context(home.path)))
     assert not graves(found)
     assert f"process {os.getpid()}" in look(found, "daemon").text

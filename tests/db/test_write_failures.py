@@ -11,7 +11,7 @@ import pytest
 from core.errors import StoreDamaged, StoreFull, StoreLocked
 from db.database import Database
 from db.sqlite import Connection, connect
-from db.trouble import Trouble
+from db.write_failures import WriteFailure
 from db.writer import Job
 
 
@@ -44,16 +44,16 @@ def stored(db: Database) -> list[int]:
 
 
 class Heard:
-    """What was told of trouble."""
+    """What was told of failure."""
 
     def __init__(self, db: Database) -> None:
         self.all: list[tuple[type, bool]] = []
         self.over = threading.Event()
-        db.on_trouble(self)
+        db.on_write_failure(self)
 
-    def __call__(self, trouble: Trouble) -> None:
-        self.all.append((type(trouble.error), trouble.over))
-        if trouble.over:
+    def __call__(self, failure: WriteFailure) -> None:
+        self.all.append((type(failure.error), failure.over))
+        if failure.over:
             self.over.set()
 
 
@@ -64,12 +64,12 @@ def test_what_can_wait_waits_for_room_and_what_cannot_fails_at_once(db: Database
     with pytest.raises(StoreFull):
         db.write(add(9, 9000)).result(10)
     assert not any(future.done() for future in waiting)
-    assert db.trouble is not None
+    assert db.write_failure is not None
     assert stored(db) == []
     db.write(room(1000)).result()
     assert [future.result(20) for future in waiting] == [0, 1, 2]
     assert heard.over.wait(10)
-    assert db.trouble is None
+    assert db.write_failure is None
     assert stored(db) == [0, 1, 2]
     assert heard.all == [(StoreFull, False), (StoreFull, True)]
 
@@ -78,7 +78,7 @@ def test_a_write_that_changes_nothing_is_no_sign_of_room(db: Database) -> None:
     db.write(room(0)).result()
     waiting = db.write_patiently(add(1, 9000))
     db.write(lambda _: None).result()
-    assert db.trouble is not None
+    assert db.write_failure is not None
     db.write(room(1000)).result()
     assert waiting.result(20) == 1
 
@@ -123,6 +123,6 @@ def test_nothing_is_written_to_a_database_that_shows_damage(db: Database) -> Non
             write(add(1)).result(10)
     with pytest.raises(StoreDamaged):
         db.write(lambda conn: conn.execute("DELETE FROM holds")).result(10)
-    assert db.trouble is not None
-    assert db.trouble.damage
+    assert db.write_failure is not None
+    assert db.write_failure.damage
     assert heard.all == [(StoreDamaged, False)]

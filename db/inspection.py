@@ -1,4 +1,4 @@
-"""What can be told of a database from outside, beside a daemon that has it open; nothing is written, nothing kept."""
+"""Inspects a database from outside, beside a daemon that has it open; nothing is written, nothing kept open."""
 
 from __future__ import annotations
 
@@ -22,12 +22,16 @@ _STEPS = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """What the rows say. `newest_event_at` is None in an empty log, `started` tells of the newest start or stop."""
+    """What a few rows say."""
 
     newest_event_at: datetime | None
+    """None in an empty log."""
     started: bool
+    """Whether the newest start or stop of a daemon in the log is a start."""
     tasks: int
+    """How many tasks there are."""
     unread: int
+    """How many commits wait to be read by their owner."""
 
 
 def library() -> tuple[str, str]:
@@ -36,7 +40,7 @@ def library() -> tuple[str, str]:
 
 
 def facts(path: Path) -> Facts:
-    """Read the few rows that tell how it stands.
+    """Read them.
 
     Raises:
         StoreMissing: there is no such file.

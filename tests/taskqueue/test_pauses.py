@@ -10,7 +10,7 @@ from sqlite_utils import Migrations
 
 from core.clock import to_text
 from core.events import Kind
-from core.queueing import BY_OWNER, HoldSource
+from core.queueing import BY_OWNER, PauseSource
 from core.states import DaemonState
 from core.tasks import TaskSpec
 from db import migrations
@@ -18,7 +18,7 @@ from db.sqlite import connect
 from tests.support import tiers
 from tests.support.store import Store, open_store
 
-SOURCES = st.sampled_from(HoldSource)
+SOURCES = st.sampled_from(PauseSource)
 CHANGES = st.lists(st.tuples(st.booleans(), SOURCES) | st.just("resume"), max_size=30)
 
 
@@ -28,41 +28,41 @@ def told(store: Store) -> list[tuple[Kind, str]]:
 
 def test_claims_wait_until_the_last_hold_is_gone(store: Store) -> None:
     store.queue.submit(TaskSpec(description="x")).result()
-    store.queue.hold_back(HoldSource.REVIEW, "20 commits").result()
-    store.queue.hold_back(HoldSource.DISK, "3 MB left").result()
+    store.queue.add_pause(PauseSource.REVIEW, "20 commits").result()
+    store.queue.add_pause(PauseSource.DISK, "3 MB left").result()
     assert store.queue.claim("w").result() is None
-    assert store.queue.let_go(HoldSource.REVIEW).result().reason == "3 MB left"
+    assert store.queue.remove_pause(PauseSource.REVIEW).result().reason == "3 MB left"
     assert store.queue.claim("w").result() is None
-    assert not store.queue.let_go(HoldSource.DISK).result().paused
+    assert not store.queue.remove_pause(PauseSource.DISK).result().paused
     assert store.queue.claim("w").result() is not None
 
 
 def test_a_hold_outlives_a_restart_with_its_reason_and_time(tmp_path: Path) -> None:
     with open_store(tmp_path / "a.sqlite") as store:
-        held = store.queue.hold_back(HoldSource.BATTERY, "on battery").result()
+        held = store.queue.add_pause(PauseSource.BATTERY, "on battery").result()
         assert (held.reason, held.since, held.state) == ("on battery", store.clock(), DaemonState.PAUSED)
     with open_store(tmp_path / "a.sqlite") as store:
         assert store.queue.pause_state() == held
 
 
 def test_holding_back_again_renews_the_reason_and_keeps_the_time(store: Store) -> None:
-    first = store.queue.hold_back(HoldSource.REVIEW, "20 commits").result()
+    first = store.queue.add_pause(PauseSource.REVIEW, "20 commits").result()
     store.clock.advance(60)
-    again = store.queue.hold_back(HoldSource.REVIEW, "21 commits").result()
+    again = store.queue.add_pause(PauseSource.REVIEW, "21 commits").result()
     assert (again.reason, again.since) == ("21 commits", first.since)
-    assert store.queue.hold_back(HoldSource.REVIEW, "21 commits").result() == again
+    assert store.queue.add_pause(PauseSource.REVIEW, "21 commits").result() == again
     assert told(store) == [(Kind.HELD_BACK, "review")]
 
 
 def test_letting_go_of_what_does_not_stand_tells_nothing(store: Store) -> None:
-    store.queue.let_go(HoldSource.QUIET).result()
+    store.queue.remove_pause(PauseSource.QUIET).result()
     store.queue.resume().result()
     assert told(store) == []
 
 
 def test_the_owner_is_told_of_his_own_pause_as_such(store: Store) -> None:
     store.queue.pause("lunch").result()
-    store.queue.hold_back(HoldSource.CHECKPOINT, "the week is over").result()
+    store.queue.add_pause(PauseSource.CHECKPOINT, "the week is over").result()
     assert store.queue.pause_state().state is DaemonState.CHECKPOINT
     store.queue.resume().result()
     pause = [(Kind.PAUSED, "owner"), (Kind.HELD_BACK, "checkpoint")]
@@ -72,9 +72,9 @@ def test_the_owner_is_told_of_his_own_pause_as_such(store: Store) -> None:
 def test_letting_go_wakes_who_waits_for_work(store: Store) -> None:
     woken: list[int] = []
     store.queue.on_wake(lambda: woken.append(1))
-    store.queue.hold_back(HoldSource.QUIET, "night").result()
+    store.queue.add_pause(PauseSource.QUIET, "night").result()
     assert not woken
-    store.queue.let_go(HoldSource.QUIET).result()
+    store.queue.remove_pause(PauseSource.QUIET).result()
     store.events.catch_up().result()
     assert woken
 
@@ -82,26 +82,26 @@ def test_letting_go_wakes_who_waits_for_work(store: Store) -> None:
 @settings(deadline=None, max_examples=tiers.examples(50))
 @given(changes=CHANGES)
 def test_tasks_are_held_back_exactly_while_a_hold_stands(
-    tmp_path_factory: pytest.TempPathFactory, changes: list[tuple[bool, HoldSource] | str]
+    tmp_path_factory: pytest.TempPathFactory, changes: list[tuple[bool, PauseSource] | str]
 ) -> None:
-    model: set[HoldSource] = set()
+    model: set[PauseSource] = set()
     with open_store(tmp_path_factory.mktemp("holds") / "a.sqlite") as store:
         store.queue.submit(TaskSpec(description="x")).result()
         for change in changes:
             if isinstance(change, str):
                 state, model = store.queue.resume().result(), model - {*BY_OWNER}
             elif change[0]:
-                state, model = store.queue.hold_back(change[1], "r").result(), model | {change[1]}
+                state, model = store.queue.add_pause(change[1], "r").result(), model | {change[1]}
             else:
-                state, model = store.queue.let_go(change[1]).result(), model - {change[1]}
-            assert {hold.source for hold in state.holds} == model
+                state, model = store.queue.remove_pause(change[1]).result(), model - {change[1]}
+            assert {hold.source for hold in state.reasons} == model
             assert state == store.queue.pause_state()
         assert (store.queue.claim("w").result() is None) == bool(model)
 
 
-@pytest.mark.parametrize(("reason", "source"), [("lunch", HoldSource.OWNER), ("checkpoint", HoldSource.CHECKPOINT)])
+@pytest.mark.parametrize(("reason", "source"), [("lunch", PauseSource.OWNER), ("checkpoint", PauseSource.CHECKPOINT)])
 def test_a_pause_of_an_older_version_becomes_a_hold(
-    tmp_path: Path, store: Store, reason: str, source: HoldSource
+    tmp_path: Path, store: Store, reason: str, source: PauseSource
 ) -> None:
     path, at = tmp_path / "old.sqlite", store.clock()
     conn, steps = connect(path), Migrations(migrations.SET)
@@ -113,4 +113,4 @@ def test_a_pause_of_an_older_version_becomes_a_hold(
     conn.close()
     with open_store(path) as old:
         held = old.queue.pause_state()
-        assert [(hold.source, hold.reason, hold.since) for hold in held.holds] == [(source, reason, at)]
+        assert [(hold.source, hold.reason, hold.since) for hold in held.reasons] == [(source, reason, at)]

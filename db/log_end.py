@@ -1,4 +1,4 @@
-"""What the log file knows of the database: an independent witness of what was committed.
+"""The end of the log file: an independent record of what was committed.
 
 A line is written to `agent.log` after the commit that holds its event. So an event that the file has and the database
 has not was lost, whatever SQLite says of the database; and the lines tell which tasks it was about.
@@ -30,7 +30,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Witness:
+class LogEnd:
     """The newest lines, in the order they were written."""
 
     lines: tuple[Line, ...] = ()
@@ -43,12 +43,12 @@ class Witness:
         return tuple(line for line in self.lines if line.event > event)
 
 
-def hear(log_file: Path) -> Witness:
+def read_log_end(log_file: Path) -> LogEnd:
     """Read the end of the log file, and of the one before it; a line that cannot be read says nothing."""
     names = (log_file.with_name(log_file.name + ".1"), log_file)
     lines = tuple(line for path in names for line in _lines(path))
     submitted = {line.task: line.message for line in lines if line.kind == Kind.TASK_SUBMITTED and line.task}
-    return Witness(
+    return LogEnd(
         lines=lines,
         newest_event=max((line.event for line in lines), default=0),
         newest_task=max((line.task or 0 for line in lines), default=0),

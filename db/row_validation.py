@@ -1,9 +1,9 @@
-"""Tells whether rows make sense: what SQLite's own check cannot see, a byte that fell over inside of a value.
+"""Validates rows: finds what SQLite's own check cannot see, a flipped bit inside a value.
 
 The rules follow from the columns' types and names, so a new table is covered as it is. They are written as SQL
 conditions, used on the database at its start and on each row that is taken from a damaged one. On top of them a task is
 one thing in several places, which must agree: its row, its specification with its digest, its dependencies, and the
-last move that the log tells of.
+last move that the log has.
 """
 
 from __future__ import annotations
@@ -15,12 +15,11 @@ from enum import StrEnum
 from core.dialogue import Finish
 from core.events import Level
 from core.gates import AskKind
-from core.queueing import HoldSource
+from core.queueing import PauseSource
 from core.states import Ending, Outcome, Phase, Status
 from core.tasks import TaskSpec
-from db.codec import decode, storable
+from db.codec import decode, spec_digest, storable
 from db.sqlite import Connection, Error, Row
-from db.task_rows import spec_digest
 
 _WORDS: dict[tuple[str, str], type[StrEnum]] = {
     ("tasks", "status"): Status,
@@ -31,7 +30,7 @@ _WORDS: dict[tuple[str, str], type[StrEnum]] = {
     ("steps", "phase"): Phase,
     ("steps", "outcome"): Outcome,
     ("replies", "finish"): Finish,
-    ("holds", "source"): HoldSource,
+    ("holds", "source"): PauseSource,
 }
 _JSON = frozenset({"data", "spec", "spent", "spent_before", "phases", "rest", "value", "files", "signs", "ladder"})
 _TRUTH = frozenset(
@@ -47,7 +46,7 @@ LAST_MOVE = (  # words of ours alone
     f"CASE WHEN json_valid(e.data) THEN json_extract(e.data, '$.to') IN ({_STATUSES}) ELSE 0 END "
     "ORDER BY e.id DESC LIMIT 1)"
 )
-"""The data of the newest move of a task `t` that the log tells of; it was written in one transaction with its row."""
+"""The data of the newest move of a task `t` in the log; it was written in one transaction with its row."""
 
 
 def prepare(conn: Connection) -> None:
@@ -67,8 +66,8 @@ def columns(conn: Connection) -> dict[str, list[tuple[object, ...]]]:
     return {table: [tuple(row) for row in conn.execute(f"PRAGMA main.table_info({table})")] for table in tables(conn)}
 
 
-def senseless(conn: Connection, table: str) -> str:
-    """The SQL condition under which a row of a table was never written by us."""
+def invalid(conn: Connection, table: str) -> str:
+    """The SQL condition under which a row of a table was never written by this program."""
     columns = conn.execute(f"PRAGMA main.table_info({table})").fetchall()
     texts = ", ".join(f"CAST({column['name']} AS BLOB)" for column in columns if column["type"] == "TEXT")
     rules = [rule for column in columns for rule in _rules(table, column)]
@@ -95,13 +94,13 @@ def _rules(table: str, column: Row) -> Iterator[str]:
         yield f"{name} NOT IN ({words})"
 
 
-def unfit(schema: str) -> str:
+def spec_mismatch(schema: str) -> str:
     """The SQL condition under which a task `t` is not what its specification says; `schema` has both."""
     fits = "spec_fits(t.id, s.spec, s.digest, t.description, t.key)"
     return f"NOT EXISTS (SELECT 1 FROM {schema}.task_specs s WHERE s.task_id = t.id AND {fits})"  # noqa: S608
 
 
-def unbound() -> str:
+def dependency_mismatch() -> str:
     """The SQL condition under which a task `t` lost a dependency, or has one that it was not given."""
     given = "SELECT d.value FROM main.task_specs s, json_each(s.spec, '$.depends_on') d WHERE s.task_id = t.id"
     stored = "SELECT x.depends_on FROM main.task_dependencies x WHERE x.task_id = t.id"
@@ -109,24 +108,28 @@ def unbound() -> str:
     return f"EXISTS ({given} AND {there} EXCEPT {stored}) OR EXISTS ({stored} EXCEPT {given})"
 
 
-def moved_on() -> str:
-    """The SQL condition under which the log tells of a later move of a task `t` than its row."""
+def newer_move_logged() -> str:
+    """The SQL condition under which the log has a later move of a task `t` than its row."""
     return f"json_extract({LAST_MOVE}, '$.to') <> t.status"
 
 
 def faults(conn: Connection) -> list[str]:
-    """What does not make sense in an open database, one line for each table."""
+    """What is invalid in an open database, one line for each table."""
     prepare(conn)
     found = tables(conn)
-    lines = [_told(conn, f"main.{table} WHERE {senseless(conn, table)}", f"rows of {table}") for table in found]
+    lines = [_count(conn, f"main.{table} WHERE {invalid(conn, table)}", f"rows of {table}") for table in found]
     if "digest" in {row["name"] for row in conn.execute("PRAGMA table_info(task_specs)")}:
-        lines.append(_told(conn, f"main.tasks t WHERE {unfit('main')}", "tasks that differ from their specification"))
-    lines.append(_told(conn, f"main.tasks t WHERE {unbound()}", "tasks that differ from what they depend on"))
-    lines.append(_told(conn, f"main.tasks t WHERE {moved_on()}", "tasks that differ from the log of their moves"))
+        lines.append(_count_tasks(conn, spec_mismatch("main"), "their specification"))
+    lines.append(_count_tasks(conn, dependency_mismatch(), "what they depend on"))
+    lines.append(_count_tasks(conn, newer_move_logged(), "the log of their moves"))
     return [line for line in lines if line]
 
 
-def _told(conn: Connection, what: str, name: str) -> str:
+def _count_tasks(conn: Connection, condition: str, differ_from: str) -> str:
+    return _count(conn, f"main.tasks t WHERE {condition}", f"tasks that differ from {differ_from}")
+
+
+def _count(conn: Connection, what: str, name: str) -> str:
     try:
         count = conn.execute(f"SELECT COUNT(*) FROM {what}").fetchone()[0]  # noqa: S608  conditions of ours
     except Error as error:  # a text that is none, in a place that a rule looks at

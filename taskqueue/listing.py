@@ -15,9 +15,8 @@ from enum import StrEnum
 from core.clock import from_text
 from core.states import Status
 from core.tasks import Kind
-from db.codec import storable
-from db.log_rows import like
-from db.schema_pages import COST, TOKENS
+from db.codec import like, storable
+from db.schema import COST, TOKENS
 from db.sqlite import Connection
 
 OWN = "workspace"

@@ -12,8 +12,8 @@ from db import migrations
 from db.database import Database
 from db.event_log import EventLog
 from db.sqlite import connect, connect_draft
-from db.task_list import OWN, Order, TaskFilter
 from queue_manager import QueueManager
+from taskqueue.listing import OWN, Order, TaskFilter
 
 if TYPE_CHECKING:
     from sqlite_utils import Database as Tables

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from core.clock import from_text, to_text
 from core.errors import StoreError
-from db import migrations, sense
+from db import migrations, row_validation
 from db.pages import PAGE
 from db.sqlite import NOT_THE_FILE, Connection, Error, code_of, connect, store_error
 from db.wal import Log, read_log
@@ -110,7 +110,7 @@ def _head(path: Path, found: Log) -> Iterator[str]:
 def _columns(conn: Connection) -> Iterator[str]:
     """Tables whose columns are not those that the migrations make."""
     with closing(migrations.fresh()) as new:
-        found, wanted = sense.columns(conn), sense.columns(new)
+        found, wanted = row_validation.columns(conn), row_validation.columns(new)
     for name in (name for name in wanted if found.get(name) != wanted[name]):
         yield f"the columns of {name} are not those that it was made with"
 
@@ -123,7 +123,7 @@ def _checks(conn: Connection, *, full: bool) -> Iterator[str]:
     if full and lines == ["ok"]:
         strays = conn.execute("SELECT COUNT(*) FROM pragma_foreign_key_check").fetchone()[0]
         yield from [f"{strays} rows name others that are not there"] if strays else []
-        yield from sense.faults(conn) if sense.tables(conn) else ()
+        yield from row_validation.faults(conn) if row_validation.tables(conn) else ()
 
 
 def _in_full(path: Path, now: datetime, always_to: int) -> bool:

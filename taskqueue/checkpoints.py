@@ -11,12 +11,12 @@ from datetime import datetime, timedelta
 
 from core.clock import from_text, to_text
 from core.events import Event, Kind
-from core.queueing import HoldSource
-from db import holds
-from db.event_log import EventLog
-from db.holds import COUNTS_FROM, Holds
+from core.queueing import PauseSource
 from db.sqlite import Connection
 from db.state_store import read_state, write_state
+from taskqueue import pauses
+from taskqueue.pauses import COUNTS_FROM
+from taskqueue.store import Transaction
 
 LAST = "last_checkpoint_at"
 _OPEN = "checkpoint"
@@ -52,7 +52,7 @@ def read(conn: Connection) -> Checkpoints:
         last=last,
         counts_from=_time(read_state(conn, COUNTS_FROM)) or last,
         asked=read_state(conn, _ASKED) is not None,
-        waits=holds.read(conn).has(HoldSource.CHECKPOINT),
+        waits=pauses.read(conn).has(PauseSource.CHECKPOINT),
         since=_time(under_way.get("since")),
         until=_time(under_way.get("until")),
     )
@@ -73,12 +73,12 @@ def ask(conn: Connection, now: datetime) -> bool:
     return True
 
 
-def begin(conn: Connection, held: Holds, reason: str, now: datetime) -> None:
-    """Hold tasks back and fix where the report begins."""
-    here = read(conn)
-    held.put(conn, HoldSource.CHECKPOINT, reason)
-    write_state(conn, _OPEN, {"since": to_text(_since(here, now))}, now)
-    write_state(conn, _ASKED, None, now)
+def begin(tx: Transaction, reason: str) -> None:
+    """Pause claims and fix where the report begins."""
+    here = read(tx.conn)
+    pauses.add(tx, PauseSource.CHECKPOINT, reason)
+    write_state(tx.conn, _OPEN, {"since": to_text(_since(here, tx.now))}, tx.now)
+    write_state(tx.conn, _ASKED, None, tx.now)
 
 
 def fix_end(conn: Connection, now: datetime) -> Checkpoints:
@@ -90,23 +90,23 @@ def fix_end(conn: Connection, now: datetime) -> Checkpoints:
     return read(conn)
 
 
-def not_written(conn: Connection, held: Holds, why: str) -> None:
-    """Let the hold say that the report could not be written yet."""
-    if read(conn).waits:
-        held.put(conn, HoldSource.CHECKPOINT, f"checkpoint: the report cannot be written and is tried again ({why})")
+def not_written(tx: Transaction, why: str) -> None:
+    """Let the pause say that the report could not be written yet."""
+    if read(tx.conn).waits:
+        pauses.add(tx, PauseSource.CHECKPOINT, f"checkpoint: the report cannot be written and is tried again ({why})")
 
 
-def close(conn: Connection, held: Holds, events: EventLog, report: str, now: datetime) -> None:
-    """Tell of the report and remember where the next one begins; done twice, it changes nothing."""
-    here = read(conn)
+def close(tx: Transaction, report: str) -> None:
+    """Announce the report and remember where the next one begins; done twice, it changes nothing."""
+    here = read(tx.conn)
     if here.until is None:
         return
-    write_state(conn, LAST, to_text(here.until), now)
-    write_state(conn, _OPEN, None, now)
+    write_state(tx.conn, LAST, to_text(here.until), tx.now)
+    write_state(tx.conn, _OPEN, None, tx.now)
     text = f"checkpoint: {report} is written"
     if here.waits:
-        held.put(conn, HoldSource.CHECKPOINT, text)
-    events.append(conn, Event(kind=Kind.CHECKPOINT, message=text, data={"report": report, "waits": here.waits}))
+        pauses.add(tx, PauseSource.CHECKPOINT, text)
+    tx.emit(Event(kind=Kind.CHECKPOINT, message=text, data={"report": report, "waits": here.waits}))
 
 
 def shift(conn: Connection, by: timedelta, now: datetime) -> None:

@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 
 from core.events import Event, Kind, Level
 from db.database import Database
-from db.event_log import EventLog
-from db.log_pages import LogReader
-from db.log_rows import EventFilter
+from db.event_log import EventFilter, EventLog, LogReader
 
 COUNT = 60
 

@@ -1,25 +1,89 @@
-"""Tasks as rows: how they are read, and the SQL of the queue. Which move is right is `queue_manager`'s business."""
+"""Where tasks are kept: the port to a database, one transaction on it, and tasks and forks as rows.
+
+A store is whatever runs jobs in transactions, one after the other, and lets other threads read what was committed
+(`Store`, `Journal`); `tests/taskqueue/test_store_contract.py` says what the queue expects of one. The port stands at
+the transaction and not at each statement: the rules need some twenty selections inside one transaction with the event
+of each change, and a protocol for each would only repeat this module. All SQL of tasks stands here, in `listing`,
+`approvals` and `pauses`; what another database would have to say differently is `INDEXED BY`, `json_extract` and the
+status trigger of the schema.
+"""
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
+from typing import Protocol, TypeVar
 
 from core.clock import from_text, to_text
 from core.errors import StaleFence, UnknownTask
+from core.events import Event
+from core.forking import Fork
+from core.masking import Masker
 from core.states import Ending, Status
 from core.subtasks import key_range
 from core.tasks import Spent, Task, TaskSpec
-from db.codec import decode, encode, storable
-from db.log_rows import like
+from db.codec import decode, encode, like, spec_digest, storable
 from db.sqlite import Connection, Row
 
+T = TypeVar("T")
 Value = str | int | None
+MAX_REASON_CHARS = 2000
+"""How long the texts of the queue's rows may be: reasons, questions, answers."""
 _NOTHING = Spent()
 _SELECT = "SELECT tasks.*, spec FROM tasks JOIN task_specs ON task_id = id "
+
+
+class Store(Protocol):
+    """Transactions on the rows of the queue (`db.database.Database`)."""
+
+    def write(self, job: Callable[[Connection], T]) -> Future[T]:
+        """Run a job in a transaction; the future resolves when it is on the disk, or with what the job raised."""
+        ...
+
+    def write_patiently(self, job: Callable[[Connection], T]) -> Future[T]:
+        """As `write`, but wait where the database takes no writes for now."""
+        ...
+
+    def reader(self) -> Connection:
+        """Return the connection of this thread for reading; each statement sees the newest commit."""
+        ...
+
+
+class Journal(Protocol):
+    """The log of what happens to tasks, kept in the same transactions (`db.event_log.EventLog`)."""
+
+    def append(self, conn: Connection, event: Event) -> int:
+        """Store an event in the transaction that is under way; returns its id."""
+        ...
+
+    def subscribe(self, subscriber: Callable[[Sequence[Event]], None]) -> Callable[[], None]:
+        """Call `subscriber` with the new events after each commit; returns what ends that."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transaction:
+    """A transaction under way, with what every change of the queue needs."""
+
+    conn: Connection
+    """The writer's connection."""
+    events: Journal
+    """Gets the event of each change, in this transaction."""
+    mask: Masker
+    """Takes secrets out of the texts of the queue's rows."""
+    now: datetime
+    """The time of all that changes in this transaction."""
+
+    def emit(self, event: Event) -> None:
+        """Store the event of a change."""
+        self.events.append(self.conn, event)
+
+    def clean(self, text: str) -> str:
+        """A text for a row: without secrets, printable, and cut to `MAX_REASON_CHARS`."""
+        return self.mask.clean(text, MAX_REASON_CHARS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,9 +290,25 @@ def counts(conn: Connection) -> dict[Status, int]:
     return {status: found.get(status, 0) for status in Status}
 
 
-def spec_digest(task_id: int, text: str) -> str:
-    """What tells, years later, that a stored specification is the one that was submitted under this id (SHA-256)."""
-    return hashlib.sha256(f"{task_id} {text}".encode("utf-8", "surrogatepass")).hexdigest()
+def insert_fork(conn: Connection, task_id: int, fork: Fork, state: str) -> None:
+    """Note where a new task begins; `state` is the digest of the attempt's state there, which is not pruned then."""
+    values = (task_id, fork.source, fork.attempt, fork.step_no, fork.model, int(fork.noted), state)
+    conn.execute(
+        "INSERT INTO task_forks (task_id, source, attempt, step_no, model, noted, work) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        values,
+    )
+
+
+def fork_origin(conn: Connection, task_id: int) -> tuple[Fork, str] | None:
+    """Where a task began, and the digest of the attempt's state there; None for a task that is no fork."""
+    row = conn.execute("SELECT * FROM task_forks WHERE task_id = ?", (task_id,)).fetchone()
+    return None if row is None else (_fork(row), row["work"])
+
+
+def forks_of(conn: Connection, source: int) -> Sequence[tuple[int, Fork]]:
+    """The newest hundred forks of a task with their ids, oldest first."""
+    query = "SELECT * FROM task_forks WHERE source = ? ORDER BY task_id DESC LIMIT 100"
+    return [(row["task_id"], _fork(row)) for row in conn.execute(query, (source,))][::-1]
 
 
 def spent_text(spent: Spent) -> str:
@@ -281,3 +361,13 @@ def _spent(text: str) -> Spent:
 
 def _time(text: str | None) -> datetime | None:
     return None if text is None else from_text(text)
+
+
+def _fork(row: Row) -> Fork:
+    return Fork(
+        source=row["source"],
+        attempt=row["attempt"],
+        step_no=row["step_no"],
+        model=row["model"],
+        noted=bool(row["noted"]),
+    )

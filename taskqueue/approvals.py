@@ -1,0 +1,220 @@
+"""How tasks wait for their owner and go on: each ask and each answer is stored with its event and the move it makes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from core.clock import from_text, to_text
+from core.errors import IllegalMove, UnknownApproval
+from core.events import Event, Kind, Level
+from core.gates import Answerer, Approval, Ask, AskKind
+from core.states import ENDED, Status
+from core.tasks import Task
+from db.codec import storable
+from db.sqlite import Connection, Row
+from taskqueue import store
+from taskqueue.store import Transaction
+from taskqueue.transitions import leave, move, spent_column
+
+_SELECT = "SELECT approvals.*, tasks.description AS wanted FROM approvals LEFT JOIN tasks ON tasks.id = task_id "
+
+
+def wait(tx: Transaction, owned: tuple[int, int], message: str, asks: Sequence[Ask]) -> Task:
+    """Let a running task (`owned` is its id and fence) wait for what it asks its owner; without `asks` for an answer.
+
+    It is queued again instead when its owner has decided on everything meanwhile.
+
+    Raises:
+        StaleFence: the task is no longer this worker's.
+    """
+    task = store.owned(tx.conn, *owned).task
+    decided = _decided(tx.conn, task.id)
+    question = Ask(kind=AskKind.QUESTION, subject="", question=message)
+    wanted = [ask for ask in asks or (question,) if ask.subject not in decided]
+    to, reason = (Status.WAITING, message) if wanted else (Status.QUEUED, "answered")
+    waiting = leave(tx, task, to, reason, {**spent_column(tx, task), "resume": 1})
+    if waiting.status is Status.WAITING:
+        _ask(tx, waiting, wanted)
+    return waiting
+
+
+def _ask(tx: Transaction, task: Task, wanted: Sequence[Ask]) -> None:
+    """Store what is not stored yet; what an earlier attempt asked and this one does not is withdrawn."""
+    still = set[str]()
+    for known in open_of(tx.conn, task.id):
+        if known.ask.subject and known.ask.subject in {ask.subject for ask in wanted}:
+            still.add(known.ask.subject)
+        else:
+            tx.conn.execute("DELETE FROM approvals WHERE id = ? AND granted IS NULL", (known.id,))
+    for ask in wanted:
+        if ask.subject not in still:
+            asked = _insert(tx, task, replace(ask, question=tx.clean(ask.question)))
+            _emit(tx, Kind.ASKED, task.attempt, asked, asked.ask.question)
+
+
+def decide(tx: Transaction, approval_id: int, granted: bool, answer: str) -> Approval:
+    """Answer one ask; a question that is granted without an answer gets its default.
+
+    Raises:
+        UnknownApproval: there is none with that id.
+        IllegalMove: it was decided before, or its task has ended.
+    """
+    asked = read(tx.conn, approval_id)
+    if asked.granted is not None:
+        raise IllegalMove(f"approval {approval_id} was {_word(asked.granted)} before")
+    task = store.read(tx.conn, asked.task_id).task
+    if task.status in ENDED:
+        raise IllegalMove(f"task {task.id}, which asked this, is {task.status}")
+    decided = _decide(tx, asked, granted, answer, Answerer.OWNER)
+    if task.status is Status.WAITING:
+        _resume(tx, task)
+    return decided
+
+
+def answer(tx: Transaction, approval_id: int, text: str) -> Approval:
+    """Answer a question.
+
+    Raises:
+        UnknownApproval: there is none with that id.
+        IllegalMove: it is a decision and no question, was answered before, or its task has ended.
+    """
+    ask = read(tx.conn, approval_id).ask
+    if ask.kind is not AskKind.QUESTION:
+        raise IllegalMove(
+            f"approval {approval_id} asks for a decision ({ask.kind}), which no text answers; approve or deny it"
+        )
+    return decide(tx, approval_id, True, text)
+
+
+def assume(tx: Transaction, asked_before: datetime) -> int:
+    """Answer what nobody has answered since then with its default; returns how many."""
+    overdue = _overdue(tx.conn, asked_before)
+    for asked in overdue:
+        task = store.read(tx.conn, asked.task_id).task
+        if task.status is Status.WAITING:
+            _decide(tx, asked, True, asked.ask.default, Answerer.ASSUMED)
+            _resume(tx, task)
+    return len(overdue)
+
+
+def _decide(tx: Transaction, asked: Approval, granted: bool, answer: str, by: Answerer) -> Approval:
+    text = tx.clean(answer or (asked.ask.default if granted else ""))
+    tx.conn.execute(
+        "UPDATE approvals SET granted = ?, answer = ?, answered_at = ?, answered_by = ? WHERE id = ?",
+        (int(granted), storable(text), to_text(tx.now), by, asked.id),
+    )
+    is_answer = granted and asked.ask.kind is AskKind.QUESTION
+    named = asked.ask.subject and not is_answer
+    how = "assumed, as nobody answered: " if by is Answerer.ASSUMED else ""
+    message = f"{asked.ask.subject} {_word(granted)}" if named else f"{how}{text}" or "answered"
+    decided = read(tx.conn, asked.id)
+    _emit(tx, Kind.ANSWERED, asked.attempt, decided, message)
+    return decided
+
+
+def _resume(tx: Transaction, task: Task) -> None:
+    """Queue a waiting task again unless something else is open; its attempt goes on with the next claim."""
+    if not open_of(tx.conn, task.id):
+        move(tx, task, Status.QUEUED, reason="answered")
+
+
+def _emit(tx: Transaction, kind: Kind, attempt: int, about: Approval, message: str) -> None:
+    data = {"approval": about.id, "kind": about.ask.kind, "subject": about.ask.subject, "granted": about.granted}
+    level = Level.WARNING if kind is Kind.ASKED else Level.INFO
+    tx.emit(Event(kind=kind, level=level, message=message, task_id=about.task_id, attempt=attempt, data=data))
+
+
+def _word(granted: bool) -> str:
+    return "granted" if granted else "denied"
+
+
+# Rows
+
+
+def _insert(tx: Transaction, task: Task, ask: Ask) -> Approval:
+    """Store an open ask."""
+    cursor = tx.conn.execute(
+        "INSERT INTO approvals (task_id, attempt, kind, subject, question, fallback, asked_at) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (
+            *(task.id, task.attempt, ask.kind, storable(ask.subject), storable(ask.question)),
+            *(storable(ask.default), to_text(tx.now)),
+        ),
+    )
+    return read(tx.conn, int(cursor.lastrowid or 0))
+
+
+def read(conn: Connection, approval_id: int) -> Approval:
+    """One ask.
+
+    Raises:
+        UnknownApproval: there is none with that id.
+    """
+    row = conn.execute(f"{_SELECT} WHERE approvals.id = ?", (approval_id,)).fetchone()
+    if row is None:
+        raise UnknownApproval(approval_id)
+    return _approval(row)
+
+
+def find(conn: Connection, open_only: bool, task_id: int | None, limit: int) -> list[Approval]:
+    """The newest asks, the oldest of them first; `open_only` leaves those that a waiting task waits for."""
+    which = "granted IS NULL AND status = 'waiting'" if open_only else "TRUE"
+    query = f"{_SELECT} WHERE (? IS NULL OR task_id = ?) AND {which} ORDER BY approvals.id DESC LIMIT ?"
+    return [_approval(row) for row in conn.execute(query, (task_id, task_id, limit))][::-1]
+
+
+def decisions(conn: Connection, before: int | None, limit: int) -> list[Approval]:
+    """What was answered, the newest asks first, those with a lower id than `before`."""
+    where = "granted IS NOT NULL AND (? IS NULL OR approvals.id < ?)"
+    query = f"{_SELECT} WHERE {where} ORDER BY approvals.id DESC LIMIT ?"
+    return [_approval(row) for row in conn.execute(query, (before, before, limit))]
+
+
+def open_count(conn: Connection) -> int:
+    """How many asks a waiting task waits for."""
+    query = (
+        "SELECT COUNT(*) FROM approvals JOIN tasks ON tasks.id = task_id WHERE granted IS NULL AND status = 'waiting'"
+    )
+    return int(conn.execute(query).fetchone()[0])
+
+
+def open_of(conn: Connection, task_id: int) -> list[Approval]:
+    """What a task asked that is not answered, whether it still waits or not."""
+    query = f"{_SELECT} WHERE task_id = ? AND granted IS NULL ORDER BY approvals.id"
+    return [_approval(row) for row in conn.execute(query, (task_id,))]
+
+
+def _decided(conn: Connection, task_id: int) -> set[str]:
+    """The subjects that the owner has decided on for a task.
+
+    That he denied more budget ended the attempt; when he has the task tried again, he may be asked again.
+    """
+    query = (
+        "SELECT subject FROM approvals WHERE task_id = ? AND granted IS NOT NULL AND subject <> '' "
+        "AND NOT (kind = ? AND NOT granted)"
+    )
+    return {row["subject"] for row in conn.execute(query, (task_id, AskKind.BUDGET))}
+
+
+def _overdue(conn: Connection, asked_before: datetime) -> list[Approval]:
+    """Open asks that have something to assume and were asked before then, oldest first."""
+    query = f"{_SELECT} WHERE granted IS NULL AND fallback <> '' AND asked_at < ? ORDER BY approvals.id"
+    return [_approval(row) for row in conn.execute(query, (to_text(asked_before),))]
+
+
+def _approval(row: Row) -> Approval:
+    granted = row["granted"]
+    return Approval(
+        id=row["id"],
+        task_id=row["task_id"],
+        attempt=row["attempt"],
+        ask=Ask(kind=AskKind(row["kind"]), subject=row["subject"], question=row["question"], default=row["fallback"]),
+        asked_at=from_text(row["asked_at"]),
+        granted=None if granted is None else bool(granted),
+        answer=row["answer"] or "",
+        answered_at=row["answered_at"] and from_text(row["answered_at"]),
+        answered_by=Answerer(row["answered_by"]) if row["answered_by"] else None,
+        wanted=row["wanted"] or "",
+    )

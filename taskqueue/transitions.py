@@ -1,0 +1,410 @@
+"""How tasks come in and change their status: each change is one guarded update and its event, in one transaction.
+
+An end concerns others: those that depend on the task, and where it was split or is a part, its parts or its whole. All
+of that happens in the transaction of the end, so no task ever waits for one that has ended.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from datetime import datetime, timedelta
+from types import MappingProxyType
+
+from core.clock import to_text
+from core.errors import IllegalMove, InvalidTask, StaleFence
+from core.events import Event, Kind, Level
+from core.faults import listed
+from core.forking import Fork
+from core.queueing import RetryPolicy, Submitted
+from core.states import ENDED, OPEN, Ending, Status, may_move
+from core.subtasks import Part, part_key, whole_of
+from core.tasks import Spent, Task, TaskSpec
+from db import spending
+from db.codec import decode, encode
+from db.sqlite import Connection
+from taskqueue import store
+from taskqueue.store import Transaction, Value
+
+NO_COLUMNS: Mapping[str, Value] = MappingProxyType({})
+_NO_OWNER: dict[str, Value] = {"worker": None, "lease_until": None, "cancel_requested": 0}
+_FOR_LATER = frozenset({"not_before", "resume"})
+_SUCCESS = frozenset({Ending.COMMITTED, Ending.NO_CHANGE})
+_RETRIED = frozenset({Ending.ERROR, Ending.CRASHED, Ending.TIMEOUT})
+
+
+def submit(tx: Transaction, spec: TaskSpec, field: str = "depends_on") -> Submitted:
+    """Store a new task, or find the one that its key made before.
+
+    Raises:
+        InvalidTask: a dependency does not exist or cannot be met any more; reported under the name `field`.
+    """
+    if spec.key is not None and (known := store.id_of_key(tx.conn, spec.key)) is not None:
+        task = store.read(tx.conn, known).task
+        return Submitted(task_id=known, status=task.status, created=False, differs=_differing(task.spec, spec))
+    needed = store.statuses(tx.conn, spec.depends_on)
+    if unknown := [str(other) for other in spec.depends_on if other not in needed]:
+        raise InvalidTask({field: f"there is no task {listed(unknown)}"})
+    if fault := _unmet(needed):
+        raise InvalidTask({field: fault})
+    status = _first_status(needed, spec.not_before, tx.now)
+    task_id = store.insert(tx.conn, spec, status, tx.now)
+    data = {"from": None, "to": status, "priority": spec.priority, "key": spec.key}
+    tx.emit(Event(kind=Kind.TASK_SUBMITTED, message=title(spec), task_id=task_id, data=data))
+    return Submitted(task_id=task_id, status=status, created=True)
+
+
+def submit_fork(tx: Transaction, spec: TaskSpec, fork: Fork, state: str) -> Submitted:
+    """Store a task that begins at the attempt's state with the digest `state`."""
+    sent = submit(tx, spec)
+    store.insert_fork(tx.conn, sent.task_id, fork, state)
+    return sent
+
+
+def move(
+    tx: Transaction,
+    task: Task,
+    to: Status,
+    columns: Mapping[str, Value] = NO_COLUMNS,
+    *,
+    kind: Kind = Kind.TASK_MOVED,
+    ending: Ending | None = None,
+    reason: str = "",
+    level: Level = Level.INFO,
+) -> Task:
+    """Move a task from the status it was read with, set `columns` with it, and return it as it is then.
+
+    Raises:
+        IllegalMove: the table of moves does not have this one.
+        StaleFence: the row is not as it was read.
+    """
+    if not may_move(task.status, to):
+        raise IllegalMove(f"task {task.id} is {task.status} and cannot become {to}")
+    owner = _NO_OWNER if task.status is Status.RUNNING else {}
+    ended_at = to_text(tx.now) if to in ENDED else None
+    facts = {"status": to, "ending": ending, "reason": tx.clean(reason), "ended_at": ended_at}
+    moved = store.update(tx.conn, task, {**owner, **columns, **facts})
+    if moved is None:
+        raise StaleFence
+    tx.emit(_event_of(task, moved, kind, level))
+    return moved
+
+
+def _event_of(before: Task, after: Task, kind: Kind, level: Level) -> Event:
+    by = f" ({after.worker})" if after.worker else ""
+    why = f": {after.reason}" if after.reason else ""
+    return Event(
+        kind=kind,
+        level=level,
+        message=f"{before.status} → {after.status}{by}{why}",
+        task_id=after.id,
+        attempt=after.attempt or None,
+        iteration=after.iterations or None,
+        worker=after.worker or before.worker,
+        data={"from": before.status, "to": after.status, "ending": after.ending, "reason": after.reason},
+    )
+
+
+# What workers do
+
+
+def claim(tx: Transaction, worker: str, lease: timedelta, only: int | None) -> Task | None:
+    """Give the next queued task, or `only` this one, to a worker under a new fence; an interrupted attempt goes on.
+
+    A task whose specification cannot be read is failed, and the next one is tried.
+    """
+    while (entry := store.next_ready(tx.conn, only)) is not None:
+        task, new = entry.task, 0 if entry.resume else 1
+        if entry.fault:
+            end(tx, task, Status.FAILED, Ending.ERROR, entry.fault)
+            continue
+        columns: dict[str, Value] = {
+            "worker": worker,
+            "fence": task.fence + 1,
+            "lease_until": to_text(tx.now + lease),
+            "attempt": task.attempt + new,
+            "tries": entry.tries + new,
+            "resume": 0,
+            "started_at": to_text(task.started_at or tx.now),
+        }
+        return move(tx, task, Status.RUNNING, columns, kind=Kind.TASK_CLAIMED)
+    return None
+
+
+def progress(tx: Transaction, task_id: int, fence: int, facts: Mapping[str, Value]) -> None:
+    """Note how far a running task is, and forget its crashes.
+
+    Raises:
+        StaleFence: the task is no longer this worker's.
+    """
+    if store.update(tx.conn, store.owned(tx.conn, task_id, fence).task, {**facts, "crashes": 0}) is None:
+        raise StaleFence
+
+
+def finish(
+    tx: Transaction,
+    owned: tuple[int, int],
+    ending: Ending,
+    reason: str,
+    facts: Mapping[str, Value],
+    policy: RetryPolicy,
+) -> Task:
+    """End an attempt of a running task (`owned` is its id and fence), or schedule the next one while tries are left.
+
+    Raises:
+        StaleFence: the task is no longer this worker's.
+    """
+    entry = store.owned(tx.conn, *owned)
+    task, allowed = entry.task, entry.task.spec.limits.attempts or policy.attempts
+    if ending in _SUCCESS:
+        return end(tx, task, Status.DONE, ending, reason, facts)
+    if ending is Ending.USER:
+        return end(tx, task, Status.CANCELLED, ending, reason, facts)
+    if ending not in _RETRIED or entry.tries >= allowed:
+        return end(tx, task, Status.FAILED, ending, reason, facts)
+    rest_s = policy.rest_s(entry.tries)
+    why = f"attempt {entry.tries} of {allowed}, next in {rest_s:.0f} s: {reason or ending}"
+    due = {"not_before": to_text(tx.now + timedelta(seconds=rest_s))}
+    return leave(tx, task, Status.SCHEDULED, why, {**facts, **due}, level=Level.WARNING)
+
+
+def put_back(tx: Transaction, owned: tuple[int, int], to: Status, reason: str, columns: Mapping[str, Value]) -> Task:
+    """Take a running task from its worker; its attempt goes on with the next claim.
+
+    Raises:
+        StaleFence: the task is no longer this worker's.
+    """
+    task = store.owned(tx.conn, *owned).task
+    return leave(tx, task, to, reason, {**columns, "resume": 1, **spent_column(tx, task)})
+
+
+def leave(
+    tx: Transaction,
+    task: Task,
+    to: Status,
+    reason: str,
+    columns: Mapping[str, Value],
+    *,
+    kind: Kind = Kind.TASK_MOVED,
+    level: Level = Level.INFO,
+) -> Task:
+    """Take a running task from its worker to go on later, or end it if its owner asked for that meanwhile."""
+    if task.cancel_requested:
+        facts = {name: value for name, value in columns.items() if name not in _FOR_LATER}
+        return end(tx, task, Status.CANCELLED, Ending.USER, "cancelled by the owner", facts)
+    return move(tx, task, to, columns, kind=kind, reason=reason, level=level)
+
+
+def spent_column(tx: Transaction, task: Task) -> dict[str, Value]:
+    """What a task used up to its last model call, as a column: the ledger knows replies that no step was made of."""
+    spent = replace(spending.of_task(tx.conn, task.id), suite_s=task.spent.suite_s)
+    return {"spent": store.spent_text(spent)}
+
+
+# What the owner asks for
+
+
+def cancel(tx: Transaction, task_id: int) -> Task:
+    """Cancel a task at once, or ask the worker that runs it to.
+
+    Raises:
+        UnknownTask: there is none with that id.
+        IllegalMove: it has ended.
+    """
+    task = store.read(tx.conn, task_id).task
+    if task.status is not Status.RUNNING:
+        return end(tx, task, Status.CANCELLED, Ending.USER, "cancelled by the owner")
+    return _request_cancel(tx, task)
+
+
+def _request_cancel(tx: Transaction, task: Task) -> Task:
+    """Ask the worker that runs a task to cancel it; asking twice is harmless."""
+    if task.cancel_requested:
+        return task
+    tx.emit(Event(kind=Kind.TASK_CANCEL_REQUESTED, task_id=task.id, attempt=task.attempt, worker=task.worker))
+    return store.update(tx.conn, task, {"cancel_requested": 1}) or task
+
+
+def retry(tx: Transaction, task_id: int) -> Task:
+    """Queue a task that ended again, with all its tries and a fresh budget.
+
+    Raises:
+        UnknownTask: there is none with that id.
+        IllegalMove: it has not ended, or depends on what failed.
+    """
+    task, needed = store.read(tx.conn, task_id).task, store.dependencies(tx.conn, task_id)
+    if task.status not in ENDED:
+        raise IllegalMove(f"task {task_id} is {task.status}; only one that ended can be retried")
+    if fault := _unmet(needed):
+        raise IllegalMove(f"{fault}; retry that one first")
+    status = _first_status(needed, None, tx.now)
+    before = store.spent_text(spending.of_task(tx.conn, task_id))
+    anew: dict[str, Value] = {"tries": 0, "crashes": 0, "resume": 0, "not_before": None, "spent_before": before}
+    return move(tx, task, status, anew, reason="retried by the owner")
+
+
+def prioritise(tx: Transaction, task_id: int, priority: int) -> Task:
+    """Give a task another priority.
+
+    Raises:
+        UnknownTask: there is none with that id.
+        IllegalMove: it is done.
+    """
+    task = store.read(tx.conn, task_id).task
+    before = task.spec.priority
+    if task.status is Status.DONE:
+        raise IllegalMove(f"task {task_id} is done; its priority decides nothing any more")
+    if before == priority:
+        return task
+    text, data = f"priority {before} → {priority}", {"priority": priority, "before": before}
+    tx.emit(Event(kind=Kind.TASK_PRIORITISED, message=text, task_id=task_id, data=data))
+    return store.update(tx.conn, task, {"priority": priority}) or task
+
+
+# How an end spreads
+
+
+def end(
+    tx: Transaction,
+    task: Task,
+    to: Status,
+    ending: Ending,
+    reason: str,
+    columns: Mapping[str, Value] = NO_COLUMNS,
+) -> Task:
+    """Move a task to its end, then those that wait for it: on when it is done, else to their own end.
+
+    Its open parts end with it; its whole goes on when all of its parts have ended.
+    """
+    level = Level.INFO if to is Status.DONE else Level.WARNING
+    ended = move(tx, task, to, columns, ending=ending, reason=reason, level=level)
+    _spread(tx, ended)
+    return ended
+
+
+def _spread(tx: Transaction, ended: Task) -> None:
+    """Move all that an end concerns, without recursion: a chain may be longer than Python's stack."""
+    waiting = deque([ended])
+    while waiting:
+        cause = waiting.popleft()
+        if cause.status is Status.DONE:
+            _unblock(tx, cause)
+        else:
+            waiting += _fail_dependants(tx, cause)
+            waiting += _end_parts(tx, cause)
+        waiting += _resume_whole(tx, cause)
+
+
+def _unblock(tx: Transaction, done: Task) -> None:
+    for waiting in store.blocked_by(tx.conn, done.id):
+        needed = store.dependencies(tx.conn, waiting.task.id)
+        status = _first_status(needed, waiting.task.not_before, tx.now)
+        if status is not Status.BLOCKED:
+            move(tx, waiting.task, status, reason="all that it depends on is done")
+
+
+def _fail_dependants(tx: Transaction, cause: Task) -> list[Task]:
+    became = "was cancelled" if cause.status is Status.CANCELLED else "failed"
+    reason = f"task {cause.id}, on which it depends, {became} ({title(cause.spec)})"
+    return [_fail_by_dependency(tx, entry.task, reason) for entry in store.blocked_by(tx.conn, cause.id)]
+
+
+def _fail_by_dependency(tx: Transaction, task: Task, reason: str) -> Task:
+    return move(tx, task, Status.FAILED, ending=Ending.DEPENDENCY, reason=reason, level=Level.WARNING)
+
+
+def _end_parts(tx: Transaction, whole: Task) -> list[Task]:
+    """Cancel the parts of a task that has ended otherwise than well; those that run are asked to end."""
+    ended = list[Task]()
+    reason = f"task {whole.id}, of which it is a part, has ended"
+    for part in (entry.task for entry in store.parts(tx.conn, whole.id, whole.attempt)):
+        if part.status is Status.RUNNING:
+            _request_cancel(tx, part)
+        elif part.status in OPEN:
+            ended.append(move(tx, part, Status.CANCELLED, ending=Ending.USER, reason=reason))
+    return ended
+
+
+def _resume_whole(tx: Transaction, part: Task) -> list[Task]:
+    """Let the whole go on whose last part this was; it is given back where it ended."""
+    if (known := whole_of(part.spec.key)) is None or (entry := store.find_one(tx.conn, known[0])) is None:
+        return []
+    whole = entry.task
+    if whole.status is not Status.BLOCKED or not entry.resume:
+        return []  # it waits for another reason, if at all; parts of an earlier attempt decide nothing below
+    resumed = _with_parts(tx, whole)
+    return [resumed] if resumed.status in ENDED else []
+
+
+# Splitting a task
+
+
+def split(tx: Transaction, owned: tuple[int, int], reason: str, parts: Sequence[Part]) -> Task:
+    """Submit the parts of a running task (`owned` is its id and fence), and let it wait for those that are open.
+
+    One whose owner has cancelled it meanwhile ends, and has no parts. A daemon that dies before this transaction finds
+    the plan in the attempt's state and carries it out again; one that dies after it finds the parts by their keys.
+
+    Raises:
+        StaleFence: the task is no longer this worker's.
+    """
+    blocked = put_back(tx, owned, Status.BLOCKED, reason, NO_COLUMNS)
+    if blocked.status is not Status.BLOCKED:
+        return blocked
+    ids = list[int]()
+    for number, part in enumerate(parts, 1):
+        key, needs = part_key(blocked.id, blocked.attempt, number), tuple(ids[at] for at in part.after)
+        ids.append(submit(tx, replace(part.spec, key=key, depends_on=needs)).task_id)
+    resumed = _with_parts(tx, blocked)
+    if resumed.status in ENDED:
+        _spread(tx, resumed)
+    return resumed
+
+
+def _with_parts(tx: Transaction, whole: Task) -> Task:
+    """A blocked task that was split: queued if all of its parts have ended, or ended if one of them was cancelled."""
+    parts = [entry.task for entry in store.parts(tx.conn, whole.id, whole.attempt)]
+    if gone := next((part for part in parts if part.status is Status.CANCELLED), None):
+        reason = f"task {gone.id}, a part of it, was cancelled ({title(gone.spec)})"
+        return _fail_by_dependency(tx, whole, reason)
+    if any(part.status in OPEN for part in parts):
+        return whole
+    failed = sum(part.status is Status.FAILED for part in parts)
+    reason = f"{failed} of its {len(parts)} parts failed" if failed else "all of its parts are done"
+    return move(tx, whole, Status.QUEUED, reason=reason)
+
+
+def spent_on_parts(conn: Connection, task_id: int) -> Spent:
+    """What models were used for on the parts of a task since its owner last asked for it."""
+    entry = store.read(conn, task_id)
+    before = entry.task.attempt - entry.tries
+    parts = (part.task for part in store.parts(conn, task_id))
+    counted = [part.id for part in parts if (whole_of(part.spec.key) or (0, 0))[1] > before]
+    return sum((spending.of_task(conn, part) for part in counted), Spent())
+
+
+def title(spec: TaskSpec) -> str:
+    """The first line of a description, short enough for a list."""
+    line = spec.description.split("\n", 1)[0]
+    return line if len(line) <= 100 else line[:99] + "…"
+
+
+def _first_status(needed: Mapping[int, Status], not_before: datetime | None, now: datetime) -> Status:
+    """The status of a queued task whose dependencies have these statuses."""
+    if any(status is not Status.DONE for status in needed.values()):
+        return Status.BLOCKED
+    return Status.SCHEDULED if not_before and not_before > now else Status.QUEUED
+
+
+def _unmet(needed: Mapping[int, Status]) -> str:
+    """Which of these dependencies will not be done any more, as a sentence; empty for none."""
+    ended = [f"{other} ({status})" for other, status in needed.items() if status in ENDED - {Status.DONE}]
+    return f"depends on what did not succeed: task {listed(ended)}" if ended else ""
+
+
+def _differing(stored: TaskSpec, sent: TaskSpec) -> tuple[str, ...]:
+    """The fields in which two tasks differ, as they are stored."""
+    sent = decode(TaskSpec, encode(sent))
+    names = (field.name for field in fields(TaskSpec))
+    return tuple(name for name in names if getattr(stored, name) != getattr(sent, name))
