@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.masking import MASK, Masker, printable
+from core.masking import MASK, Masker, Plain, printable
 
 
 def b64(text: str) -> str:
@@ -107,6 +107,6 @@ def test_a_cleaned_text_is_masked_before_it_is_cut_and_shows_control_characters(
 
 def test_all_texts_of_plain_data_are_masked_and_nothing_else_changes() -> None:
     mask = Masker(["hunter2-secret", "12345678"])
-    data = {"k hunter2-secret": ["hunter2-secret\x07", 12345678, None, True, 1.5, {"n": "fine"}]}
+    data: Plain = {"k hunter2-secret": ["hunter2-secret\x07", 12345678, None, True, 1.5, {"n": "fine"}]}
     assert mask.masked_data(data) == {f"k {MASK}": [f"{MASK}\x07", 12345678, None, True, 1.5, {"n": "fine"}]}
     assert mask.shown_data(data) == {f"k {MASK}": [f"{MASK}\\x07", 12345678, None, True, 1.5, {"n": "fine"}]}
