@@ -15,10 +15,10 @@ from concurrent.futures import Future
 from datetime import datetime, timedelta
 from typing import TypeVar
 
+from core.change_checks import Approval, Ask
 from core.clock import Clock, to_text, utc_now
 from core.events import Event, Kind
 from core.forking import Fork
-from core.gates import Approval, Ask
 from core.masking import Masker
 from core.queueing import BY_OWNER, Heartbeat, PauseSource, PauseState, RetryPolicy, Submitted
 from core.states import Ending, Status

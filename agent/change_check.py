@@ -15,8 +15,8 @@ from agent import kinds, syntax
 from agent.services import AgentServices
 from agent.view import View
 from core.attempt_state import AttemptContext, AttemptState, Lesson
+from core.change_checks import Ask, ChangeCheckJob, ChangeCheckReport, Finding, Severity
 from core.events import FindingData, Kind, Level
-from core.gates import Ask, Finding, GateJob, GateReport, Severity
 from core.tasks import digest
 from core.verdicts import Evidence, Failure, Label, Verdict
 
@@ -71,14 +71,14 @@ async def findings_of(context: AttemptContext, state: AttemptState, services: Ag
     return _worst_first(await _reports(context, state, services))
 
 
-async def _reports(context: AttemptContext, state: AttemptState, services: AgentServices) -> list[GateReport]:
+async def _reports(context: AttemptContext, state: AttemptState, services: AgentServices) -> list[ChangeCheckReport]:
     job = _job(context, state, services)
-    return await asyncio.gather(*(gate.examine(job) for gate in services.gates))
+    return await asyncio.gather(*(gate.examine(job) for gate in services.change_checks))
 
 
-def _job(context: AttemptContext, state: AttemptState, services: AgentServices) -> GateJob:
+def _job(context: AttemptContext, state: AttemptState, services: AgentServices) -> ChangeCheckJob:
     spec = replace(context.task.spec, kind=kinds.kind_of(context.task.spec))
-    return GateJob(
+    return ChangeCheckJob(
         spec=spec,
         tree=services.tree,
         change=state.change,
@@ -90,18 +90,18 @@ def _job(context: AttemptContext, state: AttemptState, services: AgentServices) 
     )
 
 
-def _packages(reports: Iterable[GateReport]) -> dict[str, str]:
+def _packages(reports: Iterable[ChangeCheckReport]) -> dict[str, str]:
     return {name: version for report in reports for name, version in report.packages.items()}
 
 
-def _lessons(state: AttemptState, reports: Iterable[GateReport]) -> tuple[Lesson, ...]:
+def _lessons(state: AttemptState, reports: Iterable[ChangeCheckReport]) -> tuple[Lesson, ...]:
     """The lessons of the attempt and one more at most, which fits what was written better than what was recalled."""
     known = {(lesson.source, lesson.id) for lesson in state.lessons}
     new = [one for report in reports for one in report.lessons if (one.source, one.id) not in known]
     return (*new[:1], *state.lessons) if len(state.lessons) < _MOST_LESSONS else state.lessons
 
 
-def _worst_first(reports: Iterable[GateReport]) -> tuple[Finding, ...]:
+def _worst_first(reports: Iterable[ChangeCheckReport]) -> tuple[Finding, ...]:
     order, found = list(Severity), [finding for report in reports for finding in report.findings]
     return tuple(sorted(found, key=lambda f: (order.index(f.severity), f.path, f.line, f.rule)))
 

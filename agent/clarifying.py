@@ -29,7 +29,7 @@ from agent.replies import find_json, spoken
 from agent.services import AgentServices
 from core.attempt_state import AttemptContext, AttemptState, Step
 from core.brief import Brief, Question
-from core.gates import Ask, AskKind
+from core.change_checks import Ask, AskKind
 from core.masking import printable
 from core.states import Outcome, Phase
 from core.tasks import TaskSpec

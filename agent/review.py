@@ -28,9 +28,9 @@ from agent.prompt.text import quoted, system
 from agent.replies import find_json, spoken
 from agent.services import AgentServices
 from core.attempt_state import AttemptContext, AttemptState, Step
+from core.change_checks import Ask, AskKind, Finding
 from core.dialogue import Message
 from core.events import Kind, Level, RemarkData
-from core.gates import Ask, AskKind, Finding
 from core.gauge import Gauge
 from core.masking import printable
 from core.remarks import Gravity, Remark

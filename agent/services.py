@@ -13,7 +13,7 @@ from core.attempt_state import AttemptContext, AttemptState, Step
 from core.clock import Clock, utc_now
 from core.events import Emitter
 from core.gauge import Gauge
-from core.ports import Gate, Memory, Model, Suite
+from core.ports import ChangeCheck, Memory, Model, Suite
 from core.remarks import Gravity
 from core.states import Phase
 from core.tree import Tree
@@ -94,7 +94,7 @@ class AgentServices:
     """Knows task, attempt, try and phase while a phase runs."""
     clock: Clock = utc_now
     settings: AgentSettings = field(default_factory=AgentSettings)
-    gates: Sequence[Gate] = ()
+    change_checks: Sequence[ChangeCheck] = ()
     """What checks a change; all of them are asked before anything of it runs."""
     symbol_cache: SymbolCache = field(default_factory=SymbolCache)
     """What was read of files, for maps of their repositories."""

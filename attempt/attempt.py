@@ -24,7 +24,7 @@ from core.attempt_state import AttemptContext, AttemptState, Step
 from core.errors import BudgetSpent, CommandBlocked, GitError, NeedsApproval, NightshiftError, TimeUp
 from core.events import BlockedCommandData, Emitter, Event, Kind, Level
 from core.forking import begun
-from core.held import HeldOut
+from core.held_out import HeldOut
 from core.paths import at_or_below
 from core.ports import Model
 from core.revisions import Workspace
@@ -255,7 +255,7 @@ class Attempt:
             events=self.events,
             clock=self.services.clock,
             settings=self.services.defaults.agent,
-            gates=self.services.gates,
+            change_checks=self.services.change_checks,
             symbol_cache=self.services.symbol_cache,
             gauge=partial(self.services.models.gauge, wanted=self._origin.model),
         )

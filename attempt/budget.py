@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from attempt.services import AttemptServices
 from core import allowance
+from core.change_checks import Approval, AskKind
 from core.errors import BudgetSpent, Interruption, NeedsApproval
-from core.gates import Approval, AskKind
 from core.tasks import Limits, Spent, Task
 from model_handler import BoundModel
 

@@ -23,7 +23,7 @@ from typing import Any
 
 from core.attempt_state import AttemptState
 from core.errors import NightshiftError
-from core.held import HeldOut
+from core.held_out import HeldOut
 from core.isolation import RunLimits
 from core.revisions import Commit
 from core.tasks import Files, Language, Task

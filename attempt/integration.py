@@ -23,7 +23,7 @@ from core.commit_message import message_for
 from core.dependencies import closure, dependants
 from core.errors import MergeConflict
 from core.events import CommitData, Emitter, Kind, Level
-from core.held import HeldOut
+from core.held_out import HeldOut
 from core.isolation import RunLimits
 from core.revisions import Commit, Workspace
 from core.states import Phase

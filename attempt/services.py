@@ -13,9 +13,9 @@ from agent.symbols import SymbolCache
 from checks.hooks.hooks import CommandHooks
 from core.clock import Clock, utc_now
 from core.dependencies import ImportCache
-from core.held import SHARE
+from core.held_out import SHARE
 from core.masking import Masker
-from core.ports import Gate, Memory, Suite
+from core.ports import ChangeCheck, Memory, Suite
 from core.tasks import Limits, TaskSpec
 from db.database import Database
 from db.event_log import EventLog
@@ -60,7 +60,7 @@ class AttemptServices:
     seal_key: bytes = b""
     """Seals the notes of this home; empty where it has none."""
     imports: ImportCache = field(default_factory=ImportCache)
-    gates: tuple[Gate, ...] = ()
+    change_checks: tuple[ChangeCheck, ...] = ()
     """What checks a change before anything of it runs."""
     hooks: CommandHooks = field(default_factory=CommandHooks)
     """What checks the task's own test command."""

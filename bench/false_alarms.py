@@ -44,8 +44,8 @@ from checks.bandit import BanditReader
 from checks.checker import StaticChecker
 from checks.hooks.hooks import CommandHooks
 from checks.policy import Policy
-from core.gates import Finding, GateJob, Severity
-from core.held import SHARE
+from core.change_checks import ChangeCheckJob, Finding, Severity
+from core.held_out import SHARE
 from core.isolation import Ended, RunLimits
 from core.ports import Sandbox
 from core.tasks import TaskSpec
@@ -160,7 +160,7 @@ class Judge:
         packages = await self._packages(pair)
         started = time.perf_counter()
         held = await asyncio.to_thread(hold, spec, base.entries(), SHARE)
-        report = await GATE.examine(GateJob(spec=spec, tree=base, change=change))
+        report = await GATE.examine(ChangeCheckJob(spec=spec, tree=base, change=change))
         job = SuiteJob(
             base=base, change=change, given=given, held=held, language=pair.language, packages=packages,
             limits=RunLimits(wall_s=30.0),

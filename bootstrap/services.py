@@ -21,7 +21,7 @@ from bootstrap.symbol_cache import NAME, load_cache, save_cache
 from config import Settings
 from core.clock import Clock
 from core.dependencies import ImportCache
-from core.ports import Gate, Sandbox
+from core.ports import ChangeCheck, Sandbox
 from core.remarks import Gravity
 from core.revisions import Author
 from core.tasks import Limits
@@ -200,7 +200,7 @@ class Services:
                     suite=self._suite(self._sandbox_services),
                     hooks=checker.hooks,
                     widened=checker.policy.widened,
-                    gates=self._gates(self._sandbox_services),
+                    change_checks=self._gates(self._sandbox_services),
                 )
 
         return apply
@@ -240,7 +240,7 @@ class Services:
             merge_locks=self.merge_locks,
             hooks=self._checker.hooks,
             widened=self._checker.policy.widened,
-            gates=self._gates(sandbox_services),
+            change_checks=self._gates(sandbox_services),
             symbol_cache=symbol_cache,
         )
 
@@ -256,7 +256,7 @@ class Services:
             imports=sandbox_services.imports,
         )
 
-    def _gates(self, sandbox_services: SandboxServices) -> tuple[Gate, ...]:
+    def _gates(self, sandbox_services: SandboxServices) -> tuple[ChangeCheck, ...]:
         packages = DependencyCheck(
             sandbox_services.layers,
             sandbox_services.runtime,

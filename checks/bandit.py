@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from checks.catalogue import Finding
 from checks.python import MAX_CHARS, parsed
-from core.gates import Severity
+from core.change_checks import Severity
 
 if TYPE_CHECKING:
     import ast

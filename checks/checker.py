@@ -17,8 +17,8 @@ from checks.catalogue import RULES, Finding
 from checks.hooks.commands import Command
 from checks.hooks.hooks import Blocked, CommandHooks
 from checks.policy import Policy, unknown
-from core.gates import Ask, AskKind, GateJob, GateReport, Severity
-from core.gates import Finding as Reported
+from core.change_checks import Ask, AskKind, ChangeCheckJob, ChangeCheckReport, Severity
+from core.change_checks import Finding as Reported
 from core.masking import printable
 from core.paths import is_test_path
 from core.text import decode
@@ -54,11 +54,11 @@ class StaticChecker:
         self._policy, self._hooks, self._bandit = policy, hooks, bandit
         self._known = (*RULES, *hooks.rules)
 
-    async def examine(self, job: GateJob) -> GateReport:
+    async def examine(self, job: ChangeCheckJob) -> ChangeCheckReport:
         """What the change adds that should not simply run."""
         return await asyncio.to_thread(self._examine, job)
 
-    def _examine(self, job: GateJob) -> GateReport:
+    def _examine(self, job: ChangeCheckJob) -> ChangeCheckReport:
         given = job.spec.files
         texts = {path: text for path, text in job.change.items() if text is not None and text != given.get(path)}
         seen = [one for path, text in (texts | dict(job.own)).items() for one in self._scan(path, text)]
@@ -70,9 +70,9 @@ class StaticChecker:
                 findings += self._decided(one, severity, job, asks)
         # The gravest first, so that a hundred trifles cannot push out what matters.
         findings.sort(key=lambda finding: _GRAVITY[finding.severity])
-        return GateReport(findings=tuple(findings[:_MOST]), asks=tuple(asks.values())[:_MOST])
+        return ChangeCheckReport(findings=tuple(findings[:_MOST]), asks=tuple(asks.values())[:_MOST])
 
-    def _decided(self, one: _Seen, severity: Severity, job: GateJob, asks: dict[str, Ask]) -> Iterator[Reported]:
+    def _decided(self, one: _Seen, severity: Severity, job: ChangeCheckJob, asks: dict[str, Ask]) -> Iterator[Reported]:
         """The finding, and the question where the owner has not answered it yet."""
         message = " ".join(printable(_message(one.finding)).split())
         subject = f"{AskKind.FINDING}:{one.finding.rule}:{one.path}"
@@ -94,7 +94,7 @@ class StaticChecker:
             argv=one.finding.argv,
         )
 
-    def _odd_names(self, job: GateJob) -> Iterator[Reported]:
+    def _odd_names(self, job: ChangeCheckJob) -> Iterator[Reported]:
         """A misspelt rule in a task allows nothing; that is told rather than found out in the morning."""
         for name in job.spec.allow:
             if fault := unknown(name, self._known):
@@ -135,7 +135,7 @@ class StaticChecker:
         for blocked in self._hooks.in_text(text):
             yield _line_of(blocked.argv, text), blocked
 
-    def _before(self, job: GateJob) -> Counter[tuple[str, str]]:
+    def _before(self, job: ChangeCheckJob) -> Counter[tuple[str, str]]:
         """What the touched files held already."""
         entries = job.tree.entries()
         found = Counter[tuple[str, str]]()

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from checks.catalogue import RULES, Finding
 from checks.hooks.hooks import CommandHooks, covers
+from core.change_checks import Severity
 from core.errors import ConfigError
-from core.gates import Severity
 from core.tasks import TaskSpec
 
 OFF = "off"

@@ -7,8 +7,8 @@ import click
 from client.errors import Exit
 from client.output import Cell
 from client.session import Session
+from core.change_checks import AskKind
 from core.errors import IllegalMove
-from core.gates import AskKind
 from server.approvals import ApprovalRow
 
 

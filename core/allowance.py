@@ -13,7 +13,7 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import Any
 
-from core.gates import Ask, AskKind
+from core.change_checks import Ask, AskKind
 from core.tasks import Limits, Spent
 
 _PREFIX = "budget"

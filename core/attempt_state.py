@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from core.brief import Brief
-from core.gates import Ask
-from core.held import HeldOut
+from core.change_checks import Ask
+from core.held_out import HeldOut
 from core.isolation import RUN_LIMITS, RunLimits
 from core.remarks import Remark
 from core.states import Ending, Outcome, Phase
@@ -189,7 +189,7 @@ class AttemptContext:
     """Whether the repository belongs to the task as a whole; the daemon's own workspace holds files of other tasks."""
     run_limits: RunLimits = RUN_LIMITS
     granted: frozenset[str] = frozenset()
-    """Subjects that the owner has granted (`core.gates.Ask.subject`)."""
+    """Subjects that the owner has granted (`core.change_checks.Ask.subject`)."""
     denied: frozenset[str] = frozenset()
     """Subjects that he has denied."""
     answers: Mapping[str, str] = field(default_factory=dict)

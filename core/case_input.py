@@ -16,7 +16,7 @@ from typing import Annotated, Any
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from core import literals, plain_data
-from core.held import Compare, ValueCase
+from core.held_out import Compare, ValueCase
 from core.parsing import parse
 from core.strict import Strict
 

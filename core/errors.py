@@ -41,7 +41,7 @@ from core import faults
 from core.states import Ending
 
 if TYPE_CHECKING:
-    from core.gates import Ask
+    from core.change_checks import Ask
     from core.subtasks import Part
 
 

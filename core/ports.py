@@ -9,8 +9,8 @@ from core.events import Sink as Sink  # noqa: PLC0414  (a port too; most import 
 
 if TYPE_CHECKING:
     from core.attempt_state import AttemptState, Lesson
+    from core.change_checks import ChangeCheckJob, ChangeCheckReport
     from core.dialogue import Completion, ModelRequest
-    from core.gates import GateJob, GateReport
     from core.isolation import SandboxJob, SandboxResult
     from core.verdicts import SuiteJob, Verdict
 
@@ -74,9 +74,9 @@ class Memory(Protocol):
         ...
 
 
-class Gate(Protocol):
+class ChangeCheck(Protocol):
     """Looks at a change before anything of it is executed."""
 
-    async def examine(self, job: GateJob) -> GateReport:
+    async def examine(self, job: ChangeCheckJob) -> ChangeCheckReport:
         """What must be mended, what the owner must decide, and what the run may use."""
         ...

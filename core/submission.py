@@ -25,7 +25,7 @@ from core import case_input, plain_data
 from core.case_input import MAX_CASES, CaseIn
 from core.clock import no_number, to_text
 from core.errors import InvalidTask
-from core.held import ValueCase
+from core.held_out import ValueCase
 from core.paths import MAX_FILE_CHARS, MAX_FILES, MAX_TOTAL_CHARS, clash_among, git_folder, path_fault
 from core.strict import Strict
 from core.subtasks import RESERVED

@@ -9,7 +9,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from core.held import ValueCase
+from core.held_out import ValueCase
 from core.isolation import RUN_LIMITS, RunLimits
 from core.states import Ending, Status
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from core.held import HeldOut
+from core.held_out import HeldOut
 from core.isolation import RunLimits, SandboxLimits
 from core.tasks import Change, Files, Language
 from core.tree import Tree

@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from core.change_checks import AskKind
 from core.clock import from_text, to_text
 from core.events import Kind
-from core.gates import AskKind
 from core.queueing import PauseSource
 from core.states import ENDED, Ending, Status
 from db.commit_signs import ChangedFile, Signs, files_of, signs_of

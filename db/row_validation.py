@@ -12,9 +12,9 @@ import json
 from collections.abc import Iterator
 from enum import StrEnum
 
+from core.change_checks import AskKind
 from core.dialogue import Finish
 from core.events import Level
-from core.gates import AskKind
 from core.queueing import PauseSource
 from core.states import Ending, Outcome, Phase, Status
 from core.tasks import TaskSpec

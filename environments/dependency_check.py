@@ -16,10 +16,10 @@ from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from pathlib import Path
 
+from core.change_checks import Ask, AskKind, ChangeCheckJob, ChangeCheckReport, Finding, Severity
 from core.clock import Clock, utc_now
 from core.errors import Parked, SandboxError
 from core.events import Event, Kind
-from core.gates import Ask, AskKind, Finding, GateJob, GateReport, Severity
 from core.ports import Sink
 from environments.distributions import Requirement, normalised, requirement
 from environments.layers import Layer, LayerStore
@@ -61,7 +61,7 @@ class DependencyCheck:
         self._memory = ImportMemory()
         self._looked_up = OrderedDict[str, Wheel | str]()
 
-    async def examine(self, job: GateJob) -> GateReport:
+    async def examine(self, job: ChangeCheckJob) -> ChangeCheckReport:
         """What must be mended, what the owner must decide, and the packages that the run may use.
 
         Raises:
@@ -72,7 +72,7 @@ class DependencyCheck:
         findings = [_no_npm(need) for need in survey.scripts()]
         layer = await self._installed(job, survey, wanted)
         if isinstance(layer, Finding):
-            return GateReport(findings=(*findings, layer))
+            return ChangeCheckReport(findings=(*findings, layer))
         here = await asyncio.to_thread(modules_in, layer.folder) if layer else frozenset[str]()
         asks: dict[str, Ask] = {}
         for package in wanted:
@@ -84,16 +84,16 @@ class DependencyCheck:
             elif said:
                 findings.append(said)
         packages = layer.packages if layer and not asks else {}
-        return GateReport(findings=tuple(findings), asks=tuple(asks.values()), packages=packages)
+        return ChangeCheckReport(findings=tuple(findings), asks=tuple(asks.values()), packages=packages)
 
-    def _survey(self, job: GateJob) -> tuple[PackageSurvey, list[WantedPackage]]:
+    def _survey(self, job: ChangeCheckJob) -> tuple[PackageSurvey, list[WantedPackage]]:
         if self._available is None:
             self._available = provided(self._runtime)
         survey = PackageSurvey(job, available=self._available, allowed=self._allowed, memory=self._memory)
         return survey, survey.wanted()
 
     async def _installed(
-        self, job: GateJob, survey: PackageSurvey, packages: Iterable[WantedPackage]
+        self, job: ChangeCheckJob, survey: PackageSurvey, packages: Iterable[WantedPackage]
     ) -> Layer | Finding | None:
         """The layer of all that is wanted and allowed; what the task was given by name is in it in any case."""
         named = {normalised(name) for name in job.spec.packages}
@@ -115,13 +115,13 @@ class DependencyCheck:
             self._tell(job, layer)
         return layer
 
-    def _may_use(self, job: GateJob, package: WantedPackage) -> bool:
+    def _may_use(self, job: ChangeCheckJob, package: WantedPackage) -> bool:
         key = package.requirement.key if package.requirement else ""
         named = key in self._allowed or key in {normalised(name) for name in job.spec.packages}
         subject = _subject(package.requirement)
         return bool(key) and subject not in job.denied and (named or subject in job.granted)
 
-    async def _judged(self, job: GateJob, package: WantedPackage) -> Ask | Finding | None:
+    async def _judged(self, job: ChangeCheckJob, package: WantedPackage) -> Ask | Finding | None:
         """What follows from a module that neither the run nor the layer has."""
         need, wanted = package.need, package.requirement
         if wanted is None:
@@ -153,7 +153,7 @@ class DependencyCheck:
             self._looked_up.popitem(last=False)
         return found
 
-    def _tell(self, job: GateJob, layer: Layer) -> None:
+    def _tell(self, job: ChangeCheckJob, layer: Layer) -> None:
         data = {"packages": {wheel.name: [wheel.version, f"sha256:{wheel.sha256}"] for wheel in layer.wheels}}
         text = ", ".join(f"{name} {version}" for name, version in layer.packages.items())
         self._emit(Event(kind=Kind.PACKAGE_INSTALLED, message=text[:500], task_id=job.task_id, data=data))

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from core import javascript
-from core.gates import GateJob
+from core.change_checks import ChangeCheckJob
 from core.paths import is_test_path
 from core.tasks import Language
 from core.text import decode
@@ -49,7 +49,12 @@ class PackageSurvey:
     """
 
     def __init__(
-        self, job: GateJob, *, available: Collection[str], allowed: Mapping[str, Requirement], memory: ImportMemory
+        self,
+        job: ChangeCheckJob,
+        *,
+        available: Collection[str],
+        allowed: Mapping[str, Requirement],
+        memory: ImportMemory,
     ) -> None:
         self._job, self._available, self._memory = job, available, memory
         self._entries = job.tree.entries()

@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Mapping
 
 from core.attempt_state import Lesson
-from core.gates import Finding, GateJob, GateReport, Severity
+from core.change_checks import ChangeCheckJob, ChangeCheckReport, Finding, Severity
 from core.paths import is_test_path
 from core.tree import text_of
 from memory.fingerprints import Shape, shapes
@@ -27,7 +27,7 @@ class PatternGate:
     def __init__(self, memory: LongTermMemory) -> None:
         self._memory = memory
 
-    async def examine(self, job: GateJob) -> GateReport:
+    async def examine(self, job: ChangeCheckJob) -> ChangeCheckReport:
         """Notes about functions that failed in an earlier task, with what was learned from that.
 
         Raises:
@@ -36,17 +36,17 @@ class PatternGate:
         written = await asyncio.to_thread(_written, job)
         digests = {shape.digest for found in written.values() for shape in found}
         if not digests:
-            return GateReport()
+            return ChangeCheckReport()
         known = await self._memory.failed_before(digests, task_id=job.task_id, attempt=job.attempt)
         hits = [
             (path, one, known[one.digest]) for path, found in written.items() for one in found if one.digest in known
         ]
         lessons = {lesson.id: lesson for _, _, lesson in hits}
         findings = tuple(_finding(*hit) for hit in hits[:MOST])
-        return GateReport(findings=findings, lessons=tuple(lessons.values())[:1])
+        return ChangeCheckReport(findings=findings, lessons=tuple(lessons.values())[:1])
 
 
-def _written(job: GateJob) -> Mapping[str, list[Shape]]:
+def _written(job: ChangeCheckJob) -> Mapping[str, list[Shape]]:
     """The functions of each changed file that are not in its base."""
     found = {}
     for path, text in job.change.items():
@@ -58,7 +58,7 @@ def _written(job: GateJob) -> Mapping[str, list[Shape]]:
     return found
 
 
-def _base(job: GateJob, path: str) -> str:
+def _base(job: ChangeCheckJob, path: str) -> str:
     return text_of(job.tree, path) or ""
 
 

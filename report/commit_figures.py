@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from core.change_checks import AskKind
 from core.events import Kind
-from core.gates import AskKind
 from db.report_queries import AskRow, CommitRow, FailureRow, LogRow
 from report.risk import Around, Level, Ranked, ordered, rank
 from report.stats import counted

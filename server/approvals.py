@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StringConstraints
 
-from core.gates import Answerer, Approval, AskKind
+from core.change_checks import Answerer, Approval, AskKind
 from core.masking import Masker
 from server.query import Id, Query
 from server.schemas import Answer, Moment

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from core.change_checks import Answerer, Approval, Ask, AskKind
 from core.clock import from_text, to_text
 from core.errors import IllegalMove, UnknownApproval
 from core.events import Event, Kind, Level
-from core.gates import Answerer, Approval, Ask, AskKind
 from core.states import ENDED, Status
 from core.tasks import Task
 from db.codec import storable

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from core.change_checks import Approval, Ask, AskKind
 from core.errors import IllegalMove, StaleFence, UnknownApproval
 from core.events import Kind
-from core.gates import Approval, Ask, AskKind
 from core.states import Ending, Status
 from core.tasks import Task, TaskSpec
 from db import migrations, schema

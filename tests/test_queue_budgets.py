@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from core.change_checks import Ask, AskKind
 from core.dialogue import Completion, ModelRequest
-from core.gates import Ask, AskKind
 from core.states import Ending, Phase, Status
 from core.tasks import Spent, Task, TaskSpec
 from tests.support.store import HandClock, Store, open_store

@@ -18,7 +18,7 @@ from typing import Any
 
 from agent.library import FileTree
 from bench.false_alarms import opened
-from core.held import SHARE, HeldOut
+from core.held_out import SHARE, HeldOut
 from core.isolation import RunLimits
 from core.masking import Masker
 from core.tasks import Change, TaskSpec, digest

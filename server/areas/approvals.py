@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from core.change_checks import Approval, AskKind
 from core.errors import IllegalMove, UnknownApproval
-from core.gates import Approval, AskKind
 from server.approvals import (
     AnswerIn,
     ApprovalRow,

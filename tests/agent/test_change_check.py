@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from core.change_checks import Ask, AskKind, ChangeCheckJob, ChangeCheckReport, Finding, Severity
 from core.events import Event, Kind, Level
-from core.gates import Ask, AskKind, Finding, GateJob, GateReport, Severity
 from core.states import Outcome, Phase
 from core.tasks import Kind as TaskKind
 from tests.support.agent_parts import Bench, block, case_for, model_for
@@ -27,9 +27,9 @@ class WordGate:
     rule: str = "x.word"
     asks: tuple[Ask, ...] = ()
     packages: dict[str, str] = field(default_factory=dict)
-    jobs: list[GateJob] = field(default_factory=list)
+    jobs: list[ChangeCheckJob] = field(default_factory=list)
 
-    async def examine(self, job: GateJob) -> GateReport:
+    async def examine(self, job: ChangeCheckJob) -> ChangeCheckReport:
         self.jobs.append(job)
         found = [
             Finding(
@@ -40,11 +40,11 @@ class WordGate:
             if self.word in line
         ]
         asks = tuple(ask for ask in self.asks if ask.subject not in job.granted)
-        return GateReport(findings=tuple(found), asks=asks, packages=self.packages)
+        return ChangeCheckReport(findings=tuple(found), asks=asks, packages=self.packages)
 
 
 def bench_with(*gates: WordGate, codings: tuple[str, ...] = (RIGHT,), tests: list[str] | None = None) -> Bench:
-    return Bench(model_for(*codings, TESTING=tests or []), gates=gates)
+    return Bench(model_for(*codings, TESTING=tests or []), change_checks=gates)
 
 
 def told(bench: Bench, is_it: Callable[[Event], bool] = lambda event: event.kind is Kind.GATE_FINDING) -> list[Event]:
@@ -69,7 +69,7 @@ async def test_what_is_blocked_goes_back_with_line_and_reason_and_nothing_runs()
 
 
 async def test_the_same_block_for_ever_ends_the_attempt() -> None:
-    bench = Bench(model_for(BAD, forever=True), gates=(WordGate(),))
+    bench = Bench(model_for(BAD, forever=True), change_checks=(WordGate(),))
     work = await bench.run(case_for(tests=TESTS))
     assert work.phase is P.ABANDON
     assert "x.word: do without" in work.reason

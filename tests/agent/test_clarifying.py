@@ -9,7 +9,7 @@ import pytest
 
 from agent.clarifying import clarity, is_wanted, subject
 from core.brief import Question
-from core.gates import AskKind
+from core.change_checks import AskKind
 from core.states import Phase
 from core.submission import parse_spec
 from tests.support.agent_parts import Bench, block, case_for, model_for

@@ -8,7 +8,7 @@ from dataclasses import replace
 from agent.machine import FIRST
 from core.attempt_state import AttemptContext, AttemptState
 from core.dialogue import SAW_HELD_OUT, Completion, ModelRequest
-from core.held import HeldOut
+from core.held_out import HeldOut
 from core.states import Ending, Phase
 from core.verdicts import Label
 from sandbox.runtime import open_runtime

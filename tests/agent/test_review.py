@@ -8,8 +8,8 @@ from typing import Any
 
 from agent.services import AgentSettings
 from core.attempt_state import AttemptContext
+from core.change_checks import ChangeCheckJob, ChangeCheckReport, Finding, Severity
 from core.events import Kind, Level
-from core.gates import Finding, GateJob, GateReport, Severity
 from core.remarks import Gravity
 from core.states import Ending, Phase
 from tests.support.agent_parts import Bench, block, case_for, model_for
@@ -169,12 +169,12 @@ async def test_a_long_change_is_read_whole_in_several_questions() -> None:
 class Warns:
     """A gate with one finding."""
 
-    async def examine(self, job: GateJob) -> GateReport:
+    async def examine(self, job: ChangeCheckJob) -> ChangeCheckReport:
         found = Finding(rule="calls.eval", severity=Severity.NOTE, path="add.py", line=2, message="eval runs any text")
-        return GateReport(findings=(found,) if "add.py" in job.change else ())
+        return ChangeCheckReport(findings=(found,) if "add.py" in job.change else ())
 
 
 async def test_the_auditor_is_told_what_the_static_checks_found() -> None:
-    bench = Bench(model_for(RIGHT, AUDIT=[CONTENT]), gates=(Warns(),))
+    bench = Bench(model_for(RIGHT, AUDIT=[CONTENT]), change_checks=(Warns(),))
     await bench.run(audited())
     assert "add.py:2: calls.eval (note): eval runs any text" in bench.model.prompt(2)

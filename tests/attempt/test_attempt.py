@@ -17,9 +17,9 @@ from bootstrap.services import Services
 from bootstrap.store import StoreServices, open_store
 from config import load_settings
 from core.attempt_state import AttemptState, Step
+from core.change_checks import Approval, Ask, AskKind, ChangeCheckJob, ChangeCheckReport
 from core.clock import utc_now
 from core.events import Event, Kind
-from core.gates import Approval, Ask, AskKind, GateJob, GateReport
 from core.states import ENDED, Ending, Outcome, Phase, Status
 from core.submission import parse_spec
 from core.tasks import Task
@@ -57,11 +57,15 @@ class Asking:
     """A gate that asks for toolz, until that is granted unless it is `stubborn`."""
 
     stubborn: bool = False
-    jobs: list[GateJob] = field(default_factory=list)
+    jobs: list[ChangeCheckJob] = field(default_factory=list)
 
-    async def examine(self, job: GateJob) -> GateReport:
+    async def examine(self, job: ChangeCheckJob) -> ChangeCheckReport:
         self.jobs.append(job)
-        return GateReport() if TOOLZ.subject in job.granted and not self.stubborn else GateReport(asks=(TOOLZ,))
+        return (
+            ChangeCheckReport()
+            if TOOLZ.subject in job.granted and not self.stubborn
+            else ChangeCheckReport(asks=(TOOLZ,))
+        )
 
 
 @dataclass
@@ -142,7 +146,7 @@ async def test_a_night_of_waiting_does_not_count_and_the_decision_reaches_the_ga
     site: Site, answers: Answers
 ) -> None:
     gate = Asking()
-    site.parts = replace(site.parts, gates=(gate,))
+    site.parts = replace(site.parts, change_checks=(gate,))
     task_id = site.submit(1, limits={"wall_s": 60})
     async with site.working():
         asked = await site.waiting(task_id)
@@ -157,7 +161,7 @@ async def test_a_night_of_waiting_does_not_count_and_the_decision_reaches_the_ga
 
 
 async def test_a_gate_that_asks_again_for_what_was_decided_ends_the_task(site: Site) -> None:
-    site.parts = replace(site.parts, gates=(Asking(stubborn=True),))
+    site.parts = replace(site.parts, change_checks=(Asking(stubborn=True),))
     task_id = site.submit(1, limits={"attempts": 1})
     async with site.working():
         site.store.queue.decide((await site.waiting(task_id)).id, True).result()

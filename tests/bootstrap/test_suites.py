@@ -9,19 +9,19 @@ import pytest
 
 from bootstrap.suites import make_checker
 from config import load_settings
+from core.change_checks import ChangeCheckJob, ChangeCheckReport, Severity
 from core.errors import ConfigError
-from core.gates import GateJob, GateReport, Severity
 from core.tasks import TaskSpec
 from tests.support.trees import TextTree
 
 FORCED = ["git", "push", "--force"]
 
 
-async def report(flags: Mapping[str, object], home: Path, **fields: str) -> GateReport:
+async def report(flags: Mapping[str, object], home: Path, **fields: str) -> ChangeCheckReport:
     checker = make_checker(load_settings(flags, home))
     spec = checker.policy.widened(TaskSpec(description="Write it", **fields))  # type: ignore[arg-type]
     change = {"a.py": "def f(x):\n    return eval(x)\n", "b.sh": "terraform apply\n"}
-    return await checker.gate.examine(GateJob(spec=spec, tree=TextTree(), change=change))
+    return await checker.gate.examine(ChangeCheckJob(spec=spec, tree=TextTree(), change=change))
 
 
 async def test_rules_repositories_and_patterns_are_the_owners(tmp_path: Path) -> None:

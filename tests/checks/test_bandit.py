@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from checks.bandit import BanditReader
-from core.gates import Severity
+from core.change_checks import Severity
 
 
 @pytest.fixture(scope="module")

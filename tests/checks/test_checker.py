@@ -9,26 +9,28 @@ from checks.bandit import BanditReader
 from checks.checker import StaticChecker
 from checks.hooks.hooks import CommandHooks
 from checks.policy import Policy
-from core.gates import AskKind, Finding, GateJob, GateReport, Severity
+from core.change_checks import AskKind, ChangeCheckJob, ChangeCheckReport, Finding, Severity
 from core.tasks import Kind, TaskSpec
 from tests.support.trees import TextTree
 
 GATE = StaticChecker(Policy(), CommandHooks(["terraform apply *"]), BanditReader())
 
 
-async def report(change: dict[str, str | None], base: dict[str, str] | None = None, **fields: object) -> GateReport:
+async def report(
+    change: dict[str, str | None], base: dict[str, str] | None = None, **fields: object
+) -> ChangeCheckReport:
     spec = TaskSpec(description="Write it", **{"kind": Kind.LIBRARY, **fields})  # type: ignore[arg-type]
-    return await GATE.examine(GateJob(spec=spec, tree=TextTree(base or {}), change=change))
+    return await GATE.examine(ChangeCheckJob(spec=spec, tree=TextTree(base or {}), change=change))
 
 
-def told(found: GateReport) -> list[tuple[str, Severity, str, int]]:
+def told(found: ChangeCheckReport) -> list[tuple[str, Severity, str, int]]:
     return [(finding.rule, finding.severity, finding.path, finding.line) for finding in found.findings]
 
 
 async def test_a_plain_change_is_let_through() -> None:
     assert (
         await report({"a.py": "def add(a, b):\n    return a + b\n", "notes.md": "eval(x)", "gone.py": None})
-        == GateReport()
+        == ChangeCheckReport()
     )
 
 
@@ -64,7 +66,7 @@ async def test_files_that_the_owner_gave_are_his() -> None:
 async def test_the_agents_own_tests_are_read_as_tests() -> None:
     spec = TaskSpec(description="Write it", kind=Kind.CLI_TOOL)
     own = {"tests/test_a.py": "import os, subprocess, pytest\nsubprocess.run(['a'])\nos._exit(0)\n"}
-    found = await GATE.examine(GateJob(spec=spec, tree=TextTree(), change={}, own=own))
+    found = await GATE.examine(ChangeCheckJob(spec=spec, tree=TextTree(), change={}, own=own))
     assert told(found) == [("python.hard-exit", Severity.BLOCK, "tests/test_a.py", 3)]
 
 
@@ -78,13 +80,13 @@ async def test_what_the_owner_must_decide_is_asked_once_for_each_rule_and_file()
 
 
 async def test_the_owners_answer_counts() -> None:
-    job = GateJob(
+    job = ChangeCheckJob(
         spec=TaskSpec(description="Write it", kind=Kind.LIBRARY),
         tree=TextTree(),
         change={"a.py": "import subprocess\nsubprocess.run(['a'])\n"},
         granted=frozenset({"finding:python.subprocess:a.py"}),
     )
-    assert await GATE.examine(job) == GateReport()
+    assert await GATE.examine(job) == ChangeCheckReport()
     denied = await GATE.examine(replace(job, granted=frozenset(), denied=job.granted))
     (finding,) = denied.findings
     assert finding.severity is Severity.BLOCK

@@ -8,8 +8,8 @@ import pytest
 
 from checks.catalogue import RULES, Finding
 from checks.policy import Policy
+from core.change_checks import Severity
 from core.errors import ConfigError
-from core.gates import Severity
 from core.tasks import Kind, TaskSpec
 
 USUAL = Policy()

@@ -6,7 +6,7 @@ import pytest
 
 from checks import python
 from checks.policy import Policy
-from core.gates import Severity
+from core.change_checks import Severity
 from core.tasks import TaskSpec
 from tests.support.checking import hooks
 from tests.support.python_forgers import OWN, SEEN

@@ -12,7 +12,7 @@ from checks.checker import StaticChecker
 from checks.hooks.hooks import CommandHooks
 from checks.policy import Policy
 from core import javascript
-from core.gates import GateJob, Severity
+from core.change_checks import ChangeCheckJob, Severity
 from core.tasks import TaskSpec
 from tests.support.trees import TextTree
 
@@ -29,7 +29,7 @@ def test_there_are_enough_of_them() -> None:
 async def test_a_right_program_is_let_through(name: str) -> None:
     text = PROGRAMS[name]
     assert python.parsed(text) if name.endswith(".py") else javascript.fault(name, text) is None
-    job = GateJob(spec=TaskSpec(description="Write it"), tree=TextTree(), change={name: text})
+    job = ChangeCheckJob(spec=TaskSpec(description="Write it"), tree=TextTree(), change={name: text})
     found = await GATE.examine(job)
     assert [finding for finding in found.findings if finding.severity is not Severity.NOTE] == []
     assert found.asks == ()
@@ -37,5 +37,5 @@ async def test_a_right_program_is_let_through(name: str) -> None:
 
 async def test_the_same_gate_blocks_a_forger() -> None:
     forged = PROGRAMS["equality_by_type_and_fields.py"].replace("isinstance(other, Point) and", "True or")
-    job = GateJob(spec=TaskSpec(description="Write it"), tree=TextTree(), change={"a.py": forged})
+    job = ChangeCheckJob(spec=TaskSpec(description="Write it"), tree=TextTree(), change={"a.py": forged})
     assert Severity.BLOCK in {finding.severity for finding in (await GATE.examine(job)).findings}

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from core.gates import Ask, AskKind
+from core.change_checks import Ask, AskKind
 from core.states import Status
 from server.desk import Desk
 from tests.support.asking import package, wait_for

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.allowance import Measure, ask_for_more, raised
-from core.gates import AskKind
+from core.change_checks import AskKind
 from core.tasks import Limits, Spent
 
 NOTHING = Spent()

@@ -8,7 +8,7 @@ from core import literals
 from core.case_input import MAX_CASES
 from core.case_input import as_input as written
 from core.errors import InvalidTask
-from core.held import Compare
+from core.held_out import Compare
 from core.submission import as_input, parse_spec
 
 

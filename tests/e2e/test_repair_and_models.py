@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from core.held import SHARE
+from core.held_out import SHARE
 from core.submission import parse_spec
 from tests.support.answers import Answers, job
 from tests.support.daemon import Daemon, git, settings_for, until

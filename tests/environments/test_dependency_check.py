@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from core.change_checks import ChangeCheckJob, ChangeCheckReport, Severity
 from core.errors import Parked, SandboxError
 from core.events import Event, Kind
-from core.gates import GateJob, GateReport, Severity
 from core.submission import parse_spec
 from environments.dependency_check import DependencyCheck, provided
 from environments.layers import LayerStore
@@ -48,20 +48,20 @@ def gate(folder: Path, index: Path, events: list[Event]) -> Make:
     return make
 
 
-def job(change: Mapping[str, str], base: Mapping[str, str] | None = None, **more: Any) -> GateJob:
+def job(change: Mapping[str, str], base: Mapping[str, str] | None = None, **more: Any) -> ChangeCheckJob:
     about = {name: more.pop(name) for name in ("own", "granted", "denied") if name in more}
     spec = parse_spec({"description": "Tell the moon", **more})
-    return GateJob(spec=spec, tree=TextTree(base), change=change, task_id=7, **about)
+    return ChangeCheckJob(spec=spec, tree=TextTree(base), change=change, task_id=7, **about)
 
 
-def rules(report: GateReport) -> list[tuple[str, str, int]]:
+def rules(report: ChangeCheckReport) -> list[tuple[str, str, int]]:
     return [(finding.rule, finding.path, finding.line) for finding in report.findings]
 
 
 async def test_a_change_that_needs_nothing_passes_without_a_look_at_the_index(gate: Make) -> None:
     files = {"calc.py": "import json\nfrom helper import x\n", "helper.py": "import pytest, hypothesis\n"}
     found = await gate(where={"PIP_INDEX_URL": "http://127.0.0.1:9/"}).examine(job(files))
-    assert found == GateReport()
+    assert found == ChangeCheckReport()
 
 
 async def test_a_package_that_nobody_allowed_is_asked_for_with_all_that_matters(gate: Make) -> None:
@@ -82,7 +82,7 @@ async def test_what_the_owner_allows_is_installed_with_what_it_depends_on(
     asked = job({"moon.py": USES}, packages=["moonphase"] if how == "task" else [])
     asked = replace(asked, granted=frozenset({"package:moonphase"} if how == "granted" else ()))
     found = await allowed.examine(asked)
-    assert found == GateReport(packages={"moonphase": "1.0", "tidewave": "2.0"})
+    assert found == ChangeCheckReport(packages={"moonphase": "1.0", "tidewave": "2.0"})
     (event,) = events
     assert (event.kind, event.task_id, event.message) == (Kind.PACKAGE_INSTALLED, 7, "moonphase 1.0, tidewave 2.0")
     assert event.data["packages"]["tidewave"][1].startswith("sha256:")
@@ -132,7 +132,7 @@ async def test_a_name_that_the_index_does_not_have_is_the_models_mistake(gate: M
 
 async def test_a_module_that_the_owners_tests_await_is_not_taken_for_a_package(gate: Make) -> None:
     tests = {"test_moon.py": "from tidewave import HIGH\n"}
-    assert await gate().examine(job({"moon.py": "X = 1\n"}, tests=tests)) == GateReport()
+    assert await gate().examine(job({"moon.py": "X = 1\n"}, tests=tests)) == ChangeCheckReport()
     known = {"test_moon.py": "import yaml\n"}
     (ask,) = (await gate().examine(job({"moon.py": "X = 1\n"}, tests=known))).asks
     assert ask.subject == "package:pyyaml"
@@ -176,7 +176,7 @@ async def test_scripts_have_no_packages(gate: Make) -> None:
     }
     found = await gate().examine(job(files, language="javascript"))
     assert rules(found) == [("package.npm", "moon.mjs", 4), ("package.npm", "moon.mjs", 6)]
-    assert await gate().examine(job(files)) == GateReport(), "a page's scripts in a Python task are not run"
+    assert await gate().examine(job(files)) == ChangeCheckReport(), "a page's scripts in a Python task are not run"
 
 
 def test_what_every_run_has_is_read_from_what_is_shown() -> None:

@@ -11,7 +11,7 @@ from checks.bandit import BanditReader
 from checks.checker import StaticChecker
 from checks.hooks.hooks import CommandHooks
 from checks.policy import Policy
-from core.gates import GateJob, Severity
+from core.change_checks import ChangeCheckJob, Severity
 from core.isolation import RunLimits
 from core.tasks import TaskSpec
 from core.verdicts import Label, SuiteJob, Verdict
@@ -60,7 +60,9 @@ async def finds(forgery: Forgery) -> bool:
     """Tell whether the checker stops a forgery, or asks about it."""
     gate = StaticChecker(Policy(), CommandHooks(), BanditReader())
     spec = TaskSpec(description=forgery.suite.words, language=forgery.language, tests=dict(forgery.suite.given))
-    report = await gate.examine(GateJob(spec=spec, tree=TextTree(forgery.suite.base), change=dict(forgery.files)))
+    report = await gate.examine(
+        ChangeCheckJob(spec=spec, tree=TextTree(forgery.suite.base), change=dict(forgery.files))
+    )
     return bool(report.asks) or any(one.severity is Severity.BLOCK for one in report.findings)
 
 

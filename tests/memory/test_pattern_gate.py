@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.attempt_state import AttemptState, Reflection, Try
-from core.gates import GateJob, GateReport, Severity
+from core.change_checks import ChangeCheckJob, ChangeCheckReport, Severity
 from core.states import Phase
 from core.tasks import TaskSpec
 from core.verdicts import Evidence, Failure, Label, Verdict
@@ -48,10 +48,12 @@ async def learned(store: Store, memory: LongTermMemory, bad: str = BAD, good: st
     return task_id
 
 
-async def asked(memory: LongTermMemory, text: str, task_id: int | None = None, **base: str) -> GateReport:
+async def asked(memory: LongTermMemory, text: str, task_id: int | None = None, **base: str) -> ChangeCheckReport:
     spec = TaskSpec(description="Write mean()")
     tree = TextTree({f"{name}.py": kept for name, kept in base.items()})
-    return await PatternGate(memory).examine(GateJob(spec=spec, tree=tree, change={"m.py": text}, task_id=task_id))
+    return await PatternGate(memory).examine(
+        ChangeCheckJob(spec=spec, tree=tree, change={"m.py": text}, task_id=task_id)
+    )
 
 
 async def test_what_failed_is_known_again_under_other_names(store: Store) -> None:
@@ -68,9 +70,9 @@ async def test_what_failed_is_known_again_under_other_names(store: Store) -> Non
 async def test_what_mended_it_other_code_and_what_stood_there_before_are_let_pass(store: Store) -> None:
     memory = memory_of(store)
     await learned(store, memory)
-    assert await asked(memory, GOOD) == GateReport()
-    assert await asked(memory, BAD.replace("+=", "-=")) == GateReport()
-    assert await asked(memory, RENAMED, m=RENAMED) == GateReport()
+    assert await asked(memory, GOOD) == ChangeCheckReport()
+    assert await asked(memory, BAD.replace("+=", "-=")) == ChangeCheckReport()
+    assert await asked(memory, RENAMED, m=RENAMED) == ChangeCheckReport()
     assert (await asked(memory, RENAMED)).findings
 
 
@@ -78,8 +80,8 @@ async def test_files_that_are_no_code_or_tests_or_go_are_passed_over(store: Stor
     memory = memory_of(store)
     await learned(store, memory)
     change = {"notes.md": RENAMED, "test_m.py": RENAMED, "gone.py": None}
-    job = GateJob(spec=TaskSpec(description="Write mean()"), tree=TextTree({"gone.py": RENAMED}), change=change)
-    assert await PatternGate(memory).examine(job) == GateReport()
+    job = ChangeCheckJob(spec=TaskSpec(description="Write mean()"), tree=TextTree({"gone.py": RENAMED}), change=change)
+    assert await PatternGate(memory).examine(job) == ChangeCheckReport()
 
 
 async def test_code_that_passed_since_is_no_warning_any_more(store: Store) -> None:
@@ -87,12 +89,12 @@ async def test_code_that_passed_since_is_no_warning_any_more(store: Store) -> No
     await learned(store, memory)
     other = submitted(store)
     await memory.conclude(AttemptState(phase=Phase.COMMIT, base="", change={"b.py": RENAMED}), other, True)
-    assert await asked(memory, RENAMED) == GateReport()
+    assert await asked(memory, RENAMED) == ChangeCheckReport()
 
 
 async def test_an_attempt_that_sees_no_lessons_by_lot_gets_no_warning(store: Store) -> None:
     await learned(store, memory_of(store))
     memory, task_id = memory_of(store, control_share=1.0), submitted(store)
-    assert await asked(memory, RENAMED, task_id) == GateReport()
+    assert await asked(memory, RENAMED, task_id) == ChangeCheckReport()
     rows = store.db.reader().execute("SELECT arm FROM recalls WHERE task_id = ?", (task_id,)).fetchall()
     assert [row[0] for row in rows] == ["control"]

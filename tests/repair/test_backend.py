@@ -19,7 +19,7 @@ from core.attempt_state import AttemptState
 from core.dialogue import Completion, ModelRequest
 from core.errors import ModelError, ModelRefused, ModelUnavailable, SandboxError
 from core.events import Event, Kind, Level
-from core.held import HeldOut
+from core.held_out import HeldOut
 from core.isolation import RunLimits
 from core.masking import Masker
 from core.states import Phase

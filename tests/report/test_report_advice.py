@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 
 from core.attempt_state import AttemptState
+from core.change_checks import Ask, AskKind
 from core.events import Kind
-from core.gates import Ask, AskKind
 from core.queueing import PauseSource
 from core.states import Ending, Phase
 from core.submission import parse_spec

@@ -9,9 +9,9 @@ from datetime import datetime, timedelta
 import pytest
 
 from core.attempt_state import AttemptState
+from core.change_checks import Ask, AskKind
 from core.clock import to_text
 from core.events import Kind, Level
-from core.gates import Ask, AskKind
 from core.masking import Masker
 from core.queueing import PauseSource
 from core.states import Ending, Phase

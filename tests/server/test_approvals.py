@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 import pytest
 
 from core.attempt_state import AttemptState, Step
+from core.change_checks import Ask, AskKind
 from core.clock import utc_now
-from core.gates import Ask, AskKind
 from core.states import Outcome, Phase, Status
 from server.desk import Desk
 from tests.support.asking import package, wait_for

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
+from core.change_checks import Ask, AskKind
 from core.clock import utc_now
-from core.gates import Ask, AskKind
 from core.states import Status
 from db.commit_signs import ChangedFile
 from db.state_store import StateStore

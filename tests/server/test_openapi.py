@@ -10,7 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator, validate
 
-from core.gates import Ask, AskKind
+from core.change_checks import Ask, AskKind
 from core.submission import TaskIn
 from db.state_store import Commit, StateStore
 from server.contract import ENDPOINTS

@@ -19,7 +19,7 @@ from agent.view import View
 from core.attempt_state import AttemptContext, AttemptState, Lesson, Step
 from core.dialogue import Completion, Finish, ModelRequest
 from core.events import Emitter, Event
-from core.ports import Gate
+from core.ports import ChangeCheck
 from core.states import Phase, Status
 from core.submission import parse_spec
 from core.tasks import Task
@@ -184,7 +184,7 @@ class Bench:
     settings: AgentSettings = field(default_factory=AgentSettings)
     events: list[Event] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
-    gates: Sequence[Gate] = ()
+    change_checks: Sequence[ChangeCheck] = ()
 
     @property
     def tools(self) -> AgentServices:
@@ -195,7 +195,7 @@ class Bench:
             tree=FileTree(self.base),
             events=Emitter(self.events.append),
             settings=self.settings,
-            gates=self.gates,
+            change_checks=self.change_checks,
         )
 
     async def keep(self, step: Step) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.gates import Ask, AskKind
+from core.change_checks import Ask, AskKind
 from core.tasks import Task
 from queue_manager import QueueManager
 

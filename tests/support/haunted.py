@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 
+from core.change_checks import Ask, AskKind
 from core.clock import utc_now
 from core.events import Event, Kind, Level
-from core.gates import Ask, AskKind
 from db.state_store import Commit, StateStore
 from server.desk import Desk
 from tests.support.asking import package, wait_for

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from core.attempt_state import AttemptState, Reflection, Step, Try
+from core.change_checks import Ask, AskKind
 from core.dialogue import Completion, Message, ModelRequest
 from core.events import Event, Kind, Level
-from core.gates import Ask, AskKind
 from core.queueing import PauseSource
 from core.states import Ending, Outcome, Phase, Status
 from core.submission import parse_spec

@@ -14,8 +14,8 @@ from typing import Any
 from bootstrap.store import StoreServices, open_store
 from config import Settings, load_settings
 from core.attempt_state import AttemptState, Step
+from core.change_checks import Ask, AskKind
 from core.dialogue import Completion, Message, ModelRequest
-from core.gates import Ask, AskKind
 from core.states import Ending, Outcome, Phase, Status
 from core.tasks import Task, TaskSpec
 from db import backups

@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
+from core.change_checks import Ask, AskKind
 from core.errors import IllegalMove, StaleFence
 from core.events import Event, Kind
-from core.gates import Ask, AskKind
 from core.queueing import PauseSource
 from core.states import Ending, Status
 from core.tasks import Spent, Task, TaskSpec

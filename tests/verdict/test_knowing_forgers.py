@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.held import HeldOut, ValueCase
+from core.held_out import HeldOut, ValueCase
 from core.verdicts import Label
 from tests.support.sandboxes import Judge
 from tests.verdict.test_forgeries import GIVEN, WRONG

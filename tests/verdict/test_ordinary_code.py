@@ -9,7 +9,7 @@ import pytest
 
 from bench import ordinary
 from bench.pairs import Pair
-from core.held import SHARE, HeldOut
+from core.held_out import SHARE, HeldOut
 from core.tasks import TaskSpec
 from tests.support.sandboxes import Judge
 from verdict.held.holding import hold

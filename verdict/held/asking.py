@@ -21,7 +21,7 @@ from itertools import pairwise
 from typing import Any
 
 from core import literals
-from core.held import Compare, ValueCase, digest
+from core.held_out import Compare, ValueCase, digest
 from core.isolation import Ended
 from core.verdicts import SuiteJob
 from languages.plan import Plan, calls_alone

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from core import literals
-from core.held import Compare, ValueCase
+from core.held_out import Compare, ValueCase
 from languages.python.outline import Function, outline
 from languages.python.pytest_settings import PytestSettings
 from languages.test_config import LIBRARY_NAMES

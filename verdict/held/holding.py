@@ -30,7 +30,7 @@ from itertools import pairwise
 from typing import Any
 
 from core import literals
-from core.held import HeldOut, ValueCase, digest
+from core.held_out import HeldOut, ValueCase, digest
 from core.parsing import parse
 from core.tasks import Files, Language, TaskSpec
 from languages.python.outline import outline

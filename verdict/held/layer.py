@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 
-from core.held import ValueCase
+from core.held_out import ValueCase
 from core.verdicts import CaseResult, Evidence, Failure, Label, Result, SuiteJob, Verdict
 from verdict.held.asking import Asked
 from verdict.held.weighing import Finding

@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import Any
 
 from core import literals
-from core.held import Compare, ValueCase
+from core.held_out import Compare, ValueCase
 from sandbox.inside import values
 from verdict.answer import Reply
 

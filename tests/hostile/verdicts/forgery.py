@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from core.held import HeldOut
+from core.held_out import HeldOut
 from core.tasks import Language
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.held import HeldOut, ValueCase
+from core.held_out import HeldOut, ValueCase
 from tests.hostile.verdicts.forgery import Suite, code
 from verdict.held.holding import of_tests
 

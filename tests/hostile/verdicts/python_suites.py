@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.held import HeldOut
+from core.held_out import HeldOut
 from tests.hostile.verdicts.forgery import Suite, code
 from verdict.held.holding import of_tests
 

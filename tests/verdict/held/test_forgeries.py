@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from core.held import HeldOut
+from core.held_out import HeldOut
 from core.verdicts import Label, Verdict
 from tests.support.sandboxes import Judge
 from verdict.held.holding import of_tests

@@ -8,7 +8,7 @@ import textwrap
 import pytest
 
 from core import literals
-from core.held import Compare, HeldOut, ValueCase
+from core.held_out import Compare, HeldOut, ValueCase
 from core.submission import parse_spec
 from sandbox.source import Source
 from verdict.held.extract import spots

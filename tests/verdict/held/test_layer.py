@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from core import literals
-from core.held import HeldOut, ValueCase
+from core.held_out import HeldOut, ValueCase
 from core.submission import parse_spec
 from core.verdicts import Label, Verdict
 from tests.support.sandboxes import Judge

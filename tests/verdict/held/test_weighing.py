@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import literals
-from core.held import Compare, ValueCase
+from core.held_out import Compare, ValueCase
 from sandbox.inside import values
 from verdict.answer import Reply
 from verdict.held.weighing import Finding, plainly, weigh

@@ -88,7 +88,7 @@ class Approval:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GateJob:
+class ChangeCheckJob:
     """A change that is about to run. `granted` and `denied` are the subjects that the owner has decided on.
 
     `task_id` is for the events of a gate; None where no queue knows the task.
@@ -105,7 +105,7 @@ class GateJob:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GateReport:
+class ChangeCheckReport:
     """What a gate found. `packages` are distributions that may be shown to the run, name to exact version.
 
     `lessons` are what was learned from the like of it, for the phases that follow.
