@@ -20,7 +20,7 @@ sys.path[0] = str(ROOT)
 from core.events import Event, Kind  # noqa: E402  the path comes first
 from server.serving.host import Host  # noqa: E402
 from server.serving.listen import Listen  # noqa: E402
-from tests.support.desk import make_desk  # noqa: E402
+from tests.support.app_context import make_desk  # noqa: E402
 
 TICK_S = 0.005
 MESSAGE = "worker-1 · CODING · the model answered in 1.24 s with 812 tokens; tests passed: 12 of 14"

@@ -32,7 +32,7 @@ from maintenance.pruning import Keep, Pruner
 from maintenance.scheduler import PeriodicJob, Scheduler, Sleep
 from maintenance.state_keeper import StateKeeper, told
 from maintenance.workspace import Workspace
-from server.desk import Busy
+from server.context import Busy
 from taskqueue import checkpoints
 from taskqueue.pauses import renew_review_debt
 

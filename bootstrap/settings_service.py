@@ -37,7 +37,7 @@ from core.errors import ConfigError, ModelError
 from core.masking import Masker, printable
 from models import BACKENDS, backend_class
 from models.base import BackendSettings, BaseModelHandler
-from server.desk import Busy
+from server.context import Busy
 from server.settings_port import Change, Changed, ModelTrial, ModelTried, NoticeTrial, SettingsPort, Shown, Valued
 from settings.catalogue import Described, Kind, describe, plain
 from settings.config_file import Config, ConfigChanged, ConfigFile

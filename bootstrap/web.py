@@ -24,8 +24,8 @@ from db.database import Database
 from files.whole import write_whole
 from git_manager import GitManager
 from maintenance.health import Vitals
-from server.desk import Desk
-from server.gate.access import kept_token
+from server.auth.access import kept_token
+from server.context import AppContext
 from server.serving.host import Host, Listen
 from server.settings_port import SettingsPort
 
@@ -112,7 +112,7 @@ def _not_begun(own: str) -> RepositoryState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Actions:
-    """What the server's threads have done on the workers' loop; see `Desk`."""
+    """What the server's threads have done on the workers' loop; see `AppContext`."""
 
     revert: Callable[[int, bool, bool], Future[Reverted]]
     restart: Callable[[str], Future[Restart]]
@@ -137,7 +137,7 @@ def open_web(
     """
     repositories = RepositoryWatch(settings, store.db, services.git, utc_now)
     stack.callback(repositories.stop)
-    desk = Desk(
+    desk = AppContext(
         database=store.db,
         queue=store.queue,
         events=store.events,
@@ -177,7 +177,7 @@ def entrance(settings: Settings) -> str:
     return ""
 
 
-def _host(settings: Settings, desk: Desk) -> Host:
+def _host(settings: Settings, desk: AppContext) -> Host:
     """With the weakest sandbox the code of a task could reach this API, so it takes a token then.
 
     It is kept in a file that only the owner can read.

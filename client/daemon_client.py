@@ -22,19 +22,19 @@ from core.errors import ConfigError, IllegalMove, InvalidTask, NightshiftError
 from core.events import Level
 from maintenance.instance_lock import is_held
 from server.approvals import ApprovalRow, Approvals
+from server.auth.access import known_token
 from server.commits import Commits, Reviewed, Taken
-from server.course.forking import Forked, ForkIn
-from server.gate.access import known_token
 from server.lists.bulk import BulkDone, BulkIn, Prioritised
 from server.pausing import CheckpointAsked
-from server.renewal import Renewed
+from server.reloading import Renewed
 from server.schemas import Answer, DaemonReport, Failed, Logs, Moved, Paused, TaskDetail, Tasks
 from server.submitted import Submitted
+from server.timeline.forking import Forked, ForkIn
 
 PROBE_WALL_S = 2.0
 ANSWER_WALL_S = 30.0
 REVERT_WALL_S = 960.0
-"""A little longer than the daemon itself waits for the tests before it answers (`server.desk.REVERT_WALL_S`)."""
+"""A little longer than the daemon itself waits for the tests before it answers (`server.context.REVERT_WALL_S`)."""
 MAX_ANSWER_BYTES = 50_000_000
 TOO_SOON_TRIES = 10
 _LOOPBACK = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104  # read, never bound

@@ -25,12 +25,12 @@ from db.state_store import StateStore
 from db.step_store import StepStore
 from queue_manager import QueueManager
 from server.app import create_api
-from server.areas import approvals, commits, logs, running, steering, task_course, tasks
-from server.desk import Desk
+from server.context import AppContext
+from server.routes import approvals, commits, logs, running, steering, tasks, timeline
 
 ENDPOINTS = (
     *tasks.ENDPOINTS,
-    *task_course.ENDPOINTS,
+    *timeline.ENDPOINTS,
     *approvals.ENDPOINTS,
     *commits.ENDPOINTS,
     *running.ENDPOINTS,
@@ -93,7 +93,7 @@ class OfflineTransport(httpx.BaseTransport):
         return httpx.WSGITransport(app)
 
 
-def _context(database: Database, settings: Settings, notice: str) -> Desk:
+def _context(database: Database, settings: Settings, notice: str) -> AppContext:
     """What the application works on where no daemon is behind it: the database alone."""
     mask = Masker(settings.secrets)
     events = EventLog(database, mask=mask)
@@ -113,7 +113,7 @@ def _context(database: Database, settings: Settings, notice: str) -> Desk:
             unread=state.unread_count(),
         )
 
-    return Desk(
+    return AppContext(
         database=database,
         queue=queue,
         events=events,

@@ -15,9 +15,9 @@ from client.output import Cell
 from client.session import Session
 from core.errors import InvalidTask
 from core.states import Status
-from server.course.forking import ForkIn
 from server.lists.bulk import MAX_PRIORITY, Action, BulkIn, BulkResult, FilterIn
 from server.schemas import Moved
+from server.timeline.forking import ForkIn
 
 _PLACE = re.compile(r"([0-9]{1,18})(?::([0-9]{1,9}))??(?::([0-9]{1,9}))?", re.ASCII)
 _FAILED = FilterIn(status=frozenset({Status.FAILED}))

@@ -8,13 +8,13 @@ from typing import Any
 
 from flask import Blueprint, Flask, Response, request
 
-from server.desk import Desk
+from server.context import AppContext
 from server.endpoint import Call, Endpoint, View
 from server.query import read_query
 from server.schemas import Answer
 
 
-def register(app: Flask, desk: Desk, endpoints: Sequence[Endpoint]) -> None:
+def register(app: Flask, desk: AppContext, endpoints: Sequence[Endpoint]) -> None:
     """Add endpoints, except those without a view, which are served elsewhere."""
     api = Blueprint("api", __name__)
     for endpoint in endpoints:
@@ -24,7 +24,7 @@ def register(app: Flask, desk: Desk, endpoints: Sequence[Endpoint]) -> None:
     app.register_blueprint(api)
 
 
-def _view(desk: Desk, endpoint: Endpoint, view: View) -> Callable[..., Response]:
+def _view(desk: AppContext, endpoint: Endpoint, view: View) -> Callable[..., Response]:
     def respond(**where: Any) -> Response:
         query = read_query(endpoint.query, request.query_string.decode("latin-1"))
         reply = view(Call(desk=desk, query=query, where=where))
@@ -39,7 +39,7 @@ def _view(desk: Desk, endpoint: Endpoint, view: View) -> Callable[..., Response]
     return respond
 
 
-def body_of(desk: Desk, answer: Answer) -> str:
+def body_of(desk: AppContext, answer: Answer) -> str:
     """The answer's JSON without secrets, for tasks and models may have written them."""
     text, mask = answer.model_dump_json(), desk.mask
     if mask(text) == text:

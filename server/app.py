@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from flask import Flask
 
 from server import api, failures
-from server.desk import Desk
+from server.context import AppContext
 from server.endpoint import Endpoint
 from server.pages.assets import Assets
 from server.schemas import build_models
 
 
-def create_api(desk: Desk, endpoints: Sequence[Endpoint]) -> Flask:
+def create_api(desk: AppContext, endpoints: Sequence[Endpoint]) -> Flask:
     """Build an API without pages, for use on one thread: pydantic builds each model when it is first needed.
 
     Args:
@@ -26,7 +26,7 @@ def create_api(desk: Desk, endpoints: Sequence[Endpoint]) -> Flask:
     return app
 
 
-def create_app(desk: Desk, assets: Assets) -> Flask:
+def create_app(desk: AppContext, assets: Assets) -> Flask:
     """Build API and pages, for use on many threads.
 
     Args:

@@ -9,9 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StringConstraints
 
 from core.change_checks import Answerer, Approval, AskKind
 from core.masking import Masker
+from server.formatting import Mask, short, whole
 from server.query import Id, Query
 from server.schemas import Answer, Moment
-from server.showing import Mask, short, whole
 
 MAX_ANSWER_CHARS = 2000
 _by_shape = Masker()

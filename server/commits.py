@@ -8,9 +8,9 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, model_validator
 
 from db.commit_signs import ChangedFile
 from db.state_store import Commit
+from server.formatting import Mask, short
 from server.query import Id, Query
 from server.schemas import Answer, Moment
-from server.showing import Mask, short
 
 FILES_SHOWN = 20
 

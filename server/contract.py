@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from server.areas import (
+from server.endpoint import Endpoint
+from server.routes import (
     approvals,
     commits,
     logs,
@@ -12,15 +13,14 @@ from server.areas import (
     running,
     settings,
     steering,
-    task_course,
     tasks,
+    timeline,
     watching,
 )
-from server.endpoint import Endpoint
 
 ENDPOINTS: tuple[Endpoint, ...] = (
     *tasks.ENDPOINTS,
-    *task_course.ENDPOINTS,
+    *timeline.ENDPOINTS,
     *approvals.ENDPOINTS,
     *commits.ENDPOINTS,
     *running.ENDPOINTS,

@@ -11,7 +11,7 @@ from flask import Response, request
 from pydantic import BaseModel, ValidationError
 
 from server.bodies import BadBody, read_json
-from server.desk import Desk
+from server.context import AppContext
 from server.query import Query
 from server.schemas import Answer
 
@@ -23,7 +23,7 @@ _Q = TypeVar("_Q", bound=Query)
 class Call:
     """One request: its parameters are validated, its body is when it is asked for."""
 
-    desk: Desk
+    desk: AppContext
     query: Query
     where: Mapping[str, int | str] = field(default_factory=dict)
 

@@ -25,9 +25,9 @@ from core.errors import (
 )
 from report.stored import UnknownReport
 from server.bodies import BadBody
-from server.desk import Busy
+from server.context import Busy
 from server.query import BadQuery
-from server.renewal import by_name
+from server.reloading import by_name
 from server.schemas import Failed
 from settings.config_file import ConfigChanged
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from core.errors import StoreError
-from server.desk import Desk
+from server.context import AppContext
 from server.schemas import Answer
 
 PROBE_WALL_S = 2.0
@@ -26,7 +26,7 @@ class Health(Answer):
     faults: list[str]
 
 
-def look(desk: Desk) -> Health:
+def look(desk: AppContext) -> Health:
     """Read the database, let the writer commit an empty transaction, and look at the workers' signs of life."""
     reads, writes = _works(desk.events.newest_id), _works(lambda: desk.database.write(_nothing).result(PROBE_WALL_S))
     faults = list(desk.faults())

@@ -12,9 +12,9 @@ from core.states import Phase
 from memory.listing import Listed, State
 from memory.recall_log import Assignment
 from server.diffs.lesson_diffs import RowKind, fixed_files
+from server.formatting import Mask, short, whole
 from server.query import Query
 from server.schemas import Answer, Moment
-from server.showing import Mask, short, whole
 
 MAX_QUERY = 400
 MAX_IMPORT = 20_000_000

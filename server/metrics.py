@@ -20,7 +20,7 @@ from prometheus_client.registry import Collector
 from core.events import Event, Kind, Level
 from core.states import DaemonState, Ending, Status
 from core.status import DaemonStatus
-from server.desk import Desk
+from server.context import AppContext
 from taskqueue import listing
 
 MEDIA = "text/plain; version=0.0.4; charset=utf-8"
@@ -95,7 +95,7 @@ class Tally:
 class Gauges(Collector):
     """Looks up what holds when it is asked."""
 
-    def __init__(self, desk: Desk, clients: Callable[[], int]) -> None:
+    def __init__(self, desk: AppContext, clients: Callable[[], int]) -> None:
         self._desk, self._clients = desk, clients
 
     def collect(self) -> Iterator[Metric]:
@@ -134,7 +134,7 @@ class Metrics:
         clients: how many follow the live log.
     """
 
-    def __init__(self, desk: Desk, clients: Callable[[], int]) -> None:
+    def __init__(self, desk: AppContext, clients: Callable[[], int]) -> None:
         self._registry = CollectorRegistry()
         tally = Tally(self._registry)
         self._registry.register(Gauges(desk, clients))

@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from core.clock import Clock
 from core.states import DaemonState
 from db.database import Database
-from server.desk import Desk, settled
+from server.context import AppContext, settled
 from server.schemas import Answer
 from taskqueue import checkpoints
 
@@ -24,7 +24,7 @@ def ask(database: Database, clock: Clock) -> Future[bool]:
     return database.write(lambda conn: checkpoints.ask(conn, clock()))
 
 
-def checkpoint_asked(desk: Desk) -> CheckpointAsked:
+def checkpoint_asked(desk: AppContext) -> CheckpointAsked:
     """Ask a running daemon for one.
 
     Raises:

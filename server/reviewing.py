@@ -10,7 +10,7 @@ from db.event_log import EventLog
 from db.state_store import StateStore
 from queue_manager import QueueManager
 from server.commits import Commits, CommitsQuery, Reviewed, ReviewIn, commit_row
-from server.desk import settled
+from server.context import settled
 
 
 class Reviewing:

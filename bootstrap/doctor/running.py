@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from bootstrap.doctor.context import CheckContext, Finding, fault, note, ok, read_json, warning
-from server.gate.access import known_token
+from server.auth.access import known_token
 
 _ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104  # read, never bound
 WALL_S = 5.0

@@ -15,7 +15,7 @@ from db import pruning
 from db.commit_ledger import CommitLedger
 from db.state_store import Commit
 from db.step_store import StepRow
-from server.desk import Desk
+from server.context import AppContext
 from server.diffs.changes import Diff, FileText, OpenTree, State, compared, file_text
 from taskqueue import store
 
@@ -28,7 +28,7 @@ class CaseFiles:
         task: the task.
     """
 
-    def __init__(self, desk: Desk, task: Task) -> None:
+    def __init__(self, desk: AppContext, task: Task) -> None:
         self._desk, self._task = desk, task
         self._trees: dict[str, OpenTree] = {}
 

@@ -15,8 +15,8 @@ from core.errors import GitError
 from core.tree import Tree
 from server.diffs import hunks, marking
 from server.diffs.hunks import Difference
+from server.formatting import Mask, whole
 from server.schemas import Answer
-from server.showing import Mask, whole
 
 MOST_FILES = 200
 MOST_LINES = 3_000

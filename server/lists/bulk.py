@@ -21,7 +21,7 @@ from core.errors import StoreError, StoreFull, TaskError
 from core.states import OPEN, Status
 from core.tasks import Kind, Task
 from queue_manager import QueueManager
-from server.desk import WRITE_WALL_S
+from server.context import WRITE_WALL_S
 from server.lists.task_list import MAX_REPO, MAX_TEXT
 from server.query import MAX_ID, Id
 from server.schemas import Answer

@@ -18,7 +18,7 @@ from core.clock import Clock, to_text, utc_now
 from core.events import Event
 from core.masking import Masker
 from db.event_log import Accepts, EventLog
-from server.gate.asgi import Header, Receive, Refused, Scope, Send, gone, refuse
+from server.auth.asgi import Header, Receive, Refused, Scope, Send, gone, refuse
 from server.log import ansi
 from server.log.log_query import DownloadQuery
 from server.query import BadQuery, read_query

@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from db.event_log import EventFilter, EventLog
-from server.gate.asgi import Receive, Refused, Scope, Send, gone, header, refuse
+from server.auth.asgi import Receive, Refused, Scope, Send, gone, header, refuse
 from server.log.log_query import StreamQuery
 from server.log.tail import Line, Tail, passes
 from server.query import BadQuery, read_query

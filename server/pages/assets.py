@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from server.gate.asgi import Receive, Refused, Scope, Send, header, refuse
+from server.auth.asgi import Receive, Refused, Scope, Send, header, refuse
 
 FOLDER = Path(__file__).parent.parent / "static"
 PREFIX = "/static/"

@@ -14,8 +14,8 @@ from werkzeug.routing import Map
 
 from core.errors import NightshiftError, UnknownApproval, UnknownCommit, UnknownTask
 from server.api import body_of
+from server.context import AppContext
 from server.contract import ENDPOINTS
-from server.desk import Desk
 from server.endpoint import Call, Reply
 from server.pages.page_table import Page
 from server.query import BadQuery, read_query
@@ -23,7 +23,7 @@ from server.query import BadQuery, read_query
 _BY_NAME = {f"api.{endpoint.name}": endpoint for endpoint in ENDPOINTS}
 
 
-def boot_data(desk: Desk, routes: Map, page: Page, where: Mapping[str, int | str]) -> str:
+def boot_data(desk: AppContext, routes: Map, page: Page, where: Mapping[str, int | str]) -> str:
     """The page's data as JSON that may stand in a `<script>` element.
 
     `after` is the newest event before any answer was made: what happened later comes over the stream, so nothing falls
@@ -40,7 +40,7 @@ def boot_data(desk: Desk, routes: Map, page: Page, where: Mapping[str, int | str
     return f'{{"after":{after},"page":{about},"answers":{{{answers}}}}}'.replace("<", "\\u003c")
 
 
-def _answer(desk: Desk, routes: Map, address: str) -> str | None:
+def _answer(desk: AppContext, routes: Map, address: str) -> str | None:
     path, _, query = address.partition("?")
     try:
         name, where = routes.bind("").match(path, method="GET")

@@ -12,12 +12,12 @@ from werkzeug.wrappers import Response as BaseResponse
 
 from core.errors import UnknownTask
 from db import pruning
-from server.course.spoken import as_text
-from server.desk import Desk
+from server.context import AppContext
 from server.pages.assets import Assets
 from server.pages.boot import boot_data
 from server.pages.page_table import PAGES, Page
 from server.query import LoginQuery, Query, read_query
+from server.timeline.spoken import as_text
 
 TASK_RULE = f"/task/<int(max={2**63 - 1}):task_id>"
 
@@ -27,7 +27,7 @@ _Q = TypeVar("_Q", bound=Query)
 class Pages:
     """The views; each answers one address."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: AppContext) -> None:
         self._desk = desk
 
     def call(self, task_id: int, attempt: int, step_no: int, call_no: int) -> Response:
@@ -49,7 +49,7 @@ class Pages:
         return redirect("/static/icons/idle.svg")
 
 
-def register(app: Flask, desk: Desk, assets: Assets) -> None:
+def register(app: Flask, desk: AppContext, assets: Assets) -> None:
     """Add all pages."""
     pages, blueprint = Pages(desk), Blueprint("pages", __name__)
     for page in PAGES:
@@ -61,7 +61,7 @@ def register(app: Flask, desk: Desk, assets: Assets) -> None:
     app.jinja_env.globals.update(asset=assets.url, navigation=[page for page in PAGES if page.key])
 
 
-def _drawn(desk: Desk, assets: Assets, routes: Map, page: Page) -> Callable[..., str]:
+def _drawn(desk: AppContext, assets: Assets, routes: Map, page: Page) -> Callable[..., str]:
     """The view of a page that a script draws."""
     modules = assets.modules(page.script)
     styles = [page.style] if page.style in assets else []

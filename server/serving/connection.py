@@ -2,7 +2,7 @@
 
 What a client owes is a head, or the rest of a body. Connections that owe something are counted, and where they become
 too many the one that has owed it longest is closed: so idle or slow clients, however many, keep nobody else out, while
-a slow client that is alone has all the time of its walls. How slowly a body may come is `server.gate.limits`' business.
+a slow client that is alone has all the time of its walls. How slowly a body may come is `server.auth.limits`' business.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from typing import Any
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from server.gate.asgi import Refused
-from server.gate.guard import SECURITY_HEADERS
+from server.auth.asgi import Refused
+from server.auth.guard import SECURITY_HEADERS
 
 
 class Patience:

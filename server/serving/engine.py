@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import uvicorn
 
-from server.gate.asgi import App
+from server.auth.asgi import App
 from server.serving.connection import Connection, Patience
 
 

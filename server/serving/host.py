@@ -17,11 +17,11 @@ from concurrent.futures import Future
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-from server.desk import Desk
-from server.gate.access import Access
-from server.gate.asgi import App, Receive, Scope, Send
-from server.gate.guard import Guard
-from server.gate.login import Login
+from server.auth.access import Access
+from server.auth.asgi import App, Receive, Scope, Send
+from server.auth.guard import Guard
+from server.auth.login import Login
+from server.context import AppContext
 from server.log.download import DOWNLOAD_PATH, Download
 from server.log.stream import STREAM_PATH, Stream
 from server.pages.assets import PREFIX, Assets
@@ -50,7 +50,7 @@ class Host:
         ConfigError: strangers would be let in.
     """
 
-    def __init__(self, desk: Desk, listen: Listen | None = None) -> None:
+    def __init__(self, desk: AppContext, listen: Listen | None = None) -> None:
         self._desk = desk
         self._listen = listen or Listen()
         self._listen.check()

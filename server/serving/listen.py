@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from core.errors import ConfigError
-from server.gate.guard import Policy
-from server.gate.limits import Pace
+from server.auth.guard import Policy
+from server.auth.limits import Pace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,9 +14,9 @@ from core.events import Event, Kind, Level
 from core.queueing import PauseSource
 from core.states import DaemonState, Phase
 from core.status import DaemonStatus, ModelStatus, WorkerStatus
-from server.desk import Desk
+from server.context import AppContext
+from tests.support.app_context import make_desk, serving
 from tests.support.browser import LIVE, Watch, context_of
-from tests.support.desk import make_desk, serving
 from tests.support.worked_task import submit
 
 LINE = "suite judged: 11 of 14 tests passed <b>3</b> failed"
@@ -31,7 +31,7 @@ class Says:
     def __call__(self) -> DaemonStatus:
         return self.now
 
-    def change(self, desk: Desk, **values: object) -> None:
+    def change(self, desk: AppContext, **values: object) -> None:
         """Say something else, and let an event tell that something happened."""
         self.now = replace(self.now, **values)  # type: ignore[arg-type]  # fields of the status
         desk.events.emit(Event(kind=Kind.STATE_SAVED, level=Level.DEBUG, message="saved"))
@@ -43,14 +43,14 @@ def says() -> Says:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, says: Says) -> Iterator[Desk]:
+def desk(tmp_path: Path, says: Says) -> Iterator[AppContext]:
     made = make_desk(tmp_path)
     yield replace(made, status=says)
     made.database.close()
 
 
 @pytest.fixture
-def page(browser: Browser, desk: Desk) -> Iterator[Page]:
+def page(browser: Browser, desk: AppContext) -> Iterator[Page]:
     with serving(desk) as client:
         url = f"http://127.0.0.1:{client.host.port}"
         with context_of(browser, url) as context:
@@ -66,7 +66,7 @@ def worker(page: Page, name: str) -> Locator:
     return page.locator(f"[data-worker={name}]")
 
 
-def test_a_worker_is_shown_at_its_work(page: Page, desk: Desk, says: Says) -> None:
+def test_a_worker_is_shown_at_its_work(page: Page, desk: AppContext, says: Says) -> None:
     number = submit(desk, "Fix the sign\nin the tax table")
     begun = datetime.now(UTC) - timedelta(minutes=12)
     busy = WorkerStatus(
@@ -87,7 +87,7 @@ def test_a_worker_is_shown_at_its_work(page: Page, desk: Desk, says: Says) -> No
     expect(card.locator(".line")).to_have_text(LINE)
 
 
-def test_a_phase_that_is_rare_stands_in_the_track_while_it_lasts(page: Page, desk: Desk, says: Says) -> None:
+def test_a_phase_that_is_rare_stands_in_the_track_while_it_lasts(page: Page, desk: AppContext, says: Says) -> None:
     for phase in (Phase.CLARIFYING, Phase.REVIEW, Phase.REFLECTING):
         says.change(desk, workers=(WorkerStatus(name="worker-1", task_id=1, description="x", phase=phase),))
         expect(worker(page, "worker-1").locator(".now")).to_have_text(phase.lower())
@@ -98,7 +98,7 @@ def test_without_workers_and_models_it_says_what_to_do(page: Page) -> None:
         expect(page.get_by_text(text)).to_be_visible()
 
 
-def test_a_model_that_is_not_asked_says_why(page: Page, desk: Desk, says: Says) -> None:
+def test_a_model_that_is_not_asked_says_why(page: Page, desk: AppContext, says: Says) -> None:
     down = ModelStatus(
         name="openai", model="gpt", available=False, circuit="open", calls=1212, failures=9, tokens_in=812_031,
         tokens_out=92_345, cost_usd=3.421, latency_s=2.25, detail="429: until 14:05", unpriced=2,
@@ -112,7 +112,7 @@ def test_a_model_that_is_not_asked_says_why(page: Page, desk: Desk, says: Says) 
     expect(card.get_by_role("img", name="not reachable")).to_be_visible()
 
 
-def test_what_holds_tasks_back_is_said_with_what_lifts_it(page: Page, desk: Desk, says: Says) -> None:
+def test_what_holds_tasks_back_is_said_with_what_lifts_it(page: Page, desk: AppContext, says: Says) -> None:
     desk.queue.add_pause(PauseSource.REVIEW, "20 commits wait to be read").result()
     says.change(
         desk, state=DaemonState.PAUSED, holds=desk.queue.pause_state().reasons, notices=("Set `models.prices`.",)
@@ -134,7 +134,7 @@ def test_what_holds_tasks_back_is_said_with_what_lifts_it(page: Page, desk: Desk
     ],
 )
 def test_the_icon_shows_what_is_most_pressing(
-    page: Page, desk: Desk, says: Says, values: dict[str, object], icon: str
+    page: Page, desk: AppContext, says: Says, values: dict[str, object], icon: str
 ) -> None:
     says.change(desk, **values)
     expect(page.locator("#icon")).to_have_attribute("href", f"/static/{version(page)}/icons/{icon}.svg")

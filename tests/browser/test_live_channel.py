@@ -9,10 +9,10 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
-from server.desk import Desk
+from server.context import AppContext
 from server.serving.listen import Listen
+from tests.support.app_context import Client, fill, make_desk, serving
 from tests.support.browser import LIVE, PATIENCE_MS, context_of
-from tests.support.desk import Client, fill, make_desk, serving
 from tests.support.worked_task import submit
 
 # The page's own module, not another copy of it: its address is that of the page's preloaded one.
@@ -27,14 +27,14 @@ COLLECT = """async () => {
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
+def desk(tmp_path: Path) -> Iterator[AppContext]:
     made = make_desk(tmp_path)
     yield made
     made.database.close()
 
 
 @pytest.fixture
-def server(desk: Desk) -> Iterator[Client]:
+def server(desk: AppContext) -> Iterator[Client]:
     with serving(desk) as client:
         yield client
 
@@ -59,7 +59,7 @@ def opened(tabs: BrowserContext) -> Page:
     return page
 
 
-def lines(desk: Desk, count: int) -> list[int]:
+def lines(desk: AppContext, count: int) -> list[int]:
     """Store so many events; their ids."""
     before = desk.events.newest_id()
     fill(desk, count)
@@ -79,7 +79,7 @@ def streams(context: BrowserContext) -> list[str]:
     return asked
 
 
-def test_all_tabs_of_a_browser_share_one_stream(tabs: BrowserContext, desk: Desk) -> None:
+def test_all_tabs_of_a_browser_share_one_stream(tabs: BrowserContext, desk: AppContext) -> None:
     asked = streams(tabs)
     pages = [opened(tabs) for _ in range(3)]
     ids = lines(desk, 40)
@@ -88,7 +88,7 @@ def test_all_tabs_of_a_browser_share_one_stream(tabs: BrowserContext, desk: Desk
     assert len(asked) == 1
 
 
-def test_when_the_tab_that_listens_goes_the_next_goes_on_where_it_was(tabs: BrowserContext, desk: Desk) -> None:
+def test_when_the_tab_that_listens_goes_the_next_goes_on_where_it_was(tabs: BrowserContext, desk: AppContext) -> None:
     asked = streams(tabs)
     first, second, third = (opened(tabs) for _ in range(3))
     ids = lines(desk, 10)
@@ -102,7 +102,7 @@ def test_when_the_tab_that_listens_goes_the_next_goes_on_where_it_was(tabs: Brow
     assert asked[1].endswith(f"?after={ids[9]}"), "it resumes behind the last line that it saw"
 
 
-def test_a_tab_that_joins_gets_what_happened_since_its_page_was_made(tabs: BrowserContext, desk: Desk) -> None:
+def test_a_tab_that_joins_gets_what_happened_since_its_page_was_made(tabs: BrowserContext, desk: AppContext) -> None:
     opened(tabs)
     page = tabs.new_page()
     # Its scripts are held back until more has happened.
@@ -124,7 +124,7 @@ def test_a_tab_that_joins_gets_what_happened_since_its_page_was_made(tabs: Brows
 
 @pytest.mark.parametrize(("others", "meanwhile"), [(0, 0), (1, 0), (1, 1100)])
 def test_what_happened_while_a_page_was_drawn_is_seen(
-    tabs: BrowserContext, desk: Desk, others: int, meanwhile: int
+    tabs: BrowserContext, desk: AppContext, others: int, meanwhile: int
 ) -> None:
     """Alone; beside a tab that remembers it; beside one that remembers 1,000 later lines and has forgotten it."""
     leaders = [opened(tabs) for _ in range(others)]
@@ -143,7 +143,7 @@ def test_what_happened_while_a_page_was_drawn_is_seen(
     expect(page.locator("[data-status=queued] b")).to_have_text("1")
 
 
-def test_a_line_that_is_told_twice_is_seen_once(tabs: BrowserContext, desk: Desk) -> None:
+def test_a_line_that_is_told_twice_is_seen_once(tabs: BrowserContext, desk: AppContext) -> None:
     page, other = opened(tabs), opened(tabs)
     ids = lines(desk, 3)
     until_seen(other, ids[-1])
@@ -157,7 +157,7 @@ def test_a_line_that_is_told_twice_is_seen_once(tabs: BrowserContext, desk: Desk
 
 
 def test_after_a_restart_no_line_is_missing_or_double_and_the_page_says_it(
-    browser: Browser, tmp_path: Path, desk: Desk
+    browser: Browser, tmp_path: Path, desk: AppContext
 ) -> None:
     with serving(desk) as first:
         url = url_of(first)

@@ -14,10 +14,10 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
 from core.events import Event, Kind, Level
-from server.desk import Desk
+from server.context import AppContext
 from server.serving.listen import Listen
+from tests.support.app_context import Client, make_desk, serving
 from tests.support.browser import LIVE, Watch, context_of, heard
-from tests.support.desk import Client, make_desk, serving
 from tests.support.night import Night
 
 START = datetime(2026, 11, 20, 8, tzinfo=UTC)
@@ -42,7 +42,7 @@ def long(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
+def desk(tmp_path: Path) -> Iterator[AppContext]:
     made = make_desk(tmp_path)
     yield made
     made.database.close()
@@ -96,7 +96,7 @@ def line(number: int, text: str = "") -> Event:
     )  # fmt: skip
 
 
-def put(desk: Desk, *events: Event) -> list[int]:
+def put(desk: AppContext, *events: Event) -> list[int]:
     def job(conn: Any) -> list[int]:
         return [desk.events.insert(conn, event).id for event in events]
 
@@ -125,7 +125,7 @@ def scrolled(page: Page, top: str) -> None:
     page.evaluate(f"() => {{ const box = document.getElementById('lines'); box.scrollTop = {top}; }}")
 
 
-def test_lines_come_as_they_happen_and_the_end_stays_in_sight(desk: Desk, opened: Open) -> None:
+def test_lines_come_as_they_happen_and_the_end_stays_in_sight(desk: AppContext, opened: Open) -> None:
     with serving(desk) as client:
         put(desk, *(line(number) for number in range(1, 101)))
         page = opened(client)
@@ -137,7 +137,7 @@ def test_lines_come_as_they_happen_and_the_end_stays_in_sight(desk: Desk, opened
         until_in_sight(page, 160)
 
 
-def test_lines_that_come_while_a_page_is_on_its_way_are_not_left_out(desk: Desk, opened: Open) -> None:
+def test_lines_that_come_while_a_page_is_on_its_way_are_not_left_out(desk: AppContext, opened: Open) -> None:
     put(desk, *(line(number) for number in range(1, 11)))
     with serving(desk) as client:
         page = opened(client)
@@ -159,7 +159,7 @@ def test_lines_that_come_while_a_page_is_on_its_way_are_not_left_out(desk: Desk,
         until_ids(page, list(range(1, 46)))
 
 
-def test_an_empty_log_and_an_empty_filter_say_what_to_do(desk: Desk, opened: Open) -> None:
+def test_an_empty_log_and_an_empty_filter_say_what_to_do(desk: AppContext, opened: Open) -> None:
     with serving(desk) as client:
         page = opened(client)
         expect(page.get_by_text("No events yet.")).to_be_visible()
@@ -183,7 +183,7 @@ def test_an_empty_log_and_an_empty_filter_say_what_to_do(desk: Desk, opened: Ope
     ],
 )
 def test_a_filter_is_a_link_and_holds_for_what_comes(
-    desk: Desk, opened: Open, long: Client, query: str, passing: Callable[[int], bool]
+    desk: AppContext, opened: Open, long: Client, query: str, passing: Callable[[int], bool]
 ) -> None:
     with serving(desk) as client:
         for start in range(1, 3001, 500):
@@ -283,7 +283,7 @@ def test_a_link_to_a_line_opens_it_with_its_surroundings(long: Client, opened: O
     until_in_sight(page, 3000)
 
 
-def test_a_link_to_a_line_that_is_gone_says_so_and_shows_what_lies_around(desk: Desk, opened: Open) -> None:
+def test_a_link_to_a_line_that_is_gone_says_so_and_shows_what_lies_around(desk: AppContext, opened: Open) -> None:
     put(desk, *(line(number) for number in range(1, 21)))
     desk.database.write(lambda conn: conn.execute("DELETE FROM execution_logs WHERE id = 9")).result()
     with serving(desk) as client:
@@ -292,7 +292,7 @@ def test_a_link_to_a_line_that_is_gone_says_so_and_shows_what_lies_around(desk: 
         until_ids(page, [*range(1, 9), *range(10, 21)])
 
 
-def test_scrolling_down_from_a_line_reaches_the_end_and_goes_on_live(desk: Desk, opened: Open) -> None:
+def test_scrolling_down_from_a_line_reaches_the_end_and_goes_on_live(desk: AppContext, opened: Open) -> None:
     put(desk, *(line(number) for number in range(1, 1001)))
     with serving(desk) as client:
         page = opened(client, "/logs#L300")
@@ -308,7 +308,7 @@ def test_scrolling_down_from_a_line_reaches_the_end_and_goes_on_live(desk: Desk,
         assert found == list(range(found[0], 1002))
 
 
-def test_a_row_opens_with_its_data_and_its_link(desk: Desk, opened: Open) -> None:
+def test_a_row_opens_with_its_data_and_its_link(desk: AppContext, opened: Open) -> None:
     put(
         desk,
         Event(kind=Kind.STUCK, message="<b>\x1b[31mred\x1b[0m</b>", task_id=3, data={"deep": {"a": "<i>"}}),
@@ -328,7 +328,7 @@ def test_a_row_opens_with_its_data_and_its_link(desk: Desk, opened: Open) -> Non
         expect(page).to_have_url(f"{url_of(client)}/logs#L1")
 
 
-def test_colours_are_shown_and_nothing_else_is_obeyed(desk: Desk, opened: Open) -> None:
+def test_colours_are_shown_and_nothing_else_is_obeyed(desk: AppContext, opened: Open) -> None:
     put(
         desk,
         Event(kind=Kind.REMARK, message="\x1b[1;31mbad\x1b[0m <img src=x onerror=alert(1)>\x1b]0;t\x07\x1b[8mhidden"),
@@ -342,7 +342,7 @@ def test_colours_are_shown_and_nothing_else_is_obeyed(desk: Desk, opened: Open) 
         assert page.locator("#L1 img").count() == 0
 
 
-def test_a_pause_holds_lines_back_and_counts_them(desk: Desk, opened: Open) -> None:
+def test_a_pause_holds_lines_back_and_counts_them(desk: AppContext, opened: Open) -> None:
     put(desk, line(1))
     with serving(desk) as client:
         page = opened(client)
@@ -357,7 +357,7 @@ def test_a_pause_holds_lines_back_and_counts_them(desk: Desk, opened: Open) -> N
         until_ids(page, list(range(1, 10)))
 
 
-def test_who_reads_above_is_told_of_new_lines_and_not_moved(desk: Desk, opened: Open) -> None:
+def test_who_reads_above_is_told_of_new_lines_and_not_moved(desk: AppContext, opened: Open) -> None:
     put(desk, *(line(number) for number in range(1, 201)))
     with serving(desk) as client:
         page = opened(client)
@@ -487,7 +487,7 @@ def test_a_connection_that_died_without_a_word_is_noticed(page: Page, watch: Wat
     expect(page.get_by_text("The daemon does not answer.")).to_be_hidden()
 
 
-def test_a_server_that_restarts_under_a_filter_of_texts_leaves_no_gap(desk: Desk, opened: Open) -> None:
+def test_a_server_that_restarts_under_a_filter_of_texts_leaves_no_gap(desk: AppContext, opened: Open) -> None:
     with serving(desk) as first:
         port = first.host.port
     put(desk, *(line(number) for number in range(1, 11)))

@@ -12,9 +12,9 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
 from core.masking import printable
-from server.desk import Desk
+from server.context import AppContext
+from tests.support.app_context import Client, make_desk, serving
 from tests.support.browser import LIVE, Watch, context_of
-from tests.support.desk import Client, make_desk, serving
 from tests.support.worked_task import submit
 
 ROWS = [{"id": 1, "size": 30, "name": "b"}, {"id": 2, "size": None, "name": "c"}, {"id": 3, "size": 4, "name": "a"}]
@@ -24,14 +24,14 @@ MODULES = """window.load = (name) => import(
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppContext]:
     made = make_desk(tmp_path_factory.mktemp("desk"))
     yield made
     made.database.close()
 
 
 @pytest.fixture(scope="module")
-def server(desk: Desk) -> Iterator[Client]:
+def server(desk: AppContext) -> Iterator[Client]:
     with serving(desk) as client:
         yield client
 
@@ -162,7 +162,7 @@ def test_values_are_said_in_brief(library: Page, name: str, values: list[Any], s
     assert call(library, "text", name, *values) == said
 
 
-def test_control_and_direction_characters_of_a_task_are_visible(stage: Page, desk: Desk) -> None:
+def test_control_and_direction_characters_of_a_task_are_visible(stage: Page, desk: AppContext) -> None:
     submit(desk, "safe\u202eevil\x1b[31m")
     row = stage.get_by_text(r"safe\u{202e}evil\x1b[31m").first
     expect(row).to_be_visible()

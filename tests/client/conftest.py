@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from server.desk import Desk
+from server.context import AppContext
 from tests.support.home import Home
 
 
@@ -17,7 +17,7 @@ def home(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Home:
 
 
 @pytest.fixture(params=["daemon", "database"])
-def desk(request: pytest.FixtureRequest, home: Home) -> Iterator[Desk]:
+def desk(request: pytest.FixtureRequest, home: Home) -> Iterator[AppContext]:
     """The home's queue, behind a running server or alone."""
     if request.param == "daemon":
         with home.daemon() as running:

@@ -8,12 +8,12 @@ import pytest
 
 from core.change_checks import Ask, AskKind
 from core.states import Status
-from server.desk import Desk
+from server.context import AppContext
 from tests.support.asking import package, wait_for
 from tests.support.home import Home
 
 
-def test_what_waits_is_listed_and_read_to_its_end(home: Home, desk: Desk) -> None:
+def test_what_waits_is_listed_and_read_to_its_end(home: Home, desk: AppContext) -> None:
     assert home.cli("--approvals").out == "nothing waits for your decision\n"
     home.cli("do it")
     wait_for(desk.queue, package("moonphase"), package("tidewave", " " + "long " * 60 + "end"))
@@ -26,7 +26,7 @@ def test_what_waits_is_listed_and_read_to_its_end(home: Home, desk: Desk) -> Non
     assert [(row["approval_id"], row["granted"]) for row in rows] == [(1, None), (2, None)]
 
 
-def test_approving_and_denying(home: Home, desk: Desk) -> None:
+def test_approving_and_denying(home: Home, desk: AppContext) -> None:
     home.cli("do it")
     wait_for(desk.queue, package("moonphase"), package("tidewave"))
     result = home.cli("--approve", "1")
@@ -40,7 +40,7 @@ def question(text: str, default: str = "") -> Ask:
     return Ask(kind=AskKind.QUESTION, subject=f"question:{text[:5]}", question=text, default=default)
 
 
-def test_a_question_is_answered(home: Home, desk: Desk) -> None:
+def test_a_question_is_answered(home: Home, desk: AppContext) -> None:
     home.cli("do it")
     wait_for(desk.queue, question("Which port?"))
     assert home.cli("--answer", "1", " 80\n").out == "approval 1 answered: Which port? (task 1): 80\n"
@@ -50,7 +50,7 @@ def test_a_question_is_answered(home: Home, desk: Desk) -> None:
     assert (again.code, desk.queue.answers(1)) == (5, [("Which port?", "80")])
 
 
-def test_what_is_assumed_and_when_is_shown_and_taken_by_approving(home: Home, desk: Desk) -> None:
+def test_what_is_assumed_and_when_is_shown_and_taken_by_approving(home: Home, desk: AppContext) -> None:
     home.cli("do it")
     wait_for(desk.queue, question("Which port?", "8080"), package("moonphase"))
     result = home.cli("--approvals").out
@@ -63,7 +63,7 @@ def test_what_is_assumed_and_when_is_shown_and_taken_by_approving(home: Home, de
     assert desk.queue.answers(1)[0] == ("Which port?", "8080")
 
 
-def test_a_decision_takes_no_answer_and_a_question_no_remark(home: Home, desk: Desk) -> None:
+def test_a_decision_takes_no_answer_and_a_question_no_remark(home: Home, desk: AppContext) -> None:
     home.cli("do it")
     wait_for(desk.queue, package("moonphase"), question("Which port?"))
     refused = home.cli("--answer", "1", "yes please")
@@ -91,7 +91,7 @@ def test_an_answer_that_is_none_is_refused(home: Home, arguments: tuple[str, ...
     assert sentence in result.err
 
 
-def test_what_cannot_be_decided_has_its_exit_code(home: Home, desk: Desk) -> None:
+def test_what_cannot_be_decided_has_its_exit_code(home: Home, desk: AppContext) -> None:
     home.cli("do it")
     wait_for(desk.queue, package("moonphase"))
     missing = home.cli("--approve", "9")

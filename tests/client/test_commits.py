@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from db.state_store import Commit, StateStore
-from server.desk import Desk
+from server.context import AppContext
 from tests.support.home import Home
 
 FIRST = Commit(
@@ -16,14 +16,14 @@ FIRST = Commit(
 )  # fmt: skip
 
 
-def enter(home: Home, desk: Desk, *commits: Commit) -> None:
+def enter(home: Home, desk: AppContext, *commits: Commit) -> None:
     for number in {commit.task_id for commit in commits}:
         assert home.cli(f"task {number}").code == 0
     for commit in commits:
         StateStore(desk.database).record_commit(commit).result()
 
 
-def test_unread_commits_are_listed_with_what_to_do(home: Home, desk: Desk) -> None:
+def test_unread_commits_are_listed_with_what_to_do(home: Home, desk: AppContext) -> None:
     assert home.cli("--unread").out == "you have read every commit\n"
     left = replace(FIRST, task_id=2, commit="bb22" + "0" * 36, integrated=False, target="", label="self_tested")
     enter(home, desk, FIRST, left)
@@ -39,7 +39,7 @@ def test_unread_commits_are_listed_with_what_to_do(home: Home, desk: Desk) -> No
     assert [row["task_id"] for row in home.cli("--unread", "--json").json["commits"]] == [2, 1]
 
 
-def test_reading_is_noted_by_task_by_commit_and_for_all(home: Home, desk: Desk) -> None:
+def test_reading_is_noted_by_task_by_commit_and_for_all(home: Home, desk: AppContext) -> None:
     enter(home, desk, FIRST, *(replace(FIRST, task_id=n, commit=f"cc{n}{n}" + "0" * 36) for n in (2, 3)))
     assert "3 commits, see --unread" in home.cli("--status").out
     assert home.cli("--reviewed", "1").out == "1 commit marked as read, 2 left\n"
@@ -49,7 +49,7 @@ def test_reading_is_noted_by_task_by_commit_and_for_all(home: Home, desk: Desk) 
     assert "unread" not in home.cli("--status").out
 
 
-def test_what_is_unknown_has_its_own_exit_code(home: Home, desk: Desk) -> None:
+def test_what_is_unknown_has_its_own_exit_code(home: Home, desk: AppContext) -> None:
     enter(home, desk, FIRST)
     assert home.cli("no commit").code == 0
     for name, message in (("9", "9"), ("2", "made no commit"), ("dddd", "begins with dddd")):

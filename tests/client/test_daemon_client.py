@@ -21,14 +21,14 @@ from core.errors import StoreError
 from core.queueing import PauseSource
 from core.states import Ending
 from maintenance.instance_lock import InstanceLock
-from server.desk import Desk
-from server.gate.access import kept_token
+from server.auth.access import kept_token
+from server.context import AppContext
 from taskqueue import checkpoints
 from tests.support.home import CliResult, Home
 
 
 @pytest.fixture
-def desk(home: Home) -> Iterator[Desk]:
+def desk(home: Home) -> Iterator[AppContext]:
     with home.daemon() as desk:
         yield desk
 
@@ -43,7 +43,7 @@ def either(request: pytest.FixtureRequest, home: Home) -> Iterator[Home]:
         yield home
 
 
-def ended(desk: Desk, ending: Ending) -> None:
+def ended(desk: AppContext, ending: Ending) -> None:
     """Claim the next task, wait for it where there is none yet, and end it."""
     until = time.monotonic() + 10
     while (task := desk.queue.claim("worker-1").result()) is None:
@@ -53,7 +53,7 @@ def ended(desk: Desk, ending: Ending) -> None:
 
 
 @contextmanager
-def a_worker(desk: Desk, ending: Ending) -> Iterator[None]:
+def a_worker(desk: AppContext, ending: Ending) -> Iterator[None]:
     """Ends the next task beside the block."""
     thread = threading.Thread(target=ended, args=(desk, ending))
     thread.start()
@@ -206,7 +206,7 @@ def test_waiting_for_a_task_that_ended_prints_how(either: Home) -> None:
 # --- with a daemon
 
 
-def test_with_a_daemon_the_status_is_its_own_with_exit_code_0(home: Home, desk: Desk) -> None:
+def test_with_a_daemon_the_status_is_its_own_with_exit_code_0(home: Home, desk: AppContext) -> None:
     home.cli("do it")
     result = home.cli("--status")
     assert (result.code, result.err) == (0, "")
@@ -216,7 +216,7 @@ def test_with_a_daemon_the_status_is_its_own_with_exit_code_0(home: Home, desk: 
     assert (report["state"], report["queue"], report["pid"]) == ("running", {"queued": 1}, 4711)
 
 
-def test_control_characters_of_a_model_do_not_reach_the_terminal(home: Home, desk: Desk) -> None:
+def test_control_characters_of_a_model_do_not_reach_the_terminal(home: Home, desk: AppContext) -> None:
     assert "\\x1b[31m!" in home.cli("--status").out
     home.cli("clear \x1b[2J the screen\u202e")
     for arguments in (("--history",), ("--logs",), ("--show", "1")):
@@ -225,19 +225,19 @@ def test_control_characters_of_a_model_do_not_reach_the_terminal(home: Home, des
         assert "\u202e" not in result.out
 
 
-def test_a_running_task_is_asked_to_end(home: Home, desk: Desk) -> None:
+def test_a_running_task_is_asked_to_end(home: Home, desk: AppContext) -> None:
     home.cli("do it")
     desk.queue.claim("worker-1").result()
     assert home.cli("--cancel", "1").out == "task 1 running, to be cancelled at its next safe point\n"
 
 
-def test_waiting_ends_with_the_task(home: Home, desk: Desk) -> None:
+def test_waiting_ends_with_the_task(home: Home, desk: AppContext) -> None:
     home.cli("do it")
     with a_worker(desk, Ending.COMMITTED):
         assert home.cli("--wait", "1").code == 0
 
 
-def test_running_in_the_foreground_shows_the_progress_and_the_end(home: Home, desk: Desk) -> None:
+def test_running_in_the_foreground_shows_the_progress_and_the_end(home: Home, desk: AppContext) -> None:
     home.cli("an older task")
     ended(desk, Ending.COMMITTED)
     with a_worker(desk, Ending.STUCK):
@@ -247,13 +247,13 @@ def test_running_in_the_foreground_shows_the_progress_and_the_end(home: Home, de
     assert (result.code, lines[-1]) == (1, "task 2 failed: stuck, because (0 iterations, 0 tokens)")
 
 
-def test_a_foreground_task_as_json_is_its_result_alone(home: Home, desk: Desk) -> None:
+def test_a_foreground_task_as_json_is_its_result_alone(home: Home, desk: AppContext) -> None:
     with a_worker(desk, Ending.COMMITTED):
         result = home.cli("--run", "do it", "--json")
     assert (result.code, result.json["status"], result.json["ending"]) == (0, "done", "committed")
 
 
-def test_waiting_while_the_daemon_is_paused_prints_why(home: Home, desk: Desk) -> None:
+def test_waiting_while_the_daemon_is_paused_prints_why(home: Home, desk: AppContext) -> None:
     home.cli("--pause")
 
     def cancel_it() -> None:
@@ -269,7 +269,7 @@ def test_waiting_while_the_daemon_is_paused_prints_why(home: Home, desk: Desk) -
     assert (result.code, result.out.splitlines()[-1][:16]) == (1, "task 1 cancelled")
 
 
-def test_a_task_that_waits_for_an_answer_ends_the_waiting(home: Home, desk: Desk) -> None:
+def test_a_task_that_waits_for_an_answer_ends_the_waiting(home: Home, desk: AppContext) -> None:
     home.cli("do it")
     task = desk.queue.claim("worker-1").result()
     assert task is not None

@@ -13,7 +13,7 @@ from client.service import MARK, unit_path
 from client.session import settings_of
 from config import load_settings
 from maintenance.instance_lock import InstanceLock
-from tests.support.desk import Reloads
+from tests.support.app_context import Reloads
 from tests.support.home import Home
 from tests.support.receiver import receiving
 

@@ -7,18 +7,18 @@ import pytest
 
 from client.tasks import parse_place
 from core.states import Ending
-from server.desk import Desk
+from server.context import AppContext
 from tests.support.home import Home
 from tests.support.worked_task import submit, work_on
 
 
-def fail(desk: Desk, task_id: int) -> None:
+def fail(desk: AppContext, task_id: int) -> None:
     task = desk.queue.claim("worker-1", only=task_id).result()
     assert task is not None
     desk.queue.finish(task.id, task.fence, Ending.GAVE_UP).result()
 
 
-def test_a_task_is_made_more_urgent(home: Home, desk: Desk) -> None:
+def test_a_task_is_made_more_urgent(home: Home, desk: AppContext) -> None:
     home.cli("first")
     home.cli("second")
     assert home.cli("--prioritise", "2=-5").out == "task 2 queued, priority -5\n"
@@ -44,7 +44,7 @@ def test_what_is_no_task_and_priority_is_refused(home: Home, text: str) -> None:
     assert "--prioritise takes ID=N" in result.err
 
 
-def test_all_that_failed_is_queued_again(home: Home, desk: Desk) -> None:
+def test_all_that_failed_is_queued_again(home: Home, desk: AppContext) -> None:
     for text in ("first", "second", "third"):
         home.cli(text)
     home.cli("fourth", "--depends-on", "1")
@@ -56,7 +56,7 @@ def test_all_that_failed_is_queued_again(home: Home, desk: Desk) -> None:
     assert [str(desk.queue.get(task_id).status) for task_id in (1, 2, 3, 4)] == ["queued"] * 3 + ["blocked"]
 
 
-def test_a_task_that_cannot_be_queued_again_is_named(home: Home, desk: Desk) -> None:
+def test_a_task_that_cannot_be_queued_again_is_named(home: Home, desk: AppContext) -> None:
     home.cli("first")
     home.cli("second", "--depends-on", "1")
     home.cli("third")
@@ -73,7 +73,7 @@ def test_nothing_failed_where_nothing_ever_was(home: Home) -> None:
     assert not (home.path / "db").exists()
 
 
-def test_a_fork_begins_after_the_step_that_is_named_or_the_last(home: Home, desk: Desk) -> None:
+def test_a_fork_begins_after_the_step_that_is_named_or_the_last(home: Home, desk: AppContext) -> None:
     submit(desk, "Write calc.py")
     work_on(desk)
     result = home.cli("--fork", "1:3", "--remark", "Use the other sign.")
@@ -83,7 +83,7 @@ def test_a_fork_begins_after_the_step_that_is_named_or_the_last(home: Home, desk
     assert home.cli("--fork", "1", "--json").json["step_no"] == 5
 
 
-def test_what_cannot_be_forked_has_its_own_exit_code(home: Home, desk: Desk) -> None:
+def test_what_cannot_be_forked_has_its_own_exit_code(home: Home, desk: AppContext) -> None:
     submit(desk, "Write calc.py")
     for place, code, message in (
         ("1", 4, "not begun yet"),

@@ -6,20 +6,20 @@ from typing import Any
 
 import pytest
 
-from server.desk import Desk
-from tests.support.desk import Client, make_desk, serving
+from server.context import AppContext
+from tests.support.app_context import Client, make_desk, serving
 from tests.support.sse import Listener
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
+def desk(tmp_path: Path) -> Iterator[AppContext]:
     made = make_desk(tmp_path)
     yield made
     made.database.close()
 
 
 @pytest.fixture
-def client(desk: Desk) -> Iterator[Client]:
+def client(desk: AppContext) -> Iterator[Client]:
     with serving(desk) as client:
         yield client
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from server.gate.access import Access, kept_token
-from server.gate.asgi import Scope
+from server.auth.access import Access, kept_token
+from server.auth.asgi import Scope
 
 
 def scope(**headers: str) -> Scope:

@@ -10,9 +10,9 @@ import pytest
 
 from core.events import Level
 from core.queueing import PauseSource
-from server.desk import Desk
+from server.context import AppContext
 from server.lists.task_answers import MAX_LISTED_CHARS
-from tests.support.desk import Client, fill, make_desk, serving
+from tests.support.app_context import Client, fill, make_desk, serving
 from tests.support.worked_task import submit, work_on
 
 TEXT = {"Content-Type": "text/plain"}
@@ -22,7 +22,7 @@ JSON = {"Content-Type": "application/json"}
 # ---- submitting
 
 
-def test_a_task_is_taken_as_json(client: Client, desk: Desk) -> None:
+def test_a_task_is_taken_as_json(client: Client, desk: AppContext) -> None:
     got = client.post("/api/task", {"description": "Write add(a, b)", "priority": 5, "kind": "library"})
     assert (got.status, got.json) == (201, {"task_id": 1, "status": "queued", "differs": []})
     assert got.headers["location"] == "/api/task/1"
@@ -30,7 +30,7 @@ def test_a_task_is_taken_as_json(client: Client, desk: Desk) -> None:
     assert (spec.description, spec.priority, spec.kind) == ("Write add(a, b)", 5, "library")
 
 
-def test_every_field_of_a_task_is_taken(client: Client, desk: Desk) -> None:
+def test_every_field_of_a_task_is_taken(client: Client, desk: AppContext) -> None:
     first = client.post("/api/task", {"description": "first"}).json["task_id"]
     sent = {
         "description": "d", "priority": -3, "repo": "/srv/repo", "base": "main", "kind": "cli_tool",
@@ -46,7 +46,7 @@ def test_every_field_of_a_task_is_taken(client: Client, desk: Desk) -> None:
     assert spec.metadata == {"who": "me"}
 
 
-def test_a_plain_text_is_the_description(client: Client, desk: Desk) -> None:
+def test_a_plain_text_is_the_description(client: Client, desk: AppContext) -> None:
     got = client.request("POST", "/api/task", "Räum den\nCode auf".encode(), TEXT)
     assert got.status == 201
     assert desk.queue.get(1).spec.description == "Räum den\nCode auf"
@@ -114,12 +114,12 @@ def test_a_body_that_cannot_be_read_is_refused_with_the_reason(
     assert word in got.json["error"]
 
 
-def test_a_byte_order_mark_is_no_part_of_the_text(client: Client, desk: Desk) -> None:
+def test_a_byte_order_mark_is_no_part_of_the_text(client: Client, desk: AppContext) -> None:
     client.request("POST", "/api/task", b"\xef\xbb\xbfhello", TEXT)
     assert desk.queue.get(1).spec.description == "hello"
 
 
-def test_a_large_task_is_taken_whole(client: Client, desk: Desk) -> None:
+def test_a_large_task_is_taken_whole(client: Client, desk: AppContext) -> None:
     text = "x = 'é'\n" * 100_000
     assert client.post("/api/task", {"description": "big", "files": {"big.py": text}}).status == 201
     assert desk.queue.get(1).spec.files["big.py"] == text
@@ -128,7 +128,7 @@ def test_a_large_task_is_taken_whole(client: Client, desk: Desk) -> None:
 # ---- reading
 
 
-def test_a_task_shows_what_became_of_it_with_a_row_for_each_try(client: Client, desk: Desk) -> None:
+def test_a_task_shows_what_became_of_it_with_a_row_for_each_try(client: Client, desk: AppContext) -> None:
     submit(desk, "Write calc.py", key="calc", metadata={"a": [1]})
     work_on(desk)
     shown = client.get("/api/task/1").json
@@ -150,7 +150,7 @@ def test_a_task_shows_what_became_of_it_with_a_row_for_each_try(client: Client, 
     assert (second["passed"], second["failed"], second["total"]) == (2, 0, 2)
 
 
-def test_a_new_task_has_no_iterations_yet(client: Client, desk: Desk) -> None:
+def test_a_new_task_has_no_iterations_yet(client: Client, desk: AppContext) -> None:
     submit(desk, "new")
     shown = client.get("/api/task/1").json
     assert shown["iterations"] == []
@@ -165,7 +165,7 @@ def test_a_task_that_does_not_exist_is_not_found(shared: Client, number: str, me
     assert set(got.json) == {"error", "fields"}
 
 
-def test_tasks_are_listed_page_by_page_newest_first(client: Client, desk: Desk) -> None:
+def test_tasks_are_listed_page_by_page_newest_first(client: Client, desk: AppContext) -> None:
     for number in range(1, 8):
         submit(desk, f"task {number}")
     seen, after = [], ""
@@ -184,7 +184,7 @@ def test_tasks_are_listed_page_by_page_newest_first(client: Client, desk: Desk) 
     assert long["next_after"] == 4
 
 
-def test_tasks_can_be_picked_by_status(client: Client, desk: Desk) -> None:
+def test_tasks_can_be_picked_by_status(client: Client, desk: AppContext) -> None:
     submit(desk, "a")
     desk.queue.cancel(submit(desk, "b")).result()
     assert [task["description"] for task in client.get("/api/tasks?status=cancelled").json["tasks"]] == ["b"]
@@ -192,7 +192,7 @@ def test_tasks_can_be_picked_by_status(client: Client, desk: Desk) -> None:
     assert len(client.get("/api/tasks?status=&limit=&after=").json["tasks"]) == 2
 
 
-def test_a_long_description_is_cut_in_lists_alone(client: Client, desk: Desk) -> None:
+def test_a_long_description_is_cut_in_lists_alone(client: Client, desk: AppContext) -> None:
     text = "y" * (MAX_LISTED_CHARS + 1)
     submit(desk, text)
     assert client.get("/api/tasks").json["tasks"][0]["description"] == "y" * MAX_LISTED_CHARS + "…"
@@ -226,7 +226,7 @@ def test_a_wrong_or_unknown_parameter_is_refused_by_its_name(shared: Client, pat
     assert name in got.json["error"]
 
 
-def test_the_status_tells_the_daemon_as_a_whole(client: Client, desk: Desk) -> None:
+def test_the_status_tells_the_daemon_as_a_whole(client: Client, desk: AppContext) -> None:
     submit(desk, "a")
     shown = client.get("/api/status").json
     assert shown["state"] == "running"
@@ -238,7 +238,7 @@ def test_the_status_tells_the_daemon_as_a_whole(client: Client, desk: Desk) -> N
     assert shown["next_checkpoint_at"] == "2026-11-28T06:00:00.000000Z"
 
 
-def test_logs_are_read_with_a_cursor(client: Client, desk: Desk) -> None:
+def test_logs_are_read_with_a_cursor(client: Client, desk: AppContext) -> None:
     for level in Level:
         fill(desk, 2, level=level, task_id=3)
     fill(desk, 2)
@@ -258,7 +258,7 @@ def test_logs_are_read_with_a_cursor(client: Client, desk: Desk) -> None:
 # ---- acting
 
 
-def test_a_queued_task_is_cancelled_at_once_and_can_be_retried(client: Client, desk: Desk) -> None:
+def test_a_queued_task_is_cancelled_at_once_and_can_be_retried(client: Client, desk: AppContext) -> None:
     submit(desk, "a")
     gone = client.post("/api/task/1/cancel")
     assert (gone.status, gone.json) == (200, {"task_id": 1, "status": "cancelled", "cancel_requested": False})
@@ -266,14 +266,14 @@ def test_a_queued_task_is_cancelled_at_once_and_can_be_retried(client: Client, d
     assert (back.status, back.json["status"]) == (200, "queued")
 
 
-def test_a_running_task_is_asked_to_end(client: Client, desk: Desk) -> None:
+def test_a_running_task_is_asked_to_end(client: Client, desk: AppContext) -> None:
     submit(desk, "a")
     desk.queue.claim("worker-1").result()
     asked = client.request("POST", "/api/task/1/cancel")
     assert asked.json == {"task_id": 1, "status": "running", "cancel_requested": True}
 
 
-def test_an_illegal_move_is_a_conflict(client: Client, desk: Desk) -> None:
+def test_an_illegal_move_is_a_conflict(client: Client, desk: AppContext) -> None:
     submit(desk, "a")
     work_on(desk)
     for verb in ("cancel", "retry"):
@@ -282,7 +282,7 @@ def test_an_illegal_move_is_a_conflict(client: Client, desk: Desk) -> None:
         assert "1" in got.json["error"]
 
 
-def test_pause_and_resume_hold_and_free_the_queue(client: Client, desk: Desk) -> None:
+def test_pause_and_resume_hold_and_free_the_queue(client: Client, desk: AppContext) -> None:
     paused = client.post("/api/pause", {"reason": "lunch"}).json
     assert paused["state"] == "paused"
     assert [(hold["source"], hold["reason"]) for hold in paused["holds"]] == [("owner", "lunch")]
@@ -293,7 +293,7 @@ def test_pause_and_resume_hold_and_free_the_queue(client: Client, desk: Desk) ->
     assert client.request("POST", "/api/pause").json["state"] == "paused"
 
 
-def test_a_resume_says_what_still_holds_tasks_back(client: Client, desk: Desk) -> None:
+def test_a_resume_says_what_still_holds_tasks_back(client: Client, desk: AppContext) -> None:
     desk.queue.add_pause(PauseSource.CHECKPOINT, "the week is over").result()
     assert client.get("/api/status").json["state"] == "checkpoint"
     desk.queue.add_pause(PauseSource.QUIET, "quiet hours until 07:00").result()
@@ -329,7 +329,7 @@ def test_another_method_is_refused_with_those_that_are_possible(
 # ---- health and failures
 
 
-def test_health_is_told_without_a_word_of_any_task(client: Client, desk: Desk) -> None:
+def test_health_is_told_without_a_word_of_any_task(client: Client, desk: AppContext) -> None:
     submit(desk, "secret plans")
     got = client.get("/healthz")
     well = {"status": "ok", "database": True, "writer": True, "loop_lag_s": 0.001, "faults": []}
@@ -346,7 +346,7 @@ def test_a_closed_database_is_seen_by_the_health_check(tmp_path: Path) -> None:
         assert got.json["writer"] is False
 
 
-def test_an_error_inside_is_told_to_the_log_alone(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_error_inside_is_told_to_the_log_alone(desk: AppContext, caplog: pytest.LogCaptureFixture) -> None:
     calls = iter([desk.status()])
     with serving(replace(desk, status=lambda: next(calls))) as client:
         got = client.get("/api/status")
@@ -360,7 +360,7 @@ def test_answers_are_not_stored_by_any_cache(client: Client) -> None:
     assert client.get("/").headers["cache-control"] == "no-store"
 
 
-def test_eight_clients_at_once_lose_nothing(client: Client, desk: Desk) -> None:
+def test_eight_clients_at_once_lose_nothing(client: Client, desk: AppContext) -> None:
     def send(number: int) -> int:
         return int(client.post("/api/task", {"description": f"task {number}"}).json["task_id"])
 
@@ -370,7 +370,7 @@ def test_eight_clients_at_once_lose_nothing(client: Client, desk: Desk) -> None:
     assert json.loads(client.get("/api/tasks?limit=500").body)["tasks"][0]["task_id"] == 80
 
 
-def test_an_unhealthy_daemon_says_what_is_not_well(desk: Desk) -> None:
+def test_an_unhealthy_daemon_says_what_is_not_well(desk: AppContext) -> None:
     ill = replace(desk, faults=lambda: ("the workers have ended",))
     with serving(ill) as client:
         got = client.get("/healthz")

@@ -10,16 +10,16 @@ from core.attempt_state import AttemptState, Step
 from core.change_checks import Ask, AskKind
 from core.clock import utc_now
 from core.states import Outcome, Phase, Status
-from server.desk import Desk
+from server.context import AppContext
+from tests.support.app_context import Client
 from tests.support.asking import package, wait_for
-from tests.support.desk import Client
 from tests.support.worked_task import submit
 
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'{{7*7}}\x1b[31m"
 
 
 @pytest.fixture
-def asked(desk: Desk) -> int:
+def asked(desk: AppContext) -> int:
     """The first of two open asks of task 1."""
     submit(desk, "Tell the moon")
     wait_for(desk.queue, package("moonphase"), package("tidewave"))
@@ -36,7 +36,7 @@ def test_open_asks_are_listed_oldest_first(client: Client, asked: int) -> None:
     assert client.get("/api/status").json["approvals"] == 0, "the status is the daemon's own word"
 
 
-def test_decisions_let_the_task_go_on(client: Client, desk: Desk, asked: int) -> None:
+def test_decisions_let_the_task_go_on(client: Client, desk: AppContext, asked: int) -> None:
     granted = client.post(f"/api/approvals/{asked}", {"granted": True})
     assert (granted.status, granted.json["granted"]) == (200, True)
     assert desk.queue.get(1).status is Status.WAITING
@@ -48,7 +48,7 @@ def test_decisions_let_the_task_go_on(client: Client, desk: Desk, asked: int) ->
     assert client.get("/api/approvals?task=2").json == {"approvals": []}
 
 
-def test_a_question_has_its_default_and_takes_an_answer(client: Client, desk: Desk) -> None:
+def test_a_question_has_its_default_and_takes_an_answer(client: Client, desk: AppContext) -> None:
     submit(desk, "Serve it")
     port = Ask(kind=AskKind.QUESTION, subject="question:1", question="Which port?", default="8080")
     wait_for(desk.queue, port, package("moonphase"))
@@ -71,7 +71,7 @@ def test_a_question_has_its_default_and_takes_an_answer(client: Client, desk: De
     [({}, "granted"), ({"granted": "yes"}, "granted"), ({"granted": 1}, "granted"), ({"granted": True, "x": 1}, "x")],
 )
 def test_what_is_no_decision_is_refused_and_decides_nothing(
-    client: Client, desk: Desk, asked: int, body: object, field: str
+    client: Client, desk: AppContext, asked: int, body: object, field: str
 ) -> None:
     got = client.post(f"/api/approvals/{asked}", body)
     assert got.status == 400
@@ -96,13 +96,15 @@ def test_what_is_not_there_or_was_decided_is_told_apart(client: Client, asked: i
         {"Content-Type": "application/x-www-form-urlencoded"},
     ],
 )
-def test_a_page_of_somebody_else_cannot_decide(client: Client, desk: Desk, asked: int, headers: dict[str, str]) -> None:
+def test_a_page_of_somebody_else_cannot_decide(
+    client: Client, desk: AppContext, asked: int, headers: dict[str, str]
+) -> None:
     got = client.request("POST", f"/api/approvals/{asked}", '{"granted": true}', headers)
     assert got.status in {400, 403, 415}
     assert len(desk.queue.approvals()) == 2
 
 
-def test_a_step_names_the_packages_that_it_ran_with(client: Client, desk: Desk) -> None:
+def test_a_step_names_the_packages_that_it_ran_with(client: Client, desk: AppContext) -> None:
     submit(desk, "Tell the moon", packages=["moonphase"])
     task = desk.queue.claim("worker-1").result()
     assert task is not None
@@ -115,7 +117,7 @@ def test_a_step_names_the_packages_that_it_ran_with(client: Client, desk: Desk) 
     assert not [text for pair in ran.items() for text in pair if "\x1b" in text]
 
 
-def test_a_hostile_question_cannot_end_what_it_comes_in(client: Client, desk: Desk) -> None:
+def test_a_hostile_question_cannot_end_what_it_comes_in(client: Client, desk: AppContext) -> None:
     submit(desk, "x")
     question = Ask(kind=AskKind.QUESTION, subject="question:1", question=EVIL)
     wait_for(desk.queue, package("x", EVIL), question)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from server.pages.assets import Assets
-from tests.support.desk import Client
+from tests.support.app_context import Client
 
 FOLDER = Path("server/static")
 

@@ -12,11 +12,11 @@ from werkzeug.routing import Map
 
 from core.errors import UnknownTask
 from server.app import create_app
-from server.desk import Desk
+from server.context import AppContext
 from server.pages.assets import Assets
 from server.pages.boot import boot_data
 from server.pages.page_table import PAGES, STATUS, TASKS, Page
-from tests.support.desk import Client, fill, make_desk, serving
+from tests.support.app_context import Client, fill, make_desk, serving
 from tests.support.worked_task import submit
 
 EVIL = "</script><script>alert(1)</script><!-- <script>"
@@ -24,14 +24,14 @@ SECRET = "hunter2-hunter2"
 
 
 @pytest.fixture
-def routes(desk: Desk) -> Map:
+def routes(desk: AppContext) -> Map:
     """The addresses of an application; none of its pages is asked for."""
     app: Flask = create_app(desk, Assets())
     return app.url_map
 
 
 @pytest.fixture
-def careful(tmp_path: Path) -> Iterator[Desk]:
+def careful(tmp_path: Path) -> Iterator[AppContext]:
     """A desk that knows a secret."""
     desk = make_desk(tmp_path / "careful")
     desk.mask.learn([SECRET, "12345678"])
@@ -49,7 +49,7 @@ def data_of(html: str) -> Any:
     return json.loads(found[1])
 
 
-def test_a_page_comes_with_the_answers_of_the_api(client: Client, desk: Desk) -> None:
+def test_a_page_comes_with_the_answers_of_the_api(client: Client, desk: AppContext) -> None:
     submit(desk, "Write calc.py")
     fill(desk, 3)
     data = data_of(client.get("/").text)
@@ -59,7 +59,7 @@ def test_a_page_comes_with_the_answers_of_the_api(client: Client, desk: Desk) ->
     assert data["page"] == {"name": "dashboard", "where": {}}
 
 
-def test_a_text_cannot_end_the_data(client: Client, desk: Desk) -> None:
+def test_a_text_cannot_end_the_data(client: Client, desk: AppContext) -> None:
     submit(desk, EVIL)
     html = client.get("/").text
     assert EVIL not in html
@@ -67,25 +67,25 @@ def test_a_text_cannot_end_the_data(client: Client, desk: Desk) -> None:
     assert data_of(html)["answers"][TASKS]["tasks"][0]["description"] == EVIL
 
 
-def test_parameters_of_the_path_stand_in_the_addresses(desk: Desk, routes: Map) -> None:
+def test_parameters_of_the_path_stand_in_the_addresses(desk: AppContext, routes: Map) -> None:
     number = submit(desk, "Write calc.py")
     data = json.loads(boot_data(desk, routes, page("/api/task/{task_id}", path="/task/{task_id}"), {"task_id": number}))
     assert data["answers"][f"/api/task/{number}"]["description"] == "Write calc.py"
     assert data["page"]["where"] == {"task_id": number}
 
 
-def test_a_page_about_nothing_does_not_exist(desk: Desk, routes: Map) -> None:
+def test_a_page_about_nothing_does_not_exist(desk: AppContext, routes: Map) -> None:
     with pytest.raises(UnknownTask):
         boot_data(desk, routes, page("/api/task/{task_id}"), {"task_id": 99})
 
 
 @pytest.mark.parametrize("address", ["/api/nothing", "/api/tasks?limit=many", "/api/task"])
-def test_what_cannot_be_answered_is_left_to_the_script(desk: Desk, routes: Map, address: str) -> None:
+def test_what_cannot_be_answered_is_left_to_the_script(desk: AppContext, routes: Map, address: str) -> None:
     data = json.loads(boot_data(desk, routes, page(address, STATUS), {}))
     assert list(data["answers"]) == [STATUS]
 
 
-def test_secrets_are_masked_in_answers_and_in_pages(careful: Desk) -> None:
+def test_secrets_are_masked_in_answers_and_in_pages(careful: AppContext) -> None:
     submit(careful, f"use {SECRET} to log in", metadata={SECRET: [SECRET, 12345678]}, files={"a.py": SECRET})
     with serving(careful) as client:
         for got in (client.get("/"), client.get(TASKS), client.get("/api/task/1")):

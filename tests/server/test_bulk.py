@@ -6,19 +6,19 @@ import pytest
 
 from core.events import Kind
 from core.states import Status
-from server.desk import Desk
+from server.context import AppContext
 from server.lists.bulk import MAX_AT_ONCE
-from tests.support.desk import Client
+from tests.support.app_context import Client
 from tests.support.worked_task import submit, work_on
 
 BULK = "/api/tasks/bulk"
 
 
-def statuses(desk: Desk) -> list[str]:
+def statuses(desk: AppContext) -> list[str]:
     return [str(task.status) for task in reversed(desk.queue.find(limit=500))]
 
 
-def test_each_of_several_tasks_is_told_what_became_of_it(desk: Desk, client: Client) -> None:
+def test_each_of_several_tasks_is_told_what_became_of_it(desk: AppContext, client: Client) -> None:
     submit(desk, "first")
     work_on(desk)
     submit(desk, "second")
@@ -34,7 +34,7 @@ def test_each_of_several_tasks_is_told_what_became_of_it(desk: Desk, client: Cli
     assert statuses(desk) == ["done", "cancelled", "cancelled"]
 
 
-def test_a_filter_acts_on_what_the_list_shows_and_the_action_is_for(desk: Desk, client: Client) -> None:
+def test_a_filter_acts_on_what_the_list_shows_and_the_action_is_for(desk: AppContext, client: Client) -> None:
     for number in range(4):
         submit(desk, f"{'cheese' if number % 2 else 'wine'} {number}")
     work_on(desk, passes=False)  # the oldest: wine 0
@@ -47,7 +47,7 @@ def test_a_filter_acts_on_what_the_list_shows_and_the_action_is_for(desk: Desk, 
     assert statuses(desk) == ["failed", "queued", "cancelled", "queued"]
 
 
-def test_all_that_failed_are_retried_in_the_order_of_what_they_need(desk: Desk, client: Client) -> None:
+def test_all_that_failed_are_retried_in_the_order_of_what_they_need(desk: AppContext, client: Client) -> None:
     first = submit(desk, "first")
     second = submit(desk, "second", depends_on=[first])
     work_on(desk, passes=False)
@@ -57,7 +57,7 @@ def test_all_that_failed_are_retried_in_the_order_of_what_they_need(desk: Desk, 
     assert statuses(desk) == ["queued", "blocked"]
 
 
-def test_a_chain_is_cancelled_from_its_end(desk: Desk, client: Client) -> None:
+def test_a_chain_is_cancelled_from_its_end(desk: AppContext, client: Client) -> None:
     first = submit(desk, "first")
     submit(desk, "second", depends_on=[first])
     done = client.post(BULK, {"action": "cancel", "filter": {}}).json
@@ -65,7 +65,7 @@ def test_a_chain_is_cancelled_from_its_end(desk: Desk, client: Client) -> None:
     assert statuses(desk) == ["cancelled", "cancelled"]
 
 
-def test_more_than_fit_into_a_request_go_on_behind_the_last(desk: Desk, client: Client) -> None:
+def test_more_than_fit_into_a_request_go_on_behind_the_last(desk: AppContext, client: Client) -> None:
     for number in range(MAX_AT_ONCE + 3):
         submit(desk, f"task {number}")
     asked = {"action": "prioritise", "priority": 7, "filter": {"status": ["queued"]}}
@@ -77,7 +77,7 @@ def test_more_than_fit_into_a_request_go_on_behind_the_last(desk: Desk, client: 
     assert {task.spec.priority for task in desk.queue.find(limit=MAX_AT_ONCE + 3)} == {7}
 
 
-def test_a_running_task_is_asked_to_end(desk: Desk, client: Client) -> None:
+def test_a_running_task_is_asked_to_end(desk: AppContext, client: Client) -> None:
     submit(desk, "runs")
     desk.queue.claim("worker-1").result()
     told = client.post(BULK, {"action": "cancel", "ids": [1]}).json["results"]
@@ -107,7 +107,7 @@ def test_what_is_wrong_in_a_request_is_named(shared: Client, asked: Any, word: s
     assert word in got.json["error"]
 
 
-def test_a_priority_decides_what_is_claimed_next_and_is_told(desk: Desk, client: Client) -> None:
+def test_a_priority_decides_what_is_claimed_next_and_is_told(desk: AppContext, client: Client) -> None:
     submit(desk, "first")
     submit(desk, "second")
     got = client.post("/api/task/2/priority", {"priority": 5})
@@ -121,7 +121,7 @@ def test_a_priority_decides_what_is_claimed_next_and_is_told(desk: Desk, client:
     assert len(desk.events.last(9, kind=Kind.TASK_PRIORITISED)) == 1
 
 
-def test_what_is_done_has_no_priority(desk: Desk, client: Client) -> None:
+def test_what_is_done_has_no_priority(desk: AppContext, client: Client) -> None:
     submit(desk, "first")
     work_on(desk)
     got = client.post("/api/task/1/priority", {"priority": 5})

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from db.state_store import Commit, StateStore
-from server.desk import Desk
-from tests.support.desk import Client
+from server.context import AppContext
+from tests.support.app_context import Client
 from tests.support.worked_task import submit
 
 FIRST = Commit(
@@ -18,7 +18,7 @@ FIRST = Commit(
 
 
 @pytest.fixture
-def ledger(desk: Desk) -> StateStore:
+def ledger(desk: AppContext) -> StateStore:
     """Three tasks; the first has one commit, the second two, the third none."""
     state = StateStore(desk.database)
     for number in range(3):
@@ -78,7 +78,7 @@ def test_a_revert_is_passed_on_with_what_was_asked(client: Client, ledger: State
     assert (refused.status, "nothing to take back" in refused.json["error"]) == (409, True)
 
 
-def test_a_task_tells_by_what_it_was_taken_back(desk: Desk, client: Client, ledger: StateStore) -> None:
+def test_a_task_tells_by_what_it_was_taken_back(desk: AppContext, client: Client, ledger: StateStore) -> None:
     assert client.get("/api/task/1").json["reverted_by"] is None
     desk.database.write(
         lambda conn: conn.execute("UPDATE git_commits SET reverted_by = 'dd44' WHERE task_id = 1")

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from core.events import Event, Kind, Level
-from server.desk import Desk
-from tests.support.desk import Client, fill, make_desk, serving
+from server.context import AppContext
+from tests.support.app_context import Client, fill, make_desk, serving
 
 AT = datetime(2026, 11, 22, 8, 30, tzinfo=UTC)
 HOSTILE = "\x1b[1;31mred\x1b[0m\n\x1b]0;title\x07\x1b[2J\u202etail"
@@ -23,7 +23,7 @@ def lines(client: Client, query: str = "") -> list[str]:
     return got.text.splitlines()
 
 
-def test_json_lines_are_the_lines_of_the_api_in_order(desk: Desk, client: Client) -> None:
+def test_json_lines_are_the_lines_of_the_api_in_order(desk: AppContext, client: Client) -> None:
     fill(desk, 2600)
     got = client.get("/api/logs/download")
     assert got.headers["content-type"] == "application/x-ndjson"
@@ -35,7 +35,7 @@ def test_json_lines_are_the_lines_of_the_api_in_order(desk: Desk, client: Client
     assert found[-1] == shown
 
 
-def test_the_filters_and_the_ends_hold(desk: Desk, client: Client) -> None:
+def test_the_filters_and_the_ends_hold(desk: AppContext, client: Client) -> None:
     for number in range(1, 41):
         level = Level.ERROR if number % 2 else Level.INFO
         desk.events.emit(Event(kind=Kind.REMARK, level=level, message=f"number {number}", worker=f"w-{number % 3}"))
@@ -58,7 +58,7 @@ def test_a_log_that_is_empty_is_an_empty_file(shared: Client) -> None:
     ],
 )
 def test_the_form_for_people_has_colours_or_none_and_nothing_else(
-    desk: Desk, client: Client, ansi: str, message: str
+    desk: AppContext, client: Client, ansi: str, message: str
 ) -> None:
     event = Event(kind=Kind.STUCK, level=Level.WARNING, message=HOSTILE, task_id=7, worker="worker-2", at=AT)
     desk.database.write(lambda conn: desk.events.insert(conn, event)).result()
@@ -92,7 +92,7 @@ def test_only_get_and_head_are_possible(shared: Client) -> None:
     assert shared.post("/api/logs/download", {}).status == 405
 
 
-def test_a_client_that_takes_nothing_costs_no_memory_and_holds_nobody_up(desk: Desk, client: Client) -> None:
+def test_a_client_that_takes_nothing_costs_no_memory_and_holds_nobody_up(desk: AppContext, client: Client) -> None:
     """The server reads no further than the client's buffers reach; a whole file would be ten megabytes."""
     fill(desk, 5000, size=1900)
     with socket.socket() as slow:
@@ -105,7 +105,7 @@ def test_a_client_that_takes_nothing_costs_no_memory_and_holds_nobody_up(desk: D
         assert 0 < max(each.transport.get_write_buffer_size() for each in connections) < 3_000_000
 
 
-def test_more_downloads_than_allowed_are_asked_to_come_later(desk: Desk, client: Client) -> None:
+def test_more_downloads_than_allowed_are_asked_to_come_later(desk: AppContext, client: Client) -> None:
     client.host._download._most = 0
     got = client.get("/api/logs/download")
     assert got.status == 503

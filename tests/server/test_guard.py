@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from server.serving.listen import Listen
-from tests.support.desk import Client, make_desk, serving
+from tests.support.app_context import Client, make_desk, serving
 from tests.support.raw_http import ask, chunk
 
 JSON = "Content-Type: application/json"

@@ -13,15 +13,15 @@ import pytest
 
 from core.errors import ConfigError
 from core.status import DaemonStatus
-from server.desk import Desk
+from server.context import AppContext
 from server.serving.host import Host
 from server.serving.listen import Listen
-from tests.support.desk import Client, fill, make_desk, serving
+from tests.support.app_context import Client, fill, make_desk, serving
 from tests.support.raw_http import ask
 from tests.support.sse import Listener
 
 
-def test_it_answers_when_start_returns_and_is_gone_when_stop_does(desk: Desk) -> None:
+def test_it_answers_when_start_returns_and_is_gone_when_stop_does(desk: AppContext) -> None:
     host = Host(desk, Listen(port=0))
     host.start()
     port = host.port
@@ -37,19 +37,19 @@ def test_it_answers_when_start_returns_and_is_gone_when_stop_does(desk: Desk) ->
     again.stop()
 
 
-def test_a_taken_port_is_reported_where_the_daemon_starts(desk: Desk) -> None:
+def test_a_taken_port_is_reported_where_the_daemon_starts(desk: AppContext) -> None:
     with serving(desk) as client:
         with pytest.raises(ConfigError, match=f"port {client.host.port} .* FLASK_PORT"):
             Host(desk, Listen(port=client.host.port)).start()
         assert client.get("/healthz").status == 200
 
 
-def test_an_address_for_others_needs_a_token(desk: Desk) -> None:
+def test_an_address_for_others_needs_a_token(desk: AppContext) -> None:
     with pytest.raises(ConfigError, match="API_TOKEN"):
         Host(desk, Listen(address="0.0.0.0"))
 
 
-def test_the_address_that_a_connection_came_in_on_is_served_when_all_are(desk: Desk) -> None:
+def test_the_address_that_a_connection_came_in_on_is_served_when_all_are(desk: AppContext) -> None:
     with serving(desk, Listen(address="0.0.0.0", port=0, token="t")) as client:
         port = client.host.port
         assert ask(port, ["GET /healthz HTTP/1.1"])[0] == 200
@@ -57,7 +57,7 @@ def test_the_address_that_a_connection_came_in_on_is_served_when_all_are(desk: D
         assert ask(port, ["GET /healthz HTTP/1.1"], host=f"evil.example:{port}")[0] == 403
 
 
-def test_a_unix_socket_answers_without_a_token_and_only_as_localhost(desk: Desk, tmp_path: Path) -> None:
+def test_a_unix_socket_answers_without_a_token_and_only_as_localhost(desk: AppContext, tmp_path: Path) -> None:
     path = tmp_path / "run" / "s"
     with serving(desk, Listen(port=0, token="t", socket_path=path)) as client:
         assert over_socket(path, "localhost", "POST") == 201
@@ -66,7 +66,9 @@ def test_a_unix_socket_answers_without_a_token_and_only_as_localhost(desk: Desk,
     assert not path.exists()
 
 
-def test_code_of_the_tasks_that_may_reach_the_socket_needs_the_token_there_too(desk: Desk, tmp_path: Path) -> None:
+def test_code_of_the_tasks_that_may_reach_the_socket_needs_the_token_there_too(
+    desk: AppContext, tmp_path: Path
+) -> None:
     path = tmp_path / "run" / "s"
     with serving(desk, Listen(port=0, token="t", exposed=True, socket_path=path)):
         assert over_socket(path, "localhost", "POST") == 401
@@ -83,7 +85,7 @@ def over_socket(path: Path, host: str, method: str) -> int:
     return status
 
 
-def test_it_stops_at_once_with_fifty_streams_open(desk: Desk, listen: type[Listener]) -> None:
+def test_it_stops_at_once_with_fifty_streams_open(desk: AppContext, listen: type[Listener]) -> None:
     host = Host(desk, Listen(port=0))
     host.start()
     listeners = [listen(host.port) for _ in range(50)]
@@ -91,7 +93,7 @@ def test_it_stops_at_once_with_fifty_streams_open(desk: Desk, listen: type[Liste
     assert all(listener.rest()[-1] == ("end", None, {}) for listener in listeners)
 
 
-def test_a_client_that_reads_nothing_cannot_hold_the_stop_up_for_long(desk: Desk, listen: type[Listener]) -> None:
+def test_a_client_that_reads_nothing_cannot_hold_the_stop_up_for_long(desk: AppContext, listen: type[Listener]) -> None:
     host = Host(desk, Listen(port=0))
     host.start()
     fill(desk, 3000, size=1500)
@@ -101,7 +103,7 @@ def test_a_client_that_reads_nothing_cannot_hold_the_stop_up_for_long(desk: Desk
     stuck.close()
 
 
-def test_a_request_that_is_being_answered_is_finished_at_the_stop(desk: Desk) -> None:
+def test_a_request_that_is_being_answered_is_finished_at_the_stop(desk: AppContext) -> None:
     asked = threading.Event()
 
     def slow() -> DaemonStatus:
@@ -121,7 +123,7 @@ def test_a_request_that_is_being_answered_is_finished_at_the_stop(desk: Desk) ->
         assert answer.result().json["state"] == "running"
 
 
-def test_signals_stay_the_daemons(desk: Desk) -> None:
+def test_signals_stay_the_daemons(desk: AppContext) -> None:
     before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
     with serving(desk):
         assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before

@@ -10,23 +10,23 @@ from core.clock import utc_now
 from core.states import Status
 from db.commit_signs import ChangedFile
 from db.state_store import StateStore
-from server.desk import Desk
+from server.context import AppContext
 from tests.server.test_commits import FIRST
+from tests.support.app_context import Client
 from tests.support.asking import package, wait_for
-from tests.support.desk import Client
 from tests.support.worked_task import submit
 
 PORT = Ask(kind=AskKind.QUESTION, subject="question:1", question="Which port?", default="8080")
 
 
-def test_an_ask_says_which_task_wants_it(client: Client, desk: Desk) -> None:
+def test_an_ask_says_which_task_wants_it(client: Client, desk: AppContext) -> None:
     submit(desk, "\n  Serve the moon\nin two lines")
     wait_for(desk.queue, package("moonphase"))
     (asked,) = client.get("/api/approvals?open=1").json["approvals"]
     assert (asked["wanted"], asked["answered_by"]) == ("Serve the moon", None)
 
 
-def test_several_are_decided_at_once_and_what_cannot_be_is_told(client: Client, desk: Desk) -> None:
+def test_several_are_decided_at_once_and_what_cannot_be_is_told(client: Client, desk: AppContext) -> None:
     for number in range(2):
         submit(desk, f"task {number}")
         wait_for(desk.queue, package("moonphase"), PORT)
@@ -39,7 +39,7 @@ def test_several_are_decided_at_once_and_what_cannot_be_is_told(client: Client, 
     assert {desk.queue.get(number).status for number in (1, 2)} == {Status.QUEUED}
 
 
-def test_what_is_no_list_of_asks_decides_nothing(client: Client, desk: Desk) -> None:
+def test_what_is_no_list_of_asks_decides_nothing(client: Client, desk: AppContext) -> None:
     submit(desk, "x")
     wait_for(desk.queue, package("moonphase"))
     for body in ({}, {"approvals": [], "granted": True}, {"approvals": [1]}, {"approvals": ["1"], "granted": "yes"}):
@@ -49,7 +49,7 @@ def test_what_is_no_list_of_asks_decides_nothing(client: Client, desk: Desk) -> 
     assert len(desk.queue.approvals()) == 1
 
 
-def test_decisions_are_listed_newest_first_with_who_and_when(client: Client, desk: Desk) -> None:
+def test_decisions_are_listed_newest_first_with_who_and_when(client: Client, desk: AppContext) -> None:
     for _ in range(3):
         submit(desk, "x")
         wait_for(desk.queue, PORT)
@@ -64,7 +64,7 @@ def test_decisions_are_listed_newest_first_with_who_and_when(client: Client, des
     assert (denied["answered_at"] >= denied["asked_at"], rest["next_after"]) == (True, None)
 
 
-def test_a_commit_tells_its_size_and_its_first_files(client: Client, desk: Desk) -> None:
+def test_a_commit_tells_its_size_and_its_first_files(client: Client, desk: AppContext) -> None:
     submit(desk, "x")
     files = (ChangedFile(path="a\x1b[31m.py", added=3, removed=1), ChangedFile(path="b.png", added=None, removed=None))
     many = tuple(ChangedFile(path=f"{number}.py", added=1, removed=0) for number in range(30))
@@ -80,7 +80,7 @@ def test_a_commit_tells_its_size_and_its_first_files(client: Client, desk: Desk)
     assert (unknown["files"], unknown["file_count"]) == (None, None)
 
 
-def test_secrets_and_controls_are_not_shown(client: Client, desk: Desk) -> None:
+def test_secrets_and_controls_are_not_shown(client: Client, desk: AppContext) -> None:
     desk.mask.learn(["hunter2222"])
     submit(desk, "Log in with hunter2222")
     wait_for(desk.queue, package("x", "\x1b[31m"), replace(PORT, default="hunter2222"))

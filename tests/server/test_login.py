@@ -10,7 +10,7 @@ import pytest
 from server.contract import ENDPOINTS
 from server.pages.page_table import PAGES
 from server.serving.listen import Listen
-from tests.support.desk import Client, Got, make_desk, serving
+from tests.support.app_context import Client, Got, make_desk, serving
 from tests.support.sse import Listener
 from tests.support.worked_task import submit
 

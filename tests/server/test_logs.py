@@ -9,13 +9,13 @@ from urllib.parse import urlencode
 import pytest
 
 from core.events import Event, Kind, Level
-from server.desk import Desk
-from tests.support.desk import Client, fill
+from server.context import AppContext
+from tests.support.app_context import Client, fill
 
 START = datetime(2026, 11, 22, 8, tzinfo=UTC)
 
 
-def put(desk: Desk, *events: Event) -> None:
+def put(desk: AppContext, *events: Event) -> None:
     desk.database.write(lambda conn: [desk.events.insert(conn, event) for event in events]).result()
 
 
@@ -29,7 +29,7 @@ def ids(client: Client, **query: Any) -> list[int]:
     return [event["id"] for event in got.json["events"]]
 
 
-def test_each_filter_takes_what_it_names(desk: Desk, client: Client) -> None:
+def test_each_filter_takes_what_it_names(desk: AppContext, client: Client) -> None:
     put(
         desk,
         say("a", level=Level.DEBUG, task_id=1, worker="worker-1"),
@@ -44,7 +44,7 @@ def test_each_filter_takes_what_it_names(desk: Desk, client: Client) -> None:
     assert ids(client, worker="worker") == []
 
 
-def test_pages_lead_back_and_forth(desk: Desk, client: Client) -> None:
+def test_pages_lead_back_and_forth(desk: AppContext, client: Client) -> None:
     fill(desk, 10)
     newest = client.get("/api/logs?limit=3").json
     assert (newest["first_id"], newest["last_id"]) == (8, 10)
@@ -55,7 +55,7 @@ def test_pages_lead_back_and_forth(desk: Desk, client: Client) -> None:
     assert client.get("/api/logs?before=1").json == {"events": [], "first_id": 1, "last_id": 0}
 
 
-def test_a_time_is_jumped_to(desk: Desk, client: Client) -> None:
+def test_a_time_is_jumped_to(desk: AppContext, client: Client) -> None:
     put(desk, *(say("x", at=START + timedelta(minutes=number)) for number in range(10)))
     assert ids(client, at="2026-11-22T08:07:30Z") == [9, 10]
     assert ids(client, at="2026-11-22T09:05:00+01:00", limit=2) == [6, 7]
@@ -63,7 +63,7 @@ def test_a_time_is_jumped_to(desk: Desk, client: Client) -> None:
     assert ids(client, at="2020-01-01T00:00:00Z", limit=1) == [1]
 
 
-def test_a_text_is_found_in_any_case_and_as_it_reads(desk: Desk, client: Client) -> None:
+def test_a_text_is_found_in_any_case_and_as_it_reads(desk: AppContext, client: Client) -> None:
     put(desk, say("100% of Straße_1"), say("1000 of strasse 1"), say("\x1b[31mre\x1b[1md\x1b[0m alert"), say(""))
     assert ids(client, q="100%") == [1]
     assert ids(client, q="STRASSE") == [1, 2]
@@ -74,7 +74,7 @@ def test_a_text_is_found_in_any_case_and_as_it_reads(desk: Desk, client: Client)
     assert ids(client, q="x1b") == []
 
 
-def test_a_pattern_is_a_pattern(desk: Desk, client: Client) -> None:
+def test_a_pattern_is_a_pattern(desk: AppContext, client: Client) -> None:
     put(desk, say("tests passed: 12"), say("Tests failed: 3"), say("nothing"))
     assert ids(client, q=r"tests? \w+: \d+$", regex=1) == [1, 2]
     assert ids(client, q=r"(?-i)tests", regex=1) == [1]
@@ -93,7 +93,7 @@ def test_what_is_no_pattern_is_refused_by_name(client: Client, pattern: str) -> 
 @pytest.mark.parametrize(
     "pattern", ["(a+)+$", "(a|aa)*b", "(x?){1000}y", "(.*)(.*)(.*)(.*)(.*)(.*)(.*)(.*)z", "(a|a?)+b"]
 )
-def test_no_pattern_holds_the_daemon_up(desk: Desk, client: Client, pattern: str) -> None:
+def test_no_pattern_holds_the_daemon_up(desk: AppContext, client: Client, pattern: str) -> None:
     """A backtracking engine takes ages for the first of these events; here a page ends, and paging on does."""
     put(desk, *(say("a" * 1900 + "!") for _ in range(30)))
     query, before, pages = urlencode({"q": pattern, "regex": 1, "inverse": int("y" not in pattern)}), 31, 0
@@ -116,7 +116,7 @@ def test_wrong_parameters_are_refused_by_name(shared: Client, query: str, field:
     assert list(got.json["fields"]) == [field]
 
 
-def test_colours_come_as_classes_beside_the_message(desk: Desk, client: Client) -> None:
+def test_colours_come_as_classes_beside_the_message(desk: AppContext, client: Client) -> None:
     put(desk, say("\x1b[1;31mbad\x1b[0m \x1b]0;title\x07<b>"), say("plain"))
     coloured, plain = client.get("/api/logs").json["events"]
     assert coloured["runs"] == [["a-fg1 a-bold", "bad"], ["", r" \x1b]0;title\x07<b>"]]

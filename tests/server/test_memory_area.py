@@ -15,8 +15,8 @@ from core.events import Event, Kind
 from core.states import Phase
 from memory import exchange, recall_log
 from memory.recall_log import Assignment, Recalled
-from server.desk import Desk, no_memory
-from tests.support.desk import Client, serving
+from server.context import AppContext, no_memory
+from tests.support.app_context import Client, serving
 from tests.support.lessons import learn
 from tests.support.worked_task import submit
 
@@ -27,12 +27,12 @@ EVIL = "<script>alert(1)</script>\x1b[31m"
 class Room:
     """A server whose memory has learned from three tasks."""
 
-    desk: Desk
+    desk: AppContext
     client: Client
 
 
 @pytest.fixture
-def room(desk: Desk, client: Client) -> Room:
+def room(desk: AppContext, client: Client) -> Room:
     learn(desk, "Parse a CSV file of prices", "TypeError: can only concatenate str", "Convert to int first.")
     learn(desk, "Draw the Mandelbrot set", "KeyError: 'aspect'", "Mind the aspect ratio.", repo="/src/art")
     learn(desk, "Serve a health check", "ImportError: no module web", "Use what is there.", language="javascript")
@@ -204,7 +204,7 @@ def test_hostile_texts_come_as_texts_without_controls(room: Room) -> None:
         assert got.headers["Content-Type"] == "application/json"
 
 
-def test_without_a_daemon_lessons_are_read_and_not_retired(desk: Desk) -> None:
+def test_without_a_daemon_lessons_are_read_and_not_retired(desk: AppContext) -> None:
     learn(desk, "Parse a CSV file", "TypeError: x", "Advice.")
     with serving(replace(desk, memory=no_memory)) as client:
         assert len(client.get("/api/lessons").json["lessons"]) == 2

@@ -9,9 +9,9 @@ from prometheus_client.parser import text_string_to_metric_families
 from core.clock import utc_now
 from core.events import Event, Kind
 from core.states import Ending
-from server.desk import Desk
+from server.context import AppContext
 from server.serving.listen import Listen
-from tests.support.desk import Client, serving
+from tests.support.app_context import Client, serving
 from tests.support.sse import Listener
 from tests.support.worked_task import submit, work_on
 
@@ -36,17 +36,17 @@ def one(found: Figures, name: str, **labels: str) -> float:
     return found[f"nightshift_{name}", tuple(sorted(labels.items()))]
 
 
-def emit(desk: Desk, kind: Kind, data: dict[str, object]) -> None:
+def emit(desk: AppContext, kind: Kind, data: dict[str, object]) -> None:
     desk.events.emit(Event(kind=kind, data=data))
     desk.database.write(lambda _: None).result()
 
 
-def settle(desk: Desk) -> None:
+def settle(desk: AppContext) -> None:
     """Subscribers hear of a commit after its future is done; the next one comes after that."""
     desk.database.write(lambda _: None).result()
 
 
-def test_the_queue_the_workers_and_the_models_are_measured(desk: Desk, client: Client) -> None:
+def test_the_queue_the_workers_and_the_models_are_measured(desk: AppContext, client: Client) -> None:
     submit(desk, "Add a secret feature to /srv/shop")
     work_on(desk)
     submit(desk, "another")
@@ -66,7 +66,7 @@ def test_the_queue_the_workers_and_the_models_are_measured(desk: Desk, client: C
     assert one(found, "disk_free_bytes") > 0
 
 
-def test_what_happened_is_counted_since_the_start(desk: Desk, client: Client) -> None:
+def test_what_happened_is_counted_since_the_start(desk: AppContext, client: Client) -> None:
     submit(desk, "one")
     work_on(desk)
     submit(desk, "two")
@@ -90,7 +90,7 @@ def test_what_happened_is_counted_since_the_start(desk: Desk, client: Client) ->
     assert one(found, "events_total", level="INFO") > 6
 
 
-def test_the_time_a_task_ran_is_from_its_claim(desk: Desk, client: Client) -> None:
+def test_the_time_a_task_ran_is_from_its_claim(desk: AppContext, client: Client) -> None:
     now = utc_now()
     for at, kind, data in (
         (now, Kind.TASK_CLAIMED, {"from": "queued", "to": "running"}),
@@ -112,7 +112,7 @@ def test_who_follows_the_live_log_is_counted(client: Client, listen: type[Listen
     assert one(figures(client), "stream_clients") == 1
 
 
-def test_no_task_and_none_of_its_texts_is_named(desk: Desk, client: Client) -> None:
+def test_no_task_and_none_of_its_texts_is_named(desk: AppContext, client: Client) -> None:
     submit(desk, "Add a secret feature", repo="/srv/shop", metadata={"who": "me"})
     work_on(desk, said=" and a hidden reason")
     text = client.get("/metrics").text
@@ -120,7 +120,7 @@ def test_no_task_and_none_of_its_texts_is_named(desk: Desk, client: Client) -> N
         assert word not in text
 
 
-def test_figures_stand_behind_the_guard_as_all_that_is_read(desk: Desk, client: Client) -> None:
+def test_figures_stand_behind_the_guard_as_all_that_is_read(desk: AppContext, client: Client) -> None:
     assert client.get("/metrics", Host="evil.example").status == 403
     assert client.get("/metrics", Origin="https://evil.example").status == 403
     token = "t" * 40

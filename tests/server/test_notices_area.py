@@ -10,7 +10,7 @@ import pytest
 
 from core.events import Event, Kind
 from server.settings_port import SettingsPort
-from tests.support.desk import Client, make_desk, serving
+from tests.support.app_context import Client, make_desk, serving
 
 
 @pytest.fixture

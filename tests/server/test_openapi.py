@@ -13,11 +13,11 @@ from openapi_spec_validator import OpenAPIV31SpecValidator, validate
 from core.change_checks import Ask, AskKind
 from core.submission import TaskIn
 from db.state_store import Commit, StateStore
+from server.context import AppContext
 from server.contract import ENDPOINTS
-from server.desk import Desk
 from server.openapi import document
+from tests.support.app_context import Client, Got, Reloads, fill
 from tests.support.asking import package, wait_for
-from tests.support.desk import Client, Got, Reloads, fill
 from tests.support.lessons import learn
 from tests.support.settings_rig import settings_served
 from tests.support.sse import Listener
@@ -63,7 +63,7 @@ def test_the_document_takes_the_fields_that_the_parser_takes(described: dict[str
     assert set(described["components"]["schemas"]["TaskIn"]["properties"]) == set(TaskIn.model_fields)
 
 
-def asked_of_commits(desk: Desk, client: Client, described: dict[str, Any]) -> set[tuple[str, int]]:
+def asked_of_commits(desk: AppContext, client: Client, described: dict[str, Any]) -> set[tuple[str, int]]:
     seen, commits, task = set(), "/api/commits", "/api/task/{task_id}"
     StateStore(desk.database).record_commit(COMMIT).result()
     for query in ("", "?unread=1&standing=1&task=1&limit=2", "?after=x"):
@@ -106,7 +106,7 @@ def asked_of_decisions(client: Client, described: dict[str, Any]) -> set[tuple[s
     return seen
 
 
-def asked_of_lessons(desk: Desk, client: Client, described: dict[str, Any]) -> set[tuple[str, int]]:
+def asked_of_lessons(desk: AppContext, client: Client, described: dict[str, Any]) -> set[tuple[str, int]]:
     learn(desk, "Parse a CSV file", "TypeError: x", "Advice.")
     seen, all_of, one, taken = set(), "/api/lessons", "/api/lesson/{lesson_id}", "/api/lessons/import"
     for query in ("", "?text=csv&state=active&limit=1", "?like=Parse+a+CSV+file", "?kind=x"):
@@ -166,7 +166,7 @@ def asked_of_settings(client: Client, described: dict[str, Any]) -> set[tuple[st
 
 
 def test_every_answer_is_as_the_document_says(
-    desk: Desk, client: Client, described: dict[str, Any], tmp_path: Path
+    desk: AppContext, client: Client, described: dict[str, Any], tmp_path: Path
 ) -> None:
     submit(desk, "Write calc.py", tests={"test_calc.py": "def test(): ..."}, metadata={"a": {"b": [1, None]}})
     work_on(desk)
@@ -234,7 +234,7 @@ def test_a_refusal_of_the_guard_is_as_the_document_says(shared: Client, describe
 
 
 def test_the_data_of_the_stream_is_a_log_line(
-    desk: Desk, client: Client, described: dict[str, Any], listen: type[Listener]
+    desk: AppContext, client: Client, described: dict[str, Any], listen: type[Listener]
 ) -> None:
     submit(desk, "x")
     schema = {"$ref": "#/components/schemas/LogLine", "components": described["components"]}

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from core.events import Event, Kind, Level
-from server.desk import Desk
-from tests.support.desk import Client, make_desk, serving
+from server.context import AppContext
+from tests.support.app_context import Client, make_desk, serving
 from tests.support.worked_task import submit, work_on
 
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'{{7*7}}"
@@ -32,7 +32,7 @@ class Tags(HTMLParser):
         self.words += data
 
 
-def pages(desk: Desk) -> list[str]:
+def pages(desk: AppContext) -> list[str]:
     """Addresses of all pages, for a database in which every text is hostile."""
     submit(desk, EVIL, tests={"test_x.py": EVIL}, files={"calc.py": EVIL}, repo=EVIL, metadata={"a": EVIL})
     work_on(desk, passes=False, reply=EVIL, said=EVIL)
@@ -42,7 +42,7 @@ def pages(desk: Desk) -> list[str]:
     return ["/", "/task/1", "/task/2", "/logs", "/logs?level=ERROR", "/login", "/nothing"]
 
 
-def test_hostile_texts_are_shown_as_text_on_every_page(client: Client, desk: Desk) -> None:
+def test_hostile_texts_are_shown_as_text_on_every_page(client: Client, desk: AppContext) -> None:
     for path in pages(desk):
         got = client.get(path, **BROWSER)
         tags = Tags(got.text)
@@ -56,7 +56,7 @@ def test_hostile_texts_are_shown_as_text_on_every_page(client: Client, desk: Des
     assert "49" not in Tags(client.get("/task/1/call/1/1/0").text).words
 
 
-def test_no_page_has_inline_script_or_style(client: Client, desk: Desk) -> None:
+def test_no_page_has_inline_script_or_style(client: Client, desk: AppContext) -> None:
     for path in pages(desk):
         text = client.get(path, **BROWSER).text
         assert "<style" not in text
@@ -73,7 +73,7 @@ def test_no_script_writes_markup() -> None:
         assert not sinks.search(script.read_text()), script.name
 
 
-def test_all_that_a_page_links_to_is_there(client: Client, desk: Desk) -> None:
+def test_all_that_a_page_links_to_is_there(client: Client, desk: AppContext) -> None:
     for path in pages(desk):
         tags = Tags(client.get(path, **BROWSER).text)
         links = {attributes.get("src") or attributes.get("href") or "" for _, attributes in tags.seen}
@@ -96,7 +96,7 @@ def test_secrets_in_replies_are_masked(tmp_path: Path) -> None:
     desk.database.close()
 
 
-def test_control_and_direction_characters_are_made_visible(client: Client, desk: Desk) -> None:
+def test_control_and_direction_characters_are_made_visible(client: Client, desk: AppContext) -> None:
     submit(desk, "safe\u202eevil\x1b[31m")
     text = json.loads(client.get("/api/task/1/timeline").text)["words"]["description"]["text"]
     assert text == r"safe\u{202e}evil\x1b[31m"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from server.desk import Desk
-from tests.support.desk import Client
+from server.context import AppContext
+from tests.support.app_context import Client
 from tests.support.worked_task import submit, work_on
 
 
-def test_a_call_tells_what_its_prompt_held_and_what_not(client: Client, desk: Desk) -> None:
+def test_a_call_tells_what_its_prompt_held_and_what_not(client: Client, desk: AppContext) -> None:
     number = submit(desk, "Write calc.py")
     work_on(desk)
     (call,) = client.get(f"/api/task/{number}/step/1/1").json["calls"]
@@ -21,7 +21,7 @@ def test_a_call_tells_what_its_prompt_held_and_what_not(client: Client, desk: De
     assert step["prompt"] == {"tokens": 1234, "limit": 24000, "left_out": 4952, "shortened": 1, "omitted": 1}
 
 
-def test_the_log_is_not_filled_with_what_prompts_held(client: Client, desk: Desk) -> None:
+def test_the_log_is_not_filled_with_what_prompts_held(client: Client, desk: AppContext) -> None:
     number = submit(desk, "Write calc.py")
     work_on(desk)
     assert desk.steps.timeline(number)[0].data["prompts"]

@@ -9,9 +9,9 @@ import pytest
 from core.events import Event, Kind
 from db import pruning
 from db.pruning import Pruned
-from server.desk import Desk
+from server.context import AppContext
 from taskqueue import store as task_rows
-from tests.support.desk import Client, fill
+from tests.support.app_context import Client, fill
 from tests.support.sse import Listener
 from tests.support.worked_task import RIGHT, submit, work_on
 
@@ -20,19 +20,19 @@ LATER = datetime(2100, 1, 1, tzinfo=UTC)
 SAID = "Its steps, prompts and replies were pruned on 2026-11-22 (keep_work_days)."
 
 
-def prune(desk: Desk, task_id: int) -> None:
+def prune(desk: AppContext, task_id: int) -> None:
     gone = desk.database.write(lambda conn: pruning.prune_work(conn, task_id, LATER, AT, "keep_work_days")).result()
     assert gone.rows
 
 
-def prune_log(desk: Desk, upto: int) -> None:
+def prune_log(desk: AppContext, upto: int) -> None:
     desk.database.write(lambda conn: pruning.prune_events(conn, 0, upto, LATER)).result()
     said = Pruned(at=AT, setting="keep_events_days", before=datetime.now(UTC) + timedelta(minutes=1))
     desk.database.write(lambda conn: pruning.note_events(conn, said)).result()
 
 
 @pytest.fixture
-def worked(desk: Desk) -> int:
+def worked(desk: AppContext) -> int:
     """A task that ended with steps and calls."""
     task_id = submit(desk, "Add two numbers")
     task = work_on(desk)
@@ -43,7 +43,7 @@ def worked(desk: Desk) -> int:
 
 
 def test_the_course_of_a_pruned_task_says_so_and_keeps_what_its_tries_took(
-    client: Client, desk: Desk, worked: int
+    client: Client, desk: AppContext, worked: int
 ) -> None:
     before = client.get(f"/api/task/{worked}/timeline").json
     assert before["pruned"] == []
@@ -54,7 +54,7 @@ def test_the_course_of_a_pruned_task_says_so_and_keeps_what_its_tries_took(
     assert [each["phases"] for each in after["tries"]] == [each["phases"] for each in before["tries"]]
 
 
-def test_what_was_pruned_is_not_there_and_says_why(client: Client, desk: Desk, worked: int) -> None:
+def test_what_was_pruned_is_not_there_and_says_why(client: Client, desk: AppContext, worked: int) -> None:
     prune(desk, worked)
     for path in ("step/1/1", "diff", "diff?of=step&attempt=1&step=1", "diff?of=iteration&attempt=1&iteration=1"):
         gone = client.get(f"/api/task/{worked}/{path}")
@@ -64,7 +64,9 @@ def test_what_was_pruned_is_not_there_and_says_why(client: Client, desk: Desk, w
     assert (refused.status, "were pruned on 2026-11-22" in refused.json["error"]) == (404, True)
 
 
-def test_a_fork_begins_although_the_steps_of_its_source_were_pruned(client: Client, desk: Desk, worked: int) -> None:
+def test_a_fork_begins_although_the_steps_of_its_source_were_pruned(
+    client: Client, desk: AppContext, worked: int
+) -> None:
     made = client.post(f"/api/task/{worked}/fork", {"attempt": 1, "step_no": 4}).json["task_id"]
     prune(desk, worked)
     fork, digest = task_rows.fork_origin(desk.database.reader(), made) or (None, "")
@@ -74,20 +76,20 @@ def test_a_fork_begins_although_the_steps_of_its_source_were_pruned(client: Clie
     assert work.change == {"calc.py": RIGHT}
 
 
-def test_the_api_says_so(client: Client, desk: Desk, worked: int) -> None:
+def test_the_api_says_so(client: Client, desk: AppContext, worked: int) -> None:
     assert client.get(f"/api/task/{worked}").json["pruned"] == []
     prune(desk, worked)
     assert client.get(f"/api/task/{worked}").json["pruned"] == [SAID]
 
 
-def test_a_call_that_was_pruned_is_gone_and_not_unknown(client: Client, desk: Desk, worked: int) -> None:
+def test_a_call_that_was_pruned_is_gone_and_not_unknown(client: Client, desk: AppContext, worked: int) -> None:
     assert client.get(f"/task/{worked}/call/1/0/0").status == 200
     prune(desk, worked)
     gone = client.get(f"/task/{worked}/call/1/0/0")
     assert (gone.status, "keep_work_days" in gone.text) == (410, True)
 
 
-def test_a_task_whose_lines_of_the_log_were_pruned_says_so(client: Client, desk: Desk, worked: int) -> None:
+def test_a_task_whose_lines_of_the_log_were_pruned_says_so(client: Client, desk: AppContext, worked: int) -> None:
     desk.events.emit(Event(kind=Kind.STATE_SAVED))
     prune_log(desk, 10**9)
     notes = client.get(f"/api/task/{worked}").json["pruned"]
@@ -95,7 +97,9 @@ def test_a_task_whose_lines_of_the_log_were_pruned_says_so(client: Client, desk:
     assert client.get(f"/api/task/{worked}/timeline").json["pruned"] == notes
 
 
-def test_a_stream_resumes_with_an_id_that_was_pruned_since(desk: Desk, client: Client, listen: type[Listener]) -> None:
+def test_a_stream_resumes_with_an_id_that_was_pruned_since(
+    desk: AppContext, client: Client, listen: type[Listener]
+) -> None:
     fill(desk, 10)
     prune_log(desk, 8)
     assert listen(client.host.port, "?after=3").ids(2) == [9, 10]
@@ -104,7 +108,9 @@ def test_a_stream_resumes_with_an_id_that_was_pruned_since(desk: Desk, client: C
     assert late.ids(1) == [11]
 
 
-def test_a_stream_goes_on_while_what_it_has_shown_is_pruned(desk: Desk, client: Client, listen: type[Listener]) -> None:
+def test_a_stream_goes_on_while_what_it_has_shown_is_pruned(
+    desk: AppContext, client: Client, listen: type[Listener]
+) -> None:
     live = listen(client.host.port, "?after=0")
     fill(desk, 10)
     assert live.ids(10) == list(range(1, 11))
@@ -113,7 +119,7 @@ def test_a_stream_goes_on_while_what_it_has_shown_is_pruned(desk: Desk, client: 
     assert live.ids(2) == [11, 12]
 
 
-def test_log_pages_go_on_behind_what_was_pruned(desk: Desk, client: Client) -> None:
+def test_log_pages_go_on_behind_what_was_pruned(desk: AppContext, client: Client) -> None:
     fill(desk, 10)
     prune_log(desk, 8)
     assert [line["id"] for line in client.get("/api/logs?after=2").json["events"]] == [9, 10]

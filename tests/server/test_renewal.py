@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import cast
 
-from server.desk import Desk
-from tests.support.desk import Client, Reloads
+from server.context import AppContext
+from tests.support.app_context import Client, Reloads
 
 
 def test_what_changed_and_what_waits_is_answered_by_name(client: Client) -> None:
@@ -16,7 +16,7 @@ def test_what_changed_and_what_waits_is_answered_by_name(client: Client) -> None
     )
 
 
-def test_each_fault_is_a_field_of_its_own(client: Client, desk: Desk) -> None:
+def test_each_fault_is_a_field_of_its_own(client: Client, desk: AppContext) -> None:
     cast("Reloads", desk.reload).faults = ["worker_count (WORKER_COUNT): too many", "nothing at all"]
     got = client.request("POST", "/api/reload")
     assert got.status == 422

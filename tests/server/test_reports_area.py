@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from server.desk import Desk, cannot_report
-from tests.support.desk import Client, make_desk, serving
+from server.context import AppContext, cannot_report
+from tests.support.app_context import Client, make_desk, serving
 from tests.support.history import FIRST, WEEK, History, open_history
 from weekly_summary import summarise, write_report
 
@@ -30,7 +30,7 @@ def two_weeks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Histor
 
 
 @pytest.fixture
-def room(two_weeks: tuple[History, Path], tmp_path: Path) -> Iterator[tuple[Client, Desk]]:
+def room(two_weeks: tuple[History, Path], tmp_path: Path) -> Iterator[tuple[Client, AppContext]]:
     history, folder = two_weeks
 
     def report(week: str) -> Path:
@@ -56,7 +56,7 @@ def texts(value: Any) -> list[str]:
     return [value] if isinstance(value, str) else []
 
 
-def test_reports_are_listed_newest_first_with_their_figures(room: tuple[Client, Desk]) -> None:
+def test_reports_are_listed_newest_first_with_their_figures(room: tuple[Client, AppContext]) -> None:
     client, _ = room
     newer, older = client.get("/api/reports").json["reports"]
     assert newer["since"] == older["until"]
@@ -68,7 +68,7 @@ def test_reports_are_listed_newest_first_with_their_figures(room: tuple[Client, 
     assert names(client, "?after=2020-W01") == []
 
 
-def test_a_report_comes_in_pieces_beside_the_figures_of_the_one_before(room: tuple[Client, Desk]) -> None:
+def test_a_report_comes_in_pieces_beside_the_figures_of_the_one_before(room: tuple[Client, AppContext]) -> None:
     client, _ = room
     newer, older = names(client)
     got = client.get(f"/api/report/{newer}").json
@@ -82,7 +82,7 @@ def test_a_report_comes_in_pieces_beside_the_figures_of_the_one_before(room: tup
     assert (first["before"], first["facts_before"]) == (None, None)
 
 
-def test_a_report_is_downloaded_in_both_forms(room: tuple[Client, Desk]) -> None:
+def test_a_report_is_downloaded_in_both_forms(room: tuple[Client, AppContext]) -> None:
     client, _ = room
     name = names(client)[0]
     for form, suffix, media in (("markdown", "md", "text/markdown"), ("html", "html", "text/html")):
@@ -93,7 +93,7 @@ def test_a_report_is_downloaded_in_both_forms(room: tuple[Client, Desk]) -> None
     assert client.get(f"/api/report/{name}/file?form=pdf").status == 400
 
 
-def test_a_name_that_is_no_report_is_not_found(room: tuple[Client, Desk]) -> None:
+def test_a_name_that_is_no_report_is_not_found(room: tuple[Client, AppContext]) -> None:
     client, desk = room
     (desk.reports_dir().parent / "2026-W01.md").write_text("outside")
     for name in ("2026-W01", "..%2F2026-W01", "%2e%2e", "agent", "2026-W1"):
@@ -101,7 +101,7 @@ def test_a_name_that_is_no_report_is_not_found(room: tuple[Client, Desk]) -> Non
             assert client.get(path).status == 404
 
 
-def test_a_report_is_made_when_it_is_wanted(room: tuple[Client, Desk]) -> None:
+def test_a_report_is_made_when_it_is_wanted(room: tuple[Client, AppContext]) -> None:
     client, _ = room
     made = client.request("POST", "/api/reports")
     assert (made.status, made.headers["Location"]) == (201, f"/api/report/{made.json['name']}")

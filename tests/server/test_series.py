@@ -15,10 +15,10 @@ from db.database import Database
 from db.event_log import EventLog
 from db.sqlite import Connection
 from queue_manager import QueueManager
-from server.desk import Desk
+from server.context import AppContext
 from server.lists.series import MAX_BUCKETS, MAX_MODELS, Range, stats
 from tests.support import tiers
-from tests.support.desk import Client
+from tests.support.app_context import Client
 from tests.support.worked_task import submit, work_on
 
 NOW = datetime(2026, 11, 22, 12, 30, tzinfo=UTC)
@@ -129,7 +129,7 @@ def test_an_empty_home_has_empty_buckets(hand: Hand) -> None:
         assert found.models == []
 
 
-def test_the_api_tells_what_was_done(desk: Desk, client: Client) -> None:
+def test_the_api_tells_what_was_done(desk: AppContext, client: Client) -> None:
     submit(desk, "one")
     work_on(desk)
     for wanted in Range:

@@ -10,10 +10,10 @@ from contextlib import ExitStack, contextmanager, suppress
 
 import pytest
 
-from server.desk import Desk
-from server.gate.limits import Pace
+from server.auth.limits import Pace
+from server.context import AppContext
 from server.serving.listen import Listen
-from tests.support.desk import Client, fill, serving
+from tests.support.app_context import Client, fill, serving
 from tests.support.sse import Listener
 from tests.support.worked_task import submit
 
@@ -62,7 +62,7 @@ def answer(connection: socket.socket) -> bytes:
 
 
 @pytest.fixture
-def hasty(desk: Desk) -> Iterator[Client]:
+def hasty(desk: AppContext) -> Iterator[Client]:
     with serving(desk, Listen(port=0, head_wall_s=SOON, stall_s=SOON, pace=Pace(wall_s=SOON))) as client:
         yield client
 
@@ -120,7 +120,7 @@ def test_requests_one_after_the_other_are_answered_on_one_connection(hasty: Clie
             assert b" 200 " in answer(connection)
 
 
-def test_a_stream_outlives_all_of_it(hasty: Client, desk: Desk, listen: type[Listener]) -> None:
+def test_a_stream_outlives_all_of_it(hasty: Client, desk: AppContext, listen: type[Listener]) -> None:
     listener = listen(hasty.host.port)
     for _ in range(3):
         with connected(hasty, sent=head(hasty)) as connection:
@@ -138,7 +138,7 @@ def opened(client: Client, sent: bytes = b"") -> socket.socket:
     return made
 
 
-def test_whoever_owes_longest_makes_room_and_newcomers_are_served(desk: Desk) -> None:
+def test_whoever_owes_longest_makes_room_and_newcomers_are_served(desk: AppContext) -> None:
     with serving(desk, Listen(port=0, most_owing=20)) as client:
         idle = [opened(client) for _ in range(60)]
         begun = [opened(client, head(client)) for _ in range(60)]
@@ -152,7 +152,7 @@ def test_whoever_owes_longest_makes_room_and_newcomers_are_served(desk: Desk) ->
             connection.close()
 
 
-def test_bodies_that_do_not_come_make_room_as_well(desk: Desk) -> None:
+def test_bodies_that_do_not_come_make_room_as_well(desk: AppContext) -> None:
     with serving(desk, Listen(port=0, most_owing=20)) as client:
         request = head(client, "POST /api/task", "Content-Length: 100", "Content-Type: text/plain") + b"\r\nx"
         waiting = [opened(client, request) for _ in range(60)]
@@ -164,7 +164,9 @@ def test_bodies_that_do_not_come_make_room_as_well(desk: Desk) -> None:
             connection.close()
 
 
-def test_streams_count_as_requests_and_the_health_is_told_all_the_same(desk: Desk, listen: type[Listener]) -> None:
+def test_streams_count_as_requests_and_the_health_is_told_all_the_same(
+    desk: AppContext, listen: type[Listener]
+) -> None:
     with serving(desk, Listen(port=0, max_requests=3)) as client:
         listeners = [listen(client.host.port) for _ in range(3)]
         refused = client.get("/api/status")
@@ -186,7 +188,7 @@ def test_a_body_that_does_not_come_is_refused(hasty: Client) -> None:
     assert b"only 10 bytes of the body arrived within 0.301 s" in got
 
 
-def test_large_bodies_share_a_room_and_small_ones_need_none(desk: Desk) -> None:
+def test_large_bodies_share_a_room_and_small_ones_need_none(desk: AppContext) -> None:
     with serving(desk, Listen(port=0, max_body_bytes=200_000)) as client:
         request = head(client, "POST /api/task", "Content-Length: 190000", "Content-Type: text/plain")
         with ExitStack() as stack:
@@ -208,7 +210,7 @@ def test_what_needs_no_token_takes_no_more_than_the_token(client: Client) -> Non
 # ---- answers
 
 
-def test_a_client_that_takes_nothing_of_its_answers_is_dropped(desk: Desk) -> None:
+def test_a_client_that_takes_nothing_of_its_answers_is_dropped(desk: AppContext) -> None:
     fill(desk, 3000, size=2000)
     with serving(desk, Listen(port=0, stall_s=SOON)) as client:
         request = head(client, "GET /api/logs?limit=1000") + b"\r\n"
@@ -218,7 +220,7 @@ def test_a_client_that_takes_nothing_of_its_answers_is_dropped(desk: Desk) -> No
             assert gone.poll(20_000)
 
 
-def test_a_client_that_takes_its_answers_slowly_gets_them_whole(desk: Desk) -> None:
+def test_a_client_that_takes_its_answers_slowly_gets_them_whole(desk: AppContext) -> None:
     fill(desk, 1000, size=2000)
     with serving(desk, Listen(port=0, stall_s=0.7)) as client:
         whole = client.get("/api/logs?limit=1000").body

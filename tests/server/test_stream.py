@@ -14,11 +14,11 @@ import pytest
 from core.events import Event, Kind, Level
 from db.database import Database
 from db.event_log import EventLog
-from server.desk import Desk
+from server.context import AppContext
 from server.log.stream import Stream
 from server.serving.engine import Engine
 from server.serving.sockets import bind_tcp
-from tests.support.desk import Client, fill, make_desk
+from tests.support.app_context import Client, fill, make_desk
 from tests.support.sse import Listener
 
 
@@ -27,7 +27,7 @@ def port(client: Client) -> int:
     return client.host.port
 
 
-def test_events_arrive_with_their_ids_as_they_happen(desk: Desk, port: int, listen: type[Listener]) -> None:
+def test_events_arrive_with_their_ids_as_they_happen(desk: AppContext, port: int, listen: type[Listener]) -> None:
     fill(desk, 3)
     listener = listen(port)
     assert listener.status == 200
@@ -41,7 +41,7 @@ def test_events_arrive_with_their_ids_as_they_happen(desk: Desk, port: int, list
 
 
 def test_a_stream_line_is_what_the_log_page_of_the_api_shows(
-    desk: Desk, client: Client, listen: type[Listener]
+    desk: AppContext, client: Client, listen: type[Listener]
 ) -> None:
     listener = listen(client.host.port, "?after=0")
     client.post("/api/task", {"description": "line one\nline two é \u2028"})
@@ -49,7 +49,7 @@ def test_a_stream_line_is_what_the_log_page_of_the_api_shows(
     assert sent[2] == client.get("/api/logs").json["events"][0]
 
 
-def test_after_and_last_event_id_resume_behind_the_id(desk: Desk, port: int, listen: type[Listener]) -> None:
+def test_after_and_last_event_id_resume_behind_the_id(desk: AppContext, port: int, listen: type[Listener]) -> None:
     fill(desk, 10)
     assert listen(port, "?after=7").ids(3) == [8, 9, 10]
     assert listen(port, "?after=0").ids(10) == list(range(1, 11))
@@ -57,7 +57,7 @@ def test_after_and_last_event_id_resume_behind_the_id(desk: Desk, port: int, lis
     assert listen(port, "?after=2", last_id=9).ids(1) == [10]
 
 
-def test_the_filters_hold_for_what_was_and_for_what_comes(desk: Desk, port: int, listen: type[Listener]) -> None:
+def test_the_filters_hold_for_what_was_and_for_what_comes(desk: AppContext, port: int, listen: type[Listener]) -> None:
     for level in Level:
         fill(desk, 1, level=level, task_id=1)
         fill(desk, 1, level=level, task_id=2)
@@ -69,7 +69,7 @@ def test_the_filters_hold_for_what_was_and_for_what_comes(desk: Desk, port: int,
     assert bad.ids(2) == [14, 16]
 
 
-def test_workers_and_kinds_are_filtered_too(desk: Desk, port: int, listen: type[Listener]) -> None:
+def test_workers_and_kinds_are_filtered_too(desk: AppContext, port: int, listen: type[Listener]) -> None:
     def put() -> None:
         for worker in ("w-1", "w-2"):
             for kind in (Kind.STUCK, Kind.PUSHED):
@@ -83,7 +83,7 @@ def test_workers_and_kinds_are_filtered_too(desk: Desk, port: int, listen: type[
     assert (first.ids(2), second.ids(1)) == ([7, 8], [6])
 
 
-def test_colours_come_as_classes(desk: Desk, port: int, listen: type[Listener]) -> None:
+def test_colours_come_as_classes(desk: AppContext, port: int, listen: type[Listener]) -> None:
     listener = listen(port)
     desk.events.emit(Event(kind=Kind.REMARK, message="\x1b[31mred\x1b[0m \x1b[2J<b>"))
     (sent,) = listener.take(1)
@@ -112,7 +112,7 @@ def test_only_get_and_head_reach_the_stream(shared: Client) -> None:
 
 
 def test_nothing_is_lost_or_doubled_under_concurrent_writes_and_reconnects(
-    desk: Desk, port: int, listen: type[Listener]
+    desk: AppContext, port: int, listen: type[Listener]
 ) -> None:
     """Clients drop their connection at random moments and resume by id while four threads write."""
     total, seen = 1200, list[list[int]]()
@@ -139,7 +139,7 @@ def test_nothing_is_lost_or_doubled_under_concurrent_writes_and_reconnects(
     assert seen == [list(range(1, total + 1))] * 4
 
 
-def test_fifty_clients_all_get_everything(desk: Desk, port: int, listen: type[Listener]) -> None:
+def test_fifty_clients_all_get_everything(desk: AppContext, port: int, listen: type[Listener]) -> None:
     listeners = [listen(port) for _ in range(50)]
     for _ in range(20):
         fill(desk, 5)
@@ -148,7 +148,7 @@ def test_fifty_clients_all_get_everything(desk: Desk, port: int, listen: type[Li
     listen(port, "?after=0").close()
 
 
-def test_what_lies_beyond_the_ring_is_read_from_the_log(desk: Desk, port: int, listen: type[Listener]) -> None:
+def test_what_lies_beyond_the_ring_is_read_from_the_log(desk: AppContext, port: int, listen: type[Listener]) -> None:
     held = listen(port)  # keeps the ring filled
     fill(desk, 5200)
     assert held.ids(5200) == list(range(1, 5201))
@@ -157,7 +157,7 @@ def test_what_lies_beyond_the_ring_is_read_from_the_log(desk: Desk, port: int, l
     assert listen(port, "?after=0&level=ERROR").ids(1) == [5201]
 
 
-def test_events_of_another_process_are_not_skipped(desk: Desk, port: int, listen: type[Listener]) -> None:
+def test_events_of_another_process_are_not_skipped(desk: AppContext, port: int, listen: type[Listener]) -> None:
     listener = listen(port)
     with Database(desk.database.path) as other:
         EventLog(other).emit(Event(kind=Kind.MODEL_CALLED, message="theirs"))
@@ -165,7 +165,7 @@ def test_events_of_another_process_are_not_skipped(desk: Desk, port: int, listen
     assert listener.ids(2) == [1, 2]
 
 
-def test_an_id_from_the_future_is_answered_with_a_resync(desk: Desk, port: int, listen: type[Listener]) -> None:
+def test_an_id_from_the_future_is_answered_with_a_resync(desk: AppContext, port: int, listen: type[Listener]) -> None:
     fill(desk, 3)
     listener = listen(port, last_id=900)
     assert listener.take(1) == [("resync", 3, {})]
@@ -173,7 +173,9 @@ def test_an_id_from_the_future_is_answered_with_a_resync(desk: Desk, port: int, 
     assert listener.ids(1) == [4]
 
 
-def test_a_client_that_knows_more_than_the_ring_is_not_sent_back(desk: Desk, port: int, listen: type[Listener]) -> None:
+def test_a_client_that_knows_more_than_the_ring_is_not_sent_back(
+    desk: AppContext, port: int, listen: type[Listener]
+) -> None:
     listen(port)  # keeps a ring, which does not see what another process writes until it is woken
     with Database(desk.database.path) as other:
         EventLog(other).emit(Event(kind=Kind.MODEL_CALLED, message="theirs"))
@@ -182,7 +184,9 @@ def test_a_client_that_knows_more_than_the_ring_is_not_sent_back(desk: Desk, por
     assert ahead.take(1)[0][:2] == ("message", 2)
 
 
-def test_a_filter_that_nothing_old_passes_does_not_begin_anew(desk: Desk, port: int, listen: type[Listener]) -> None:
+def test_a_filter_that_nothing_old_passes_does_not_begin_anew(
+    desk: AppContext, port: int, listen: type[Listener]
+) -> None:
     fill(desk, 1, level=Level.ERROR)
     held = listen(port)
     fill(desk, 2500)
@@ -192,7 +196,9 @@ def test_a_filter_that_nothing_old_passes_does_not_begin_anew(desk: Desk, port: 
     assert picky.ids(1) == [2502]
 
 
-def test_a_slow_client_is_served_from_the_log_and_misses_nothing(desk: Desk, port: int, listen: type[Listener]) -> None:
+def test_a_slow_client_is_served_from_the_log_and_misses_nothing(
+    desk: AppContext, port: int, listen: type[Listener]
+) -> None:
     slow = listen(port, "?after=0", receive_buffer=4096)
     for _ in range(6):
         fill(desk, 1000, size=500)
@@ -201,7 +207,7 @@ def test_a_slow_client_is_served_from_the_log_and_misses_nothing(desk: Desk, por
 
 
 def test_nothing_grows_for_clients_that_take_nothing_and_nothing_is_skipped(
-    desk: Desk, client: Client, listen: type[Listener]
+    desk: AppContext, client: Client, listen: type[Listener]
 ) -> None:
     """There is no queue to overflow: a cursor waits, the ring is bounded, and the rest is in the database."""
     slow = [listen(client.host.port, "?after=0", receive_buffer=4096) for _ in range(2)]
@@ -216,7 +222,7 @@ def test_nothing_grows_for_clients_that_take_nothing_and_nothing_is_skipped(
         assert listener.ids(3000) == list(range(1, 3001))
 
 
-def test_the_reader_runs_only_while_somebody_listens(desk: Desk, client: Client, listen: type[Listener]) -> None:
+def test_the_reader_runs_only_while_somebody_listens(desk: AppContext, client: Client, listen: type[Listener]) -> None:
     stream, others = client.host._stream, list(desk.events._subscribers)
     listeners = [listen(client.host.port) for _ in range(3)]
     fill(desk, 1)
@@ -235,7 +241,7 @@ def wait_until(true: Callable[[], bool], wall_s: float = 2) -> None:
 
 
 @asynccontextmanager
-async def streaming(desk: Desk, **settings: Any) -> AsyncIterator[tuple[int, Stream]]:
+async def streaming(desk: AppContext, **settings: Any) -> AsyncIterator[tuple[int, Stream]]:
     """The stream alone, with settings of its own, on this test's loop."""
     stream, bound = Stream(desk.events, **settings), bind_tcp("127.0.0.1", 0)
     started = asyncio.Event()
@@ -250,7 +256,7 @@ async def streaming(desk: Desk, **settings: Any) -> AsyncIterator[tuple[int, Str
         await serving
 
 
-async def test_a_silent_stream_beats_and_tells_how_to_reconnect(desk: Desk, listen: type[Listener]) -> None:
+async def test_a_silent_stream_beats_and_tells_how_to_reconnect(desk: AppContext, listen: type[Listener]) -> None:
     async with streaming(desk, heartbeat_s=0.1, retry_ms=1234) as (port, _):
         listener = await asyncio.to_thread(listen, port)
         await asyncio.to_thread(listener.beat)
@@ -260,7 +266,7 @@ async def test_a_silent_stream_beats_and_tells_how_to_reconnect(desk: Desk, list
         assert await asyncio.to_thread(listener.ids, 1) == [1]
 
 
-async def test_a_filtered_stream_beats_although_other_events_happen(desk: Desk, listen: type[Listener]) -> None:
+async def test_a_filtered_stream_beats_although_other_events_happen(desk: AppContext, listen: type[Listener]) -> None:
     async with streaming(desk, heartbeat_s=0.3) as (port, _):
         listener = await asyncio.to_thread(listen, port, "?level=ERROR")
         beat = asyncio.create_task(asyncio.to_thread(listener.beat))
@@ -271,7 +277,7 @@ async def test_a_filtered_stream_beats_although_other_events_happen(desk: Desk, 
 
 
 async def test_events_that_no_commit_of_ours_announced_are_found_at_the_heartbeat(
-    desk: Desk, listen: type[Listener]
+    desk: AppContext, listen: type[Listener]
 ) -> None:
     async with streaming(desk, heartbeat_s=0.2) as (port, _):
         listener = await asyncio.to_thread(listen, port)
@@ -280,7 +286,7 @@ async def test_events_that_no_commit_of_ours_announced_are_found_at_the_heartbea
         assert await asyncio.to_thread(listener.ids, 1) == [1]
 
 
-async def test_more_clients_than_allowed_are_asked_to_come_later(desk: Desk, listen: type[Listener]) -> None:
+async def test_more_clients_than_allowed_are_asked_to_come_later(desk: AppContext, listen: type[Listener]) -> None:
     async with streaming(desk, max_clients=2) as (port, stream):
         first = await asyncio.to_thread(listen, port)
         await asyncio.to_thread(listen, port)
@@ -292,7 +298,7 @@ async def test_more_clients_than_allowed_are_asked_to_come_later(desk: Desk, lis
         assert (await asyncio.to_thread(listen, port)).status == 200
 
 
-async def test_a_client_that_takes_nothing_for_long_is_dropped(desk: Desk, listen: type[Listener]) -> None:
+async def test_a_client_that_takes_nothing_for_long_is_dropped(desk: AppContext, listen: type[Listener]) -> None:
     fill(desk, 3000, size=1500)
     async with streaming(desk, send_wall_s=0.2) as (port, stream):
         await asyncio.to_thread(listen, port, "?after=0", receive_buffer=4096)

@@ -15,9 +15,9 @@ from core.revisions import Author
 from core.states import Ending, Phase
 from db.state_store import Commit, StateStore
 from git_manager import GitManager
-from server.desk import Desk
+from server.context import AppContext
+from tests.support.app_context import Client, make_desk, serving
 from tests.support.daemon import git
-from tests.support.desk import Client, make_desk, serving
 from tests.support.worked_task import RIGHT, WRONG, claimed, save, submit, work_on
 
 LONG = b"x = 1\n" * 100_000
@@ -30,7 +30,7 @@ def lines(file: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 @pytest.fixture
-def worked(desk: Desk) -> int:
+def worked(desk: AppContext) -> int:
     """A task with two tries that brought a file."""
     number = submit(desk, "Write calc.py", files={"calc.py": WRONG})
     work_on(desk)
@@ -38,7 +38,7 @@ def worked(desk: Desk) -> int:
 
 
 @contextmanager
-def reading(folder: Path) -> Iterator[Desk]:
+def reading(folder: Path) -> Iterator[AppContext]:
     """A desk that reads real repositories."""
     manager = GitManager(workspace=folder / "own", author=Author(name="n", email="n@x"), auto_push=False, emit=print)
     desk = replace(make_desk(folder), tree=manager.tree)
@@ -124,7 +124,7 @@ def test_the_diff_of_a_step_of_a_try_and_of_the_task(client: Client, worked: int
 
 
 def test_a_fork_begins_with_what_its_source_left_and_that_is_no_change_of_its_own(
-    client: Client, desk: Desk, worked: int
+    client: Client, desk: AppContext, worked: int
 ) -> None:
     client.post(f"/api/task/{worked}/fork", {"step_no": 4})
     save(

@@ -9,14 +9,14 @@ from core.dialogue import Completion, Message, ModelRequest
 from core.states import Outcome, Phase
 from core.tasks import Task
 from core.verdicts import CaseResult, Evidence, Label, Result, Verdict
-from server.desk import Desk
-from tests.support.desk import Client
+from server.context import AppContext
+from tests.support.app_context import Client
 from tests.support.worked_task import WRONG, claimed, save, submit, work_on
 
 EVIL = "<script>alert(1)</script>\u202e\x1b[31m"
 
 
-def say(desk: Desk, task: Task, step_no: int, prompt: str, reply: str, call_no: int = 0) -> None:
+def say(desk: AppContext, task: Task, step_no: int, prompt: str, reply: str, call_no: int = 0) -> None:
     """Store a model call."""
     request = ModelRequest(
         phase=Phase.CODING, messages=(Message(role="user", text=prompt),), task_id=task.id, attempt=task.attempt,
@@ -27,7 +27,7 @@ def say(desk: Desk, task: Task, step_no: int, prompt: str, reply: str, call_no: 
 
 
 @pytest.fixture
-def worked(desk: Desk) -> int:
+def worked(desk: AppContext) -> int:
     """A task with two tries that brought a file."""
     number = submit(desk, "Write calc.py", files={"calc.py": WRONG}, tests={"test_calc.py": "..."})
     work_on(desk)
@@ -51,7 +51,7 @@ def test_the_timeline_has_tries_and_steps_with_what_they_used(client: Client, wo
     assert "prompts" not in client.get(f"/api/task/{worked}/timeline").text
 
 
-def test_one_attempt_is_told_in_full_the_newest_or_the_one_asked_for(client: Client, desk: Desk) -> None:
+def test_one_attempt_is_told_in_full_the_newest_or_the_one_asked_for(client: Client, desk: AppContext) -> None:
     submit(desk, "Write calc.py")
     work_on(desk, passes=False)
     desk.queue.retry(1).result()
@@ -64,7 +64,7 @@ def test_one_attempt_is_told_in_full_the_newest_or_the_one_asked_for(client: Cli
     assert len(client.get("/api/task/1/timeline?attempt=1").json["tries"]) == 3
 
 
-def test_what_runs_is_told_with_the_replies_of_the_step_that_has_not_finished(client: Client, desk: Desk) -> None:
+def test_what_runs_is_told_with_the_replies_of_the_step_that_has_not_finished(client: Client, desk: AppContext) -> None:
     submit(desk, "Write calc.py")
     assert client.get("/api/task/1/timeline").json["running"] is None
     task = claimed(desk)
@@ -89,7 +89,7 @@ def test_a_step_has_its_verdict_with_each_test_and_only_where_tests_ran(client: 
     assert client.get(f"/api/task/{worked}/step/1/4").json["verdict"] is None
 
 
-def test_of_very_many_tests_those_that_did_not_pass_come_first(client: Client, desk: Desk) -> None:
+def test_of_very_many_tests_those_that_did_not_pass_come_first(client: Client, desk: AppContext) -> None:
     submit(desk, "Write calc.py")
     results = [CaseResult(id=f"t{n}", result=Result.PASSED) for n in range(3000)]
     results[2500] = CaseResult(id="bad", result=Result.FAILED)
@@ -102,7 +102,7 @@ def test_of_very_many_tests_those_that_did_not_pass_come_first(client: Client, d
     assert told["counts"] == {"passed": 2999, "failed": 1}
 
 
-def test_long_texts_are_cut_and_come_in_full_when_a_call_is_asked_for_alone(client: Client, desk: Desk) -> None:
+def test_long_texts_are_cut_and_come_in_full_when_a_call_is_asked_for_alone(client: Client, desk: AppContext) -> None:
     submit(desk, "Write calc.py")
     task, long = claimed(desk), "word " * 40_000
     for call_no in range(8):
@@ -142,7 +142,7 @@ def test_what_is_not_there_is_named(client: Client, worked: int, path: str, stat
     assert said in got.json["error"]
 
 
-def test_a_task_that_was_never_begun_reads_well(client: Client, desk: Desk) -> None:
+def test_a_task_that_was_never_begun_reads_well(client: Client, desk: AppContext) -> None:
     submit(desk, EVIL)
     told = client.get("/api/task/1/timeline").json
     assert (told["attempt"], told["tries"], told["running"]) == (0, [], None)
@@ -151,7 +151,7 @@ def test_a_task_that_was_never_begun_reads_well(client: Client, desk: Desk) -> N
     assert (diff["files"], diff["note"]) == ([], "No step has finished yet.")
 
 
-def test_hostile_texts_are_printable_in_every_answer(client: Client, desk: Desk) -> None:
+def test_hostile_texts_are_printable_in_every_answer(client: Client, desk: AppContext) -> None:
     submit(desk, EVIL, files={"calc.py": EVIL}, metadata={"a": EVIL})
     work_on(desk, passes=False, reply=EVIL, said=EVIL)
     paths = ["timeline", "diff", "file?path=calc.py", "file?path=calc.py&attempt=1&step=4"]
@@ -162,7 +162,7 @@ def test_hostile_texts_are_printable_in_every_answer(client: Client, desk: Desk)
         assert not [each for each in ("\\u202e", "\\u001b", "\u202e") if each in got.text], path
 
 
-def test_a_fork_names_its_source_and_the_source_its_forks(client: Client, desk: Desk, worked: int) -> None:
+def test_a_fork_names_its_source_and_the_source_its_forks(client: Client, desk: AppContext, worked: int) -> None:
     before = client.get(f"/api/task/{worked}").json
     made = client.post(f"/api/task/{worked}/fork", {"step_no": 2, "model": "qwen2.5-coder:7b", "note": EVIL})
     assert made.status == 201

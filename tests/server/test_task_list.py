@@ -12,17 +12,17 @@ from hypothesis import strategies as st
 
 from core.states import Ending, Status
 from core.tasks import Spent, Task
-from server.desk import Desk
+from server.context import AppContext
 from taskqueue.listing import STANDING, Order, Place, Sort, TaskFilter
 from tests.support import tiers
-from tests.support.desk import Client, make_desk, serving
+from tests.support.app_context import Client, make_desk, serving
 from tests.support.worked_task import submit
 
 KINDS = ("library", "cli_tool", None)
 REPOS = ("/srv/shop", "/srv/api", None)
 
 
-def filled(desk: Desk) -> None:
+def filled(desk: AppContext) -> None:
     """Thirty tasks in many statuses; several are equal by anything but their id."""
     for number in range(30):
         submit(
@@ -43,7 +43,7 @@ def filled(desk: Desk) -> None:
 
 
 @pytest.fixture(scope="module")
-def still(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+def still(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppContext]:
     made = make_desk(tmp_path_factory.mktemp("still"))
     filled(made)
     yield made
@@ -51,7 +51,7 @@ def still(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
 
 
 @pytest.fixture(scope="module")
-def reader(still: Desk) -> Iterator[Client]:
+def reader(still: AppContext) -> Iterator[Client]:
     with serving(still) as client:
         yield client
 
@@ -88,7 +88,7 @@ def passes(task: Task, statuses: frozenset[Status], kind: Any, text: str) -> boo
     text=st.sampled_from(("", "cheese", "100%_w", "BECAUSE of 1", "0", "agent/")),
 )  # fmt: skip
 def test_the_pages_of_every_order_show_each_task_once(
-    still: Desk, by: Sort, descending: bool, limit: int, statuses: frozenset[Status], kind: Any, text: str
+    still: AppContext, by: Sort, descending: bool, limit: int, statuses: frozenset[Status], kind: Any, text: str
 ) -> None:
     wanted, order = TaskFilter(statuses=statuses, text=text, kind=kind), Order(by=by, descending=descending)
     listed = still.queue.listed(wanted, order, 1000)
@@ -199,7 +199,7 @@ def test_any_cursor_is_read_or_refused(reader: Client, value: Any) -> None:
     assert reader.get(f"/api/tasks?sort=created&cursor={place}").status in {200, 400}
 
 
-def test_a_page_stays_right_while_tasks_move(desk: Desk, client: Client) -> None:
+def test_a_page_stays_right_while_tasks_move(desk: AppContext, client: Client) -> None:
     for number in range(6):
         submit(desk, f"task {number}", priority=number)
     first = client.get("/api/tasks?sort=priority&limit=3").json
@@ -208,7 +208,7 @@ def test_a_page_stays_right_while_tasks_move(desk: Desk, client: Client) -> None
     assert ids(first) + ids(rest) == [6, 5, 4, 3, 2, 1]
 
 
-def test_what_people_wrote_is_masked(desk: Desk, client: Client) -> None:
+def test_what_people_wrote_is_masked(desk: AppContext, client: Client) -> None:
     submit(desk, "Use the key sk-proj-abcdefghijklmnopqrstuvwxyz0123456789 to log in")
     (task,) = client.get("/api/tasks").json["tasks"]
     assert "abcdefghijklmnop" not in task["description"]

@@ -13,9 +13,9 @@ from core.events import Event, Kind
 from core.states import Outcome, Phase
 from memory import recall_log
 from memory.recall_log import Assignment, Recalled
-from server.course.task_reading import shown_findings
-from server.desk import Desk
-from tests.support.desk import Client
+from server.context import AppContext
+from server.timeline.task_reading import shown_findings
+from tests.support.app_context import Client
 from tests.support.worked_task import submit
 
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'{{7*7}}\x1b[31m"
@@ -36,7 +36,7 @@ BRIEF = Brief(
 )
 
 
-def lived(desk: Desk, brief: Brief, findings: list[dict[str, object]], about: str) -> None:
+def lived(desk: AppContext, brief: Brief, findings: list[dict[str, object]], about: str) -> None:
     """A task that was read, was shown a lesson, and was sent back by its reviewer."""
     submit(desk, "Improve the shop")
     task = desk.queue.claim("worker-1").result()
@@ -57,7 +57,7 @@ def step(client: Client) -> dict[str, Any]:
     return dict(client.get("/api/task/1/step/1/0").json)
 
 
-def test_findings_stand_at_their_step_with_severity_place_reason_and_fix(client: Client, desk: Desk) -> None:
+def test_findings_stand_at_their_step_with_severity_place_reason_and_fix(client: Client, desk: AppContext) -> None:
     lived(desk, BRIEF, [dict(one) for one in FINDINGS], "x")
     first, second = step(client)["findings"]
     assert first == {
@@ -67,14 +67,14 @@ def test_findings_stand_at_their_step_with_severity_place_reason_and_fix(client:
     assert client.get("/api/task/1/timeline").json["tries"][0]["steps"][0]["findings"] == 2
 
 
-def test_a_warning_that_code_failed_before_is_told_as_such(client: Client, desk: Desk) -> None:
+def test_a_warning_that_code_failed_before_is_told_as_such(client: Client, desk: AppContext) -> None:
     said = "total is written like code that failed in an earlier task."
     note = {"rule": "memory.failed_before", "severity": "note", "path": "a.py", "line": 1, "message": said}
     lived(desk, BRIEF, [note], "x")
     assert client.get("/api/task/1/timeline").json["tries"][0]["steps"][0]["repeats"] == [said]
 
 
-def test_the_reading_of_a_vague_task_is_shown_with_answers_and_defaults(client: Client, desk: Desk) -> None:
+def test_the_reading_of_a_vague_task_is_shown_with_answers_and_defaults(client: Client, desk: AppContext) -> None:
     lived(desk, BRIEF, [], "x")
     read = step(client)["brief"]
     assert (read["goal"], read["inputs"], read["outputs"]) == ("Serve the shop's prices", "a path", "")
@@ -84,7 +84,7 @@ def test_the_reading_of_a_vague_task_is_shown_with_answers_and_defaults(client: 
     ]  # fmt: skip
 
 
-def test_lessons_are_shown_with_score_age_and_what_the_attempt_saw(client: Client, desk: Desk) -> None:
+def test_lessons_are_shown_with_score_age_and_what_the_attempt_saw(client: Client, desk: AppContext) -> None:
     lived(desk, BRIEF, [], "AttributeError: no total")
     near = [
         Recalled(kind="failure", item=7, arm=Assignment.SHOWN, score=0.873),
@@ -99,19 +99,19 @@ def test_lessons_are_shown_with_score_age_and_what_the_attempt_saw(client: Clien
     assert (second["arm"], second["age_days"], second["iteration"]) == ("control", None, None)
 
 
-def test_a_lesson_that_only_the_log_tells_of_is_shown_too(client: Client, desk: Desk) -> None:
+def test_a_lesson_that_only_the_log_tells_of_is_shown_too(client: Client, desk: AppContext) -> None:
     lived(desk, BRIEF, [], "AttributeError: no total")
     (only,) = client.get("/api/task/1/timeline").json["recalls"]
     assert (only["about"], only["arm"]) == ("AttributeError: no total", "shown")
 
 
-def test_a_task_that_nobody_read_has_none_of_it(client: Client, desk: Desk) -> None:
+def test_a_task_that_nobody_read_has_none_of_it(client: Client, desk: AppContext) -> None:
     submit(desk, "Write calc.py")
     told = client.get("/api/task/1/timeline").json
     assert (told["recalls"], told["tries"], told["attempts"], told["attempt"]) == ([], [], [], 0)
 
 
-def test_hostile_words_are_printable_and_masked_as_data(client: Client, desk: Desk) -> None:
+def test_hostile_words_are_printable_and_masked_as_data(client: Client, desk: AppContext) -> None:
     brief = Brief(goal=EVIL, constraints=(EVIL,), questions=(Question(text=EVIL, default=EVIL, answer=f"{EVIL}!"),))
     lived(desk, brief, [{"severity": EVIL, "path": EVIL, "line": EVIL, "message": EVIL, "fix": EVIL}], EVIL)
     for path in ("timeline", "step/1/0"):

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from core.tasks import TaskSpec
-from server.desk import Desk
-from tests.support.desk import Client, Got, make_desk, serving
+from server.context import AppContext
+from tests.support.app_context import Client, Got, make_desk, serving
 from tests.support.worked_task import submit, work_on
 
 JSON = {"Content-Type": "application/json"}
@@ -95,13 +95,13 @@ def test_metadata_is_taken_as_deep_as_is_said_and_shown_whole(client: Client) ->
 # ---- tasks of a version that took any depth
 
 
-def stored(desk: Desk, depth: int) -> None:
+def stored(desk: AppContext, depth: int) -> None:
     metadata: dict[str, Any] = {"kept": "as it was", "deep": json.loads(deep(depth))}
     desk.queue.submit(TaskSpec(description="Do it", metadata=metadata)).result()
 
 
 @pytest.mark.parametrize("depth", [60, 300, 400])
-def test_a_task_that_an_older_version_took_can_be_read(client: Client, desk: Desk, depth: int) -> None:
+def test_a_task_that_an_older_version_took_can_be_read(client: Client, desk: AppContext, depth: int) -> None:
     stored(desk, depth)
     shown = client.get("/api/task/1")
     assert shown.status == 200
@@ -111,7 +111,7 @@ def test_a_task_that_an_older_version_took_can_be_read(client: Client, desk: Des
         assert client.get(path).status == 200, path
 
 
-def test_it_can_be_worked_on_and_forked(client: Client, desk: Desk) -> None:
+def test_it_can_be_worked_on_and_forked(client: Client, desk: AppContext) -> None:
     stored(desk, 300)
     work_on(desk)
     assert client.get("/api/task/1").json["status"] == "done"

@@ -15,10 +15,10 @@ from core.change_checks import Ask, AskKind
 from core.clock import utc_now
 from core.events import Event, Kind, Level
 from db.state_store import Commit, StateStore
-from server.desk import Desk
+from server.context import AppContext
+from tests.support.app_context import make_desk
 from tests.support.asking import package, wait_for
 from tests.support.daemon import Daemon, settings_for
-from tests.support.desk import make_desk
 from tests.support.long_home import age
 from tests.support.wire_server import WireServer
 from tests.support.worked_task import submit, work_on
@@ -71,7 +71,7 @@ def _answer(_phase: str, _messages: list[dict[str, str]]) -> str:
     return EVIL
 
 
-def _written(desk: Desk) -> None:
+def _written(desk: AppContext) -> None:
     files = {"test_calc.py": f"# {EVIL}\nfrom calc import add\n", FILE: f"EVIL = {EVIL!r}\n"}
     for passes in (True, False):
         submit(desk, f"{EVIL} {passes}", tests=files)

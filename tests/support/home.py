@@ -25,10 +25,10 @@ from db.state_store import StateStore
 from db.step_store import StepStore
 from maintenance.instance_lock import InstanceLock
 from queue_manager import QueueManager
-from server.desk import Desk
+from server.context import AppContext
 from server.serving.host import Host
 from server.serving.listen import Listen
-from tests.support.desk import Reloads
+from tests.support.app_context import Reloads
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -69,7 +69,7 @@ class Home:
         )
         return CliResult(code=done.returncode, out=done.stdout, err=done.stderr)
 
-    def desk(self) -> Desk:
+    def desk(self) -> AppContext:
         """The daemon's parts on this home's database; close its database at the end."""
         database = Database(load_settings(home=self.path).db_path)
         events = EventLog(database)
@@ -93,7 +93,7 @@ class Home:
                 unread=StateStore(database).unread_count(),
             )
 
-        return Desk(
+        return AppContext(
             database=database,
             events=events,
             mask=Masker(),
@@ -104,7 +104,7 @@ class Home:
         )
 
     @contextmanager
-    def daemon(self, **listen: Any) -> Iterator[Desk]:
+    def daemon(self, **listen: Any) -> Iterator[AppContext]:
         """A server on this home's database, with lock and port file as the daemon has them, but no workers."""
         settings, desk = load_settings(home=self.path), self.desk()
         with InstanceLock(settings.lock_file):

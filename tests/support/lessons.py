@@ -9,13 +9,13 @@ from core.attempt_state import AttemptState, Reflection, Try
 from core.states import Phase
 from core.submission import parse_spec
 from core.verdicts import Evidence, Failure, Label, Verdict
-from server.desk import Desk
+from server.context import AppContext
 
 _EVIDENCE = Evidence(tree="", sandbox="", label=Label.TESTS_PASSED)
 
 
 def learn(
-    desk: Desk, description: str, error: str, advice: str, *, language: str = "python", repo: str | None = None
+    desk: AppContext, description: str, error: str, advice: str, *, language: str = "python", repo: str | None = None
 ) -> int:  # fmt: skip
     """A task that failed with an error (`Kind: message`) and was mended as the advice says; gives its id."""
     spec = parse_spec({"description": description, "language": language, "repo": repo})

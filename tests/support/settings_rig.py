@@ -21,7 +21,7 @@ from core.clock import utc_now
 from core.events import Event
 from core.masking import Masker
 from server.serving.listen import Listen
-from tests.support.desk import Client, Got, make_desk, serving
+from tests.support.app_context import Client, Got, make_desk, serving
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

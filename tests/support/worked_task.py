@@ -12,7 +12,7 @@ from core.states import Ending, Outcome, Phase
 from core.submission import parse_spec
 from core.tasks import Spent, Task
 from core.verdicts import CaseResult, Evidence, Failure, Label, Result, Verdict
-from server.desk import Desk
+from server.context import AppContext
 
 WRONG = "def add(a, b):\n    return a - b\n"
 RIGHT = "def add(a, b):\n    return a + b\n"
@@ -49,11 +49,11 @@ def held(said: str = "") -> dict[str, object]:
     }  # fmt: skip
 
 
-def submit(desk: Desk, description: str, **fields: object) -> int:
+def submit(desk: AppContext, description: str, **fields: object) -> int:
     return desk.queue.submit(parse_spec({"description": description, **fields})).result().task_id
 
 
-def work_on(desk: Desk, *, passes: bool = True, reply: str = RIGHT, said: str = "") -> Task:
+def work_on(desk: AppContext, *, passes: bool = True, reply: str = RIGHT, said: str = "") -> Task:
     """Claim the next task, write what two tries leave behind, and end it; `said` is added to every text."""
     task = desk.queue.claim("worker-1").result()
     assert task is not None
@@ -83,7 +83,7 @@ def work_on(desk: Desk, *, passes: bool = True, reply: str = RIGHT, said: str = 
     ).result()  # fmt: skip
 
 
-def _ask(desk: Desk, task: Task, work: AttemptState, text: str) -> None:
+def _ask(desk: AppContext, task: Task, work: AttemptState, text: str) -> None:
     request = ModelRequest(
         phase=work.phase,
         messages=(Message(role="system", text=f"Phase: {work.phase}\nYou write Python."),
@@ -96,7 +96,7 @@ def _ask(desk: Desk, task: Task, work: AttemptState, text: str) -> None:
     desk.steps.save_reply(request, completion).result()
 
 
-def claimed(desk: Desk) -> Task:
+def claimed(desk: AppContext) -> Task:
     """Claim the next task."""
     task = desk.queue.claim("worker-1").result()
     assert task is not None
@@ -104,7 +104,12 @@ def claimed(desk: Desk) -> Task:
 
 
 def save(
-    desk: Desk, task: Task, work: AttemptState, phase: Phase = Phase.CODING, outcome: Outcome = Outcome.OK, **data: Any
+    desk: AppContext,
+    task: Task,
+    work: AttemptState,
+    phase: Phase = Phase.CODING,
+    outcome: Outcome = Outcome.OK,
+    **data: Any,
 ) -> None:
     """Store a step that ended with this case file."""
     step = Step(phase=phase, outcome=outcome, state=work, note="note", data=data)

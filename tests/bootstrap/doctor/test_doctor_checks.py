@@ -19,7 +19,7 @@ from config import load_settings
 from core.queueing import PauseSource
 from db.backups import make
 from maintenance.instance_lock import InstanceLock
-from server.gate.access import kept_token
+from server.auth.access import kept_token
 from tests.support.git_repo import git, make_repo
 from tests.support.home import Home
 from tests.support.wire_server import WireServer

@@ -11,7 +11,7 @@ from typing import Any
 
 from core.events import Kind
 from core.states import Phase
-from server.desk import Desk
+from server.context import AppContext
 
 LESSONS_SHOWN = 50
 
@@ -46,7 +46,7 @@ def shown_findings(data: Mapping[str, Any]) -> list[ShownFinding]:
     return [_finding(one) for one in mappings(data, "findings")]
 
 
-def shown_lessons(desk: Desk, task_id: int) -> list[ShownLesson]:
+def shown_lessons(desk: AppContext, task_id: int) -> list[ShownLesson]:
     """The newest lessons that a task was shown, oldest first."""
     events = desk.events.last(LESSONS_SHOWN, task_id=task_id, kind=Kind.LESSON_RECALLED)
     return [

@@ -16,7 +16,7 @@ from server.approvals import (
     Undecided,
     approval_row,
 )
-from server.desk import Desk, settled
+from server.context import AppContext, settled
 from server.endpoint import Call, Endpoint, Reply
 from server.query import ApprovalsQuery
 
@@ -67,7 +67,7 @@ def answer_question(call: Call) -> Reply:
     return Reply(answer=_row(call.desk, answered))
 
 
-def _row(desk: Desk, approval: Approval) -> ApprovalRow:
+def _row(desk: AppContext, approval: Approval) -> ApprovalRow:
     return approval_row(approval, desk.clarify_wait_s(), desk.mask)
 
 

@@ -17,8 +17,11 @@ from db import pruning
 from db.step_store import Call, IterationRow, StepRow
 from memory.recall_log import Assignment, of_task
 from server.approvals import approval_row
-from server.course.task_reading import mappings, number, shown_lessons
-from server.course.timeline_answers import (
+from server.context import AppContext
+from server.formatting import TEXT_CHARS, passage, short
+from server.schemas import PhaseRun
+from server.timeline.task_reading import mappings, number, shown_lessons
+from server.timeline.timeline_answers import (
     AttemptBrief,
     GivenFile,
     Mark,
@@ -31,9 +34,6 @@ from server.course.timeline_answers import (
     Words,
     fork_row,
 )
-from server.desk import Desk
-from server.schemas import PhaseRun
-from server.showing import TEXT_CHARS, passage, short
 from taskqueue import store
 
 MOST_STEPS = 1000
@@ -48,7 +48,7 @@ _TOLD_ELSEWHERE = frozenset({Kind.STUCK, Kind.ASKED, Kind.GATE_FINDING, Kind.REM
 """Steps and asks tell of these themselves."""
 
 
-def timeline_of(desk: Desk, task: Task, attempt: int | None) -> Timeline:
+def timeline_of(desk: AppContext, task: Task, attempt: int | None) -> Timeline:
     """The course of a task, with one attempt in full; None is the newest."""
     conn, mask = desk.database.reader(), desk.mask
     rows = desk.steps.iterations(task.id)
@@ -76,7 +76,7 @@ def timeline_of(desk: Desk, task: Task, attempt: int | None) -> Timeline:
     )
 
 
-def _words(desk: Desk, task: Task) -> Words:
+def _words(desk: AppContext, task: Task) -> Words:
     spec, mask = task.spec, desk.mask
     groups = ((spec.tests, True), (spec.files, False))
     return Words(
@@ -136,7 +136,7 @@ def _tries(rows: Sequence[IterationRow], steps: Sequence[TimelineStep]) -> list[
     ]
 
 
-def told_steps(desk: Desk, rows: Sequence[StepRow], calls: Iterable[Call]) -> list[TimelineStep]:
+def told_steps(desk: AppContext, rows: Sequence[StepRow], calls: Iterable[Call]) -> list[TimelineStep]:
     """The steps as the timeline has them, each with what its model calls used."""
     made: defaultdict[tuple[int, int], list[Call]] = defaultdict(list)
     for call in calls:
@@ -144,7 +144,7 @@ def told_steps(desk: Desk, rows: Sequence[StepRow], calls: Iterable[Call]) -> li
     return [_step(desk, row, made[row.attempt, row.step_no]) for row in rows]
 
 
-def _step(desk: Desk, row: StepRow, calls: Sequence[Call]) -> TimelineStep:
+def _step(desk: AppContext, row: StepRow, calls: Sequence[Call]) -> TimelineStep:
     mask, data, findings = desk.mask, row.data, list(mappings(row.data, "findings"))
     prompts = list(mappings(data, "prompts"))
     return TimelineStep(
@@ -190,7 +190,7 @@ def _list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _running(desk: Desk, task: Task, steps: Sequence[StepRow], calls: Sequence[Call]) -> NowRunning | None:
+def _running(desk: AppContext, task: Task, steps: Sequence[StepRow], calls: Sequence[Call]) -> NowRunning | None:
     if task.status is not Status.RUNNING:
         return None
     worker = next((each for each in desk.status().workers if each.task_id == task.id), None)
@@ -216,7 +216,7 @@ def _is_told(event: Event) -> bool:
     return event.kind in _TOLD or event.level in {Level.WARNING, Level.ERROR}
 
 
-def _mark(event: Event, desk: Desk) -> Mark:
+def _mark(event: Event, desk: AppContext) -> Mark:
     assert event.at is not None, "only stored events are shown"
     return Mark(
         id=event.id,
@@ -230,7 +230,7 @@ def _mark(event: Event, desk: Desk) -> Mark:
     )
 
 
-def _recalls(desk: Desk, task_id: int) -> list[RecallRow]:
+def _recalls(desk: AppContext, task_id: int) -> list[RecallRow]:
     """What was near to each attempt; the log tells where it was shown and how old it was, as long as it is kept."""
     told = {(one.attempt, one.source, one.item): one for one in shown_lessons(desk, task_id)}
     rows = list[RecallRow]()
@@ -253,7 +253,7 @@ def _recalls(desk: Desk, task_id: int) -> list[RecallRow]:
     return [*rows, *(_from_log(one, desk) for one in told.values())]
 
 
-def _from_log(one: Any, desk: Desk) -> RecallRow:
+def _from_log(one: Any, desk: AppContext) -> RecallRow:
     """A lesson that only the log tells of: an earlier version, or a gate, showed it."""
     return RecallRow(
         attempt=one.attempt or 0,

@@ -5,21 +5,21 @@ from __future__ import annotations
 import json
 
 from db.step_store import Call
-from server.desk import Desk
-from server.showing import whole
+from server.context import AppContext
+from server.formatting import whole
 
 Part = tuple[str, str]
 """Who said it, and what."""
 
 
-def spoken(desk: Desk, call: Call) -> list[Part]:
+def spoken(desk: AppContext, call: Call) -> list[Part]:
     """The messages of a call and its reply, as they are stored: secrets are still in the reply."""
     prompt = json.loads(desk.steps.artifact(call.prompt) or "[]")
     reply = desk.steps.artifact(call.reply) or ""
     return [*((str(role), str(text)) for role, text in prompt), ("reply", reply)]
 
 
-def as_text(desk: Desk, call: Call) -> str:
+def as_text(desk: AppContext, call: Call) -> str:
     """A call in full as plain text, without secrets."""
     mask = desk.mask
     return "\n\n".join(f"===== {role}\n{whole(said, mask)}" for role, said in spoken(desk, call))

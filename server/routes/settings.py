@@ -7,9 +7,9 @@ from typing import TypeVar
 
 from core.errors import ConfigError
 from server.bodies import BadBody
-from server.desk import Busy
+from server.context import Busy
 from server.endpoint import Call, Endpoint, Reply
-from server.renewal import by_name
+from server.reloading import by_name
 from server.settings_answers import (
     ChangeIn,
     ModelTested,

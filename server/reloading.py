@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from core.errors import ConfigError
-from server.desk import Busy, Desk
+from server.context import AppContext, Busy
 from server.schemas import Answer
 
 RELOAD_WALL_S = 30.0
@@ -25,7 +25,7 @@ class Renewed(Answer):
     later: list[Waits]
 
 
-def renewed(desk: Desk) -> Renewed:
+def renewed(desk: AppContext) -> Renewed:
     """Have the daemon read its settings again.
 
     Raises:

@@ -6,7 +6,7 @@ from concurrent.futures import CancelledError
 
 from core.errors import NotReverted
 from server.commits import Commits, CommitsQuery, RevertIn, Reviewed, ReviewIn, Taken
-from server.desk import REVERT_WALL_S, Busy, Desk
+from server.context import REVERT_WALL_S, AppContext, Busy
 from server.endpoint import Call, Endpoint, Reply
 from server.reviewing import Reviewing
 
@@ -38,7 +38,7 @@ def revert_task(call: Call) -> Reply:
     return Reply(answer=Taken.model_validate(done))
 
 
-def _reviewing(desk: Desk) -> Reviewing:
+def _reviewing(desk: AppContext) -> Reviewing:
     return Reviewing(desk.database, desk.queue, desk.events, desk.mask)
 
 

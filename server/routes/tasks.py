@@ -7,7 +7,7 @@ from flask import request
 from core.submission import TaskIn
 from db import pruning
 from server.bodies import read_task_body
-from server.desk import settled
+from server.context import settled
 from server.endpoint import Call, Endpoint, Reply
 from server.lists.task_answers import task_detail
 from server.lists.task_list import TasksQuery, list_of_tasks

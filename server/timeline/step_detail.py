@@ -14,8 +14,13 @@ from core.events import Event
 from core.states import Outcome, Phase
 from core.tasks import Task
 from db.step_store import Call, StepRow
-from server.course.spoken import spoken
-from server.course.step_answers import (
+from server.context import AppContext
+from server.diffs.case_files import CaseFiles
+from server.formatting import Mask, Passage, passage, short, whole
+from server.schemas import LogLine, log_line
+from server.timeline.reading import told_steps
+from server.timeline.spoken import spoken
+from server.timeline.step_answers import (
     BriefRow,
     FindingRow,
     LessonText,
@@ -27,13 +32,8 @@ from server.course.step_answers import (
     StepFile,
     Thought,
 )
-from server.course.task_reading import mappings, number, shown_findings
-from server.course.timeline import told_steps
-from server.course.verdict_answers import verdict_row
-from server.desk import Desk
-from server.diffs.case_files import CaseFiles
-from server.schemas import LogLine, log_line
-from server.showing import Mask, Passage, passage, short, whole
+from server.timeline.task_reading import mappings, number, shown_findings
+from server.timeline.verdict_answers import verdict_row
 
 PART_CHARS = 60_000
 ALL_CHARS = 240_000
@@ -54,7 +54,7 @@ class Steps:
         task: the task.
     """
 
-    def __init__(self, desk: Desk, task: Task) -> None:
+    def __init__(self, desk: AppContext, task: Task) -> None:
         self._desk, self._task, self._files = desk, task, CaseFiles(desk, task)
 
     def detail(self, attempt: int, step_no: int, alone: int | None = None) -> StepDetail:

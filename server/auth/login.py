@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from urllib.parse import parse_qs
 
-from server.gate.access import SESSION_S, Access
-from server.gate.asgi import Header, Receive, Refused, Scope, Send, refuse
+from server.auth.access import SESSION_S, Access
+from server.auth.asgi import Header, Receive, Refused, Scope, Send, refuse
 
 
 class Login:

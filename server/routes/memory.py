@@ -13,8 +13,9 @@ from memory import exchange, listing, recall_log
 from memory.listing import Key, State, Use, Wanted
 from memory.vector_index import LessonKind
 from server.bodies import BadBody
-from server.desk import Desk, settled
+from server.context import AppContext, settled
 from server.endpoint import Call, Endpoint, Reply
+from server.formatting import short
 from server.lesson_answers import (
     Imported,
     InUse,
@@ -34,7 +35,6 @@ from server.lesson_answers import (
     uplift_of,
 )
 from server.query import BadQuery
-from server.showing import short
 
 MOST_NEAR = 100
 USES_SHOWN = 50
@@ -58,7 +58,7 @@ def list_lessons(call: Call) -> Reply:
     return Reply(answer=Lessons(lessons=rows, found=found, next_offset=after, languages=languages, repos=repos))
 
 
-def _near(desk: Desk, query: LessonsQuery) -> list[LessonRow]:
+def _near(desk: AppContext, query: LessonsQuery) -> list[LessonRow]:
     """The lessons nearest to a text, of those that are wanted. A retired one is not found: it has no vector."""
     if query.text or query.offset:
         raise BadQuery({"like": "stands alone: leave `text` and `offset` out"})
@@ -150,7 +150,7 @@ def _known(call: Call) -> Key:
     return key
 
 
-def _detail(desk: Desk, key: Key) -> LessonDetail:
+def _detail(desk: AppContext, key: Key) -> LessonDetail:
     conn = desk.database.reader()
     found = listing.read(conn, *key)
     if found is None:
@@ -159,7 +159,7 @@ def _detail(desk: Desk, key: Key) -> LessonDetail:
     return lesson_detail(found, desk.mask, uses)
 
 
-def _use(desk: Desk, key: Key, use: Use) -> LessonUse:
+def _use(desk: AppContext, key: Key, use: Use) -> LessonUse:
     return LessonUse(
         task_id=use.task_id,
         description=short(use.description.strip().split("\n")[0], desk.mask),
@@ -174,7 +174,7 @@ def _use(desk: Desk, key: Key, use: Use) -> LessonUse:
     )
 
 
-def _seen_in(desk: Desk, key: Key, use: Use) -> list[SeenIn]:
+def _seen_in(desk: AppContext, key: Key, use: Use) -> list[SeenIn]:
     """Where the attempt was told of the lesson; the log keeps that for as long as its events."""
     return [
         SeenIn(iteration=event.iteration, phase=event.phase)

@@ -20,9 +20,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from email.utils import formatdate
 
-from server.gate.access import Access
-from server.gate.asgi import App, Message, Receive, Refused, Scope, Send, header, header_values, refuse
-from server.gate.limits import Bucket, Pace, Share, Space, drain, read_body, too_many
+from server.auth.access import Access
+from server.auth.asgi import (
+    App,
+    Message,
+    Receive,
+    Refused,
+    Scope,
+    Send,
+    header,
+    header_values,
+    refuse,
+)
+from server.auth.limits import Bucket, Pace, Share, Space, drain, read_body, too_many
 
 _log = logging.getLogger(__name__)
 

@@ -26,7 +26,7 @@ from memory.embedders import choose
 from memory.store import LongTermMemory
 from queue_manager import QueueManager
 from report.spans import asked_span
-from server.desk import Desk
+from server.context import AppContext
 from server.serving.host import Host
 from server.serving.listen import Listen
 from settings.live import Later, Reloaded
@@ -59,7 +59,7 @@ class Reporting:
         return write_report(summarise(self._database, *asked_span(self._database, week, utc_now(), 7)), self._folder)
 
 
-def make_desk(folder: Path) -> Desk:
+def make_desk(folder: Path) -> AppContext:
     """The daemon's services on a new database; `mask.learn` makes a secret known to all of them."""
     database, mask = Database(folder / "db.sqlite"), Masker()
     events = EventLog(database, mask=mask)
@@ -94,7 +94,7 @@ def make_desk(folder: Path) -> Desk:
         )
 
     memory = LongTermMemory(database, choose("hashed"), emit=events.emit, masker=mask, control_share=0.0)
-    return Desk(
+    return AppContext(
         database=database, queue=queue, events=events, mask=mask, steps=StepStore(database, events, mask=mask),
         status=status,
         loop_lag_s=lambda: 0.001, revert=reverted, reload=Reloads(), restart=restarted,
@@ -127,7 +127,9 @@ def reverted(task_id: int, force: bool, reapply: bool) -> Future[Reverted]:
     return done
 
 
-def fill(desk: Desk, count: int, *, size: int = 10, level: Level = Level.INFO, task_id: int | None = None) -> None:
+def fill(
+    desk: AppContext, count: int, *, size: int = 10, level: Level = Level.INFO, task_id: int | None = None
+) -> None:
     """Store events, many to a commit."""
 
     def job(conn: object) -> None:
@@ -180,7 +182,7 @@ class Client:
 
 
 @contextmanager
-def serving(desk: Desk, listen: Listen | None = None) -> Iterator[Client]:
+def serving(desk: AppContext, listen: Listen | None = None) -> Iterator[Client]:
     host = Host(desk, listen or Listen(port=0))
     host.start()
     try:

@@ -7,15 +7,15 @@ from typing import Literal
 from pydantic import Field
 
 from core.states import DaemonState
-from server.course.forking import Forked, ForkIn, Forking
-from server.course.step_answers import StepDetail
-from server.course.step_detail import Steps
-from server.course.timeline import timeline_of
-from server.course.timeline_answers import Timeline
 from server.diffs.case_files import CaseFiles
 from server.diffs.changes import Diff, FileText
 from server.endpoint import Call, Endpoint, Reply
 from server.query import BadQuery, Query
+from server.timeline.forking import Forked, ForkIn, Forking
+from server.timeline.reading import timeline_of
+from server.timeline.step_answers import StepDetail
+from server.timeline.step_detail import Steps
+from server.timeline.timeline_answers import Timeline
 
 MOST_NUMBER = 2**31 - 1
 MAX_PATH = 4096

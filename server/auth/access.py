@@ -13,8 +13,8 @@ import secrets
 from pathlib import Path
 
 from files.whole import write_once
-from server.gate.asgi import Scope, header
-from server.gate.limits import Attempts
+from server.auth.asgi import Scope, header
+from server.auth.limits import Attempts
 
 SESSION_S = 30 * 24 * 3600
 

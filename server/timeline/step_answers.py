@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Literal
 
 from core.verdicts import Label, Result
-from server.course.timeline_answers import TimelineStep
+from server.formatting import Passage
 from server.schemas import Answer, LogLine, Moment
-from server.showing import Passage
+from server.timeline.timeline_answers import TimelineStep
 
 
 class Said(Answer):

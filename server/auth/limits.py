@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from server.gate.asgi import Message, Receive, Refused, Scope, header
+from server.auth.asgi import Message, Receive, Refused, Scope, header
 
 MAX_ADDRESSES = 1000
 DRAINED_BYTES = 64 * 1024

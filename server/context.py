@@ -75,7 +75,7 @@ def cannot_report(_week: str) -> Path:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Desk:
+class AppContext:
     """Everything behind the counter.
 
     `mask` takes secrets out of what is shown. `status` is called from several threads and reads what holds now; after

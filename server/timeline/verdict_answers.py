@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from core.verdicts import Evidence, Failure, Result, Verdict
-from server.course.step_answers import EvidenceRow, FailureRow, TestRow, VerdictRow
-from server.showing import Mask, passage, short
+from server.formatting import Mask, passage, short
+from server.timeline.step_answers import EvidenceRow, FailureRow, TestRow, VerdictRow
 
 MOST_TESTS = 1000
 MOST_NAMED = 200

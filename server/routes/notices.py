@@ -8,7 +8,7 @@ from pydantic import Field
 
 from core.errors import NightshiftError
 from maintenance.notify.notices import Notice, NoticeKind, notice_of
-from server.desk import Desk
+from server.context import AppContext
 from server.endpoint import Call, Endpoint, Reply
 from server.query import After, Query
 from server.schemas import Answer
@@ -53,7 +53,7 @@ def list_notices(call: Call) -> Reply:
     return Reply(answer=Notices(notices=rows, last_id=found[-1].id if found else after))
 
 
-def _names(desk: Desk) -> Callable[[int], str]:
+def _names(desk: AppContext) -> Callable[[int], str]:
     def name_of(task_id: int) -> str:
         try:
             return desk.mask.clean(title(desk.queue.get(task_id).spec), 100)

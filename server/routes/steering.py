@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import CancelledError
 
-from server.desk import Busy, settled
+from server.context import Busy, settled
 from server.endpoint import Call, Endpoint, Reply
 from server.lists.bulk import BulkDone, BulkIn, Prioritised, PriorityIn, act_on_many
 from server.schemas import Answer

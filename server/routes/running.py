@@ -5,11 +5,11 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict, Field
 
 from core.queueing import PauseState
-from server.desk import Desk, settled
+from server.context import AppContext, settled
 from server.endpoint import Call, Endpoint, Reply
 from server.health import Health, look
 from server.pausing import CheckpointAsked, checkpoint_asked
-from server.renewal import Renewed, renewed
+from server.reloading import Renewed, renewed
 from server.schemas import DaemonReport, Paused
 
 
@@ -52,7 +52,7 @@ def check_health(call: Call) -> Reply:
     return Reply(answer=health, status=200 if health.status == "ok" else 503)
 
 
-def _paused(desk: Desk, pause: PauseState) -> Reply:
+def _paused(desk: AppContext, pause: PauseState) -> Reply:
     return Reply(answer=Paused.model_validate({"state": desk.status().state, "holds": pause.reasons}))
 
 

@@ -6,8 +6,8 @@ from core.forking import Fork
 from core.states import Outcome, Phase
 from core.tasks import Kind, Language
 from server.approvals import ApprovalRow
+from server.formatting import Passage
 from server.schemas import Answer, Moment, PhaseRun
-from server.showing import Passage
 
 
 class GivenFile(Answer):

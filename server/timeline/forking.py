@@ -16,7 +16,7 @@ from db import pruning
 from db.database import Database
 from db.step_store import StepRow, StepStore
 from queue_manager import QueueManager
-from server.desk import settled
+from server.context import settled
 from server.schemas import Answer
 
 
